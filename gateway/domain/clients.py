@@ -1,0 +1,49 @@
+"""OAuth clients as the rules see them.
+
+Keycloak: ClientRepresentation. The whole representation is kept in `document`, so that fields
+without a rule of their own are returned unchanged; the typed fields are what rules read.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.domain.secrets import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolMapper:
+    """A protocol mapper: `mapper_type` is Keycloak's provider id, `config` its string map."""
+
+    id: str
+    name: str
+    mapper_type: str
+    config: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client of one realm. `id` is the internal UUID, `client_id` the public name.
+
+    `document` is the JSON object of the representation without the secret; only
+    `representations` reads or writes it.
+    """
+
+    id: str
+    realm_id: str
+    client_id: str
+    enabled: bool = True
+    protocol: str = "openid-connect"
+    public_client: bool = False
+    bearer_only: bool = False
+    client_authenticator_type: str = "client-secret"
+    secret: Secret | None = None
+    service_accounts_enabled: bool = False
+    full_scope_allowed: bool = True
+    not_before: int = 0
+    web_origins: tuple[str, ...] = ()
+    default_client_scopes: tuple[str, ...] = ()
+    optional_client_scopes: tuple[str, ...] = ()
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    protocol_mappers: tuple[ProtocolMapper, ...] = ()
+    document: Mapping[str, Any] = field(default_factory=dict, repr=False)

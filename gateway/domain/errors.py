@@ -1,0 +1,65 @@
+"""Failures that cross rooms. `http/errors.py` turns each into a response.
+
+RealmgateError
+├── StoreUnavailable        a database or Redis did not answer: 503, Retry-After, fail closed
+├── InvalidInput            input refused field by field: paths, what was given, what is allowed
+├── RealmNotFound           no realm of that name
+├── AlreadyExists           a unique name or id is taken
+├── InvalidToken            a JWT that must not be believed, with the reason
+└── SecretUnreadable        a sealed value that the configured encryption key does not open
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+
+class RealmgateError(Exception):
+    """The root of every failure the product raises on purpose."""
+
+
+class StoreUnavailable(RealmgateError):
+    """A store did not answer; the caller may try again after `retry_after`."""
+
+    def __init__(self, store: str, retry_after: timedelta = timedelta(seconds=2)) -> None:
+        """Name the store: `sql` or `redis`."""
+        super().__init__(f"{store} is not available")
+        self.store = store
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One refused field: `path` as in `clients[0].attributes.x`, `given` safe to print."""
+
+    path: str
+    given: str
+    allowed: str
+
+    def __str__(self) -> str:
+        """Render as one line."""
+        return f"{self.path}: {self.given} given, {self.allowed} expected"
+
+
+class InvalidInput(RealmgateError):
+    """Input with one or more refused fields; nothing was changed."""
+
+    def __init__(self, errors: tuple[FieldError, ...]) -> None:
+        """Carry every refused field, not only the first."""
+        super().__init__("; ".join(str(error) for error in errors))
+        self.errors = errors
+
+
+class RealmNotFound(RealmgateError):
+    """No realm of that name exists."""
+
+
+class AlreadyExists(RealmgateError):
+    """A unique name or identifier is taken; `str()` says which, in Keycloak's words."""
+
+
+class InvalidToken(RealmgateError):
+    """A JWT that must not be believed; `str()` is the reason, for logs only."""
+
+
+class SecretUnreadable(RealmgateError):
+    """A sealed value was altered, or sealed under another encryption key."""

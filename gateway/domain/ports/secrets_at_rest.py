@@ -1,0 +1,15 @@
+"""Sealing what must not be readable in a database dump."""
+
+from typing import Protocol
+
+
+class SecretsAtRest(Protocol):
+    """Authenticated encryption under the operator's key."""
+
+    def seal(self, plaintext: str, context: str) -> str:
+        """Encrypt for `context` (`client-secret:<realm id>:<client id>`); the result is ASCII."""
+        ...
+
+    def unseal(self, sealed: str, context: str) -> str:
+        """Decrypt; raises SecretUnreadable when altered, moved or sealed under another key."""
+        ...

@@ -1,0 +1,43 @@
+"""Signing and verifying a realm's tokens, with keys that were parsed once."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Protocol
+
+from gateway.domain.keys import RealmKey, SignatureAlgorithm
+
+
+class KeyRing(Protocol):
+    """The parsed keys of one realm."""
+
+    def sign(self, claims: Mapping[str, Any], algorithm: SignatureAlgorithm, now: datetime) -> str:
+        """Return a compact JWS signed by the realm's active key for `algorithm`.
+
+        Raises LookupError when the realm has no such key.
+        """
+        ...
+
+    def verify(self, token: str, now: datetime) -> Mapping[str, Any]:
+        """Return the claims when kid, pinned algorithm and signature hold.
+
+        Time and type claims are the caller's business. Raises InvalidToken.
+        """
+        ...
+
+    def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
+        """Return the public keys to publish, the signing ones first. Spec: RFC 7517."""
+        ...
+
+
+class KeyFactory(Protocol):
+    """Makes keys and key rings."""
+
+    def generate(
+        self, realm_id: str, realm_name: str, algorithm: SignatureAlgorithm, now: datetime
+    ) -> RealmKey:
+        """Generate an ACTIVE key with a self-signed certificate where the kind allows one."""
+        ...
+
+    def ring(self, keys: tuple[RealmKey, ...]) -> KeyRing:
+        """Parse the realm's keys once."""
+        ...

@@ -1,0 +1,198 @@
+"""Durable storage: repositories, and the transaction that holds them together.
+
+Every query carries its realm: an id of another realm is not found. All methods raise
+`StoreUnavailable("sql")` when the database does not answer.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Protocol
+
+from gateway.domain.clients import Client
+from gateway.domain.keys import RealmKey
+from gateway.domain.realm import Realm
+from gateway.domain.roles import EffectiveRoles, Role
+from gateway.domain.users import Credential, User
+
+
+class RealmRepository(Protocol):
+    """Realms by name and id. A realm is one JSON document with a few indexed columns."""
+
+    async def find_by_name(self, name: str) -> Realm | None:
+        """Return the realm named exactly `name`."""
+        ...
+
+    async def list(self) -> tuple[Realm, ...]:
+        """Return every realm, by name."""
+        ...
+
+    async def add(self, realm: Realm) -> None:
+        """Store a new realm; raises AlreadyExists."""
+        ...
+
+    async def replace(self, realm: Realm) -> None:
+        """Overwrite the realm with the same id; raises AlreadyExists when its new name is taken."""
+        ...
+
+
+class ClientRepository(Protocol):
+    """Clients of a realm."""
+
+    async def find_by_client_id(self, realm_id: str, client_id: str) -> Client | None:
+        """Return the client whose public name is exactly `client_id`."""
+        ...
+
+    async def list(self, realm_id: str) -> tuple[Client, ...]:
+        """Return the realm's clients by client_id."""
+        ...
+
+    async def add(self, client: Client) -> None:
+        """Store a new client, its secret sealed; raises AlreadyExists."""
+        ...
+
+    async def replace(self, client: Client) -> None:
+        """Overwrite the client with the same id in the same realm."""
+        ...
+
+
+class UserRepository(Protocol):
+    """Users and their credentials."""
+
+    async def find_by_username(self, realm_id: str, username: str) -> User | None:
+        """Return the user with that (lower-cased) username."""
+        ...
+
+    async def find_service_account(self, realm_id: str, client: str) -> User | None:
+        """Return the service-account user of the client with internal id `client`."""
+        ...
+
+    async def list(self, realm_id: str) -> tuple[User, ...]:
+        """Return the realm's users, by username."""
+        ...
+
+    async def add(self, user: User) -> None:
+        """Store a new user; raises AlreadyExists."""
+        ...
+
+    async def replace(self, user: User) -> None:
+        """Overwrite the user with the same id in the same realm."""
+        ...
+
+    async def credentials(self, realm_id: str, user_id: str) -> tuple[Credential, ...]:
+        """Return the user's credentials by priority."""
+        ...
+
+    async def set_credential(self, realm_id: str, credential: Credential) -> None:
+        """Add the credential, or overwrite the one with the same id."""
+        ...
+
+
+class RoleRepository(Protocol):
+    """Roles, composites and who has them."""
+
+    async def list(self, realm_id: str) -> tuple[Role, ...]:
+        """Return realm and client roles of the realm, by name."""
+        ...
+
+    async def add(self, role: Role) -> None:
+        """Store a new role without its composites; raises AlreadyExists."""
+        ...
+
+    async def set_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
+        """Replace the direct composites of a role."""
+        ...
+
+    async def grant(self, realm_id: str, user_id: str, role_ids: Sequence[str]) -> None:
+        """Give roles to a user; those already held are left alone."""
+        ...
+
+    async def granted(self, realm_id: str, user_id: str) -> frozenset[str]:
+        """Return the ids of the roles granted to a user directly."""
+        ...
+
+    async def effective(self, realm_id: str, user_id: str) -> EffectiveRoles:
+        """Return what the user has after composites, names sorted."""
+        ...
+
+
+class KeyRepository(Protocol):
+    """Signing keys of a realm, private parts sealed."""
+
+    async def list(self, realm_id: str) -> tuple[RealmKey, ...]:
+        """Return all keys of the realm, newest first."""
+        ...
+
+    async def add(self, key: RealmKey) -> None:
+        """Store a new key."""
+        ...
+
+    async def replace(self, key: RealmKey) -> None:
+        """Overwrite status, active_from and retire_at of the key with the same id."""
+        ...
+
+
+class RevocationRepository(Protocol):
+    """Tokens revoked before their time: kept until they would have expired."""
+
+    async def revoke(self, realm_id: str, token_id: str, expires_at: datetime) -> None:
+        """Remember the token's jti until `expires_at`; twice is once."""
+        ...
+
+    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
+        """Tell whether the jti was revoked."""
+        ...
+
+    async def purge(self, before: datetime) -> int:
+        """Forget revocations that expired before the instant; return how many."""
+        ...
+
+
+class Stores(Protocol):
+    """The repositories of one transaction."""
+
+    @property
+    def realms(self) -> RealmRepository:
+        """Realms."""
+        ...
+
+    @property
+    def clients(self) -> ClientRepository:
+        """Clients."""
+        ...
+
+    @property
+    def users(self) -> UserRepository:
+        """Users."""
+        ...
+
+    @property
+    def roles(self) -> RoleRepository:
+        """Roles."""
+        ...
+
+    @property
+    def keys(self) -> KeyRepository:
+        """Signing keys."""
+        ...
+
+    @property
+    def revocations(self) -> RevocationRepository:
+        """Revoked tokens."""
+        ...
+
+
+class Database(Protocol):
+    """Opens transactions."""
+
+    def read(self) -> AbstractAsyncContextManager[Stores]:
+        """Open a transaction for reading only."""
+        ...
+
+    def write(self) -> AbstractAsyncContextManager[Stores]:
+        """Open a transaction: all of it is stored durably on leaving, none on an exception."""
+        ...
+
+    async def ping(self) -> None:
+        """Ask the database for nothing, to learn whether it answers."""
+        ...

@@ -1,0 +1,40 @@
+"""Values that must never be printed: a secret shows itself only when asked by name."""
+
+import hmac
+
+
+class Secret:
+    """Secret text that stays out of reprs, logs, errors and events.
+
+    Comparison is in constant time for values of equal length.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        """Wrap `value`."""
+        self._value = value
+
+    def reveal(self) -> str:
+        """Return the plain value, for the one place that needs it."""
+        return self._value
+
+    def matches(self, candidate: str) -> bool:
+        """Tell in constant time whether `candidate` is the secret."""
+        return hmac.compare_digest(
+            self._value.encode("utf-8", "surrogatepass"), candidate.encode("utf-8", "surrogatepass")
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Compare two secrets in constant time."""
+        return isinstance(other, Secret) and self.matches(other.reveal())
+
+    def __hash__(self) -> int:
+        """Hash by value."""
+        return hash(self._value)
+
+    def __repr__(self) -> str:
+        """Return a placeholder."""
+        return "Secret(***)"
+
+    __str__ = __repr__

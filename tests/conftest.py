@@ -1,0 +1,11 @@
+"""Fixtures of every test: the modules that start the real parts."""
+
+import pytest
+
+pytest_plugins: list[str] = []
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> tuple[str, dict[str, bool]]:
+    """Run asynchronous tests on the product's own event loop."""
+    return "asyncio", {"use_uvloop": True}
