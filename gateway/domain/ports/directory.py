@@ -1,0 +1,49 @@
+"""What answering a request needs to know of realms and clients, from memory where possible.
+
+A directory may lag behind the database by seconds, never by more than its stated age: whoever
+writes realms, keys, clients, users or roles publishes `realm:<realm id>` on Invalidation.
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gateway.domain.clients import Client
+from gateway.domain.ports.signing import KeyRing
+from gateway.domain.realm import Realm
+from gateway.domain.roles import EffectiveRoles
+from gateway.domain.users import User
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class RealmEntry:
+    """A realm with its keys parsed. The same object comes back until something changed.
+
+    So a value derived from it may be kept beside it, in a dictionary with weak keys.
+    """
+
+    realm: Realm
+    key_ring: KeyRing = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientEntry:
+    """A client with its service account, if it has one, and what that account may do."""
+
+    client: Client
+    service_account: User | None
+    roles: EffectiveRoles
+
+
+class Directory(Protocol):
+    """Finds realms and clients for the endpoints, by their public names."""
+
+    async def realm(self, name: str) -> RealmEntry | None:
+        """Return the realm named exactly `name`; raises StoreUnavailable.
+
+        While the database is away a known realm is still answered, for up to an hour.
+        """
+        ...
+
+    async def client(self, realm_id: str, client_id: str) -> ClientEntry | None:
+        """Return the client with that public name; raises StoreUnavailable, never a stale one."""
+        ...
