@@ -1,0 +1,21 @@
+"""Hashing and checking passwords. Keycloak: the two JSON strings of a password credential."""
+
+from typing import Protocol
+
+from gateway.domain.secrets import Secret
+
+
+class PasswordHasher(Protocol):
+    """Turns passwords into what may be stored; slow on purpose, so off the event loop."""
+
+    async def hash(self, password: Secret, *, algorithm: str | None) -> tuple[str, str]:
+        """Return `(credential_data, secret_data)`; `algorithm` None takes the strongest default.
+
+        `algorithm` is the argument of the realm's `hashAlgorithm` rule. Raises ValueError when
+        no such algorithm exists.
+        """
+        ...
+
+    async def verify(self, password: Secret, credential_data: str, secret_data: str) -> bool:
+        """Tell whether the stored credential was made from `password`."""
+        ...

@@ -1,0 +1,27 @@
+"""The realm's password rules, as given and in the given order. Keycloak: passwordPolicy."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordRule:
+    """One rule; `argument` is the text between the brackets, None where there was none."""
+
+    name: str
+    argument: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordPolicy:
+    """The rules of one realm; none means that any password is accepted."""
+
+    rules: tuple[PasswordRule, ...] = ()
+
+    def argument(self, name: str) -> str | None:
+        """Return the argument of the rule called `name`, None without rule or argument."""
+        return next((rule.argument for rule in self.rules if rule.name == name), None)
+
+    @property
+    def hash_algorithm(self) -> str | None:
+        """The algorithm that `hashAlgorithm` names, in the realm's own spelling."""
+        return self.argument("hashAlgorithm")

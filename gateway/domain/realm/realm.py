@@ -1,0 +1,78 @@
+"""The realm: every setting the rules read, and verbatim what has no rule yet.
+
+Keycloak: RealmRepresentation and its creation defaults.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.realm.brute_force import BruteForce
+from gateway.domain.realm.events import EventsConfig
+from gateway.domain.realm.localization import Localization
+from gateway.domain.realm.login import LoginSettings
+from gateway.domain.realm.otp_policy import OtpPolicy
+from gateway.domain.realm.password_policy import PasswordPolicy
+from gateway.domain.realm.refresh_tokens import RefreshTokenPolicy
+from gateway.domain.realm.security_headers import SecurityHeaders
+from gateway.domain.realm.session_limits import SessionLimits
+from gateway.domain.realm.smtp import Smtp
+from gateway.domain.realm.token_lifespans import TokenLifespans
+from gateway.domain.realm.transport import SslRequired
+
+MASTER = "master"
+"""The realm where administrators sign in."""
+
+
+def _creation_attributes() -> dict[str, str]:
+    return {
+        "cibaBackchannelTokenDeliveryMode": "poll",
+        "cibaExpiresIn": "120",
+        "cibaAuthRequestedUserHint": "login_hint",
+        "oauth2DeviceCodeLifespan": "600",
+        "oauth2DevicePollingInterval": "5",
+        "parRequestUriLifespan": "60",
+        "cibaInterval": "5",
+        "realmReusableOtpCode": "false",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Realm:
+    """A realm. Rules take the group of settings they need, never the whole of it."""
+
+    id: str
+    """`id`: fixed for life; equals the first name unless another was given."""
+    name: str
+    """`realm`: how URLs address it; may change."""
+    enabled: bool = False
+    """`enabled`: a disabled realm issues no tokens."""
+    display_name: str | None = None
+    """`displayName`: what people read."""
+    display_name_html: str | None = None
+    """`displayNameHtml`: the same with mark-up."""
+    not_before: int = 0
+    """`notBefore`: tokens issued earlier are not believed; seconds since 1970, 0 believes all."""
+    default_signature_algorithm: SignatureAlgorithm = SignatureAlgorithm.RS256
+    """`defaultSignatureAlgorithm`: signs tokens of clients that name no other."""
+    ssl_required: SslRequired = SslRequired.EXTERNAL
+    """`sslRequired`: which requests must come over TLS."""
+    token_lifespans: TokenLifespans = field(default_factory=TokenLifespans)
+    refresh_tokens: RefreshTokenPolicy = field(default_factory=RefreshTokenPolicy)
+    session_limits: SessionLimits = field(default_factory=SessionLimits)
+    login: LoginSettings = field(default_factory=LoginSettings)
+    brute_force: BruteForce = field(default_factory=BruteForce)
+    otp_policy: OtpPolicy = field(default_factory=OtpPolicy)
+    password_policy: PasswordPolicy = field(default_factory=PasswordPolicy)
+    security_headers: SecurityHeaders = field(default_factory=SecurityHeaders)
+    smtp: Smtp = field(default_factory=Smtp)
+    events: EventsConfig = field(default_factory=EventsConfig)
+    localization: Localization = field(default_factory=Localization)
+    attributes: Mapping[str, str] = field(default_factory=_creation_attributes)
+    """`attributes`: free strings, order kept."""
+    unmodelled: Mapping[str, Any] = field(default_factory=dict)
+    """Settings without a rule of their own (themes, flows, WebAuthn, unknown ones), by JSON name.
+
+    Those that stand at Keycloak's default are left out; only `representations` looks inside.
+    """
