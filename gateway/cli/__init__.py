@@ -1,0 +1,73 @@
+"""The `realmgate` command: subcommands are imported only when they run, so that help is quick.
+
+Exit codes: 0 done or in sync, 1 failed or differs, 2 usage or bad input, 3 unreachable.
+"""
+
+from importlib import import_module
+
+import click
+
+from gateway import __version__
+from gateway.domain.errors import InvalidInput, RealmgateError, StoreUnavailable
+
+COMMANDS = {
+    "start": ("gateway.cli.start:start", "Run the gateway."),
+    "migrate": ("gateway.cli.migrate:migrate", "Bring the database to this version's schema."),
+    "realm": ("gateway.cli.realm:realm", "Import and export realms as files."),
+    "keys": ("gateway.cli.keys:keys", "List and rotate a realm's signing keys."),
+    "certs": ("gateway.cli.certs:certs", "Make and inspect certificates for development."),
+    "nginx": ("gateway.cli.nginx:nginx", "Write and check nginx configurations."),
+    "settings": ("gateway.cli.settings:settings", "Show the settings in force, secrets masked."),
+    "doctor": ("gateway.cli.doctor:doctor", "Check this installation and say what is wrong."),
+}
+"""Where each command stands, and its line in the help."""
+
+
+class _LazyGroup(click.Group):
+    """Lists commands from the table and imports one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(module), attribute)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{module}:{attribute} is not a command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; a failure raised on purpose ends it with its lines and its exit code."""
+        try:
+            return super().invoke(ctx)
+        except RealmgateError as failure:
+            for line in _lines(failure):
+                click.echo(f"Error: {line}", err=True)
+            ctx.exit(_exit_code(failure))
+
+
+def _lines(failure: RealmgateError) -> list[str]:
+    errors = failure.errors if isinstance(failure, InvalidInput) else ()
+    return [str(error) for error in errors] or str(failure).splitlines()
+
+
+def _exit_code(failure: RealmgateError) -> int:
+    match failure:
+        case InvalidInput():
+            return 2
+        case StoreUnavailable():
+            return 3
+        case _:
+            return 1
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="realmgate")
+def main() -> None:
+    """Realmgate: realms, OAuth 2.0 tokens and client certificates, beside nginx."""
