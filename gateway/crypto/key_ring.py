@@ -1,0 +1,106 @@
+"""Signing and verifying a realm's JWTs with keys parsed once.
+
+The algorithm belongs to the key, never to the token: `alg` must repeat what the key record says.
+`kid` chooses among the realm's own keys and nothing else does: `jku`, `jwk`, `x5u` and `x5c` are
+not read, `crit` is refused because no extension is understood. PyJWT's algorithms do the
+cryptography; the parts are put together here, for PyJWT writes the header anew for each token
+and in another order than Keycloak's.
+
+Spec: RFC 7515 §5; RFC 8725 §3.1, §3.10, §3.11. Keycloak: header {"alg","typ","kid"}.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import jwt
+import orjson
+
+from gateway.crypto import base64url, compact_jws
+from gateway.crypto.jwk import PublicKey, public_jwk
+from gateway.crypto.private_keys import PrivateKey, load_private_key
+from gateway.domain import key_lifecycle
+from gateway.domain.errors import InvalidToken
+from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
+
+_TYPE = "JWT"
+
+
+class ParsedKey:
+    """One key of a realm, ready to sign and verify."""
+
+    __slots__ = ("_algorithm", "_header", "_private", "_public", "jwk", "record")
+
+    def __init__(self, record: RealmKey) -> None:
+        algorithm = record.algorithm.value
+        self.record = record
+        self._algorithm = jwt.get_algorithm_by_name(algorithm)
+        self._private: PrivateKey = load_private_key(record)
+        self._public: PublicKey = self._private.public_key()
+        header = {"alg": algorithm, "typ": _TYPE, "kid": record.kid}
+        self._header = base64url.encode(orjson.dumps(header))
+        self.jwk = public_jwk(record, self._public)
+
+    def sign(self, payload: bytes) -> str:
+        """Return the compact JWS over `payload`."""
+        signing_input = f"{self._header}.{base64url.encode(payload)}"
+        signature = self._algorithm.sign(signing_input.encode("ascii"), self._private)
+        return f"{signing_input}.{base64url.encode(signature)}"
+
+    def verifies(self, token: compact_jws.CompactJws) -> bool:
+        """Tell whether this key made the signature."""
+        return self._algorithm.verify(token.signing_input, self._public, token.signature)
+
+
+class PyJwtKeyRing:
+    """The KeyRing of one realm."""
+
+    def __init__(self, records: tuple[RealmKey, ...]) -> None:
+        usable = [record for record in records if record.status is not KeyStatus.DISABLED]
+        self._records = tuple(usable)
+        self._keys = {record.kid: ParsedKey(record) for record in usable}
+
+    def sign(self, claims: Mapping[str, Any], algorithm: SignatureAlgorithm, now: datetime) -> str:
+        """Return a compact JWS signed by the realm's active key for `algorithm`."""
+        record = key_lifecycle.signing_key(self._records, algorithm, now)
+        if record is None:
+            raise LookupError(f"the realm has no active {algorithm} key")
+        payload = orjson.dumps(claims, default=dict, option=orjson.OPT_PASSTHROUGH_DATETIME)
+        return self._keys[record.kid].sign(payload)
+
+    def verify(self, token: str, now: datetime) -> Mapping[str, Any]:
+        """Return the claims when kid, pinned algorithm and signature hold."""
+        parts = compact_jws.parse(token)
+        key = self._key_of(parts.header, now)
+        if not key.verifies(parts):
+            raise InvalidToken("the signature is wrong")
+        try:
+            claims = orjson.loads(compact_jws.decoded(parts.payload, "payload"))
+        except orjson.JSONDecodeError as error:
+            raise InvalidToken("the payload is not JSON") from error
+        if not isinstance(claims, dict):
+            raise InvalidToken("the payload is not a JSON object")
+        return claims
+
+    def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
+        """Return the public keys to publish, the signing ones first, then the newest."""
+        published = [key for key in self._keys.values() if key_lifecycle.verifies(key.record, now)]
+        published.sort(key=lambda key: key.record.active_from, reverse=True)
+        published.sort(key=lambda key: not self._signs(key.record, now))
+        return tuple(key.jwk for key in published)
+
+    def _signs(self, record: RealmKey, now: datetime) -> bool:
+        return key_lifecycle.standing(record, self._records, now) is KeyStatus.ACTIVE
+
+    def _key_of(self, header: dict[str, Any], now: datetime) -> ParsedKey:
+        kid = header.get("kid")
+        key = self._keys.get(kid) if isinstance(kid, str) else None
+        if key is None or not key_lifecycle.verifies(key.record, now):
+            raise InvalidToken("kid names no key of this realm that verifies")
+        if header.get("alg") != key.record.algorithm.value:
+            raise InvalidToken("alg is not the algorithm of the key")
+        if "crit" in header:
+            raise InvalidToken("crit demands an extension that is not understood")
+        if header.get("typ", _TYPE) != _TYPE:
+            raise InvalidToken("typ is not JWT")
+        return key

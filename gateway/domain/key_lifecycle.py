@@ -1,0 +1,74 @@
+"""Which of a realm's keys signs, which verify and are published, and what a rotation changes.
+
+A key's life in order: published (it verifies, but does not sign before `active_from`, so that
+verifiers have time to fetch it), signing, superseded (it verifies until `retire_at`), gone.
+Nothing has to happen at `active_from` or `retire_at`: whoever reads the keys with a clock sees
+the change, on every gateway at the same instant, without a message and without a job.
+
+A superseded key stays ACTIVE in storage until its `retire_at`, because it is the one that signs
+while its successor is only published; `standing` tells what it is worth at an instant.
+
+Keycloak: KeysMetadata (ACTIVE signs and verifies, PASSIVE verifies, DISABLED neither).
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
+
+
+def verifies(key: RealmKey, now: datetime) -> bool:
+    """Tell whether tokens signed by `key` are believed at `now`, and the key is published."""
+    return key.status is not KeyStatus.DISABLED and (key.retire_at is None or now < key.retire_at)
+
+
+def signing_key(
+    keys: Iterable[RealmKey], algorithm: SignatureAlgorithm, now: datetime
+) -> RealmKey | None:
+    """Return the key that signs: of those that have begun, the one that began last.
+
+    Where none has begun, the first to begin signs at once: after a compromised key was
+    disabled, or on a gateway whose clock is behind, an early signature is better than none.
+    """
+    able = [
+        key
+        for key in keys
+        if key.algorithm is algorithm and key.status is KeyStatus.ACTIVE and verifies(key, now)
+    ]
+    begun = [key for key in able if key.active_from <= now]
+    if begun:
+        return max(begun, key=_beginning)
+    return min(able, key=_beginning, default=None)
+
+
+def standing(key: RealmKey, keys: Iterable[RealmKey], now: datetime) -> KeyStatus:
+    """Return what `key` may do at `now` among its realm's `keys`."""
+    if not verifies(key, now):
+        return KeyStatus.DISABLED
+    signer = signing_key(keys, key.algorithm, now)
+    signs = signer is not None and signer.id == key.id
+    return KeyStatus.ACTIVE if signs else KeyStatus.PASSIVE
+
+
+def superseded(
+    keys: Iterable[RealmKey], successor: RealmKey, longest_token: timedelta
+) -> tuple[RealmKey, ...]:
+    """Return the keys that `successor` replaces, each with the instant at which it retires.
+
+    The last token of an old key may be signed just before the successor begins, and lives for
+    `longest_token`. A key whose retirement is already set keeps it, unless that comes too early.
+    """
+    retire_at = successor.active_from + longest_token
+    return tuple(
+        replace(key, retire_at=retire_at)
+        for key in keys
+        if key.id != successor.id
+        and key.algorithm is successor.algorithm
+        and key.status is KeyStatus.ACTIVE
+        and key.retire_at is None
+    )
+
+
+def _beginning(key: RealmKey) -> tuple[datetime, datetime, str]:
+    return key.active_from, key.created_at, key.id
