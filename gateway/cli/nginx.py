@@ -1,0 +1,245 @@
+"""`realmgate nginx render`: the shipped nginx configuration, fitted to one machine.
+
+What differs between machines stands in the one-purpose files of `nginx/realmgate/site/`; rendering
+copies the rest byte for byte and writes those anew. Nothing is searched and replaced in text.
+"""
+
+import os
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from gateway.domain.errors import FieldError, InvalidInput
+
+SHIPPED = Path(__file__).resolve().parents[2] / "nginx"
+SITE = Path("realmgate", "site")
+# sun_path holds 108 bytes including the closing NUL.
+LONGEST_SOCKET_PATH = 107
+HTTPS = 443
+
+_ADDRESS = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
+_UPSTREAM = re.compile(rf"(?:{_ADDRESS.pattern}):[0-9]{{1,5}}")
+# Outside these characters nginx would read a variable, an escape or the end of the parameter.
+_PATH = re.compile(r"/[^\x00-\x1f\x7f\"'\\$;{}]*")
+_SOCKET_PATH = re.compile(r"/[A-Za-z0-9_./@%+,-]*")
+_SECRET = re.compile(r"[A-Za-z0-9_.~+/=-]{16,512}")
+_USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
+
+
+class PlainHttp(StrEnum):
+    """What the plain HTTP listener does."""
+
+    REDIRECT = "redirect"
+    FORWARD = "forward"
+
+
+_PLAIN_HTTP_FILES = {
+    PlainHttp.REDIRECT: "redirect-to-https.conf",
+    PlainHttp.FORWARD: "gateway.conf",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NginxSite:
+    """What differs from machine to machine; the defaults are the shipped ones."""
+
+    upstreams: tuple[str, ...]
+    certificates: Path
+    https_port: int = 8443
+    mtls_port: int = 8444
+    self_signed_port: int = 8445
+    http_port: int = 8080
+    addresses: tuple[str, ...] = ()
+    plain_http: PlainHttp = PlainHttp.REDIRECT
+    proxy_secret: str = field(default="", repr=False)
+    user: str = ""
+
+    def files(self) -> dict[str, str]:
+        """Return the text of every file of `realmgate/site/`, by name."""
+        port = "" if self.https_port == HTTPS else f":{self.https_port}"
+        trust = self._certificate("ssl_client_certificate", "ca.crt")
+        return {
+            "listen-https.conf": self._listen(self.https_port, " ssl http2"),
+            "listen-mtls.conf": self._listen(self.mtls_port, " ssl http2"),
+            "listen-self-signed.conf": self._listen(self.self_signed_port, " ssl http2"),
+            "listen-http.conf": self._listen(self.http_port, ""),
+            "https-port.conf": f'map "" $realmgate_https_port {{ default "{port}"; }}\n',
+            "plain-http.conf": f"include realmgate/{_PLAIN_HTTP_FILES[self.plain_http]};\n",
+            "upstream.conf": "".join(
+                f"server {upstream} max_fails=3 fail_timeout=3s;\n" for upstream in self.upstreams
+            ),
+            "server-certificate.conf": self._certificate("ssl_certificate", "server.crt")
+            + self._certificate("ssl_certificate_key", "server.key"),
+            "client-authorities.conf": trust + self._certificate("ssl_crl", "ca.crl"),
+            "client-authorities-unlisted.conf": self._certificate(
+                "ssl_trusted_certificate", "ca.crt"
+            ),
+            "proxy-secret.conf": (
+                f'proxy_set_header X-Realmgate-Proxy-Secret "{self.proxy_secret}";\n'
+            ),
+            "user.conf": f"user {self.user};\n" if self.user else "",
+        }
+
+    def errors(self) -> tuple[FieldError, ...]:
+        """Return every value that nginx would refuse or, worse, read as something else."""
+        ports = (self.https_port, self.mtls_port, self.self_signed_port, self.http_port)
+        return (
+            *_unless(
+                bool(_PATH.fullmatch(str(self.certificates))),
+                "certificates",
+                str(self.certificates),
+                "an absolute path without quotes, $, ;, braces or control characters",
+            ),
+            *_unless(len(set(ports)) == len(ports), "ports", ports, "four different ports"),
+            *_unless(bool(self.upstreams), "upstream", "none", "at least one gateway"),
+            *(error for upstream in self.upstreams for error in _upstream_errors(upstream)),
+            *(
+                error
+                for address in self.addresses
+                for error in _unless(
+                    bool(_ADDRESS.fullmatch(address)), "address", address, "an address or [IPv6]"
+                )
+            ),
+            *_unless(
+                not self.proxy_secret or bool(_SECRET.fullmatch(self.proxy_secret)),
+                "proxy-secret-file",
+                f"{len(self.proxy_secret)} characters",
+                "16 to 512 of A-Z a-z 0-9 _.~+/=-",
+            ),
+            *_unless(
+                not self.user or bool(_USER.fullmatch(self.user)),
+                "user",
+                self.user,
+                "the name of a system user",
+            ),
+        )
+
+    def _listen(self, port: int, options: str) -> str:
+        sockets = [f"{address}:{port}" for address in self.addresses] or [f"{port}"]
+        return "".join(f"listen {socket}{options};\n" for socket in sockets)
+
+    def _certificate(self, directive: str, name: str) -> str:
+        return f'{directive} "{self.certificates / name}";\n'
+
+
+def _unless(accepted: bool, path: str, given: object, allowed: str) -> tuple[FieldError, ...]:  # noqa: FBT001 - the first word of the sentence
+    return () if accepted else (FieldError(path, repr(given), allowed),)
+
+
+def _upstream_errors(upstream: str) -> tuple[FieldError, ...]:
+    kind, _, path = upstream.partition(":")
+    if kind == "unix":
+        return _unless(
+            bool(_SOCKET_PATH.fullmatch(path)) and len(path) <= LONGEST_SOCKET_PATH,
+            "upstream",
+            upstream,
+            f"unix: and an absolute path of at most {LONGEST_SOCKET_PATH} plain characters",
+        )
+    return _unless(
+        bool(_UPSTREAM.fullmatch(upstream)), "upstream", upstream, "unix:/PATH or HOST:PORT"
+    )
+
+
+def render_nginx(site: NginxSite, output: Path, source: Path = SHIPPED) -> Path:
+    """Write a complete configuration into `output` and return its main file.
+
+    Every file is replaced in one step, so that a running nginx may be reloaded at any time.
+    Raises InvalidInput before anything is written.
+    """
+    if errors := site.errors():
+        raise InvalidInput(errors)
+    files = {path.relative_to(source): path.read_bytes() for path in sorted(source.rglob("*.conf"))}
+    main = Path("realmgate.conf")
+    if main not in files:
+        raise InvalidInput((FieldError("source", str(source), f"a folder with {main}"),))
+    files |= {SITE / name: text.encode() for name, text in site.files().items()}
+    for name, content in files.items():
+        _write(output / name, content, private=name.name == "proxy-secret.conf")
+    return output / main
+
+
+def _write(path: Path, content: bytes, *, private: bool) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.new")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o644)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    draft.replace(path)
+
+
+_PORT = click.IntRange(1, 65535)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.group()
+def nginx() -> None:
+    """Fit the shipped nginx configuration to this machine."""
+
+
+@nginx.command()
+@click.option("--output", type=_FOLDER, required=True, help="Folder to write to.")
+@click.option(
+    "--upstream",
+    "upstreams",
+    multiple=True,
+    required=True,
+    help="A gateway: unix:/PATH or HOST:PORT. Repeat it for several.",
+)
+@click.option(
+    "--certificates",
+    type=_FOLDER,
+    required=True,
+    help="Folder with server.crt, server.key, ca.crt and ca.crl.",
+)
+@click.option("--https-port", type=_PORT, default=8443, show_default=True)
+@click.option("--mtls-port", type=_PORT, default=8444, show_default=True)
+@click.option("--self-signed-port", type=_PORT, default=8445, show_default=True)
+@click.option("--http-port", type=_PORT, default=8080, show_default=True)
+@click.option(
+    "--address",
+    "addresses",
+    multiple=True,
+    help="Address to listen on, IPv6 in brackets. Repeat it for several. [default: every IPv4]",
+)
+@click.option(
+    "--plain-http",
+    type=click.Choice(PlainHttp),
+    default=PlainHttp.REDIRECT,
+    show_default=True,
+    help="What the plain HTTP listener does.",
+)
+@click.option(
+    "--proxy-secret-file",
+    type=click.File(),
+    help="File with the secret that the gateway expects from its proxy.",
+)
+@click.option("--user", default="", help="Workers' user when nginx is started by root.")
+@click.option(
+    "--source",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=SHIPPED,
+    show_default=True,
+    help="The shipped nginx folder.",
+)
+def render(
+    output: Path,
+    source: Path,
+    certificates: Path,
+    proxy_secret_file: IO[str] | None,
+    **values: Any,
+) -> None:
+    """Write a complete nginx configuration, ready for `nginx -p PREFIX -c OUTPUT/realmgate.conf`.
+
+    PREFIX needs the folders run/ and logs/. Rendering again replaces the files.
+    """
+    site = NginxSite(
+        certificates=certificates.absolute(),
+        proxy_secret=proxy_secret_file.read().strip() if proxy_secret_file else "",
+        **values,
+    )
+    click.echo(render_nginx(site, output.absolute(), source))
