@@ -1,0 +1,1 @@
+"""What operators see of a running gateway: log lines, metrics and traces."""

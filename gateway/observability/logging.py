@@ -1,0 +1,77 @@
+"""One JSON object a line on standard output, from our own code and from libraries alike.
+
+Fields that belong to a request (`request_id`, `realm`, `client`, `certificate_thumbprint`,
+`token_id`, `trace_id`) are bound with `structlog.contextvars` where they become known. Every line
+passes `redact` last.
+"""
+
+import io
+import logging
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, BinaryIO
+
+import orjson
+import structlog
+from structlog.typing import EventDict, Processor
+
+from gateway.domain.clock import Clock
+from gateway.observability.redaction import redact, redact_text
+
+_QUIET_LIBRARIES = ("hypercorn.access", "aiosqlite", "asyncio")
+
+
+def configure_logging(level: str, clock: Clock, stream: BinaryIO | None = None) -> None:
+    """Send everything at or above `level` to `stream` (standard output) as JSON lines."""
+    least = logging.getLevelNamesMapping()[level.upper()]
+    structlog.configure(
+        processors=_processors(clock),
+        wrapper_class=structlog.make_filtering_bound_logger(least),
+        logger_factory=structlog.BytesLoggerFactory(stream or _standard_output()),
+        cache_logger_on_first_use=True,
+    )
+    root = logging.getLogger()
+    root.handlers = [_IntoStructlog()]
+    root.setLevel(least)
+    for name in _QUIET_LIBRARIES:
+        logging.getLogger(name).setLevel(max(least, logging.WARNING))
+
+
+def _standard_output() -> BinaryIO:
+    buffer = getattr(sys.stdout, "buffer", None)
+    return buffer if isinstance(buffer, io.BufferedIOBase) else sys.__stdout__.buffer  # type: ignore[union-attr,return-value] # a process has a standard output
+
+
+def _processors(clock: Clock) -> list[Processor]:
+    def stamp(_logger: object, _method: str, event: EventDict) -> EventDict:
+        return {"time": _iso(clock.now()), **event}
+
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.format_exc_info,
+        stamp,
+        redact,
+        _render,
+    ]
+
+
+def _iso(instant: datetime) -> str:
+    return instant.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _render(_logger: object, _method: str, event: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(event, default=lambda value: redact_text(str(value)))
+
+
+class _IntoStructlog(logging.Handler):
+    """Turns a library's log record into a line of ours."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        structlog.get_logger().log(
+            record.levelno,
+            record.getMessage(),
+            logger=record.name,
+            **({"exc_info": record.exc_info} if record.exc_info else {}),
+        )

@@ -1,0 +1,130 @@
+"""Counters and timings for Prometheus, correct with several workers.
+
+Workers write to files of one directory (prometheus_client's multiprocess mode), and whichever
+worker is asked adds them up. Labels are bounded: methods and grant types outside the lists, and
+realms beyond the first 1,000, count as `other`.
+
+The library reads PROMETHEUS_MULTIPROC_DIR when it is imported, so the caller sets it
+(`gateway.settings.share_metrics`) before importing this module.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+OTHER = "other"
+MOST_REALMS = 1_000
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_GRANT_TYPES = frozenset(
+    {
+        "authorization_code",
+        "client_credentials",
+        "password",
+        "refresh_token",
+        "urn:ietf:params:oauth:grant-type:device_code",
+        "urn:ietf:params:oauth:grant-type:token-exchange",
+    }
+)
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+
+
+class PrometheusMetrics:
+    """Implements `gateway.domain.ports.metrics.Metrics`."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        """Create the metrics in a registry of their own."""
+        own = registry or CollectorRegistry()
+        self._requests = Counter(
+            "realmgate_requests", "Answered requests.", ("route", "method", "status"), registry=own
+        )
+        self._seconds = Histogram(
+            "realmgate_request_seconds",
+            "Time from a request's headers to the end of its answer.",
+            ("route",),
+            buckets=_SECONDS,
+            registry=own,
+        )
+        self._grants = Counter(
+            "realmgate_token_grants",
+            "Token requests by what came of them.",
+            ("realm", "grant_type", "outcome"),
+            registry=own,
+        )
+        self._events = Counter(
+            "realmgate_security_events", "What an attack would cause.", ("kind",), registry=own
+        )
+        self._realms: set[str] = set()
+        # Looking a child up by labels costs more than counting: keep them.
+        self._counted: dict[tuple[str, str, int], Counter] = {}
+        self._timed: dict[str, Histogram] = {}
+
+    def request(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count one answered request."""
+        key = (route, method if method in _METHODS else OTHER, status)
+        counter = self._counted.get(key)
+        if counter is None:
+            counter = self._counted[key] = self._requests.labels(*key)
+        counter.inc()
+        histogram = self._timed.get(route)
+        if histogram is None:
+            histogram = self._timed[route] = self._seconds.labels(route)
+        histogram.observe(seconds)
+
+    def token_grant(self, realm: str, grant_type: str, outcome: str) -> None:
+        """Count one token request."""
+        grant = grant_type if grant_type in _GRANT_TYPES else OTHER
+        self._grants.labels(self._bounded(realm), grant, outcome).inc()
+
+    def security_event(self, kind: str) -> None:
+        """Count one security event."""
+        self._events.labels(kind).inc()
+
+    def _bounded(self, realm: str) -> str:
+        if realm in self._realms:
+            return realm
+        if len(self._realms) >= MOST_REALMS:
+            return OTHER
+        self._realms.add(realm)
+        return realm
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A value read when it is asked for, such as the time left to a certificate."""
+
+    name: str
+    documentation: str
+    value: float
+    label: tuple[str, str] | None = None
+
+    @classmethod
+    def time_left(cls, name: str, documentation: str, left: timedelta) -> "Gauge":
+        """Make a gauge of a duration, in seconds."""
+        return cls(name, documentation, left.total_seconds())
+
+
+class _Gauges(Collector):
+    def __init__(self, read: Callable[[], Iterable[Gauge]]) -> None:
+        self._read = read
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        for gauge in self._read():
+            names, values = zip(gauge.label, strict=False) if gauge.label else ((), ())
+            family = GaugeMetricFamily(gauge.name, gauge.documentation, labels=names)
+            family.add_metric(values, gauge.value)
+            yield family
+
+
+def exposition(directory: Path, gauges: Callable[[], Iterable[Gauge]]) -> bytes:
+    """Return the sum of all workers in Prometheus' text format."""
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, path=str(directory))  # type: ignore[no-untyped-call] # the library
+    registry.register(_Gauges(gauges))
+    return generate_latest(registry)

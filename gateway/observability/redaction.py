@@ -1,0 +1,85 @@
+"""Nothing secret leaves in a log line: values by the name they stand under, text by its shape.
+
+Names that hold secrets lose their whole value. In any other text, JWTs, PEM blocks (escaped ones
+too), Authorization credentials, passwords of addresses, and `name=value` or `"name": "value"`
+pairs of a secret name are cut out. Nesting does not matter. Source: attacks E5, scoreboard S20.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+REDACTED = "[redacted]"
+
+_HIDDEN_NAME = (
+    r"(?:[\w-]{0,40}(?:password|passwd|passphrase|secret|authorization|cookie|credential|assertion"
+    r"|private[_-]?key|api[_-]?key|encryption[_-]?key|code[_-]?verifier|client[_-]?cert)[\w-]{0,40}"
+    r"|[\w-]{0,40}token|code|otp|totp|pem|id_token_hint|state|nonce)"
+)
+_HARMLESS = frozenset({"client_certificate_thumbprint"})
+_KEY = re.compile(_HIDDEN_NAME, re.IGNORECASE)
+_DEEPEST = 16
+_LONGEST = 8_192
+
+_SIGN = re.compile(r"[=:\s%+]|eyJ|-----")
+_HINT = re.compile(
+    r"eyJ|-----BEGIN|bearer|basic|://|password|passwd|passphrase|secret|authorization|cookie"
+    r"|credential|assertion|key|verifier|cert|token|code|otp|pem|state|nonce",
+    re.IGNORECASE,
+)
+_SHAPES = (
+    (re.compile(r"-----BEGIN.*?(?:-----END[^-]*-----|\Z)", re.DOTALL), REDACTED),
+    (re.compile(r"\beyJ[\w-]{5,}(?:\.[\w-]*){0,4}"), REDACTED),
+    (re.compile(r"(?i)\b(bearer|basic|digest|dpop)(\s+|%20|\+)[\w.~+/=%-]{6,}"), rf"\1 {REDACTED}"),
+    (re.compile(r"(://[^/\s:@]*):[^/\s@]+@"), rf"\1:{REDACTED}@"),
+    (
+        re.compile(
+            rf"(?i)(\b{_HIDDEN_NAME}[\"']?\s*(?:=|:|%3D)\s*)(\"[^\"]*\"|'[^']*'|[^\s&,;\"'}}]+)"
+        ),
+        rf"\1{REDACTED}",
+    ),
+)
+
+
+def redact(_logger: object, _method: str, event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the event without secrets: a structlog processor, to stand before the renderer."""
+    return {key: _value(key, value, 0) for key, value in event.items()}
+
+
+def redact_text(text: str) -> str:
+    """Cut secrets out of `text` by their shape, and what is beyond a line's bounds."""
+    if len(text) > _LONGEST:
+        text = text[:_LONGEST] + "..."
+    # Most values are names and identifiers, in which no shape fits: two cheap looks first.
+    if not _SIGN.search(text) or not _HINT.search(text):
+        return text
+    for shape, replacement in _SHAPES:
+        text = shape.sub(replacement, text)
+    return text
+
+
+@lru_cache(maxsize=1024)
+def _hides(key: str) -> bool:
+    name = key.lower()
+    return name not in _HARMLESS and _KEY.fullmatch(name) is not None
+
+
+def _value(key: str, value: Any, depth: int) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if _hides(key) or depth > _DEEPEST:
+        return REDACTED
+    if isinstance(value, int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _value(str(name), item, depth + 1) for name, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_value("", item, depth + 1) for item in value]
+    return redact_text(_text(value))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes | bytearray):
+        return value.decode("utf-8", "replace")
+    return str(value)
