@@ -1,0 +1,1 @@
+"""Wire shapes: Keycloak's JSON representations read into domain values and written back."""

@@ -1,0 +1,85 @@
+"""Which JSON is taken at all: bounded depth and numbers, text that every store can hold.
+
+A repeated name, a lone surrogate, NUL, NaN and a number beyond 64 bits are legal for some
+parsers and not for others, so that two readers would see two documents. Spec: RFC 8259 §4, RFC 7493
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.representations.refusals import join, refused
+
+MAX_DEPTH = 32
+_MAX_INTEGER = 2**63 - 1
+_NESTING = f"at most {MAX_DEPTH} levels of nesting"
+_TEXT = "text without NUL and without unpaired surrogates"
+
+
+def parse_json(text: bytes, source: str | Path) -> Any:
+    """Return the JSON value in `text`; raises InvalidInput naming the file, line and column."""
+    try:
+        value = json.loads(
+            text.decode("utf-8-sig"), object_pairs_hook=_unrepeated, parse_constant=_no_constant
+        )
+    except json.JSONDecodeError as error:
+        place = f"{source}, line {error.lineno}, column {error.colno}"
+        raise InvalidInput((FieldError(place, error.msg, "JSON"),)) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            (FieldError(f"{source}, byte {error.start}", "no UTF-8", "UTF-8"),)
+        ) from error
+    except RecursionError as error:
+        raise InvalidInput((FieldError(str(source), "deeper nesting", _NESTING),)) from error
+    except ValueError as error:
+        raise InvalidInput((FieldError(str(source), str(error), "JSON of RFC 8259"),)) from error
+    check_json(value, str(source))
+    return value
+
+
+def check_text(value: str, path: str) -> None:
+    """Refuse text that some store or header could not hold."""
+    if not is_plain_text(value):
+        raise refused(path, value, _TEXT)
+
+
+def is_plain_text(value: str) -> bool:
+    """Tell whether every store and encoding can hold `value`."""
+    return "\0" not in value and not any("\ud800" <= sign <= "\udfff" for sign in value)
+
+
+def check_json(value: Any, path: str, depth: int = MAX_DEPTH) -> None:
+    """Refuse a value that could not be written and read back unchanged anywhere."""
+    if depth == 0:
+        raise InvalidInput((FieldError(path, "deeper nesting", _NESTING),))
+    if isinstance(value, str):
+        check_text(value, path)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            check_text(name, path)
+            check_json(inner, join(path, name), depth - 1)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            check_json(inner, f"{path}[{index}]", depth - 1)
+    elif not _is_exact(value):
+        raise refused(path, value, "a number of at most 64 bits")
+
+
+def _is_exact(value: Any) -> bool:
+    if isinstance(value, float):
+        return value - value == 0  # neither infinite nor NaN
+    return value is None or (isinstance(value, int) and abs(value) <= _MAX_INTEGER)
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    unique = dict(pairs)
+    if len(unique) != len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {json.dumps(repeated)} twice in one object")
+    return unique
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} as a number")

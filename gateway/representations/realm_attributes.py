@@ -1,0 +1,61 @@
+"""Settings that stand twice in a realm: as a field of their own and in `attributes`.
+
+Whoever changes one of the two means both, so the one that differs from before is taken; where
+both do, the field. The typed field is the truth, the attribute is written from it.
+Keycloak: the attributes of the device grant and of one-time passwords
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from gateway.domain.realm import Realm
+from gateway.representations.refusals import join
+
+_NUMBER = re.compile("[0-9]{1,10}")
+
+MIRRORED: Final[Mapping[str, str]] = {
+    "oauth2DeviceCodeLifespan": "oauth2DeviceCodeLifespan",
+    "oauth2DevicePollingInterval": "oauth2DevicePollingInterval",
+    "realmReusableOtpCode": "otpPolicyCodeReusable",
+}
+"""The attribute's name, and the field's."""
+
+
+def with_mirrored(
+    given: Mapping[str, tuple[str, Any]], before: Mapping[str, Any]
+) -> dict[str, tuple[str, Any]]:
+    """Return `given` with each field that was changed by its attribute.
+
+    `before` is the answer that the author of `given` may have started from.
+    """
+    at, attributes = given.get("attributes", ("", {}))
+    if not isinstance(attributes, Mapping):
+        return dict(given)
+    changed = {
+        field: (join(at, attribute), _from_text(attributes[attribute]))
+        for attribute, field in MIRRORED.items()
+        if attributes.get(attribute) is not None
+        and _text(before[field]) != _text(attributes[attribute])
+        and (field not in given or given[field][1] == before[field])
+    }
+    return {**given, **changed}
+
+
+def with_written(realm: Realm, answer: Mapping[str, Any]) -> Realm:
+    """Return the realm with its mirrored attributes as `answer` has the fields."""
+    attributes = {
+        name: _text(answer[MIRRORED[name]]) if name in MIRRORED else text
+        for name, text in realm.attributes.items()
+    }
+    return replace(realm, attributes=attributes)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _from_text(value: Any) -> Any:
+    is_number = isinstance(value, str) and _NUMBER.fullmatch(value)
+    return int(value) if is_number else value

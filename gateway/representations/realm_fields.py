@@ -1,0 +1,266 @@
+"""The table of a realm's settings: JSON name, shape, and where it stands in the domain.
+
+The order is that of Keycloak's answer. Keycloak: RealmRepresentation, creation defaults
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.realm import (
+    BruteForceStrategy,
+    OtpAlgorithm,
+    OtpType,
+    PasswordPolicy,
+    SslRequired,
+)
+from gateway.representations.names import UrlName
+from gateway.representations.password_policy import PasswordPolicyText
+from gateway.representations.security_headers import SecurityHeadersMap
+from gateway.representations.shapes import (
+    Choice,
+    Count,
+    Duration,
+    Flag,
+    OneOf,
+    Shape,
+    Text,
+    TextList,
+    TextMap,
+    VerbatimList,
+    VerbatimObject,
+)
+from gateway.representations.smtp import SmtpMap
+
+_NAME = Text(most=255)
+_LONGEST_WINDOW = 100
+_DAY = 86_400
+
+
+def _never(_value: Any) -> bool:
+    return False
+
+
+def _absent(value: Any) -> bool:
+    return value is None
+
+
+def _empty(value: Any) -> bool:
+    return value in ((), timedelta(), PasswordPolicy())
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A modelled setting: `attribute` of the concern `group`, or of the realm itself.
+
+    `hidden` tells which values Keycloak leaves out of its answer.
+    """
+
+    name: str
+    group: str | None
+    attribute: str
+    shape: Shape
+    hidden: Callable[[Any], bool] = _never
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A setting without a rule yet: checked, kept as given, answered with Keycloak's default."""
+
+    name: str
+    default: Any
+    shape: Shape
+
+
+def _own(
+    name: str, attribute: str, shape: Shape, hidden: Callable[[Any], bool] = _never
+) -> Setting:
+    return Setting(name, None, attribute, shape, hidden)
+
+
+def _token(name: str, attribute: str) -> Setting:
+    return Setting(name, "token_lifespans", attribute, Duration(least=1))
+
+
+def _session(name: str, attribute: str, least: int = 0) -> Setting:
+    return Setting(name, "session_limits", attribute, Duration(least=least))
+
+
+def _login(name: str, attribute: str) -> Setting:
+    return Setting(name, "login", attribute, Flag())
+
+
+def _guard(name: str, attribute: str, shape: Shape) -> Setting:
+    return Setting(name, "brute_force", attribute, shape)
+
+
+def _otp(name: str, attribute: str, shape: Shape) -> Setting:
+    return Setting(name, "otp_policy", attribute, shape)
+
+
+def _events(
+    name: str, attribute: str, shape: Shape, hidden: Callable[[Any], bool] = _never
+) -> Setting:
+    return Setting(name, "events", attribute, shape, hidden)
+
+
+def _web_authn(kind: str, resident_key: str) -> tuple[Kept, ...]:
+    prefix = f"webAuthnPolicy{kind}"
+    return (
+        Kept(f"{prefix}RpEntityName", "keycloak", _NAME),
+        Kept(f"{prefix}SignatureAlgorithms", ["ES256", "RS256"], VerbatimList()),
+        Kept(f"{prefix}RpId", "", _NAME),
+        Kept(f"{prefix}AttestationConveyancePreference", "not specified", _NAME),
+        Kept(f"{prefix}AuthenticatorAttachment", "not specified", _NAME),
+        Kept(f"{prefix}RequireResidentKey", "not specified", _NAME),
+        Kept(f"{prefix}ResidentKey", resident_key, _NAME),
+        Kept(f"{prefix}UserVerificationRequirement", resident_key, _NAME),
+        Kept(f"{prefix}CreateTimeout", 0, Count()),
+        Kept(f"{prefix}AvoidSameAuthenticatorRegister", False, Flag()),
+        Kept(f"{prefix}AcceptableAaguids", [], VerbatimList()),
+        Kept(f"{prefix}ExtraOrigins", [], VerbatimList()),
+    )
+
+
+_OTP_APPLICATIONS = ["totpAppFreeOTPName", "totpAppGoogleName", "totpAppMicrosoftAuthenticatorName"]
+
+REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
+    _own("id", "id", UrlName()),
+    _own("realm", "name", UrlName()),
+    _own("displayName", "display_name", _NAME, _absent),
+    _own("displayNameHtml", "display_name_html", Text(), _absent),
+    _own("notBefore", "not_before", Count(unit="seconds since 1970")),
+    _own("defaultSignatureAlgorithm", "default_signature_algorithm", Choice(SignatureAlgorithm)),
+    Setting("revokeRefreshToken", "refresh_tokens", "revoke_on_use", Flag()),
+    Setting("refreshTokenMaxReuse", "refresh_tokens", "max_reuse", Count()),
+    _token("accessTokenLifespan", "access_token"),
+    _token("accessTokenLifespanForImplicitFlow", "access_token_for_implicit_flow"),
+    _session("ssoSessionIdleTimeout", "idle", least=1),
+    _session("ssoSessionMaxLifespan", "max_lifespan", least=1),
+    _session("ssoSessionIdleTimeoutRememberMe", "idle_remember_me"),
+    _session("ssoSessionMaxLifespanRememberMe", "max_lifespan_remember_me"),
+    _session("offlineSessionIdleTimeout", "offline_idle", least=1),
+    Setting(
+        "offlineSessionMaxLifespanEnabled", "session_limits", "offline_max_lifespan_enabled", Flag()
+    ),
+    _session("offlineSessionMaxLifespan", "offline_max_lifespan"),
+    _session("clientSessionIdleTimeout", "client_idle"),
+    _session("clientSessionMaxLifespan", "client_max_lifespan"),
+    _session("clientOfflineSessionIdleTimeout", "client_offline_idle"),
+    _session("clientOfflineSessionMaxLifespan", "client_offline_max_lifespan"),
+    _token("accessCodeLifespan", "access_code"),
+    _token("accessCodeLifespanUserAction", "access_code_user_action"),
+    _token("accessCodeLifespanLogin", "access_code_login"),
+    _token("actionTokenGeneratedByAdminLifespan", "action_token_by_admin"),
+    _token("actionTokenGeneratedByUserLifespan", "action_token_by_user"),
+    _token("oauth2DeviceCodeLifespan", "device_code"),
+    _token("oauth2DevicePollingInterval", "device_polling_interval"),
+    _own("enabled", "enabled", Flag()),
+    _own("sslRequired", "ssl_required", Choice(SslRequired, any_case=True)),
+    _login("registrationAllowed", "registration_allowed"),
+    _login("registrationEmailAsUsername", "registration_email_as_username"),
+    _login("rememberMe", "remember_me"),
+    _login("verifyEmail", "verify_email"),
+    _login("loginWithEmailAllowed", "login_with_email_allowed"),
+    _login("duplicateEmailsAllowed", "duplicate_emails_allowed"),
+    _login("resetPasswordAllowed", "reset_password_allowed"),
+    _login("editUsernameAllowed", "edit_username_allowed"),
+    _guard("bruteForceProtected", "protected", Flag()),
+    _guard("permanentLockout", "permanent_lockout", Flag()),
+    _guard("maxTemporaryLockouts", "max_temporary_lockouts", Count()),
+    _guard("bruteForceStrategy", "strategy", Choice(BruteForceStrategy)),
+    _guard("maxFailureWaitSeconds", "max_failure_wait", Duration()),
+    _guard("minimumQuickLoginWaitSeconds", "minimum_quick_login_wait", Duration()),
+    _guard("waitIncrementSeconds", "wait_increment", Duration()),
+    _guard(
+        "quickLoginCheckMilliSeconds", "quick_login_check", Duration(unit=timedelta(milliseconds=1))
+    ),
+    _guard("maxDeltaTimeSeconds", "max_delta_time", Duration()),
+    _guard("failureFactor", "failure_factor", Count(least=1)),
+    _guard("maxSecondaryAuthFailures", "max_secondary_failures", Count()),
+    Kept("requiredCredentials", ["password"], VerbatimList()),
+    _own("passwordPolicy", "password_policy", PasswordPolicyText(), _empty),
+    _otp("otpPolicyType", "type", Choice(OtpType)),
+    _otp("otpPolicyAlgorithm", "algorithm", Choice(OtpAlgorithm)),
+    _otp("otpPolicyInitialCounter", "initial_counter", Count()),
+    _otp("otpPolicyDigits", "digits", OneOf((6, 8))),
+    _otp("otpPolicyLookAheadWindow", "look_ahead_window", Count(most=_LONGEST_WINDOW)),
+    _otp("otpPolicyPeriod", "period", Duration(least=1, most=_DAY)),
+    _otp("otpPolicyCodeReusable", "code_reusable", Flag()),
+    Kept("otpSupportedApplications", _OTP_APPLICATIONS, VerbatimList()),
+    *_web_authn("", "not specified"),
+    *_web_authn("Passwordless", "required"),
+    Kept("webAuthnPolicyPasswordlessPasskeysEnabled", None, Flag()),
+    _own("browserSecurityHeaders", "security_headers", SecurityHeadersMap()),
+    _own("smtpServer", "smtp", SmtpMap()),
+    Kept("loginTheme", None, _NAME),
+    Kept("accountTheme", None, _NAME),
+    Kept("adminTheme", None, _NAME),
+    Kept("emailTheme", None, _NAME),
+    _events("eventsEnabled", "enabled", Flag()),
+    _events("eventsExpiration", "expiration", Duration(), _empty),
+    _events("eventsListeners", "listeners", TextList()),
+    _events("enabledEventTypes", "enabled_types", TextList()),
+    _events("adminEventsEnabled", "admin_enabled", Flag()),
+    _events("adminEventsDetailsEnabled", "admin_details_enabled", Flag()),
+    Setting("internationalizationEnabled", "localization", "enabled", Flag()),
+    Setting("supportedLocales", "localization", "supported_locales", TextList(), _empty),
+    Setting("defaultLocale", "localization", "default_locale", _NAME, _absent),
+    Kept("browserFlow", "browser", _NAME),
+    Kept("registrationFlow", "registration", _NAME),
+    Kept("directGrantFlow", "direct grant", _NAME),
+    Kept("resetCredentialsFlow", "reset credentials", _NAME),
+    Kept("clientAuthenticationFlow", "clients", _NAME),
+    Kept("dockerAuthenticationFlow", "docker auth", _NAME),
+    Kept("firstBrokerLoginFlow", "first broker login", _NAME),
+    _own("attributes", "attributes", TextMap()),
+    Kept("userManagedAccessAllowed", default=False, shape=Flag()),
+    Kept("organizationsEnabled", default=False, shape=Flag()),
+    Kept("verifiableCredentialsEnabled", default=False, shape=Flag()),
+    Kept("adminPermissionsEnabled", default=False, shape=Flag()),
+    Kept("scimApiEnabled", default=False, shape=Flag()),
+    Kept("clientProfiles", {"profiles": []}, VerbatimObject()),
+    Kept("clientPolicies", {"policies": []}, VerbatimObject()),
+)
+"""Every setting that is answered, in the order of the answer."""
+
+COMPUTED: Final = frozenset({"defaultRole", "keycloakVersion"})
+"""Answered from other facts; refused by nobody and changed by nobody."""
+
+IMPORTED: Final = frozenset({"users", "clients", "roles"})
+"""Resources that a realm file carries beside the settings, and that an import reads."""
+
+NOT_IMPORTED: Final = frozenset(
+    {
+        "authenticationFlows",
+        "authenticatorConfig",
+        "certificate",
+        "clientScopeMappings",
+        "clientScopes",
+        "codeSecret",
+        "components",
+        "defaultDefaultClientScopes",
+        "defaultGroups",
+        "defaultOptionalClientScopes",
+        "defaultRoles",
+        "federatedUsers",
+        "groups",
+        "identityProviderMappers",
+        "identityProviders",
+        "localizationTexts",
+        "organizations",
+        "privateKey",
+        "protocolMappers",
+        "publicKey",
+        "requiredActions",
+        "scopeMappings",
+        "userFederationMappers",
+        "userFederationProviders",
+    }
+)
+"""Resources that Keycloak reads from a realm file and this version does not; an import says so.
+
+They are not kept with the realm: some hold secrets, which nothing would seal.
+"""

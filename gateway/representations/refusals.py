@@ -1,0 +1,64 @@
+"""How a refused value is told: where it stands, what was given, what is allowed.
+
+What was given is shown shortened and escaped, so that it fits a line of a terminal or a log.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from gateway.domain.errors import FieldError, InvalidInput
+
+_SHOWN = 60
+
+T = TypeVar("T")
+
+
+def join(path: str, name: str) -> str:
+    """Return the path of the field `name` inside `path`."""
+    return f"{path}.{describe_name(name)}" if path else describe_name(name)
+
+
+def describe_name(name: str) -> str:
+    """Return `name` as it may stand in a path."""
+    shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
+    return shown if shown.isprintable() else json.dumps(shown)
+
+
+def describe(value: Any) -> str:
+    """Return a short printable account of a JSON value that is not secret."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if isinstance(value, str) and len(value) > _SHOWN:
+        return f"{json.dumps(value[:_SHOWN])}... ({len(value)} characters)"
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 4 * _SHOWN:
+        return f"a number of {value.bit_length()} bits"
+    return json.dumps(value)
+
+
+def refused(path: str, value: Any, allowed: str) -> InvalidInput:
+    """Return the refusal of one field."""
+    return InvalidInput((FieldError(path, describe(value), allowed),))
+
+
+def refused_secret(path: str, allowed: str) -> InvalidInput:
+    """Return the refusal of a field whose value must not be shown."""
+    return InvalidInput((FieldError(path, "a hidden value", allowed),))
+
+
+def attempt(errors: list[FieldError], instead: T, read: Callable[..., T], *arguments: Any) -> T:
+    """Return what `read(*arguments)` gives, or note its refusals and return `instead`."""
+    try:
+        return read(*arguments)
+    except InvalidInput as refusal:
+        errors.extend(refusal.errors)
+        return instead
+
+
+def raise_all(errors: Iterable[FieldError]) -> None:
+    """Raise InvalidInput when there are any errors."""
+    noted = tuple(errors)
+    if noted:
+        raise InvalidInput(noted)

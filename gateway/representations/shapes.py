@@ -1,0 +1,228 @@
+"""The shapes of single fields: what each accepts, how it is told, how it is written back.
+
+Keycloak: Jackson's leniency is kept where clients rely on it ("true" for a boolean, a number
+or boolean as a value of a string map), and no further.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, Generic, Protocol, TypeVar
+
+from gateway.domain.errors import FieldError
+from gateway.representations.plain_json import check_json, check_text
+from gateway.representations.refusals import attempt, join, raise_all, refused
+
+MAX_INTEGER = 2**31 - 1
+_MAX_ENTRIES = 1000
+_MAX_TEXT = 10_000
+_SPELLED_FLAGS = {"true": True, "false": False}
+
+ChoiceT = TypeVar("ChoiceT", bound=StrEnum)
+
+
+class Shape(Protocol):
+    """Reads a JSON value into a domain value and writes it back."""
+
+    def read(self, value: Any, path: str) -> Any:
+        """Return the domain value; raises InvalidInput."""
+        ...
+
+    def write(self, value: Any) -> Any:
+        """Return the JSON value."""
+        ...
+
+
+class Same:
+    """Base of shapes whose domain value is the JSON value."""
+
+    def write(self, value: Any) -> Any:
+        """Return the value itself."""
+        return value
+
+
+class Flag(Same):
+    """A boolean; the words "true" and "false" are taken too."""
+
+    def read(self, value: Any, path: str) -> bool:
+        """Return the boolean."""
+        flag = _SPELLED_FLAGS.get(value) if isinstance(value, str) else value
+        if not isinstance(flag, bool):
+            raise refused(path, value, "true or false")
+        return flag
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Same):
+    """A whole number within bounds."""
+
+    least: int = 0
+    most: int = MAX_INTEGER
+    unit: str = ""
+
+    def read(self, value: Any, path: str) -> int:
+        """Return the number."""
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise refused(path, value, self._allowed())
+        if not self.least <= value <= self.most:
+            raise refused(path, value, self._allowed())
+        return value
+
+    def _allowed(self) -> str:
+        unit = f" of {self.unit}" if self.unit else ""
+        return f"a whole number{unit} from {self.least} to {self.most}"
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A duration as a whole number of its unit."""
+
+    least: int = 0
+    most: int = MAX_INTEGER
+    unit: timedelta = timedelta(seconds=1)
+
+    def read(self, value: Any, path: str) -> timedelta:
+        """Return the duration."""
+        name = "seconds" if self.unit == timedelta(seconds=1) else "milliseconds"
+        return Count(self.least, self.most, name).read(value, path) * self.unit
+
+    def write(self, value: timedelta) -> int:
+        """Return the number of units."""
+        return value // self.unit
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf(Same):
+    """One of a few numbers."""
+
+    allowed: tuple[int, ...]
+
+    def read(self, value: Any, path: str) -> int:
+        """Return the number."""
+        if isinstance(value, bool) or not isinstance(value, int) or value not in self.allowed:
+            raise refused(path, value, " or ".join(map(str, self.allowed)))
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Generic[ChoiceT]):
+    """One of an enumeration's values; `any_case` takes them in capitals as well."""
+
+    choices: type[ChoiceT]
+    any_case: bool = False
+
+    def read(self, value: Any, path: str) -> ChoiceT:
+        """Return the member."""
+        text = value.lower() if self.any_case and isinstance(value, str) else value
+        for member in self.choices:
+            if member.value == text:
+                return member
+        raise refused(path, value, "one of " + ", ".join(self.choices))
+
+    def write(self, value: ChoiceT) -> str:
+        """Return the value of the member."""
+        return value.value
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Same):
+    """Text of bounded length."""
+
+    least: int = 0
+    most: int = _MAX_TEXT
+
+    def read(self, value: Any, path: str) -> str:
+        """Return the text."""
+        if not isinstance(value, str) or not self.least <= len(value) <= self.most:
+            raise refused(path, value, f"text of {self.least} to {self.most} characters")
+        check_text(value, path)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class TextList:
+    """A list of texts; the order is kept."""
+
+    item: Shape = Text(most=2000)
+
+    def read(self, value: Any, path: str) -> tuple[str, ...]:
+        """Return the texts."""
+        if not isinstance(value, list) or len(value) > _MAX_ENTRIES:
+            raise refused(path, value, f"a list of at most {_MAX_ENTRIES} texts")
+        errors: list[FieldError] = []
+        texts = [
+            attempt(errors, "", self.item.read, item, f"{path}[{index}]")
+            for index, item in enumerate(value)
+        ]
+        raise_all(errors)
+        return tuple(texts)
+
+    def write(self, value: tuple[str, ...]) -> list[str]:
+        """Return the list."""
+        return list(value)
+
+
+@dataclass(frozen=True, slots=True)
+class TextMap:
+    """An object of texts; the order is kept, an entry that is null is left out."""
+
+    longest: int = 100_000
+
+    def read(self, value: Any, path: str) -> dict[str, str]:
+        """Return the entries."""
+        if not isinstance(value, Mapping) or len(value) > _MAX_ENTRIES:
+            raise refused(path, value, f"an object of at most {_MAX_ENTRIES} texts")
+        errors: list[FieldError] = []
+        texts: dict[str, str] = {}
+        for name, item in value.items():
+            at = join(path, name)
+            attempt(errors, None, check_text, name, at)
+            if item is not None:
+                texts[name] = attempt(errors, "", self._text, item, at)
+        raise_all(errors)
+        return texts
+
+    def write(self, value: Mapping[str, str]) -> dict[str, str]:
+        """Return the object."""
+        return dict(value)
+
+    def _text(self, value: Any, path: str) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int) and abs(value) <= MAX_INTEGER:
+            return str(value)
+        return Text(most=self.longest).read(value, path)
+
+
+class Verbatim(Same):
+    """Any JSON, kept as it is."""
+
+    def read(self, value: Any, path: str) -> Any:
+        """Return the value itself."""
+        check_json(value, path)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class VerbatimList(Same):
+    """A list of any JSON, kept as it is."""
+
+    def read(self, value: Any, path: str) -> list[Any]:
+        """Return the list itself."""
+        if not isinstance(value, list):
+            raise refused(path, value, "a list")
+        check_json(value, path)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class VerbatimObject(Same):
+    """An object of any JSON, kept as it is."""
+
+    def read(self, value: Any, path: str) -> dict[str, Any]:
+        """Return the object itself."""
+        if not isinstance(value, dict):
+            raise refused(path, value, "an object")
+        check_json(value, path)
+        return value
