@@ -28,6 +28,10 @@ class KeyRing(Protocol):
         """Return the public keys to publish, the signing ones first. Spec: RFC 7517."""
         ...
 
+    def public_key(self, now: datetime) -> str | None:
+        """Return base64 of the SubjectPublicKeyInfo of the RSA key that signs; None without one."""
+        ...
+
 
 class KeyFactory(Protocol):
     """Makes keys and key rings."""

@@ -1,0 +1,1 @@
+"""HTTP: from the socket's bytes to one frozen value, and from an answer back to bytes."""

@@ -1,0 +1,70 @@
+"""The public ASGI application: endpoints, and the layers in front of them in their order."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from starlette.routing import Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+from structlog.typing import FilteringBoundLogger
+
+from gateway.domain.clock import Clock
+from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.metrics import Metrics
+from gateway.domain.ports.storage import Database
+from gateway.domain.ports.tracing import Tracer
+from gateway.http.edge.facts import Edge
+from gateway.http.errors import UNMATCHED
+from gateway.http.middleware.auth_prefix import AuthPrefix
+from gateway.http.middleware.edge import EdgeMiddleware
+from gateway.http.middleware.request_log import RequestLog
+from gateway.http.realm_endpoint import RealmContext
+from gateway.http.replies import prose_error, send_reply
+from gateway.http.routes import build_routes
+
+
+@dataclass(frozen=True, slots=True)
+class HttpParts:
+    """What the application is made of. URLs have no trailing slash."""
+
+    directory: Directory
+    database: Database
+    clock: Clock
+    edge: Edge
+    metrics: Metrics
+    tracer: Tracer
+    log: FilteringBoundLogger
+    public_url: str
+    mtls_public_url: str | None = None
+
+
+def build_http_application(parts: HttpParts) -> ASGIApp:
+    """Return the application that stands behind the proxy."""
+    context = RealmContext(
+        directory=parts.directory,
+        clock=parts.clock,
+        log=parts.log,
+        public_url=parts.public_url,
+        mtls_public_url=parts.mtls_public_url,
+    )
+    router = Router(
+        build_routes(context, parts.database, parts.metrics),
+        redirect_slashes=False,
+        default=_unmatched,
+    )
+    guarded = EdgeMiddleware(AuthPrefix(router), parts.edge, parts.metrics, parts.log)
+    return RequestLog(guarded, parts.log, parts.metrics, parts.tracer)
+
+
+async def _unmatched(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "lifespan":
+        await _lifespan(receive, send)
+        return
+    await send_reply(prose_error(HTTPStatus.NOT_FOUND, UNMATCHED), send)
+
+
+async def _lifespan(receive: Receive, send: Send) -> None:
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return

@@ -1,0 +1,1 @@
+"""What the proxy tells us about a request, believed only from the proxy."""

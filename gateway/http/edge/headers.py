@@ -1,0 +1,65 @@
+"""The headers that only the proxy may set, found in one pass.
+
+`_` and `-` are one letter to too many programs, so a name is compared in its canonical spelling,
+and a spelling that the proxy does not use is refused. Spec: attacks A4; Keycloak: 11.1
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+PROXY_SECRET: Final = b"x-realmgate-proxy-secret"
+FORWARDED_FOR: Final = b"x-forwarded-for"
+FORWARDED_PROTO: Final = b"x-forwarded-proto"
+CLIENT_VERIFY: Final = b"ssl-client-verify"
+REQUEST_ID: Final = b"x-request-id"
+_SET_BY_PROXY: Final = frozenset(
+    {
+        PROXY_SECRET,
+        FORWARDED_FOR,
+        FORWARDED_PROTO,
+        CLIENT_VERIFY,
+        REQUEST_ID,
+        b"x-forwarded-host",
+        b"x-forwarded-port",
+    }
+)
+_SENT_ONCE: Final = frozenset(
+    {b"authorization", b"content-type", b"content-length", b"if-none-match", b"traceparent"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeHeaders:
+    """Single-valued headers by lower-case name; `ambiguous` names one that came twice or askew."""
+
+    values: dict[bytes, bytes] = field(repr=False)
+    ambiguous: bytes | None
+
+    def text(self, name: bytes) -> str | None:
+        """Return a value as text."""
+        value = self.values.get(name)
+        return None if value is None else value.decode("latin-1")
+
+
+class EdgeHeaderReader:
+    """Collects what the edge needs from a request's headers."""
+
+    def __init__(self, certificate_header: str) -> None:
+        """Expect the certificate in `certificate_header`."""
+        self.certificate_header = certificate_header.lower().encode("ascii")
+        self._by_proxy = _SET_BY_PROXY | {self.certificate_header}
+        self._wanted = self._by_proxy | _SENT_ONCE
+
+    def read(self, headers: Iterable[tuple[bytes, bytes]]) -> EdgeHeaders:
+        """Return the headers of interest, remembering the first ambiguity."""
+        values: dict[bytes, bytes] = {}
+        ambiguous: bytes | None = None
+        for name, value in headers:
+            if name in self._wanted:
+                if name in values:
+                    ambiguous = name
+                values[name] = value
+            elif b"_" in name and name.replace(b"_", b"-") in self._by_proxy:
+                ambiguous = name
+        return EdgeHeaders(values, ambiguous)

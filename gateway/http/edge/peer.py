@@ -1,0 +1,47 @@
+"""Who is at the other end of the connection: our proxy, or anybody.
+
+A unix socket is reachable for those only whom its permissions admit (checked at start). A TCP peer
+must stand in the trusted list and know the shared secret; where a secret is configured, it is
+asked of unix peers too. Spec: RFC 8705 §6.5, RFC 9440 §4; attacks A1, A2
+"""
+
+import hmac
+import ipaddress
+from collections.abc import Iterable
+from functools import lru_cache
+
+from gateway.domain.secrets import Secret
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class ProxyTrust:
+    """Decides whether a connection's other end is our proxy."""
+
+    def __init__(self, trusted: Iterable[Network], secret: Secret | None) -> None:
+        """Trust TCP peers in `trusted` that send `secret`."""
+        self._trusted = tuple(trusted)
+        self._secret = secret.reveal().encode() if secret else None
+        self._in_list = lru_cache(maxsize=4096)(self._listed)
+
+    def believes(self, client: tuple[str, int] | None, secret: bytes | None) -> bool:
+        """Tell whether the proxy's headers may be believed.
+
+        `client` is the peer's address, None on a unix socket; `secret` what it sent.
+        """
+        if self._secret is None:
+            return client is None
+        if secret is None or not hmac.compare_digest(secret, self._secret):
+            return False
+        return client is None or self._in_list(client[0])
+
+    def _listed(self, host: str) -> bool:
+        try:
+            address = ipaddress.ip_address(host)
+        except ValueError:
+            return False
+        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+            address = address.ipv4_mapped
+        return any(
+            address.version == network.version and address in network for network in self._trusted
+        )

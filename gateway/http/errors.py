@@ -1,0 +1,100 @@
+"""The one place where an exception becomes a response.
+
+What a caller may read is in the exception's public part; everything else goes to the log under
+the request's id. Keycloak: 0.2; Spec: RFC 6749 §5.2, RFC 9110 §10.2.3 (Retry-After)
+"""
+
+from collections.abc import Awaitable
+from http import HTTPStatus
+from typing import Final
+
+from structlog.typing import FilteringBoundLogger
+
+from gateway.domain.errors import RealmNotFound, StoreUnavailable
+from gateway.http.edge.facts import EdgeRefusal
+from gateway.http.exchange import Exchange
+from gateway.http.form import FormRefused
+from gateway.http.replies import Headers, Reply, oauth_error, prose_error
+from gateway.protocol.errors import ClientAuthenticationFailed, OAuthError
+
+WRONG_CONTENT_TYPE: Final = "The content-type header value did not match the value in @Consumes"
+UNMATCHED: Final = "Unable to find matching target resource method"
+
+
+class MethodNotAllowed(Exception):
+    """The URL exists, the method does not; `allowed` are those that do."""
+
+    def __init__(self, allowed: tuple[str, ...]) -> None:
+        """Name what is allowed instead."""
+        super().__init__(", ".join(allowed))
+        self.allowed = allowed
+
+
+async def answered(
+    handling: Awaitable[Reply], exchange: Exchange, log: FilteringBoundLogger
+) -> Reply:
+    """Return the reply, or the one that its exception stands for."""
+    try:
+        return await handling
+    except Exception as error:  # noqa: BLE001 - the boundary: nothing may leave as a stack trace
+        return reply_for(error, exchange, log)
+
+
+def reply_for(error: Exception, exchange: Exchange, log: FilteringBoundLogger) -> Reply:
+    """Return the documented answer for any exception, and note its reason for the log line."""
+    reply = _known(error, exchange)
+    if reply is not None:
+        exchange.log.setdefault("reason", str(error))
+        return reply
+    log.error("unhandled", request_id=exchange.request_id, exc_info=error)
+    return oauth_error(
+        "unknown_error",
+        "For more on this error consult the server log.",
+        status=HTTPStatus.INTERNAL_SERVER_ERROR,
+    )
+
+
+def _known(error: Exception, exchange: Exchange) -> Reply | None:
+    match error:
+        case ClientAuthenticationFailed(basic_challenge=True):
+            return _basic_challenge(exchange)
+        case OAuthError():
+            return oauth_error(error.error, error.description, status=error.status)
+        case RealmNotFound():
+            return prose_error(HTTPStatus.NOT_FOUND, "Realm does not exist")
+        case FormRefused():
+            return _refused_form(error)
+        case MethodNotAllowed():
+            allow = (b"allow", ", ".join(error.allowed).encode("ascii"))
+            return prose_error(
+                HTTPStatus.METHOD_NOT_ALLOWED, "HTTP 405 Method Not Allowed", (allow,)
+            )
+        case EdgeRefusal():
+            return oauth_error("invalid_request", "Malformed request from the proxy")
+        case StoreUnavailable():
+            return _unavailable(error)
+        case _:
+            return None
+
+
+def _basic_challenge(exchange: Exchange) -> Reply:
+    realm = exchange.log.get("realm", "")
+    challenge = f'Basic realm="{realm}"'.encode("latin-1", "replace")
+    return Reply(HTTPStatus.UNAUTHORIZED, ((b"www-authenticate", challenge),))
+
+
+def _refused_form(error: FormRefused) -> Reply:
+    if error.status == HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
+        return prose_error(error.status, WRONG_CONTENT_TYPE)
+    return oauth_error("invalid_request", error.description, status=error.status)
+
+
+def _unavailable(error: StoreUnavailable) -> Reply:
+    seconds = max(1, round(error.retry_after.total_seconds()))
+    headers: Headers = ((b"retry-after", str(seconds).encode()),)
+    return oauth_error(
+        "temporarily_unavailable",
+        "The service cannot answer at the moment, try again shortly",
+        status=HTTPStatus.SERVICE_UNAVAILABLE,
+        headers=headers,
+    )

@@ -1,0 +1,47 @@
+"""The edge in front of every endpoint: facts from the proxy, or a refusal."""
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+from structlog.typing import FilteringBoundLogger
+
+from gateway.domain.ports.metrics import Metrics
+from gateway.http.edge.facts import Edge, EdgeRefusal
+from gateway.http.errors import reply_for
+from gateway.http.exchange import Exchange, exchange_of
+from gateway.http.replies import send_reply
+
+
+class EdgeMiddleware:
+    """Judges each request once and attaches the facts to its exchange."""
+
+    def __init__(
+        self, app: ASGIApp, edge: Edge, metrics: Metrics, log: FilteringBoundLogger
+    ) -> None:
+        """Judge by `edge`."""
+        self._app = app
+        self._edge = edge
+        self._metrics = metrics
+        self._log = log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with its facts; 400 where the proxy contradicts itself."""
+        exchange = exchange_of(scope)
+        try:
+            facts = self._edge.facts(scope)
+        except EdgeRefusal as error:
+            self._security_event("malformed_proxy_headers", exchange, str(error))
+            await send_reply(reply_for(error, exchange, self._log), send)
+            return
+        exchange.edge = facts
+        if facts.request_id is not None:
+            exchange.request_id = facts.request_id
+        if facts.forged_certificate:
+            self._security_event(
+                "untrusted_certificate_header",
+                exchange,
+                f"a certificate header from {facts.remote_address}, which is not the proxy",
+            )
+        await self._app(scope, receive, send)
+
+    def _security_event(self, kind: str, exchange: Exchange, reason: str) -> None:
+        self._metrics.security_event(kind)
+        self._log.warning("security", kind=kind, reason=reason, request_id=exchange.request_id)

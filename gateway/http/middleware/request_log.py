@@ -1,0 +1,82 @@
+"""One line, one count and one span for each request.
+
+The line names realm, client, certificate thumbprint and token id, never a secret, a token, a
+certificate or the query. The outermost layer: it is also where an unforeseen exception ends.
+"""
+
+import uuid
+from time import perf_counter
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog.typing import FilteringBoundLogger
+
+from gateway.domain.ports.metrics import Metrics
+from gateway.domain.ports.tracing import Tracer
+from gateway.http.exchange import Exchange, attach
+
+_TRACEPARENT = b"traceparent"
+
+
+class RequestLog:
+    """Watches a request from its first byte to its last."""
+
+    def __init__(
+        self, app: ASGIApp, log: FilteringBoundLogger, metrics: Metrics, tracer: Tracer
+    ) -> None:
+        """Write to `log`, count in `metrics`, trace with `tracer`."""
+        self._app = app
+        self._log = log
+        self._metrics = metrics
+        self._tracer = tracer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve HTTP; the lifespan messages pass by."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = perf_counter()
+        exchange = Exchange(request_id=uuid.uuid4().hex)
+        attach(scope, exchange)
+        trace = self._tracer.begin(scope["method"], _traceparent(scope))
+        status = 0
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        finally:
+            trace.end(status)
+            self._write(scope, exchange, status, perf_counter() - started, trace.trace_id)
+
+    def _write(
+        self, scope: Scope, exchange: Exchange, status: int, seconds: float, trace_id: str | None
+    ) -> None:
+        self._metrics.request(exchange.route, scope["method"], status, seconds)
+        fields = exchange.log
+        if trace_id is not None:
+            fields["trace_id"] = trace_id
+        edge = exchange.edge
+        if edge is not None:
+            fields["remote_address"] = edge.remote_address
+            if edge.certificate is not None:
+                fields["certificate"] = edge.certificate.thumbprint
+        self._log.info(
+            "request",
+            request_id=exchange.request_id,
+            method=scope["method"],
+            route=exchange.route,
+            status=status,
+            milliseconds=round(seconds * 1000, 3),
+            **fields,
+        )
+
+
+def _traceparent(scope: Scope) -> str | None:
+    for name, value in scope["headers"]:
+        if name == _TRACEPARENT:
+            return bytes(value).decode("latin-1")
+    return None

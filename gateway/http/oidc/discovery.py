@@ -1,0 +1,52 @@
+"""GET: metadata, keys and public document of a realm.
+
+Spec: OpenID Connect Discovery §4, RFC 7517 §5, RFC 9110 §13.1.2 (If-None-Match)
+"""
+
+import hashlib
+from http import HTTPStatus
+from typing import Final
+
+from gateway.http.exchange import Exchange
+from gateway.http.realm_endpoint import RealmContext
+from gateway.http.replies import JSON_UTF8, Headers, Reply, json_reply
+from gateway.protocol.discovery import key_set, openid_configuration, realm_information
+from gateway.protocol.realm_checks import require_https
+from gateway.protocol.requests import ProtocolRequest
+
+_NEVER_CACHED: Final[Headers] = (
+    (b"cache-control", b"no-cache, must-revalidate, no-transform, no-store"),
+)
+_KEYS_CACHED: Final = (b"cache-control", b"public, max-age=60")
+"""Shorter than the time for which a new key is published before it signs."""
+
+
+class OpenIdConfigurationHandler:
+    """Answers /.well-known/openid-configuration."""
+
+    def __init__(self, context: RealmContext) -> None:
+        """Take addresses from `context`."""
+        self._context = context
+
+    async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:  # noqa: ARG002
+        """Return the metadata."""
+        mtls_issuer = self._context.mtls_issuer(request.realm.realm.name)
+        return json_reply(openid_configuration(request.issuer, mtls_issuer), headers=_NEVER_CACHED)
+
+
+async def key_set_handler(request: ProtocolRequest, exchange: Exchange) -> Reply:
+    """Return the JWKS, or 304 to a caller that has it."""
+    require_https(request)
+    reply = json_reply(key_set(request.realm, request.now))
+    tag = b'"' + hashlib.sha256(reply.body).hexdigest()[:32].encode() + b'"'
+    headers: Headers = (_KEYS_CACHED, (b"etag", tag))
+    if tag in exchange.facts.headers.values.get(b"if-none-match", b""):
+        return Reply(HTTPStatus.NOT_MODIFIED, headers)
+    return Reply(reply.status, (*reply.headers, *headers), reply.body)
+
+
+async def realm_information_handler(request: ProtocolRequest, exchange: Exchange) -> Reply:  # noqa: ARG001
+    """Return the realm's public document."""
+    return json_reply(
+        realm_information(request.realm, request.issuer, request.now), content_type=JSON_UTF8
+    )

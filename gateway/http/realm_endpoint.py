@@ -1,0 +1,134 @@
+"""What every endpoint of a realm shares: method, realm, the realm's headers, errors as replies.
+
+A body is read before the realm is looked up, as it is answered first: 405, then 415, then 404.
+"""
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import parse_qsl, quote
+
+from starlette.types import Receive, Scope, Send
+from structlog.typing import FilteringBoundLogger
+
+from gateway.domain.clock import Clock
+from gateway.domain.errors import RealmNotFound
+from gateway.domain.ports.directory import Directory, RealmEntry
+from gateway.http import security_headers
+from gateway.http.errors import MethodNotAllowed, answered
+from gateway.http.exchange import Exchange, exchange_of
+from gateway.http.form import MAX_FIELDS, parse_form, read_body, require_form_type
+from gateway.http.replies import Headers, Reply, send_reply
+from gateway.protocol.parameters import Parameters
+from gateway.protocol.requests import ProtocolRequest
+
+_MAX_REALM_NAME = 255
+
+
+@dataclass(frozen=True, slots=True)
+class RealmContext:
+    """What endpoints of realms are made with. URLs have no trailing slash."""
+
+    directory: Directory
+    clock: Clock
+    log: FilteringBoundLogger
+    public_url: str
+    mtls_public_url: str | None
+
+    def issuer(self, realm_name: str) -> str:
+        """Return the realm's issuer, from the configured URL."""
+        return _realm_url(self.public_url, realm_name)
+
+    def mtls_issuer(self, realm_name: str) -> str | None:
+        """Return the realm's address on the listener for client certificates."""
+        return _realm_url(self.mtls_public_url, realm_name) if self.mtls_public_url else None
+
+
+def _realm_url(base: str, realm_name: str) -> str:
+    return f"{base}/realms/{quote(realm_name, safe='')}"
+
+
+class ProtocolHandler(Protocol):
+    """Answers one parsed request."""
+
+    def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Awaitable[Reply]:
+        """Return the reply, or raise what `http/errors.py` knows."""
+        ...
+
+
+class RealmEndpoint:
+    """An ASGI endpoint below /realms/{realm}."""
+
+    def __init__(
+        self,
+        route: str,
+        handler: ProtocolHandler,
+        context: RealmContext,
+        *,
+        methods: tuple[str, ...] = ("GET", "HEAD"),
+        always: Headers = (),
+    ) -> None:
+        """Answer `methods` by `handler`; `always` are headers of every reply, errors included."""
+        self._route = route
+        self._handler = handler
+        self._context = context
+        self._methods = methods
+        self._reads_form = "POST" in methods
+        self._always = always
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request."""
+        exchange = exchange_of(scope)
+        exchange.route = self._route
+        found: list[RealmEntry] = []
+        reply = await answered(
+            self._answer(scope, receive, exchange, found), exchange, self._context.log
+        )
+        realm_headers = (
+            security_headers.for_document(found[0].realm.security_headers) if found else ()
+        )
+        headers = (*reply.headers, *self._always, *realm_headers)
+        await send_reply(Reply(reply.status, headers, reply.body), send)
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, exchange: Exchange, found: list[RealmEntry]
+    ) -> Reply:
+        if scope["method"] not in self._methods:
+            raise MethodNotAllowed(self._methods)
+        parameters = await self._parameters(scope, receive, exchange)
+        entry = await self._realm(scope["path_params"]["realm"], exchange)
+        found.append(entry)
+        facts = exchange.facts
+        request = ProtocolRequest(
+            realm=entry,
+            issuer=self._context.issuer(entry.realm.name),
+            parameters=parameters,
+            authorization=facts.headers.text(b"authorization"),
+            certificate=facts.certificate,
+            remote_address=facts.remote_address,
+            secure=facts.secure,
+            now=self._context.clock.now(),
+        )
+        return await self._handler(request, exchange)
+
+    async def _parameters(self, scope: Scope, receive: Receive, exchange: Exchange) -> Parameters:
+        if not self._reads_form:
+            return Parameters()
+        sent = exchange.facts.headers.values
+        require_form_type(sent.get(b"content-type"))
+        body = await read_body(receive, sent.get(b"content-length"))
+        return Parameters.of(parse_form(body), _names(scope["query_string"]))
+
+    async def _realm(self, name: str, exchange: Exchange) -> RealmEntry:
+        entry = await self._context.directory.realm(name) if len(name) <= _MAX_REALM_NAME else None
+        if entry is None:
+            raise RealmNotFound(f"no realm {name[:_MAX_REALM_NAME]!r}")
+        exchange.log["realm"] = entry.realm.name
+        return entry
+
+
+def _names(query: bytes) -> list[str]:
+    if not query:
+        return []
+    pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=MAX_FIELDS)
+    return [name.decode("latin-1") for name, _ in pairs]

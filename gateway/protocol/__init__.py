@@ -1,0 +1,1 @@
+"""OAuth 2.0 and OpenID Connect as rules over plain values: no framework, no storage."""

@@ -1,0 +1,57 @@
+"""Claims: each mapper type puts its own into an access token.
+
+A mapper is one file and one line here; its id and its `config` are Keycloak's.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final, Protocol
+
+from gateway.domain.clients import ProtocolMapper
+from gateway.protocol.claims import (
+    acr,
+    allowed_origins,
+    audience,
+    audience_resolve,
+    client_roles,
+    full_name,
+    realm_roles,
+    session_note,
+    sub,
+    user_property,
+)
+from gateway.protocol.claims.subject import TokenSubject
+
+
+class ClaimMapper(Protocol):
+    """Adds claims to `claims`, from what is known of the token's subject."""
+
+    def __call__(
+        self, claims: dict[str, Any], mapper: ProtocolMapper, subject: TokenSubject
+    ) -> None:
+        """Add this mapper's claims; absent values add nothing."""
+        ...
+
+
+CLAIM_MAPPERS: Final[dict[str, ClaimMapper]] = {
+    sub.MAPPER_TYPE: sub.add,
+    acr.MAPPER_TYPE: acr.add,
+    allowed_origins.MAPPER_TYPE: allowed_origins.add,
+    audience.MAPPER_TYPE: audience.add,
+    audience_resolve.MAPPER_TYPE: audience_resolve.add,
+    realm_roles.MAPPER_TYPE: realm_roles.add,
+    client_roles.MAPPER_TYPE: client_roles.add,
+    full_name.MAPPER_TYPE: full_name.add,
+    user_property.MAPPER_TYPE: user_property.add,
+    session_note.MAPPER_TYPE: session_note.add,
+}
+"""Keycloak's protocol mapper id -> mapper."""
+
+
+def add_mapped_claims(
+    claims: dict[str, Any], mappers: Iterable[ProtocolMapper], subject: TokenSubject
+) -> None:
+    """Run every mapper of a known type that is meant for access tokens."""
+    for mapper in mappers:
+        add = CLAIM_MAPPERS.get(mapper.mapper_type)
+        if add is not None and mapper.config.get("access.token.claim", "true") == "true":
+            add(claims, mapper, subject)

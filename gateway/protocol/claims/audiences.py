@@ -1,0 +1,19 @@
+"""The shape of `aud`: a string for one audience, an array for several. Spec: RFC 7519 §4.1.3."""
+
+from collections.abc import Iterable
+from typing import Any
+
+
+def audiences_of(claims: dict[str, Any]) -> tuple[str, ...]:
+    """Return the audiences of a token in either shape."""
+    found = claims.get("aud")
+    if found is None:
+        return ()
+    return (found,) if isinstance(found, str) else tuple(found)
+
+
+def add_audiences(claims: dict[str, Any], audiences: Iterable[str]) -> None:
+    """Add audiences, each once, and choose the shape."""
+    together = tuple(dict.fromkeys((*audiences_of(claims), *audiences)))
+    if together:
+        claims["aud"] = together[0] if len(together) == 1 else list(together)

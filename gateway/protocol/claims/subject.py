@@ -1,0 +1,22 @@
+"""Whom a token is about: the facts that claim mappers may use."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gateway.domain.clients import Client
+from gateway.domain.roles import EffectiveRoles
+from gateway.domain.users import User
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSubject:
+    """The user, the client that asks, the user's roles, and the notes of the session.
+
+    `acr` is the authentication context class reached. Spec: OpenID Connect Core §2
+    """
+
+    user: User
+    client: Client
+    roles: EffectiveRoles
+    session_notes: Mapping[str, str]
+    acr: str

@@ -1,0 +1,90 @@
+"""Client authentication: one function in front of every endpoint that clients call.
+
+A client is bound to one method by its `clientAuthenticatorType`; there is no fallback from one
+method to another. Spec: RFC 6749 §2.3; Keycloak: token endpoint, checks 5 to 8
+"""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final, Protocol
+
+from gateway.domain.clients import Client
+from gateway.domain.ports.directory import ClientEntry, Directory
+from gateway.protocol.client_authentication import client_secret, tls_client_auth
+from gateway.protocol.client_authentication.basic_credentials import (
+    BasicCredentials,
+    read_basic_credentials,
+)
+from gateway.protocol.errors import ClientAuthenticationFailed, OAuthError
+from gateway.protocol.requests import ProtocolRequest
+
+
+class ClientAuthenticationMethod(Protocol):
+    """Proves that the caller is the client, or raises ClientAuthenticationFailed."""
+
+    def __call__(
+        self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
+    ) -> None:
+        """Return when the proof holds."""
+        ...
+
+
+METHODS: Final[dict[str, ClientAuthenticationMethod]] = {
+    client_secret.AUTHENTICATOR_ID: client_secret.authenticate,
+    tls_client_auth.AUTHENTICATOR_ID: tls_client_auth.authenticate,
+}
+"""Keycloak's authenticator id -> method."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticatedClient:
+    """A client that proved itself, or a public one that needed no proof."""
+
+    entry: ClientEntry
+    method: str
+
+
+async def authenticate_client(
+    request: ProtocolRequest, directory: Directory
+) -> AuthenticatedClient:
+    """Find the client that the request names and make it prove itself.
+
+    Raises ClientAuthenticationFailed, OAuthError or StoreUnavailable.
+    """
+    credentials = read_basic_credentials(request)
+    client_id = request.parameters.get("client_id") or (credentials and credentials.client_id)
+    if not client_id:
+        raise ClientAuthenticationFailed(reason="the request names no client")
+    entry = await directory.client(request.realm.realm.id, client_id)
+    if entry is None:
+        raise ClientAuthenticationFailed(reason="no such client")
+    client = entry.client
+    if not client.enabled:
+        raise ClientAuthenticationFailed(reason="the client is disabled")
+    if client.bearer_only:
+        raise OAuthError("invalid_client", "Bearer-only not allowed")
+    if not client.public_client:
+        _prove(client, request, credentials)
+    if client.protocol != "openid-connect":
+        raise OAuthError("invalid_client", "Wrong client protocol.")
+    return AuthenticatedClient(entry, client.client_authenticator_type)
+
+
+async def authenticate_confidential_client(
+    request: ProtocolRequest, directory: Directory
+) -> AuthenticatedClient:
+    """Authenticate, and refuse public clients: they cannot prove who they are."""
+    caller = await authenticate_client(request, directory)
+    if caller.entry.client.public_client:
+        raise OAuthError("invalid_request", "Client not allowed.", status=HTTPStatus.FORBIDDEN)
+    return caller
+
+
+def _prove(client: Client, request: ProtocolRequest, credentials: BasicCredentials | None) -> None:
+    method = METHODS.get(client.client_authenticator_type)
+    if method is None:
+        raise ClientAuthenticationFailed(
+            "unauthorized_client",
+            reason=f"no client authentication method {client.client_authenticator_type!r} here",
+        )
+    method(client, request, credentials)

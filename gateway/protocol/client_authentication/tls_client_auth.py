@@ -1,0 +1,40 @@
+"""tls_client_auth: the TLS client certificate's subject is the credential.
+
+Only the leaf counts, only the subject registered for this very client, and only a certificate
+that the proxy and our own checks both trust. Spec: RFC 8705 §2.1; Keycloak: `client-x509`
+"""
+
+from typing import Final
+
+from gateway.domain.clients import Client
+from gateway.domain.distinguished_names import subject_matches
+from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
+from gateway.protocol.errors import ClientAuthenticationFailed
+from gateway.protocol.requests import ProtocolRequest
+
+AUTHENTICATOR_ID: Final = "client-x509"
+SUBJECT_DN: Final = "x509.subjectdn"
+ALLOW_REGEX: Final = "x509.allow.regex.pattern.comparison"
+
+
+def authenticate(
+    client: Client,
+    request: ProtocolRequest,
+    credentials: BasicCredentials | None,
+) -> None:
+    """Compare the certificate's subject with the registered one, as parsed names."""
+    certificate = request.certificate
+    if certificate is None:
+        raise _refused("no client certificate was presented")
+    if not certificate.identifies:
+        raise _refused(f"the client certificate is not trusted: {certificate.reason}")
+    expected = client.attributes.get(SUBJECT_DN, "").strip()
+    if not expected:
+        raise _refused("no certificate subject is registered for the client")
+    regex = client.attributes.get(ALLOW_REGEX, "true").lower() == "true"
+    if not subject_matches(certificate.subject, expected, regex=regex):
+        raise _refused("the certificate's subject is not the one registered for the client")
+
+
+def _refused(reason: str) -> ClientAuthenticationFailed:
+    return ClientAuthenticationFailed("unauthorized_client", reason=reason)

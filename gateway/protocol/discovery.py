@@ -1,0 +1,73 @@
+"""What a realm tells the world about itself: metadata, keys, its public key.
+
+Only what works here is listed. Spec: OpenID Connect Discovery §3, RFC 8414 §2, RFC 8705 §5;
+Keycloak: 12.1, 12.2
+"""
+
+from datetime import datetime
+from typing import Any, Final
+
+from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.ports.directory import RealmEntry
+from gateway.protocol.client_scopes import BUILT_IN, OPENID
+from gateway.protocol.grants import GRANTS
+
+_CLIENT_AUTHENTICATION_METHODS: Final = (
+    "client_secret_basic",
+    "client_secret_post",
+    "tls_client_auth",
+)
+
+
+def openid_configuration(issuer: str, mtls_issuer: str | None) -> dict[str, Any]:
+    """Return the metadata document of one realm.
+
+    `mtls_issuer` is the realm's address on the listener that asks for a certificate.
+    """
+    endpoints = _endpoints(issuer)
+    document: dict[str, Any] = {
+        "issuer": issuer,
+        "token_endpoint": endpoints["token_endpoint"],
+        "introspection_endpoint": endpoints["introspection_endpoint"],
+        "jwks_uri": f"{issuer}/protocol/openid-connect/certs",
+        "grant_types_supported": list(GRANTS),
+        "response_types_supported": [],
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": list(SignatureAlgorithm),
+        "token_endpoint_auth_methods_supported": list(_CLIENT_AUTHENTICATION_METHODS),
+        "introspection_endpoint_auth_methods_supported": list(_CLIENT_AUTHENTICATION_METHODS),
+        "claims_supported": ["iss", "sub", "aud", "exp", "iat", "acr", "azp"],
+        "claim_types_supported": ["normal"],
+        "scopes_supported": [OPENID, *BUILT_IN],
+        "tls_client_certificate_bound_access_tokens": True,
+        "revocation_endpoint": endpoints["revocation_endpoint"],
+        "revocation_endpoint_auth_methods_supported": list(_CLIENT_AUTHENTICATION_METHODS),
+    }
+    if mtls_issuer is not None:
+        document["mtls_endpoint_aliases"] = _endpoints(mtls_issuer)
+    return document
+
+
+def _endpoints(issuer: str) -> dict[str, str]:
+    protocol = f"{issuer}/protocol/openid-connect"
+    return {
+        "token_endpoint": f"{protocol}/token",
+        "revocation_endpoint": f"{protocol}/revoke",
+        "introspection_endpoint": f"{protocol}/token/introspect",
+    }
+
+
+def key_set(entry: RealmEntry, now: datetime) -> dict[str, Any]:
+    """Return the realm's JWKS. Spec: RFC 7517 §5."""
+    return {"keys": [dict(key) for key in entry.key_ring.public_jwks(now)]}
+
+
+def realm_information(entry: RealmEntry, issuer: str, now: datetime) -> dict[str, Any]:
+    """Return the realm's public document, served even while the realm is disabled."""
+    return {
+        "realm": entry.realm.name,
+        "public_key": entry.key_ring.public_key(now),
+        "token-service": f"{issuer}/protocol/openid-connect",
+        "account-service": f"{issuer}/account",
+        "tokens-not-before": entry.realm.not_before,
+    }

@@ -1,0 +1,57 @@
+"""Refusals of the protocol endpoints, in the words that clients match on.
+
+OAuthError
+└── ClientAuthenticationFailed    the caller did not prove to be the client it names
+
+Spec: RFC 6749 §5.2, RFC 6750 §3.1; Keycloak: error-body family A
+"""
+
+from http import HTTPStatus
+
+from gateway.domain.errors import RealmgateError
+
+
+class OAuthError(RealmgateError):
+    """A refusal with an OAuth code and a public description.
+
+    `reason` is for the operator's log: it may say what the public text must not.
+    """
+
+    def __init__(
+        self,
+        error: str,
+        description: str | None = None,
+        *,
+        status: HTTPStatus = HTTPStatus.BAD_REQUEST,
+        reason: str | None = None,
+    ) -> None:
+        """Refuse with `error` and what the client may read about it."""
+        super().__init__(f"{error}: {reason or description}")
+        self.error = error
+        self.description = description
+        self.status = status
+        self.reason = reason or description
+
+
+class ClientAuthenticationFailed(OAuthError):
+    """One public text for every cause, so that a guesser learns nothing.
+
+    `basic_challenge` asks for Basic credentials with an empty body. Spec: RFC 6749 §5.2
+    """
+
+    def __init__(
+        self, error: str = "invalid_client", *, reason: str, basic_challenge: bool = False
+    ) -> None:
+        """Refuse the caller; `reason` stays in the log."""
+        super().__init__(
+            error,
+            "Invalid client or Invalid client credentials",
+            status=HTTPStatus.UNAUTHORIZED,
+            reason=reason,
+        )
+        self.basic_challenge = basic_challenge
+
+
+def duplicated_parameter() -> OAuthError:
+    """Refuse a request in which a name was sent twice."""
+    return OAuthError("invalid_request", "duplicated parameter")

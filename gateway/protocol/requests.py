@@ -1,0 +1,26 @@
+"""What every protocol endpoint gets to know about one request, parsed once at the edge."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gateway.domain.certificates import ClientCertificate
+from gateway.domain.ports.directory import RealmEntry
+from gateway.protocol.parameters import Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolRequest:
+    """One request to an endpoint of one realm.
+
+    `authorization` is the header's value as sent. `remote_address`, `secure` (TLS up to the
+    proxy) and `certificate` are the proxy's word. `issuer` comes from the configured public URL.
+    """
+
+    realm: RealmEntry
+    issuer: str
+    parameters: Parameters
+    authorization: str | None = field(repr=False)
+    certificate: ClientCertificate | None
+    remote_address: str
+    secure: bool
+    now: datetime
