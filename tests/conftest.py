@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest_plugins: list[str] = []
+pytest_plugins: list[str] = ["tests.support.signing_keys"]
 
 
 @pytest.fixture(scope="session")

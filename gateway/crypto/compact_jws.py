@@ -1,6 +1,6 @@
 """The strict reading of a compact JWS, before anything in it is believed.
 
-Three non-empty canonical base64url parts, at most 16 kB, a header that is one JSON object in
+Three canonical base64url parts, at most 16 kB, a header that is one JSON object in
 UTF-8 without a repeated name. Everything else raises InvalidToken and nothing else.
 
 Spec: RFC 7515 §4, §5.2, §7.1; RFC 8725 §2.4
@@ -35,7 +35,7 @@ def parse(token: str) -> CompactJws:
     if not token.isascii():
         raise InvalidToken("not ASCII")
     parts = token.split(".")
-    if len(parts) != _PARTS or not all(parts):
+    if len(parts) != _PARTS:
         raise InvalidToken("not three parts separated by dots")
     header, payload, signature = parts
     return CompactJws(
