@@ -1,0 +1,189 @@
+"""`realmgate certs`: the development PKI, and a look into any certificate.
+
+Exit codes: 0 done, 1 when files cannot be written, 2 when what was asked cannot be done; nothing
+is changed then.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import click
+from cryptography import x509
+
+from gateway.crypto.x509 import pki_revocation
+from gateway.crypto.x509.description import describe, load_certificate
+from gateway.crypto.x509.development_pki import ClientOrder, create_pki, issue_client
+from gateway.crypto.x509.issuing import KeyAlgorithm, PkiRefused
+from gateway.crypto.x509.pki_directory import certificate_name
+from gateway.domain.clock import SystemClock
+
+DEFAULT_DIRECTORY = Path("certs")
+LONGEST_LIFETIME_DAYS = 1825
+
+LABELS = {
+    "subject": "Subject",
+    "subject_alternative_names": "SAN",
+    "issuer": "Issuer",
+    "serial": "Serial",
+    "not_before": "Not before",
+    "not_after": "Not after",
+    "key": "Key",
+    "sha256": "SHA-256",
+    "x5t_s256": "x5t#S256",
+}
+
+directory_option = click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=DEFAULT_DIRECTORY,
+    show_default=True,
+    help="Where the PKI stands.",
+)
+
+
+class _BadInput(click.ClickException):
+    exit_code = 2
+
+
+@click.group()
+def certs() -> None:
+    """Make and inspect certificates for development."""
+
+
+@certs.command()
+@directory_option
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="DNS_OR_IP",
+    help="A further name of the server, besides localhost, 127.0.0.1 and ::1.",
+)
+@click.option(
+    "--algorithm",
+    type=click.Choice(["ecdsa", "rsa"]),
+    default="ecdsa",
+    show_default=True,
+    help="Kind of all keys: ECDSA on P-256, or RSA with 2048 bits.",
+)
+@click.option("--force", is_flag=True, help="Replace the PKI that is there.")
+def init(directory: Path, names: tuple[str, ...], algorithm: str, *, force: bool) -> None:
+    """Make authorities, server, device and user certificates, and revocation lists.
+
+    Certificates that `certs client` issued before are left where they are, but a new PKI does not
+    accept them.
+    """
+    with _refusals_end_the_command():
+        files = create_pki(
+            directory, now=_now(), names=names, algorithm=KeyAlgorithm(algorithm), force=force
+        )
+    click.echo(f"Made {len(files)} files in {directory}: {' '.join(files)}")
+
+
+@certs.command()
+@click.argument("name")
+@directory_option
+@click.option("--dns", multiple=True, help="A DNS name for the subject alternative names.")
+@click.option("--uri", multiple=True, help="A URI, such as a SPIFFE ID.")
+@click.option(
+    "--days",
+    type=click.IntRange(1, LONGEST_LIFETIME_DAYS),
+    default=397,
+    show_default=True,
+    help="How long it is valid.",
+)
+@click.option("--force", is_flag=True, help="Replace a certificate of that name.")
+def client(
+    name: str,
+    directory: Path,
+    dns: tuple[str, ...],
+    uri: tuple[str, ...],
+    days: int,
+    *,
+    force: bool,
+) -> None:
+    """Issue a client certificate for the device NAME, with a new key."""
+    with _refusals_end_the_command():
+        order = ClientOrder(name, dns=dns, uris=uri, lifetime=timedelta(days=days))
+        files = issue_client(directory, name, order, now=_now(), force=force)
+    click.echo(f"Made {' '.join(str(directory / file) for file in files)}")
+
+
+@certs.command()
+@click.argument("certificate", metavar="NAME|FILE")
+@directory_option
+def revoke(certificate: str, directory: Path) -> None:
+    """Revoke a certificate, given by its name in the PKI or as a file."""
+    named = directory / certificate_name(certificate)
+    path = named if named.is_file() else Path(certificate)
+    with _refusals_end_the_command():
+        changed = pki_revocation.revoke(directory, _load(str(path)), now=_now())
+    click.echo(f"{certificate} {'is revoked now' if changed else 'was revoked before'}")
+
+
+@certs.command()
+@directory_option
+@click.option(
+    "--if-expiring-within",
+    "days",
+    type=click.IntRange(min=0),
+    help="Do nothing unless a list expires within so many days.",
+)
+def crl(directory: Path, days: int | None) -> None:
+    """Issue the revocation lists again, before they expire.
+
+    nginx refuses every certificate of an authority whose list has expired.
+    """
+    now = _now()
+    with _refusals_end_the_command():
+        expiry = pki_revocation.revocation_lists_expire(directory)
+        due = days is None or expiry <= now + timedelta(days=days)
+        if due:
+            expiry = pki_revocation.renew_revocation_lists(directory, now=now)
+    click.echo(f"Revocation lists {'issued, they' if due else 'left alone, they'} expire {expiry}")
+
+
+@certs.command()
+@click.argument("file", metavar="FILE|-")
+@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def show(file: str, output: str) -> None:
+    """Show the first certificate of FILE: PEM, URL-escaped PEM as nginx sends it, or DER."""
+    with _refusals_end_the_command():
+        facts = asdict(describe(_load(file)))
+    if output == "json":
+        click.echo(json.dumps(facts, indent=2, ensure_ascii=False, default=datetime.isoformat))
+        return
+    for label, value in facts.items():
+        lines = value if isinstance(value, tuple) else (value,)
+        for line in lines:
+            click.echo(f"{LABELS[label]:<12} {line}")
+
+
+def _now() -> datetime:
+    return SystemClock().now()
+
+
+def _load(file: str) -> x509.Certificate:
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return load_certificate(data)
+    except OSError as error:
+        raise PkiRefused(f"{file} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise PkiRefused(f"{file} holds no certificate: {error}") from error
+
+
+@contextmanager
+def _refusals_end_the_command() -> Iterator[None]:
+    """Turn a refusal into one line and the exit code that says whose fault it is."""
+    try:
+        yield
+    except PkiRefused as refusal:
+        raise _BadInput(str(refusal)) from refusal
+    except OSError as error:
+        raise click.ClickException(str(error)) from error
