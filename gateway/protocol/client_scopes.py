@@ -108,7 +108,7 @@ def grant_scopes(client: Client, requested: str | None) -> GrantedScopes:
     None asks for nothing beyond the defaults. Raises invalid_scope on any name that the client
     was not given.
     """
-    names = tuple(requested.split(" ")) if requested is not None else ()
+    names = tuple(requested.rstrip(" ").split(" ")) if requested is not None else ()
     allowed = {OPENID, *client.default_client_scopes, *client.optional_client_scopes}
     if not allowed.issuperset(names):
         raise OAuthError("invalid_scope", f"Invalid scopes: {requested}")

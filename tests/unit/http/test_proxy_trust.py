@@ -1,0 +1,40 @@
+"""Who counts as our proxy. RFC 8705 §6.5; attacks A1, A2."""
+
+from ipaddress import ip_network
+
+import pytest
+
+from gateway.domain.secrets import Secret
+from gateway.http.edge.peer import ProxyTrust
+
+SECRET = Secret("a long shared secret")
+NETWORKS = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
+Peer = tuple[str, int] | None
+
+
+@pytest.mark.parametrize(
+    ("peer", "secret", "believed"),
+    [
+        (("10.1.2.3", 1), b"a long shared secret", True),
+        (("::ffff:10.1.2.3", 1), b"a long shared secret", True),
+        (("fd00::1", 1), b"a long shared secret", True),
+        (("10.1.2.3", 1), b"another secret", False),
+        (("10.1.2.3", 1), None, False),
+        (("192.0.2.1", 1), b"a long shared secret", False),
+        (("not an address", 1), b"a long shared secret", False),
+        (None, b"a long shared secret", True),
+        (None, None, False),
+        (None, b"another secret", False),
+    ],
+)
+def test_with_a_secret_every_peer_must_know_it_and_a_tcp_peer_must_be_listed(
+    peer: Peer, secret: bytes | None, *, believed: bool
+) -> None:
+    assert ProxyTrust(NETWORKS, SECRET).believes(peer, secret) is believed
+
+
+@pytest.mark.parametrize(
+    ("peer", "believed"), [(None, True), (("10.1.2.3", 1), False), (("127.0.0.1", 1), False)]
+)
+def test_without_a_secret_only_the_unix_socket_is_believed(peer: Peer, *, believed: bool) -> None:
+    assert ProxyTrust(NETWORKS, None).believes(peer, None) is believed
