@@ -4,14 +4,12 @@ Keycloak: the reserved characters of realm names. Refused beyond it: `%`, the qu
 `..` alone, and everything invisible, because they change their meaning on the way.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
-from gateway.representations.plain_json import is_plain_text
 from gateway.representations.refusals import refused
 from gateway.representations.shapes import Same
 
-_RESERVED = frozenset(":/?#[]@!$&'()*+,;=\\%<>{}|^\"`")
+_RESERVED = frozenset(" :/?#[]@!$&'()*+,;=\\%<>{}|^\"`")
 _LONGEST = 255
 
 
@@ -27,24 +25,25 @@ class UrlName(Same):
         return str(value)
 
 
-@dataclass(frozen=True, slots=True)
 class VisibleName(Same):
-    """A name without spaces or control characters; URL characters are allowed."""
-
-    longest: int = _LONGEST
+    """A name without spaces; URL characters are allowed."""
 
     def read(self, value: Any, path: str) -> str:
         """Return the name."""
-        if not _is_printable_name(value, self.longest):
-            raise refused(path, value, f"1 to {self.longest} visible characters without spaces")
+        if not _is_printable_name(value) or " " in value:
+            raise refused(path, value, f"1 to {_LONGEST} visible characters without spaces")
         return str(value)
 
 
-def _is_printable_name(value: Any, longest: int = _LONGEST) -> bool:
-    return (
-        isinstance(value, str)
-        and 0 < len(value) <= longest
-        and is_plain_text(value)
-        and value.isprintable()
-        and " " not in value
-    )
+class PrintableName(Same):
+    """A name that may have spaces inside."""
+
+    def read(self, value: Any, path: str) -> str:
+        """Return the name."""
+        if not _is_printable_name(value) or value.strip() != value:
+            raise refused(path, value, f"1 to {_LONGEST} printable characters, none of them hidden")
+        return str(value)
+
+
+def _is_printable_name(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= _LONGEST and value.isprintable()

@@ -13,27 +13,19 @@ import orjson
 
 from gateway.domain.errors import FieldError
 from gateway.domain.realm import MASTER, Realm, TokenLifespans
-from gateway.representations.plain_json import check_json, check_text
+from gateway.representations.field_table import FieldTable, Given
 from gateway.representations.realm_attributes import with_mirrored, with_written
 from gateway.representations.realm_fields import (
     COMPUTED,
     IMPORTED,
     NOT_IMPORTED,
     REALM_FIELDS,
-    Kept,
-    Setting,
 )
-from gateway.representations.refusals import attempt, raise_all, refused
+from gateway.representations.refusals import raise_all, refused
 from gateway.representations.smtp import keep_password, write_unmasked
-from gateway.representations.spelling import Names
 
-_SETTINGS = {entry.name: entry for entry in REALM_FIELDS if isinstance(entry, Setting)}
-_KEPT = {entry.name: entry for entry in REALM_FIELDS if isinstance(entry, Kept)}
-_BESIDE = COMPUTED | IMPORTED | NOT_IMPORTED
-_NAMES = Names([*_SETTINGS, *_KEPT, *_BESIDE])
+_TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED)
 _MASTER_ACCESS_TOKEN = timedelta(seconds=60)
-
-Given = Mapping[str, tuple[str, Any]]
 
 
 def read_realm(document: Mapping[str, Any], *, base: Realm | None = None, path: str = "") -> Realm:
@@ -46,13 +38,13 @@ def read_realm(document: Mapping[str, Any], *, base: Realm | None = None, path: 
     if not isinstance(document, Mapping):
         raise refused(path or "realm", document, "an object")
     errors: list[FieldError] = []
-    given = _NAMES.collect(document, path, errors)
+    given = _TABLE.collect(document, path, errors)
     before = base or _created(given, path, errors)
     given = with_mirrored(given, _answer(before))
-    updates = _read_settings(given, errors)
-    unmodelled = _read_unmodelled(given, before, errors)
+    updates = _TABLE.read_settings(given, errors)
+    unmodelled = _TABLE.read_kept(given, before.unmodelled, errors)
     raise_all(errors)
-    realm = _updated(before, updates)
+    realm = _TABLE.updated(before, updates)
     return replace(
         with_written(realm, _answer(realm)),
         id=before.id,
@@ -82,7 +74,7 @@ def dump_realm(realm: Realm, *, masked: bool = True) -> bytes:
 
 def resources_not_imported(document: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the non-empty parts of a realm file that this version does not read."""
-    given = _NAMES.collect(document, "", [])
+    given = _TABLE.collect(document, "", [])
     return tuple(name for name in sorted(NOT_IMPORTED) if given.get(name, ("", None))[1])
 
 
@@ -97,62 +89,5 @@ def _created(given: Given, path: str, errors: list[FieldError]) -> Realm:
     return Realm(id=identity, name=name, token_lifespans=lifespans)
 
 
-def _read_settings(given: Given, errors: list[FieldError]) -> dict[str, Any]:
-    return {
-        name: attempt(errors, None, _SETTINGS[name].shape.read, value, at)
-        for name, (at, value) in given.items()
-        if name in _SETTINGS
-    }
-
-
-def _read_unmodelled(given: Given, before: Realm, errors: list[FieldError]) -> dict[str, Any]:
-    """Return what has no rule, without what stands at its default."""
-    values = dict(before.unmodelled)
-    for name, (at, value) in given.items():
-        if name in _KEPT:
-            values[name] = attempt(errors, None, _KEPT[name].shape.read, value, at)
-        elif name not in _SETTINGS and name not in _BESIDE:
-            attempt(errors, None, _check_unknown, name, value, at)
-            values[name] = value
-    return {
-        name: value
-        for name, value in values.items()
-        if name not in _KEPT or value != _KEPT[name].default
-    }
-
-
-def _check_unknown(name: str, value: Any, at: str) -> None:
-    check_text(name, at)
-    check_json(value, at)
-
-
-def _updated(before: Realm, updates: Mapping[str, Any]) -> Realm:
-    own: dict[str, Any] = {}
-    groups: dict[str, dict[str, Any]] = {}
-    for name, value in updates.items():
-        setting = _SETTINGS[name]
-        target = own if setting.group is None else groups.setdefault(setting.group, {})
-        target[setting.attribute] = value
-    for group, values in groups.items():
-        own[group] = replace(getattr(before, group), **values)
-    return replace(before, **own)
-
-
 def _answer(realm: Realm) -> dict[str, Any]:
-    answer: dict[str, Any] = {}
-    for entry in REALM_FIELDS:
-        value = _kept(entry, realm) if isinstance(entry, Kept) else _setting(entry, realm)
-        if value is not None:
-            answer[entry.name] = value
-    unknown = {name: value for name, value in realm.unmodelled.items() if name not in _KEPT}
-    return {**answer, **unknown}
-
-
-def _kept(entry: Kept, realm: Realm) -> Any:
-    return realm.unmodelled.get(entry.name, entry.default)
-
-
-def _setting(entry: Setting, realm: Realm) -> Any:
-    group = realm if entry.group is None else getattr(realm, entry.group)
-    value = getattr(group, entry.attribute)
-    return None if entry.hidden(value) else entry.shape.write(value)
+    return _TABLE.answer(realm, realm.unmodelled)

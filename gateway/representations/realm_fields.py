@@ -4,7 +4,6 @@ The order is that of Keycloak's answer. Keycloak: RealmRepresentation, creation 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from gateway.domain.realm import (
     PasswordPolicy,
     SslRequired,
 )
+from gateway.representations.field_table import Kept, Setting, absent, empty, never
 from gateway.representations.names import UrlName
 from gateway.representations.password_policy import PasswordPolicyText
 from gateway.representations.security_headers import SecurityHeadersMap
@@ -39,44 +39,11 @@ _LONGEST_WINDOW = 100
 _DAY = 86_400
 
 
-def _never(_value: Any) -> bool:
-    return False
+def _no_rules(policy: PasswordPolicy) -> bool:
+    return not policy.rules
 
 
-def _absent(value: Any) -> bool:
-    return value is None
-
-
-def _empty(value: Any) -> bool:
-    return value in ((), timedelta(), PasswordPolicy())
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A modelled setting: `attribute` of the concern `group`, or of the realm itself.
-
-    `hidden` tells which values Keycloak leaves out of its answer.
-    """
-
-    name: str
-    group: str | None
-    attribute: str
-    shape: Shape
-    hidden: Callable[[Any], bool] = _never
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A setting without a rule yet: checked, kept as given, answered with Keycloak's default."""
-
-    name: str
-    default: Any
-    shape: Shape
-
-
-def _own(
-    name: str, attribute: str, shape: Shape, hidden: Callable[[Any], bool] = _never
-) -> Setting:
+def _own(name: str, attribute: str, shape: Shape, hidden: Callable[[Any], bool] = never) -> Setting:
     return Setting(name, None, attribute, shape, hidden)
 
 
@@ -101,7 +68,7 @@ def _otp(name: str, attribute: str, shape: Shape) -> Setting:
 
 
 def _events(
-    name: str, attribute: str, shape: Shape, hidden: Callable[[Any], bool] = _never
+    name: str, attribute: str, shape: Shape, hidden: Callable[[Any], bool] = never
 ) -> Setting:
     return Setting(name, "events", attribute, shape, hidden)
 
@@ -129,8 +96,8 @@ _OTP_APPLICATIONS = ["totpAppFreeOTPName", "totpAppGoogleName", "totpAppMicrosof
 REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     _own("id", "id", UrlName()),
     _own("realm", "name", UrlName()),
-    _own("displayName", "display_name", _NAME, _absent),
-    _own("displayNameHtml", "display_name_html", Text(), _absent),
+    _own("displayName", "display_name", _NAME, absent),
+    _own("displayNameHtml", "display_name_html", Text(), absent),
     _own("notBefore", "not_before", Count(unit="seconds since 1970")),
     _own("defaultSignatureAlgorithm", "default_signature_algorithm", Choice(SignatureAlgorithm)),
     Setting("revokeRefreshToken", "refresh_tokens", "revoke_on_use", Flag()),
@@ -181,7 +148,7 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     _guard("failureFactor", "failure_factor", Count(least=1)),
     _guard("maxSecondaryAuthFailures", "max_secondary_failures", Count()),
     Kept("requiredCredentials", ["password"], VerbatimList()),
-    _own("passwordPolicy", "password_policy", PasswordPolicyText(), _empty),
+    _own("passwordPolicy", "password_policy", PasswordPolicyText(), _no_rules),
     _otp("otpPolicyType", "type", Choice(OtpType)),
     _otp("otpPolicyAlgorithm", "algorithm", Choice(OtpAlgorithm)),
     _otp("otpPolicyInitialCounter", "initial_counter", Count()),
@@ -200,14 +167,14 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     Kept("adminTheme", None, _NAME),
     Kept("emailTheme", None, _NAME),
     _events("eventsEnabled", "enabled", Flag()),
-    _events("eventsExpiration", "expiration", Duration(), _empty),
+    _events("eventsExpiration", "expiration", Duration(), empty),
     _events("eventsListeners", "listeners", TextList()),
     _events("enabledEventTypes", "enabled_types", TextList()),
     _events("adminEventsEnabled", "admin_enabled", Flag()),
     _events("adminEventsDetailsEnabled", "admin_details_enabled", Flag()),
     Setting("internationalizationEnabled", "localization", "enabled", Flag()),
-    Setting("supportedLocales", "localization", "supported_locales", TextList(), _empty),
-    Setting("defaultLocale", "localization", "default_locale", _NAME, _absent),
+    Setting("supportedLocales", "localization", "supported_locales", TextList(), empty),
+    Setting("defaultLocale", "localization", "default_locale", _NAME, absent),
     Kept("browserFlow", "browser", _NAME),
     Kept("registrationFlow", "registration", _NAME),
     Kept("directGrantFlow", "direct grant", _NAME),

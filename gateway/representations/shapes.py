@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from gateway.domain.errors import FieldError
 from gateway.representations.plain_json import check_json, check_text
@@ -94,15 +94,15 @@ class Duration:
 
 @dataclass(frozen=True, slots=True)
 class OneOf(Same):
-    """One of a few numbers."""
+    """One of a few numbers or words."""
 
-    allowed: tuple[int, ...]
+    allowed: tuple[int | str, ...]
 
-    def read(self, value: Any, path: str) -> int:
-        """Return the number."""
-        if isinstance(value, bool) or not isinstance(value, int) or value not in self.allowed:
-            raise refused(path, value, " or ".join(map(str, self.allowed)))
-        return value
+    def read(self, value: Any, path: str) -> int | str:
+        """Return the number or word."""
+        if type(value) not in (int, str) or value not in self.allowed:
+            raise refused(path, value, "one of " + ", ".join(map(str, self.allowed)))
+        return cast("int | str", value)
 
 
 @dataclass(frozen=True, slots=True)

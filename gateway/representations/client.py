@@ -1,0 +1,161 @@
+"""Clients: Keycloak's JSON, or its snake_case, to a `Client` and back.
+
+Keycloak: ClientRepresentation, order and creation defaults
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+from uuid import uuid4
+
+from gateway.domain.clients import Client
+from gateway.domain.errors import FieldError
+from gateway.domain.secrets import Secret
+from gateway.representations.client_attributes import attribute_errors
+from gateway.representations.field_table import FieldTable, Given, Kept, Setting, empty
+from gateway.representations.names import PrintableName, UrlName
+from gateway.representations.plain_json import is_plain_text
+from gateway.representations.protocol_mappers import ProtocolMappers, with_ids
+from gateway.representations.refusals import attempt, join, raise_all, refused, refused_secret
+from gateway.representations.shapes import (
+    Count,
+    Flag,
+    OneOf,
+    Shape,
+    Text,
+    TextList,
+    TextMap,
+    VerbatimObject,
+)
+from gateway.representations.smtp import MASK
+
+DEFAULT_SCOPES: Final = ("acr", "basic", "email", "profile", "roles", "web-origins")
+"""Default client scopes of a client whose creator names no scopes."""
+OPTIONAL_SCOPES: Final = (
+    "address",
+    "microprofile-jwt",
+    "offline_access",
+    "organization",
+    "phone",
+)
+"""Optional client scopes of such a client."""
+
+_AUTHENTICATORS = (
+    "client-secret",
+    "client-x509",
+    "client-jwt",
+    "client-secret-jwt",
+    "federated-jwt",
+)
+_LONGEST_SECRET = 4000
+_URI = Text(most=2000)
+
+
+def _own(name: str, attribute: str, shape: Shape) -> Setting:
+    return Setting(name, None, attribute, shape)
+
+
+_TABLE = FieldTable(
+    (
+        _own("id", "id", UrlName()),
+        _own("clientId", "client_id", PrintableName()),
+        Kept("name", None, Text(most=255)),
+        Kept("description", None, Text()),
+        Kept("type", None, Text(most=255)),
+        Kept("rootUrl", None, _URI),
+        Kept("adminUrl", None, _URI),
+        Kept("baseUrl", None, _URI),
+        Kept("surrogateAuthRequired", default=False, shape=Flag()),
+        _own("enabled", "enabled", Flag()),
+        Kept("alwaysDisplayInConsole", default=False, shape=Flag()),
+        _own("clientAuthenticatorType", "client_authenticator_type", OneOf(_AUTHENTICATORS)),
+        Kept("redirectUris", [], TextList(_URI)),
+        _own("webOrigins", "web_origins", TextList(_URI)),
+        _own("notBefore", "not_before", Count(unit="seconds since 1970")),
+        _own("bearerOnly", "bearer_only", Flag()),
+        Kept("consentRequired", default=False, shape=Flag()),
+        Kept("standardFlowEnabled", default=True, shape=Flag()),
+        Kept("implicitFlowEnabled", default=False, shape=Flag()),
+        Kept("directAccessGrantsEnabled", default=False, shape=Flag()),
+        _own("serviceAccountsEnabled", "service_accounts_enabled", Flag()),
+        Kept("authorizationServicesEnabled", default=None, shape=Flag()),
+        _own("publicClient", "public_client", Flag()),
+        Kept("frontchannelLogout", default=False, shape=Flag()),
+        _own("protocol", "protocol", OneOf(("openid-connect", "saml", "docker-v2"))),
+        _own("attributes", "attributes", TextMap()),
+        Kept("authenticationFlowBindingOverrides", {}, VerbatimObject()),
+        _own("fullScopeAllowed", "full_scope_allowed", Flag()),
+        Kept("nodeReRegistrationTimeout", -1, Count(least=-1)),
+        Kept("registeredNodes", None, VerbatimObject()),
+        Setting("protocolMappers", None, "protocol_mappers", ProtocolMappers(), empty),
+        _own("defaultClientScopes", "default_client_scopes", TextList(Text(least=1, most=255))),
+        _own("optionalClientScopes", "optional_client_scopes", TextList(Text(least=1, most=255))),
+    ),
+    beside=("access", "secret", "registrationAccessToken"),
+)
+
+
+def read_client(
+    document: Mapping[str, Any], realm_id: str, *, base: Client | None = None, path: str = ""
+) -> Client:
+    """Return the client that `document` describes.
+
+    Without `base`, what is absent or null takes the creation default, the id a new UUID. With
+    `base`, it stays as it is there; the id always, the secret also where the mask was sent.
+    Raises InvalidInput with every wrong field.
+    """
+    if not isinstance(document, Mapping):
+        raise refused(path or "client", document, "an object")
+    errors: list[FieldError] = []
+    given = _TABLE.collect(document, path, errors)
+    before = base or _created(given, realm_id, path, errors)
+    updates = _TABLE.read_settings(given, errors)
+    kept = _TABLE.read_kept(given, before.document, errors)
+    secret = attempt(errors, None, _read_secret, given, before)
+    raise_all(errors)
+    client = _TABLE.updated(before, updates)
+    attributes_at, _ = given.get("attributes", (join(path, "attributes"), None))
+    raise_all(attribute_errors(client, attributes_at))
+    return replace(
+        client,
+        id=base.id if base else client.id,
+        secret=secret,
+        protocol_mappers=with_ids(client.protocol_mappers, before.protocol_mappers),
+        document=kept,
+    )
+
+
+def write_client(client: Client, *, masked: bool = True) -> dict[str, Any]:
+    """Return the JSON object of `client`, keys in Keycloak's order, unknown ones last.
+
+    The secret of a confidential client is written as `**********` unless `masked` is False.
+    """
+    answer = _TABLE.answer(client, client.document)
+    if client.secret is None:
+        return answer
+    written: dict[str, Any] = {}
+    for name, value in answer.items():
+        written[name] = value
+        if name == "clientAuthenticatorType":
+            written["secret"] = MASK if masked else client.secret.reveal()
+    return written
+
+
+def _created(given: Given, realm_id: str, path: str, errors: list[FieldError]) -> Client:
+    if "clientId" not in given:
+        errors.append(FieldError(join(path, "clientId"), "nothing", "the client's public name"))
+    inherits = not {"defaultClientScopes", "optionalClientScopes"} & given.keys()
+    return Client(
+        id=str(uuid4()),
+        realm_id=realm_id,
+        client_id="",
+        default_client_scopes=DEFAULT_SCOPES if inherits else (),
+        optional_client_scopes=OPTIONAL_SCOPES if inherits else (),
+    )
+
+
+def _read_secret(given: Given, before: Client) -> Secret | None:
+    at, text = given.get("secret", ("secret", MASK))
+    if not isinstance(text, str) or len(text) > _LONGEST_SECRET or not is_plain_text(text):
+        raise refused_secret(at, f"text of at most {_LONGEST_SECRET} characters")
+    return before.secret if text in {"", MASK} else Secret(text)

@@ -1,0 +1,96 @@
+"""Attributes of a client that rules read: refused where a slip would weaken a rule in silence.
+
+A misspelt "true" would leave tokens unbound, a misspelt subject would lock a device out.
+Keycloak: client attributes. Spec: RFC 8705 §2.1.2 (the subject), §3.3 (bound tokens)
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from gateway.domain.clients import Client
+from gateway.domain.distinguished_names import parse_distinguished_name
+from gateway.domain.errors import FieldError
+from gateway.domain.keys import SignatureAlgorithm
+from gateway.representations.refusals import describe, join
+from gateway.representations.shapes import MAX_INTEGER
+
+SUBJECT: Final = "x509.subjectdn"
+SUBJECT_IS_PATTERN: Final = "x509.allow.regex.pattern.comparison"
+_CERTIFICATE: Final = "client-x509"
+_LONGEST_PATTERN = 2000
+
+
+def attribute_errors(client: Client, path: str) -> list[FieldError]:
+    """Return what is wrong with the attributes of `client`, whose path is `path`."""
+    found = (
+        (name, client.attributes[name], check(client.attributes[name]))
+        for name, check in _CHECKS.items()
+        if client.attributes.get(name)
+    )
+    errors = [
+        FieldError(join(path, name), describe(text), allowed)
+        for name, text, allowed in found
+        if allowed
+    ]
+    subject = _subject_error(client)
+    return [*errors, FieldError(join(path, SUBJECT), *subject)] if subject else errors
+
+
+def _subject_error(client: Client) -> tuple[str, str] | None:
+    if client.client_authenticator_type != _CERTIFICATE or client.public_client:
+        return None
+    subject = client.attributes.get(SUBJECT, "").strip()
+    if not subject:
+        return "nothing", "the subject of the client's certificate"
+    is_pattern = client.attributes.get(SUBJECT_IS_PATTERN, "true").lower() == "true"
+    reason = _pattern_error(subject) if is_pattern else _name_error(subject)
+    return (f"{describe(subject)} ({reason})", _subject_allowed(is_pattern)) if reason else None
+
+
+def _subject_allowed(is_pattern: bool) -> str:  # noqa: FBT001 - private
+    if is_pattern:
+        return f'a regular expression, or {SUBJECT_IS_PATTERN} "false" and a distinguished name'
+    return "a distinguished name such as CN=device-1,O=Example"
+
+
+def _pattern_error(subject: str) -> str | None:
+    if len(subject) > _LONGEST_PATTERN:
+        return f"longer than {_LONGEST_PATTERN} characters"
+    try:
+        re.compile(subject)
+    except (re.error, OverflowError, RecursionError) as error:
+        return str(error)
+    return None
+
+
+def _name_error(subject: str) -> str | None:
+    try:
+        parse_distinguished_name(subject)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _flag(text: str) -> str | None:
+    return None if text in {"true", "false"} else '"true" or "false"'
+
+
+def _seconds(text: str) -> str | None:
+    fine = re.fullmatch("-1|[0-9]{1,10}", text) and int(text) <= MAX_INTEGER
+    return None if fine else f"-1, or whole seconds up to {MAX_INTEGER}"
+
+
+def _algorithm(text: str) -> str | None:
+    return None if text in set(SignatureAlgorithm) else "one of " + ", ".join(SignatureAlgorithm)
+
+
+_CHECKS: Final[Mapping[str, Callable[[str], str | None]]] = {
+    "tls.client.certificate.bound.access.tokens": _flag,
+    SUBJECT_IS_PATTERN: _flag,
+    "client_credentials.use_refresh_token": _flag,
+    "use.refresh.tokens": _flag,
+    "token.response.type.bearer.lower-case": _flag,
+    "access.token.lifespan": _seconds,
+    "access.token.signed.response.alg": _algorithm,
+}

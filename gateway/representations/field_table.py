@@ -1,0 +1,136 @@
+"""Tables of fields: JSON name, shape, and where the value stands in the domain.
+
+One table reads a representation, merges a partial one, and writes it in Keycloak's order. What
+the domain has no field for is kept by name, without what stands at its default.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from gateway.domain.errors import FieldError
+from gateway.representations.plain_json import check_json, check_text
+from gateway.representations.refusals import attempt
+from gateway.representations.shapes import Shape
+from gateway.representations.spelling import Names
+
+Given = Mapping[str, tuple[str, Any]]
+"""What was given, by JSON name: the path as its author wrote it, and the value."""
+
+DomainT = TypeVar("DomainT")
+
+
+def never(_value: Any) -> bool:
+    """Hide no value."""
+    return False
+
+
+def absent(value: Any) -> bool:
+    """Hide None."""
+    return value is None
+
+
+def empty(value: Any) -> bool:
+    """Hide an empty tuple and a zero duration."""
+    return value in ((), timedelta())
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A field of the domain: `attribute` of the value itself, or of its part `group`.
+
+    `hidden` tells which values Keycloak leaves out of its answer.
+    """
+
+    name: str
+    group: str | None
+    attribute: str
+    shape: Shape
+    hidden: Callable[[Any], bool] = never
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A field without a rule yet: checked, kept as given, answered with Keycloak's default."""
+
+    name: str
+    default: Any
+    shape: Shape
+
+
+class FieldTable:
+    """The fields of one representation."""
+
+    def __init__(self, entries: Iterable[Setting | Kept], beside: Iterable[str] = ()) -> None:
+        """Take the fields in the order of the answer, and names that others read."""
+        self._entries = tuple(entries)
+        self._settings = {
+            entry.name: entry for entry in self._entries if isinstance(entry, Setting)
+        }
+        self._kept = {entry.name: entry for entry in self._entries if isinstance(entry, Kept)}
+        self._beside = frozenset(beside)
+        self._names = Names([*self._settings, *self._kept, *self._beside])
+
+    def collect(self, document: Mapping[str, Any], path: str, errors: list[FieldError]) -> Given:
+        """Return what was given, whichever way it is spelled; null is not given."""
+        return self._names.collect(document, path, errors)
+
+    def read_settings(self, given: Given, errors: list[FieldError]) -> dict[str, Any]:
+        """Return the domain values of the settings that were given, by JSON name."""
+        return {
+            name: attempt(errors, None, self._settings[name].shape.read, value, at)
+            for name, (at, value) in given.items()
+            if name in self._settings
+        }
+
+    def read_kept(
+        self, given: Given, before: Mapping[str, Any], errors: list[FieldError]
+    ) -> dict[str, Any]:
+        """Return `before` with what was given and has no field in the domain."""
+        values = dict(before)
+        for name, (at, value) in given.items():
+            if name in self._kept:
+                values[name] = attempt(errors, None, _checked, self._kept[name].shape, value, at)
+            elif name not in self._settings and name not in self._beside:
+                attempt(errors, None, _check_unknown, name, value, at)
+                values[name] = value
+        return {name: value for name, value in values.items() if not self._at_default(name, value)}
+
+    def updated(self, before: DomainT, updates: Mapping[str, Any]) -> DomainT:
+        """Return `before` with the values that `read_settings` gave."""
+        own: dict[str, Any] = {}
+        groups: dict[str, dict[str, Any]] = {}
+        for name, value in updates.items():
+            setting = self._settings[name]
+            target = own if setting.group is None else groups.setdefault(setting.group, {})
+            target[setting.attribute] = value
+        for group, values in groups.items():
+            own[group] = replace(getattr(before, group), **values)
+        return replace(before, **own)  # type: ignore[type-var] # always a dataclass
+
+    def answer(self, value: Any, kept: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON object, unknown fields last."""
+        written = ((entry.name, _written(entry, value, kept)) for entry in self._entries)
+        known = {name: field for name, field in written if field is not None}
+        return known | {name: field for name, field in kept.items() if name not in self._kept}
+
+    def _at_default(self, name: str, value: Any) -> bool:
+        return name in self._kept and value == self._kept[name].default
+
+
+def _checked(shape: Shape, value: Any, at: str) -> Any:
+    return shape.write(shape.read(value, at))
+
+
+def _check_unknown(name: str, value: Any, at: str) -> None:
+    check_text(name, at)
+    check_json(value, at)
+
+
+def _written(entry: Setting | Kept, value: Any, kept: Mapping[str, Any]) -> Any:
+    if isinstance(entry, Kept):
+        return kept.get(entry.name, entry.default)
+    group = value if entry.group is None else getattr(value, entry.group)
+    field = getattr(group, entry.attribute)
+    return None if entry.hidden(field) else entry.shape.write(field)
