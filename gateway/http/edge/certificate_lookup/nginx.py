@@ -1,0 +1,52 @@
+"""The certificate as nginx sends it: `$ssl_client_escaped_cert`, URL-encoded PEM.
+
+Keycloak decodes by form rules and takes what it cannot read for no certificate. Here a `+` is a
+plus sign, never a space (nginx escapes it, so a space would come from somebody else), and whatever
+is not exactly one certificate is an error: silence would hide an attack or a broken proxy.
+
+Keycloak: 11.1, provider `nginx`. Spec: RFC 7468 §5; RFC 3986 §2.1
+"""
+
+import binascii
+import re
+from urllib.parse import unquote_to_bytes
+
+from gateway.domain.ports.certificates import MalformedCertificate
+
+LONGEST_HEADER = 64 * 1024
+BEGIN, END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
+LINE_ENDS = b"\r\n"
+QUOTE = b'"'
+WRONG_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+
+
+def certificate_from_header(value: bytes) -> bytes | None:
+    """Return the DER of the one certificate in `value`, None when it is empty."""
+    if len(value) > LONGEST_HEADER:
+        raise MalformedCertificate(f"header of {len(value)} bytes, {LONGEST_HEADER} are allowed")
+    escaped = _without_quotes(value)
+    if not escaped:
+        return None
+    # unquote_to_bytes leaves a wrong escape as it is, and is slow when there are many.
+    if WRONG_ESCAPE.search(escaped):
+        raise MalformedCertificate("header has a percent sign without two hexadecimal digits")
+    text = unquote_to_bytes(escaped).rstrip(LINE_ENDS)
+    if not text.startswith(BEGIN) or not text.endswith(END) or len(text) < len(BEGIN) + len(END):
+        raise MalformedCertificate("header is not one URL-encoded PEM certificate")
+    return _from_base64(text[len(BEGIN) : -len(END)].translate(None, LINE_ENDS))
+
+
+def _without_quotes(value: bytes) -> bytes:
+    if len(value) > 1 and value.startswith(QUOTE) and value.endswith(QUOTE):
+        return value[1:-1]
+    return value
+
+
+def _from_base64(encoded: bytes) -> bytes:
+    try:
+        der = binascii.a2b_base64(encoded, strict_mode=True)
+    except binascii.Error as error:
+        raise MalformedCertificate(f"PEM is not clean base64: {error}") from error
+    if not der:
+        raise MalformedCertificate("PEM is empty")
+    return der
