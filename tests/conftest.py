@@ -2,7 +2,12 @@
 
 import pytest
 
-pytest_plugins: list[str] = ["tests.support.signing_keys"]
+pytest_plugins: list[str] = [
+    "tests.support.nginx",
+    "tests.support.signing_keys",
+    "tests.support.postgres",
+    "tests.support.storage",
+]
 
 
 @pytest.fixture(scope="session")

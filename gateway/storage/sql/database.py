@@ -1,0 +1,81 @@
+"""The Database port on SQL: repositories over one transaction."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from sqlalchemy import text
+
+from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.secrets import Secret
+from gateway.storage.sql.address import parse_database_url
+from gateway.storage.sql.clients import SqlClients
+from gateway.storage.sql.engine import create_engines
+from gateway.storage.sql.keys import SqlKeys
+from gateway.storage.sql.limits import Limits
+from gateway.storage.sql.realms import SqlRealms
+from gateway.storage.sql.revocations import SqlRevocations
+from gateway.storage.sql.roles import SqlRoles
+from gateway.storage.sql.transaction import Transaction, named_failures
+from gateway.storage.sql.users import SqlUsers
+
+
+@dataclass(frozen=True, slots=True)
+class SqlStores:
+    """The repositories of one transaction."""
+
+    realms: SqlRealms
+    clients: SqlClients
+    users: SqlUsers
+    roles: SqlRoles
+    keys: SqlKeys
+    revocations: SqlRevocations
+    transaction: Transaction = field(repr=False)
+
+
+class SqlDatabase:
+    """Durable storage in the database that `url` names; its schema must be in place (`migrate`).
+
+    Connects when first used; belongs to one event loop; `dispose` closes the connections.
+    """
+
+    def __init__(self, url: Secret, secrets: SecretsAtRest, limits: Limits | None = None) -> None:
+        self._engines = create_engines(parse_database_url(url), limits)
+        self._secrets = secrets
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[SqlStores]:
+        """Open a transaction for reading only: one snapshot, in which nothing can be written."""
+        with named_failures():
+            async with self._engines.reader.connect() as connection:
+                yield self._stores(Transaction(connection))
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[SqlStores]:
+        """Open a transaction: all of it is stored durably on leaving, none on an exception."""
+        with named_failures():
+            async with self._engines.writer.begin() as connection:
+                stores = self._stores(Transaction(connection))
+                yield stores
+                stores.transaction.check()
+
+    async def ping(self) -> None:
+        """Ask the database for nothing, to learn whether it answers."""
+        with named_failures():
+            async with self._engines.reader.connect() as connection:
+                await connection.execute(text("SELECT 1"))
+
+    async def dispose(self) -> None:
+        """Close the connections."""
+        await self._engines.dispose()
+
+    def _stores(self, transaction: Transaction) -> SqlStores:
+        return SqlStores(
+            realms=SqlRealms(transaction, self._secrets),
+            clients=SqlClients(transaction, self._secrets),
+            users=SqlUsers(transaction, self._secrets),
+            roles=SqlRoles(transaction),
+            keys=SqlKeys(transaction, self._secrets),
+            revocations=SqlRevocations(transaction),
+            transaction=transaction,
+        )

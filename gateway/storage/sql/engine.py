@@ -1,0 +1,16 @@
+"""Connections to either database, with limits in time and number: no wait is without an end."""
+
+from gateway.storage.sql.address import DatabaseAddress, SqliteFile
+from gateway.storage.sql.limits import Engines, Limits
+
+
+def create_engines(address: DatabaseAddress, limits: Limits | None = None) -> Engines:
+    """Make engines that connect when first used."""
+    limits = limits or Limits()
+    if isinstance(address, SqliteFile):
+        from gateway.storage.sql import sqlite  # noqa: PLC0415 - only the driver in use is loaded
+
+        return sqlite.create_engines(address, limits)
+    from gateway.storage.sql import postgresql  # noqa: PLC0415 - only the driver in use is loaded
+
+    return postgresql.create_engines(address, limits)

@@ -1,0 +1,81 @@
+"""Signing keys: the private part sealed for its realm and kid."""
+
+from typing import Any
+
+from sqlalchemy import Row, insert, select, update
+
+from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
+from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.secrets import Secret
+from gateway.storage.sql.schema import realm_keys
+from gateway.storage.sql.transaction import Transaction
+
+
+class SqlKeys:
+    """KeyRepository on SQL."""
+
+    def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
+        self._transaction = transaction
+        self._secrets = secrets
+
+    async def list(self, realm_id: str) -> tuple[RealmKey, ...]:
+        """Return all keys of the realm, newest first."""
+        rows = await self._transaction.execute(
+            select(realm_keys)
+            .where(realm_keys.c.realm_id == realm_id)
+            .order_by(realm_keys.c.created_at.desc(), realm_keys.c.kid)
+        )
+        return tuple(self._key(row) for row in rows)
+
+    async def add(self, key: RealmKey) -> None:
+        """Store a new key."""
+        values = {
+            "realm_id": key.realm_id,
+            "id": key.id,
+            "kid": key.kid,
+            "algorithm": key.algorithm.value,
+            "created_at": key.created_at,
+            "private_key": self._secrets.seal(
+                key.private_key.reveal(), _context(key.realm_id, key.kid)
+            ),
+            "certificate": key.certificate,
+            **_changeable(key),
+        }
+        await self._transaction.execute(
+            insert(realm_keys), values, taken=f"Key {key.kid} already exists"
+        )
+
+    async def replace(self, key: RealmKey) -> None:
+        """Overwrite status, active_from and retire_at of the key with the same id."""
+        await self._transaction.change(
+            update(realm_keys)
+            .where(realm_keys.c.realm_id == key.realm_id, realm_keys.c.id == key.id)
+            .values(_changeable(key))
+        )
+
+    def _key(self, row: Row[Any]) -> RealmKey:
+        private_key = self._secrets.unseal(row.private_key, _context(row.realm_id, row.kid))
+        return RealmKey(
+            id=row.id,
+            realm_id=row.realm_id,
+            kid=row.kid,
+            algorithm=SignatureAlgorithm(row.algorithm),
+            status=KeyStatus(row.status),
+            created_at=row.created_at,
+            active_from=row.active_from,
+            private_key=Secret(private_key),
+            certificate=row.certificate,
+            retire_at=row.retire_at,
+        )
+
+
+def _context(realm_id: str, kid: str) -> str:
+    return f"signing-key:{realm_id}:{kid}"
+
+
+def _changeable(key: RealmKey) -> dict[str, Any]:
+    return {
+        "status": key.status.value,
+        "active_from": key.active_from,
+        "retire_at": key.retire_at,
+    }

@@ -1,0 +1,43 @@
+"""How long the database may take, how many connections there are, and which of them may write."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long and how many."""
+
+    connect: timedelta = timedelta(seconds=3)
+    statement: timedelta = timedelta(seconds=5)
+    """One statement, or the wait for a lock."""
+    pool_wait: timedelta = timedelta(seconds=3)
+    """The wait for a free connection."""
+    connections: int = 5
+    """Connections for each process."""
+
+    def pool(self, connections: int) -> dict[str, Any]:
+        """Return SQLAlchemy's settings for a pool that never grows."""
+        return {
+            "pool_size": connections,
+            "max_overflow": 0,
+            "pool_timeout": self.pool_wait.total_seconds(),
+            # Statements are quoted in errors without their values.
+            "hide_parameters": True,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """Connections that may only read, and connections that may write."""
+
+    reader: AsyncEngine = field(repr=False)
+    writer: AsyncEngine = field(repr=False)
+
+    async def dispose(self) -> None:
+        """Close the connections."""
+        await self.reader.dispose()
+        await self.writer.dispose()

@@ -1,0 +1,107 @@
+"""Bringing the schema up to date, by one gateway at a time and all or nothing.
+
+PostgreSQL: an advisory lock for the length of the transaction. SQLite: an exclusive lock on a
+file beside the database, for a rebuilt table needs foreign keys off, which no transaction covers.
+"""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from sqlalchemy import Connection, text
+
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.secrets import Secret
+from gateway.storage.sql.address import PostgresServer, SqliteFile, parse_database_url
+from gateway.storage.sql.limits import Limits
+from gateway.storage.sql.revision import is_older
+from gateway.storage.sql.transaction import named_failures
+
+_ADVISORY_LOCK = 0x5265616C6D676174
+"""Any number that no other program on the same server is likely to lock."""
+_LIMITS = Limits(statement=timedelta(minutes=5), connections=1)
+_POLL_SECONDS = 0.05
+
+
+async def migrate(url: Secret) -> bool:
+    """Bring the schema to this program's revision; tell whether anything was changed.
+
+    Safe to call from several gateways at once. Raises StoreUnavailable.
+    """
+    address = parse_database_url(url)
+    with named_failures():
+        if isinstance(address, SqliteFile):
+            return await _migrate_file(address)
+        return await _migrate_server(address)
+
+
+async def _migrate_file(file: SqliteFile) -> bool:
+    from gateway.storage.sql import sqlite  # noqa: PLC0415 - only the driver in use is loaded
+
+    file.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(file.path, os.O_RDWR | os.O_CREAT, 0o600))
+    engine = sqlite.create_migration_engine(file, _LIMITS)
+    try:
+        async with _locked(file.path.with_name(f"{file.path.name}.lock")):
+            async with engine.begin() as connection:
+                changed = await connection.run_sync(_upgrade)
+                broken = await connection.execute(text("PRAGMA foreign_key_check"))
+                if broken.first() is not None:
+                    raise StoreUnavailable("sql")
+            return changed
+    finally:
+        await engine.dispose()
+
+
+async def _migrate_server(server: PostgresServer) -> bool:
+    from gateway.storage.sql import postgresql  # noqa: PLC0415 - only the driver in use is loaded
+
+    engine = postgresql.create_engines(server, _LIMITS).writer
+    try:
+        async with engine.begin() as connection:
+            await connection.execute(
+                text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _ADVISORY_LOCK}
+            )
+            return await connection.run_sync(_upgrade)
+    finally:
+        await engine.dispose()
+
+
+def _upgrade(connection: Connection) -> bool:
+    from alembic import command  # noqa: PLC0415 - costs 280 ms, needed once for each version
+    from alembic.config import Config  # noqa: PLC0415
+    from alembic.migration import MigrationContext  # noqa: PLC0415
+
+    if not is_older(MigrationContext.configure(connection).get_current_revision()):
+        return False
+    scripts = str(Path(__file__).with_name("migrations"))
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", scripts.replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    command.upgrade(config, "head")
+    return True
+
+
+@asynccontextmanager
+async def _locked(path: Path) -> AsyncIterator[None]:
+    """Hold the file's lock; the system takes it back from a process that dies."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        async with asyncio.timeout(_LIMITS.statement.total_seconds()):
+            while not _try_lock(descriptor):  # noqa: ASYNC110 - the system has no awaitable lock
+                await asyncio.sleep(_POLL_SECONDS)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,47 @@
+"""Revoked tokens, remembered until they would have expired. Spec: RFC 7009 §2."""
+
+from datetime import datetime
+
+from sqlalchemy import delete, select
+
+from gateway.storage.sql.column_types import is_name
+from gateway.storage.sql.inserts import insert_into
+from gateway.storage.sql.schema import revocations
+from gateway.storage.sql.transaction import Transaction
+
+
+class SqlRevocations:
+    """RevocationRepository on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def revoke(self, realm_id: str, token_id: str, expires_at: datetime) -> None:
+        """Remember the token's jti until `expires_at`; the later of two instants counts."""
+        statement = insert_into(revocations, self._transaction.dialect)
+        later = statement.on_conflict_do_update(
+            index_elements=["realm_id", "token_id"],
+            set_={"expires_at": statement.excluded.expires_at},
+            where=revocations.c.expires_at < statement.excluded.expires_at,
+        )
+        await self._transaction.execute(
+            later, {"realm_id": realm_id, "token_id": token_id, "expires_at": expires_at}
+        )
+
+    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
+        """Tell whether the jti was revoked."""
+        if not is_name(token_id):
+            return False
+        found = await self._transaction.execute(
+            select(revocations.c.token_id).where(
+                revocations.c.realm_id == realm_id, revocations.c.token_id == token_id
+            )
+        )
+        return found.first() is not None
+
+    async def purge(self, before: datetime) -> int:
+        """Forget revocations that expired before the instant; return how many."""
+        result = await self._transaction.execute(
+            delete(revocations).where(revocations.c.expires_at < before)
+        )
+        return result.rowcount

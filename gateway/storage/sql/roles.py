@@ -1,0 +1,131 @@
+"""Roles, composites and grants. Composites are followed to the end; circles do no harm."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import CTE, and_, delete, insert, select
+
+from gateway.domain.roles import EffectiveRoles, Role
+from gateway.storage.sql.inserts import insert_into
+from gateway.storage.sql.schema import clients, role_composites, roles, user_roles
+from gateway.storage.sql.transaction import Transaction
+
+
+class SqlRoles:
+    """RoleRepository on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def list(self, realm_id: str) -> tuple[Role, ...]:
+        """Return realm and client roles of the realm, by name."""
+        composites: defaultdict[str, set[str]] = defaultdict(set)
+        links = await self._transaction.execute(
+            select(role_composites).where(role_composites.c.realm_id == realm_id)
+        )
+        for link in links:
+            composites[link.role_id].add(link.composite_id)
+        rows = await self._transaction.execute(
+            select(roles).where(roles.c.realm_id == realm_id).order_by(roles.c.name, roles.c.id)
+        )
+        return tuple(
+            Role(
+                id=row.id,
+                realm_id=row.realm_id,
+                name=row.name,
+                description=row.description,
+                client=row.client,
+                composites=frozenset(composites[row.id]),
+            )
+            for row in rows
+        )
+
+    async def add(self, role: Role) -> None:
+        """Store a new role without its composites; raises AlreadyExists."""
+        values = {
+            "realm_id": role.realm_id,
+            "id": role.id,
+            "name": role.name,
+            "description": role.description,
+            "client": role.client,
+        }
+        await self._transaction.execute(
+            insert(roles), values, taken=f"Role with name {role.name} already exists"
+        )
+
+    async def set_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
+        """Replace the direct composites of a role."""
+        await self._transaction.execute(
+            delete(role_composites).where(
+                role_composites.c.realm_id == realm_id, role_composites.c.role_id == role_id
+            )
+        )
+        await self._link(
+            [
+                {"realm_id": realm_id, "role_id": role_id, "composite_id": composite}
+                for composite in composites
+            ]
+        )
+
+    async def _link(self, links: Sequence[dict[str, Any]]) -> None:
+        if links:
+            statement = insert_into(role_composites, self._transaction.dialect)
+            await self._transaction.execute(statement.on_conflict_do_nothing(), links)
+
+    async def grant(self, realm_id: str, user_id: str, role_ids: Sequence[str]) -> None:
+        """Give roles to a user; those already held are left alone."""
+        if role_ids:
+            statement = insert_into(user_roles, self._transaction.dialect)
+            await self._transaction.execute(
+                statement.on_conflict_do_nothing(),
+                [
+                    {"realm_id": realm_id, "user_id": user_id, "role_id": role_id}
+                    for role_id in role_ids
+                ],
+            )
+
+    async def granted(self, realm_id: str, user_id: str) -> frozenset[str]:
+        """Return the ids of the roles granted to a user directly."""
+        rows = await self._transaction.execute(
+            select(user_roles.c.role_id).where(
+                user_roles.c.realm_id == realm_id, user_roles.c.user_id == user_id
+            )
+        )
+        return frozenset(row.role_id for row in rows)
+
+    async def effective(self, realm_id: str, user_id: str) -> EffectiveRoles:
+        """Return what the user has after composites, names sorted."""
+        held = _held(realm_id, user_id)
+        rows = await self._transaction.execute(
+            select(roles.c.name, clients.c.client_id)
+            .join(held, roles.c.id == held.c.role_id)
+            .outerjoin(
+                clients,
+                and_(clients.c.realm_id == roles.c.realm_id, clients.c.id == roles.c.client),
+            )
+            .where(roles.c.realm_id == realm_id)
+        )
+        names: defaultdict[str | None, list[str]] = defaultdict(list)
+        for row in rows:
+            names[row.client_id].append(row.name)
+        of_realm = tuple(sorted(names.pop(None, ())))
+        of_clients = {client or "": tuple(sorted(found)) for client, found in names.items()}
+        return EffectiveRoles(of_realm, tuple(sorted(of_clients.items())))
+
+
+def _held(realm_id: str, user_id: str) -> CTE:
+    """Select the ids of granted roles and of all they contain; UNION ends circles."""
+    held = (
+        select(user_roles.c.role_id)
+        .where(user_roles.c.realm_id == realm_id, user_roles.c.user_id == user_id)
+        .cte("held", recursive=True)
+    )
+    contained = select(role_composites.c.composite_id).join(
+        held,
+        and_(
+            role_composites.c.role_id == held.c.role_id,
+            role_composites.c.realm_id == realm_id,
+        ),
+    )
+    return held.union(contained)

@@ -1,0 +1,164 @@
+"""The tables. Every key begins with the realm, so a reference cannot leave it.
+
+A realm, client or user is one JSON document beside the few columns that are looked up: a new
+setting needs no migration. The same UUID may stand in two realms (a file imported twice).
+Changing anything here takes a migration; see migrations/README.md for what one may do.
+"""
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from gateway.storage.sql.column_types import Document, Instant, Name
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _realm_id() -> Column[str]:
+    return Column("realm_id", Name, ForeignKey("realms.id", ondelete="CASCADE"), primary_key=True)
+
+
+def _reference(column: str, table: str) -> ForeignKeyConstraint:
+    """Refer to a row of the same realm; it goes when that row goes."""
+    return ForeignKeyConstraint(
+        ["realm_id", column], [f"{table}.realm_id", f"{table}.id"], ondelete="CASCADE"
+    )
+
+
+realms = Table(
+    "realms",
+    metadata,
+    Column("id", Name, primary_key=True),
+    Column("name", Name, nullable=False, unique=True),
+    Column("enabled", Boolean, nullable=False),
+    Column("document", Document, nullable=False),
+    Column("smtp_password", Text, comment="sealed"),
+)
+
+clients = Table(
+    "clients",
+    metadata,
+    _realm_id(),
+    Column("id", Name, primary_key=True),
+    Column("client_id", Name, nullable=False),
+    Column("document", Document, nullable=False),
+    Column("secret", Text, comment="sealed"),
+    UniqueConstraint("realm_id", "client_id"),
+)
+
+users = Table(
+    "users",
+    metadata,
+    _realm_id(),
+    Column("id", Name, primary_key=True),
+    Column("username", Name, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("email", Name),
+    Column("email_verified", Boolean, nullable=False),
+    Column("first_name", Name),
+    Column("last_name", Name),
+    Column("service_account_client", Name),
+    Column("document", Document, nullable=False),
+    UniqueConstraint("realm_id", "username"),
+    UniqueConstraint("realm_id", "service_account_client"),
+    _reference("service_account_client", "clients"),
+    Index(None, "realm_id", "email"),
+)
+
+credentials = Table(
+    "credentials",
+    metadata,
+    _realm_id(),
+    Column("id", Name, primary_key=True),
+    Column("user_id", Name, nullable=False),
+    Column("type", Name, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("credential_data", Text, nullable=False),
+    Column("secret_data", Text, nullable=False, comment="sealed"),
+    Column("priority", Integer, nullable=False),
+    _reference("user_id", "users"),
+    Index(None, "realm_id", "user_id"),
+)
+
+roles = Table(
+    "roles",
+    metadata,
+    _realm_id(),
+    Column("id", Name, primary_key=True),
+    Column("name", Name, nullable=False),
+    Column("description", Text),
+    Column("client", Name, comment="internal id; null for a realm role"),
+    _reference("client", "clients"),
+)
+Index(
+    "uq_roles_of_realm",
+    roles.c.realm_id,
+    roles.c.name,
+    unique=True,
+    sqlite_where=roles.c.client.is_(None),
+    postgresql_where=roles.c.client.is_(None),
+)
+Index("uq_roles_of_client", roles.c.realm_id, roles.c.client, roles.c.name, unique=True)
+
+role_composites = Table(
+    "role_composites",
+    metadata,
+    _realm_id(),
+    Column("role_id", Name, primary_key=True),
+    Column("composite_id", Name, primary_key=True),
+    _reference("role_id", "roles"),
+    _reference("composite_id", "roles"),
+    Index(None, "realm_id", "composite_id"),
+)
+
+user_roles = Table(
+    "user_roles",
+    metadata,
+    _realm_id(),
+    Column("user_id", Name, primary_key=True),
+    Column("role_id", Name, primary_key=True),
+    _reference("user_id", "users"),
+    _reference("role_id", "roles"),
+    Index(None, "realm_id", "role_id"),
+)
+
+realm_keys = Table(
+    "realm_keys",
+    metadata,
+    _realm_id(),
+    Column("id", Name, primary_key=True),
+    Column("kid", Name, nullable=False),
+    Column("algorithm", Name, nullable=False),
+    Column("status", Name, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("active_from", Instant, nullable=False),
+    Column("retire_at", Instant),
+    Column("private_key", Text, nullable=False, comment="sealed"),
+    Column("certificate", Text),
+    UniqueConstraint("realm_id", "kid"),
+)
+
+revocations = Table(
+    "revocations",
+    metadata,
+    _realm_id(),
+    Column("token_id", Name, primary_key=True),
+    Column("expires_at", Instant, nullable=False, index=True),
+)

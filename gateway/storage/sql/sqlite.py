@@ -1,0 +1,69 @@
+"""SQLite: write-ahead log, every commit flushed to disk, one writer in each process.
+
+Writers begin with BEGIN IMMEDIATE, so that they queue instead of failing half way.
+Source: https://www.sqlite.org/pragma.html, https://www.sqlite.org/lang_transaction.html
+"""
+
+import sqlite3
+from datetime import timedelta
+
+import aiosqlite
+from sqlalchemy import Connection, event
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from gateway.storage.sql.address import SqliteFile
+from gateway.storage.sql.limits import Engines, Limits
+
+_ROWS_AT_ONCE = 64
+
+
+def create_engines(file: SqliteFile, limits: Limits) -> Engines:
+    """Make the engines of a database file that exists."""
+    reading = ("query_only = ON",)
+    writing = ("foreign_keys = ON",)
+    return Engines(
+        _engine(file, limits, limits.connections, begin="BEGIN", pragmas=reading),
+        _engine(file, limits, 1, begin="BEGIN IMMEDIATE", pragmas=writing),
+    )
+
+
+def create_migration_engine(file: SqliteFile, limits: Limits) -> AsyncEngine:
+    """Make an engine that may rebuild a table without deleting what refers to it."""
+    return _engine(file, limits, 1, begin="BEGIN IMMEDIATE", pragmas=("foreign_keys = OFF",))
+
+
+def _engine(
+    file: SqliteFile, limits: Limits, connections: int, *, begin: str, pragmas: tuple[str, ...]
+) -> AsyncEngine:
+    async def connect() -> aiosqlite.Connection:
+        connection = aiosqlite.Connection(lambda: _open(file, limits, pragmas), _ROWS_AT_ONCE)
+        # A connection whose task was cancelled must not keep the process from ending.
+        connection._thread.daemon = True  # noqa: SLF001 - as SQLAlchemy's own connect does
+        return await connection
+
+    engine = create_async_engine(
+        "sqlite+aiosqlite:///file", async_creator=connect, **limits.pool(connections)
+    )
+
+    def begin_transaction(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    event.listen(engine.sync_engine, "begin", begin_transaction)
+    return engine
+
+
+def _open(file: SqliteFile, limits: Limits, pragmas: tuple[str, ...]) -> sqlite3.Connection:
+    # `mode=rw`: a database that vanished is an outage, not a reason to begin an empty one.
+    connection = sqlite3.connect(f"{file.path.as_uri()}?mode=rw", uri=True, isolation_level=None)
+    try:
+        for pragma in (
+            f"busy_timeout = {limits.statement // timedelta(milliseconds=1)}",
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            *pragmas,
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,137 @@
+"""Users and credentials in the database."""
+
+from dataclasses import replace
+
+import pytest
+
+from gateway.domain.errors import AlreadyExists, InvalidInput
+from gateway.storage.sql.database import SqlDatabase
+from tests.support.stored_values import client, credential, store_realms, user
+
+
+async def test_a_user_comes_back_as_stored(database: SqlDatabase) -> None:
+    await store_realms(database, "demo")
+    stored = user(
+        "alice",
+        email="alice@example.test",
+        email_verified=True,
+        first_name="Alice",
+        last_name="O'Neil",
+        document={"attributes": {"z": ["1"], "a": ["\ud800 \0"]}},
+    )
+    async with database.write() as stores:
+        await stores.users.add(stored)
+    async with database.read() as stores:
+        found = await stores.users.find_by_username("demo-id", "alice")
+    assert found == stored
+    assert list(found.document["attributes"]) == ["z", "a"]
+
+
+async def test_a_username_is_unique_in_its_realm_only(database: SqlDatabase) -> None:
+    await store_realms(database, "demo", "other")
+    async with database.write() as stores:
+        await stores.users.add(user("alice", of="demo"))
+        await stores.users.add(user("alice", of="other"))
+    with pytest.raises(AlreadyExists, match=r"^User exists with same username$"):
+        async with database.write() as stores:
+            await stores.users.add(user("alice", of="demo", id="another"))
+
+
+async def test_a_user_is_replaced_in_its_own_realm_only(database: SqlDatabase) -> None:
+    await store_realms(database, "demo", "other")
+    async with database.write() as stores:
+        await stores.users.add(user("alice", of="demo"))
+        await stores.users.add(user("alice", of="other"))
+        await stores.users.replace(user("alice", of="demo", enabled=False))
+    async with database.read() as stores:
+        ours = await stores.users.find_by_username("demo-id", "alice")
+        theirs = await stores.users.find_by_username("other-id", "alice")
+    assert ours is not None
+    assert theirs is not None
+    assert (ours.enabled, theirs.enabled) == (False, True)
+    with pytest.raises(InvalidInput):
+        async with database.write() as stores:
+            await stores.users.replace(user("ghost"))
+
+
+async def test_users_are_listed_by_name_and_realm(database: SqlDatabase) -> None:
+    await store_realms(database, "demo", "other")
+    async with database.write() as stores:
+        for name in ("zoe", "bob"):
+            await stores.users.add(user(name, of="demo"))
+        await stores.users.add(user("theirs", of="other"))
+    async with database.read() as stores:
+        assert [found.username for found in await stores.users.list("demo-id")] == ["bob", "zoe"]
+
+
+async def test_a_service_account_is_found_by_its_client(database: SqlDatabase) -> None:
+    await store_realms(database, "demo", "other")
+    async with database.write() as stores:
+        for realm in ("demo", "other"):
+            await stores.clients.add(client("device", of=realm))
+        await stores.users.add(user("service-account-device", service_account_client="device-uuid"))
+    async with database.read() as stores:
+        found = await stores.users.find_service_account("demo-id", "device-uuid")
+        assert await stores.users.find_service_account("other-id", "device-uuid") is None
+    assert found is not None
+    assert found.username == "service-account-device"
+
+
+async def test_a_service_account_needs_a_client_of_its_own_realm(database: SqlDatabase) -> None:
+    await store_realms(database, "demo", "other")
+    async with database.write() as stores:
+        await stores.clients.add(client("device", of="demo"))
+    with pytest.raises(InvalidInput):
+        async with database.write() as stores:
+            await stores.users.add(user("x", of="other", service_account_client="device-uuid"))
+
+
+async def test_credentials_come_back_by_priority(database: SqlDatabase) -> None:
+    await store_realms(database, "demo")
+    first = credential(priority=10)
+    second = credential(type="otp", priority=20)
+    async with database.write() as stores:
+        await stores.users.add(user("alice"))
+        await stores.users.set_credential("demo-id", second)
+        await stores.users.set_credential("demo-id", first)
+    async with database.read() as stores:
+        assert await stores.users.credentials("demo-id", "alice-uuid") == (first, second)
+
+
+async def test_a_credential_is_overwritten_by_its_id(database: SqlDatabase) -> None:
+    await store_realms(database, "demo")
+    old = credential(secret_data="old")
+    new = replace(old, secret_data="new", credential_data="other", priority=1)
+    async with database.write() as stores:
+        await stores.users.add(user("alice"))
+        await stores.users.set_credential("demo-id", old)
+        await stores.users.set_credential("demo-id", new)
+    async with database.read() as stores:
+        assert await stores.users.credentials("demo-id", "alice-uuid") == (new,)
+
+
+async def test_another_users_credential_is_not_overwritten(database: SqlDatabase) -> None:
+    await store_realms(database, "demo")
+    owned = credential("alice-uuid")
+    async with database.write() as stores:
+        await stores.users.add(user("alice"))
+        await stores.users.add(user("bob"))
+        await stores.users.set_credential("demo-id", owned)
+    with pytest.raises(InvalidInput):
+        async with database.write() as stores:
+            await stores.users.set_credential("demo-id", replace(owned, user_id="bob-uuid"))
+    async with database.read() as stores:
+        assert await stores.users.credentials("demo-id", "alice-uuid") == (owned,)
+        assert await stores.users.credentials("demo-id", "bob-uuid") == ()
+
+
+async def test_credentials_of_another_realm_are_out_of_reach(database: SqlDatabase) -> None:
+    await store_realms(database, "demo", "other")
+    async with database.write() as stores:
+        await stores.users.add(user("alice", of="demo"))
+        await stores.users.set_credential("demo-id", credential())
+    async with database.read() as stores:
+        assert await stores.users.credentials("other-id", "alice-uuid") == ()
+    with pytest.raises(InvalidInput):
+        async with database.write() as stores:
+            await stores.users.set_credential("other-id", credential())

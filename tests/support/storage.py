@@ -1,0 +1,84 @@
+"""Databases with the schema in place, the same test on SQLite and on PostgreSQL."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gateway.crypto.secrets_at_rest import AesGcmSecrets
+from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.secrets import Secret
+from gateway.storage.sql.database import SqlDatabase
+from gateway.storage.sql.migrate import migrate
+from tests.support.postgres import PostgresServer
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDatabase:
+    """A database of its own for one test: `dump` shows all that lies in it."""
+
+    url: Secret
+    dump: Callable[[], bytes]
+
+
+@pytest.fixture(scope="session")
+def secrets_at_rest() -> SecretsAtRest:
+    """Seal with a key of this session."""
+    return AesGcmSecrets((b"k" * 32,))
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a migrated SQLite file once; tests copy it."""
+    path = tmp_path_factory.mktemp("sqlite-template") / "realmgate.db"
+    asyncio.run(migrate(Secret(f"sqlite:///{path}")))
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres: PostgresServer) -> str:
+    """Make a migrated PostgreSQL database once; tests copy it."""
+    name = postgres.create_database()
+    asyncio.run(migrate(postgres.url(name)))
+    return name
+
+
+@pytest.fixture
+def sqlite_database(sqlite_template: Path, tmp_path: Path) -> StoredDatabase:
+    """Return a migrated SQLite database."""
+    path = tmp_path / "realmgate.db"
+    shutil.copy(sqlite_template, path)
+
+    def dump() -> bytes:
+        return b"".join(part.read_bytes() for part in sorted(tmp_path.glob("realmgate.db*")))
+
+    return StoredDatabase(Secret(f"sqlite:///{path}"), dump)
+
+
+@pytest.fixture
+def postgres_database(postgres: PostgresServer, postgres_template: str) -> Iterator[StoredDatabase]:
+    """Return a migrated PostgreSQL database."""
+    name = postgres.create_database(postgres_template)
+    yield StoredDatabase(postgres.url(name), lambda: postgres.dump(name).encode())
+    postgres.drop_database(name)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def stored_database(request: pytest.FixtureRequest) -> StoredDatabase:
+    """Return a migrated database of each kind in turn."""
+    name = "sqlite_database" if request.param == "sqlite" else "postgres_database"
+    found: StoredDatabase = request.getfixturevalue(name)
+    return found
+
+
+@pytest.fixture
+async def database(
+    stored_database: StoredDatabase, secrets_at_rest: SecretsAtRest
+) -> AsyncIterator[SqlDatabase]:
+    """Return the product's database on SQLite and on PostgreSQL."""
+    opened = SqlDatabase(stored_database.url, secrets_at_rest)
+    yield opened
+    await opened.dispose()
