@@ -1,0 +1,255 @@
+"""The real nginx, on free ports, from the shipped files and the product's own rendering."""
+
+import json
+import os
+import pwd
+import shutil
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from gateway.cli.nginx import SHIPPED, NginxSite, render_nginx
+from tests.support.edge_certificates import EdgeCertificates, make_edge_certificates
+from tests.support.recording_upstream import RecordingUpstream, recording_upstream
+
+DEADLINE = 10.0
+ATTEMPTS = 5
+ADDRESS = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class RunningNginx:
+    """An nginx that answers, and how to reach it."""
+
+    prefix: Path
+    configuration: Path
+    site: NginxSite
+    pid: int
+
+    @property
+    def https(self) -> str:
+        """Return the URL of the listener where client certificates are optional."""
+        return f"https://localhost:{self.site.https_port}"
+
+    @property
+    def mtls(self) -> str:
+        """Return the URL of the listener where client certificates are required."""
+        return f"https://localhost:{self.site.mtls_port}"
+
+    @property
+    def self_signed(self) -> str:
+        """Return the URL of the listener that lets any certificate in."""
+        return f"https://localhost:{self.site.self_signed_port}"
+
+    @property
+    def http(self) -> str:
+        """Return the URL of the plain HTTP listener."""
+        return f"http://localhost:{self.site.http_port}"
+
+    @property
+    def listeners(self) -> tuple[str, str, str]:
+        """Return the URLs of the three TLS listeners."""
+        return (self.https, self.mtls, self.self_signed)
+
+    def client(self, certificate: str | None = None, *, http2: bool = False) -> httpx2.Client:
+        """Return a client that trusts this server and shows `certificate` of its PKI."""
+        context = ssl.create_default_context(cafile=self.site.certificates / "ca.crt")
+        if certificate is not None:
+            pair = self.site.certificates / certificate
+            context.load_cert_chain(f"{pair}.crt", f"{pair}.key")
+        return httpx2.Client(verify=context, http2=http2, trust_env=False)
+
+    def raw(self, port: int, request: bytes, tls: ssl.SSLContext | None = None) -> bytes:
+        """Send bytes as they are, and return all that comes back until the connection closes."""
+        with ExitStack() as open_connections:
+            connection = socket.create_connection((ADDRESS, port), timeout=DEADLINE)
+            open_connections.enter_context(connection)
+            if tls is not None:
+                connection = tls.wrap_socket(connection, server_hostname="localhost")
+                open_connections.enter_context(connection)
+            connection.sendall(request)
+            return b"".join(iter(lambda: connection.recv(65536), b""))
+
+    def access_log_text(self) -> str:
+        """Return the access log as it stands."""
+        return (self.prefix / "logs/access.log").read_text()
+
+    def log_entry(self, request_id: str) -> dict[str, Any]:
+        """Return the access log's entry of a request, waiting until it is written."""
+        for _ in polling():
+            for line in self.access_log_text().splitlines():
+                entry: dict[str, Any] = json.loads(line)
+                if entry["request_id"] == request_id:
+                    return entry
+        raise AssertionError(f"no log entry of {request_id}")
+
+
+def polling() -> Iterator[None]:
+    """Yield until the deadline has passed."""
+    end = time.monotonic() + DEADLINE
+    while time.monotonic() < end:
+        yield
+        time.sleep(0.01)
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports nobody listened on a moment ago."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind((ADDRESS, 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def make_prefix(folder: Path) -> Path:
+    """Make the folders that nginx needs below its prefix."""
+    for name in ("run", "logs"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def make_site(certificates: Path, upstreams: Sequence[str], **options: Any) -> NginxSite:
+    """Return a site on free loopback ports; its workers run as whoever runs the tests."""
+    https, mtls, self_signed, http = free_ports(4)
+    # Without a user, root's nginx would give its workers to somebody who cannot enter tmp_path.
+    user = pwd.getpwuid(0).pw_name if os.geteuid() == 0 else ""
+    site = NginxSite(
+        upstreams=tuple(upstreams),
+        certificates=certificates,
+        https_port=https,
+        mtls_port=mtls,
+        self_signed_port=self_signed,
+        http_port=http,
+        addresses=(ADDRESS,),
+        user=user,
+    )
+    return replace(site, **options)
+
+
+def nginx_command(prefix: Path, configuration: Path, *arguments: str) -> list[str]:
+    """Return the command line for nginx with this prefix and file."""
+    binary = shutil.which("nginx", path=f"{os.defpath}:/usr/sbin:/usr/local/sbin")
+    assert binary, "nginx is not installed"
+    return [binary, "-p", str(prefix), "-c", str(configuration), "-e", "stderr", *arguments]
+
+
+@contextmanager
+def start_nginx(
+    prefix: Path,
+    certificates: Path,
+    upstreams: Sequence[str],
+    *,
+    source: Path = SHIPPED,
+    **options: Any,
+) -> Iterator[RunningNginx]:
+    """Render the files below `prefix`, run nginx on free ports, and stop it in the end.
+
+    `options` are fields of NginxSite. Another suite may take a port between looking and
+    listening: then it is tried again with others.
+    """
+    make_prefix(prefix)
+    for _ in range(ATTEMPTS):
+        site = make_site(certificates, upstreams, **options)
+        configuration = render_nginx(site, prefix / "nginx", source)
+        process, problem = _launch(prefix, configuration, site)
+        if process is not None:
+            try:
+                yield RunningNginx(prefix, configuration, site, process.pid)
+            finally:
+                process.terminate()
+                process.wait(DEADLINE)
+            return
+        assert "Address already in use" in problem, problem
+    raise AssertionError("no free ports")
+
+
+def _launch(
+    prefix: Path, configuration: Path, site: NginxSite, **process: Any
+) -> tuple[subprocess.Popen[bytes] | None, str]:
+    output = prefix / "logs/start.log"
+    with output.open("wb") as log:
+        command = nginx_command(prefix, configuration, "-g", "daemon off;")
+        nginx = subprocess.Popen(command, stdout=log, stderr=log, **process)
+    for _ in polling():
+        if nginx.poll() is not None:
+            return None, output.read_text() + _text(prefix / "logs/error.log")
+        if _listens(site.https_port) and _text(prefix / "run/nginx.pid").strip() == str(nginx.pid):
+            return nginx, ""
+    nginx.kill()
+    nginx.wait(DEADLINE)
+    return None, "nginx did not start in time"
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((ADDRESS, port)) == 0
+
+
+@pytest.fixture(scope="session")
+def edge_certificates(tmp_path_factory: pytest.TempPathFactory) -> EdgeCertificates:
+    """Certificates of a development PKI, and those that nginx must refuse."""
+    return make_edge_certificates(tmp_path_factory.mktemp("edge-certificates"))
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An nginx, and the recording server it leads to."""
+
+    nginx: RunningNginx
+    upstream: RecordingUpstream
+
+
+PROXY_SECRET = "known-to-the-proxy-and-the-gateway-alone"
+
+
+@pytest.fixture(scope="session")
+def shared_edge(
+    tmp_path_factory: pytest.TempPathFactory, edge_certificates: EdgeCertificates
+) -> Iterator[Edge]:
+    """Run one nginx as it is shipped for the tests that only send requests."""
+    prefix = make_prefix(tmp_path_factory.mktemp("edge"))
+    with (
+        recording_upstream(prefix / "run/gateway.sock") as upstream,
+        start_nginx(
+            prefix,
+            edge_certificates.folder,
+            [upstream.address],
+            proxy_secret=PROXY_SECRET,
+        ) as nginx,
+    ):
+        yield Edge(nginx, upstream)
+
+
+@pytest.fixture
+def edge(shared_edge: Edge) -> Edge:
+    """Return the shared nginx, its upstream's memory cleared."""
+    shared_edge.upstream.forget()
+    return shared_edge
+
+
+def changed_source(folder: Path, changes: dict[str, tuple[str, str]]) -> Path:
+    """Return a copy of the shipped files with one text replaced in each named file."""
+    source = folder / "changed-source"
+    shutil.copytree(SHIPPED, source)
+    for name, (old, new) in changes.items():
+        text = (source / name).read_text()
+        assert old in text, f"{old!r} is not in {name}"
+        (source / name).write_text(text.replace(old, new))
+    return source

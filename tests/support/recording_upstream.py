@@ -1,0 +1,116 @@
+"""A plain HTTP/1.1 server on a unix socket that tells what nginx sent to it.
+
+It answers every request with JSON, keeps connections open, and fails on purpose below /fail/.
+"""
+
+import json
+import socketserver
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+CLOSE_AFTER_READING = "/fail/close"
+ERROR_OF_ITS_OWN = "/fail/503"
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One request as it came over the socket; header names as they were spelled."""
+
+    connection: int
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+    def all(self, name: str) -> list[str]:
+        """Return every value of a header."""
+        return [value for other, value in self.headers if other.lower() == name.lower()]
+
+
+@dataclass(slots=True)
+class RecordingUpstream:
+    """What arrived so far."""
+
+    path: Path
+    received: list[Received] = field(default_factory=list)
+    connections: int = 0
+
+    @property
+    def address(self) -> str:
+        """Return the server's address as nginx takes it."""
+        return f"unix:{self.path}"
+
+    @property
+    def last(self) -> Received:
+        """Return the newest request."""
+        return self.received[-1]
+
+    def forget(self) -> None:
+        """Start counting again."""
+        self.received.clear()
+        self.connections = 0
+
+
+class _Server(socketserver.ThreadingUnixStreamServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, record: RecordingUpstream) -> None:
+        self.record = record
+        super().__init__(str(record.path), _Handler)
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    def handle(self) -> None:
+        record = cast("_Server", self.server).record
+        record.connections += 1
+        connection = record.connections
+        while request := self._read(connection):
+            record.received.append(request)
+            if request.target == CLOSE_AFTER_READING:
+                return
+            self._answer(request)
+
+    def _read(self, connection: int) -> Received | None:
+        try:
+            line = self.rfile.readline().decode("latin-1").split()
+        except ConnectionResetError:
+            return None
+        if not line:
+            return None
+        headers = []
+        while header := self.rfile.readline().decode("latin-1").strip():
+            name, _, value = header.partition(":")
+            headers.append((name, value.strip()))
+        length = next(
+            (int(value) for name, value in headers if name.lower() == "content-length"), 0
+        )
+        return Received(connection, line[0], line[1], tuple(headers), self.rfile.read(length))
+
+    def _answer(self, request: Received) -> None:
+        status = "503 Busy" if request.target == ERROR_OF_ITS_OWN else "200 OK"
+        body = json.dumps({"target": request.target}).encode()
+        self.wfile.write(
+            f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nX-Request-Id: its-own\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n".encode()
+            + body
+        )
+
+
+@contextmanager
+def recording_upstream(path: Path) -> Iterator[RecordingUpstream]:
+    """Serve on the socket `path`; stopping closes the socket and removes it."""
+    record = RecordingUpstream(path)
+    with _Server(record) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield record
+        finally:
+            server.shutdown()
+            thread.join()
+            path.unlink(missing_ok=True)

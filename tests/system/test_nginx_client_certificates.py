@@ -1,0 +1,169 @@
+"""Which client certificates come through which listener, and what the gateway learns of them.
+
+Attacks A6 to A9, A13, A17: bad certificates end at nginx, a revoked one is not revived by a
+resumed session, and certificates of any size are answered cleanly.
+"""
+
+import socket
+import ssl
+import subprocess
+import warnings
+from urllib.parse import unquote
+
+import httpx2
+import pytest
+
+from tests.support.edge_certificates import GOOD, REFUSED, UNKNOWN, EdgeCertificates
+from tests.support.nginx import ADDRESS, Edge
+
+pytestmark = pytest.mark.usefixtures("edge")
+BAD = (*REFUSED, *UNKNOWN)
+
+
+def get(edge: Edge, url: str, certificate: str | None, **headers: str) -> httpx2.Response:
+    with edge.nginx.client(certificate) as client:
+        return client.get(url, headers=headers)
+
+
+@pytest.mark.parametrize("listener", range(3))
+@pytest.mark.parametrize("certificate", GOOD)
+@pytest.mark.parametrize("protocol", ["HTTP/1.1", "HTTP/2"])
+def test_a_good_certificate_arrives_escaped_and_whole_on_every_listener(
+    edge: Edge, edge_certificates: EdgeCertificates, listener: int, certificate: str, protocol: str
+) -> None:
+    with edge.nginx.client(certificate, http2=protocol == "HTTP/2") as client:
+        assert client.get(edge.nginx.listeners[listener]).http_version == protocol
+    (escaped,) = edge.upstream.last.all("ssl-client-cert")
+    sent = (edge_certificates.folder / f"{certificate}.crt").read_text()
+    assert unquote(escaped).strip() == sent.strip()
+    assert "\n" not in escaped
+    assert edge.upstream.last.all("ssl-client-verify") == ["SUCCESS"]
+
+
+def test_eight_kilobytes_of_escaped_certificate_were_among_them(edge: Edge) -> None:
+    get(edge, edge.nginx.mtls, "large")
+    (escaped,) = edge.upstream.last.all("ssl-client-cert")
+    assert len(escaped) > 8192
+
+
+@pytest.mark.parametrize("listener", [0, 2])
+def test_without_a_certificate_the_gateway_is_told_none(edge: Edge, listener: int) -> None:
+    assert get(edge, edge.nginx.listeners[listener], None).status_code == 200
+    assert edge.upstream.last.all("ssl-client-verify") == ["NONE"]
+    assert edge.upstream.last.all("ssl-client-cert") == []
+
+
+@pytest.mark.parametrize("listener", [0, 1])
+@pytest.mark.parametrize("certificate", BAD)
+def test_a_bad_certificate_is_refused_before_the_gateway(
+    edge: Edge, listener: int, certificate: str
+) -> None:
+    response = get(edge, edge.nginx.listeners[listener], certificate, Accept="text/html")
+    assert response.status_code == 400
+    assert "Your client certificate was refused" in response.text
+    assert not edge.upstream.received
+
+
+@pytest.mark.parametrize(
+    ("certificate", "verdict"),
+    [
+        ("expired", "certificate has expired"),
+        ("not-yet-valid", "certificate is not yet valid"),
+        ("revoked", "certificate revoked"),
+        ("server-only", "unsuitable certificate purpose"),
+    ],
+)
+def test_the_refusal_tells_page_and_log_what_openssl_found(
+    edge: Edge, certificate: str, verdict: str
+) -> None:
+    response = get(edge, edge.nginx.mtls, certificate, Accept="text/html")
+    assert f"The check ended with: {verdict}." in response.text
+    entry = edge.nginx.log_entry(response.headers["x-request-id"])
+    assert entry["client_certificate_verify"] == f"FAILED:{verdict}"
+
+
+@pytest.mark.parametrize("certificate", UNKNOWN)
+def test_the_listener_for_self_signed_certificates_passes_strangers_as_failed(
+    edge: Edge, certificate: str
+) -> None:
+    assert get(edge, edge.nginx.self_signed, certificate).status_code == 200
+    (verdict,) = edge.upstream.last.all("ssl-client-verify")
+    assert verdict.startswith("FAILED:")
+    assert len(edge.upstream.last.all("ssl-client-cert")) == 1
+
+
+@pytest.mark.parametrize("certificate", ["expired", "not-yet-valid", "server-only"])
+def test_certificates_of_our_authority_must_be_good_even_there(
+    edge: Edge, certificate: str
+) -> None:
+    assert get(edge, edge.nginx.self_signed, certificate).status_code == 400
+    assert not edge.upstream.received
+
+
+def test_the_listener_for_devices_asks_for_a_certificate(edge: Edge) -> None:
+    response = get(edge, edge.nginx.mtls, None, Accept="text/html")
+    assert response.status_code == 400
+    assert "A client certificate is needed" in response.text
+    assert not edge.upstream.received
+
+
+@pytest.mark.parametrize("listener", range(3))
+def test_a_certificate_too_large_to_parse_is_refused_cleanly(edge: Edge, listener: int) -> None:
+    response = get(edge, edge.nginx.listeners[listener], "oversized", Accept="application/json")
+    assert response.status_code == 400
+    assert "too large" in response.json()["error_description"]
+    assert not edge.upstream.received
+
+
+@pytest.mark.parametrize("listener", range(3))
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_no_session_is_resumed(edge: Edge, listener: int, version: ssl.TLSVersion) -> None:
+    context = ssl.create_default_context(cafile=edge.nginx.site.certificates / "ca.crt")
+    device = edge.nginx.site.certificates / "device-1"
+    context.load_cert_chain(f"{device}.crt", f"{device}.key")
+    context.minimum_version = context.maximum_version = version
+    port = httpx2.URL(edge.nginx.listeners[listener]).port
+    assert port
+    session = None
+    for _ in range(3):
+        with (
+            socket.create_connection((ADDRESS, port)) as plain,
+            context.wrap_socket(plain, server_hostname="localhost", session=session) as secure,
+        ):
+            secure.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert secure.recv(65536).startswith(b"HTTP/1.1 200")
+            assert secure.version() == version.name.replace("_", ".")
+            assert not secure.session_reused
+            session = secure.session
+
+
+@pytest.mark.parametrize("listener", range(3))
+@pytest.mark.parametrize("version", ["TLSv1", "TLSv1_1"])
+def test_old_tls_is_refused(edge: Edge, listener: int, version: str) -> None:
+    context = ssl.create_default_context(cafile=edge.nginx.site.certificates / "ca.crt")
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
+    port = httpx2.URL(edge.nginx.listeners[listener]).port
+    assert port
+    with (
+        socket.create_connection((ADDRESS, port)) as plain,
+        pytest.raises(ssl.SSLError, match="PROTOCOL_VERSION"),
+    ):
+        context.wrap_socket(plain, server_hostname="localhost")
+
+
+def test_authorities_are_named_to_clients_only_where_one_of_theirs_is_expected(edge: Edge) -> None:
+    """Browsers and Java offer no certificate of an authority that the server does not name."""
+
+    def named(port: int) -> bool:
+        command = ["openssl", "s_client", "-connect", f"{ADDRESS}:{port}", "-tls1_2"]
+        shown = subprocess.run(command, input=b"", capture_output=True, check=False).stdout
+        assert b"Client Certificate Types" in shown
+        return b"Acceptable client certificate CA names" in shown
+
+    site = edge.nginx.site
+    assert named(site.https_port)
+    assert named(site.mtls_port)
+    assert not named(site.self_signed_port)

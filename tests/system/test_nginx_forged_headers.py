@@ -1,0 +1,230 @@
+"""Nothing a caller writes into a header is believed behind nginx, in no location.
+
+Attacks A2, A4, A20: nginx drops inherited headers in a location that sets one of its own, so
+every location of every shipped configuration is tried, found in nginx's own dump.
+"""
+
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gateway.cli.nginx import SHIPPED, PlainHttp
+from tests.support.edge_certificates import EdgeCertificates
+from tests.support.nginx import (
+    ADDRESS,
+    PROXY_SECRET,
+    Edge,
+    RunningNginx,
+    changed_source,
+    make_prefix,
+    start_nginx,
+)
+from tests.support.nginx_dump import dump
+from tests.support.recording_upstream import recording_upstream
+
+FORGED = "forged-by-the-caller"
+SPELLINGS = (
+    *("ssl-client-cert", "SSL-Client-Cert", "SSL-CLIENT-CERT", "ssl_client_cert"),
+    *("Ssl_Client_Cert", "ssl-client_cert", "ssl_client-cert", "SSL_CLIENT_CERT"),
+    *("ssl-client-verify", "SSL-Client-Verify", "ssl_client_verify", "ssl-client_verify"),
+    *("X-Realmgate-Proxy-Secret", "x_realmgate_proxy_secret", "X_REALMGATE_PROXY_SECRET"),
+    *("X-Request-Id", "x_request_id", "Forwarded", "forwarded", "FORWARDED"),
+    *("X-Forwarded-For", "x_forwarded_for", "X-Forwarded-Proto", "x_forwarded_proto"),
+    *("X-Forwarded-Host", "x_forwarded_host", "X-Forwarded-Port", "x_forwarded_port"),
+    *("X-Forwarded-Client-Cert", "Client-Cert", "Client-Cert-Chain", "X-SSL-Client-Cert"),
+    *("X-Real-IP", "X-Original-URI", "X-Forwarded-Uri", "X-Forwarded-Prefix"),
+)
+ATTEMPTS = (
+    *([(spelling, FORGED)] for spelling in SPELLINGS),
+    *([(spelling, FORGED), (spelling, f"{FORGED} again")] for spelling in SPELLINGS),
+    [(spelling, FORGED) for spelling in SPELLINGS],
+)
+UNDERSCORES_ON = {
+    "realmgate/server.conf": ("underscores_in_headers off;", "underscores_in_headers on;")
+}
+CARELESS_LOCATION = {
+    "realmgate.conf": (
+        "        location / {",
+        """
+        location /careless/ {
+            proxy_set_header X-Harmless yes;
+            proxy_pass http://realmgate;
+        }
+
+        location / {""",
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A location that proxies, and a URL in it."""
+
+    url: str
+    tls: bool
+
+
+def proxying_locations(nginx: RunningNginx) -> Iterator[Location]:
+    """Yield every location that proxies, of every server nginx knows."""
+    (http,) = dump(nginx.prefix, nginx.configuration).children("http")
+    for server in http.children("server"):
+        _, listen, *options = next(server.children("listen")).arguments
+        scheme = "https" if "ssl" in options else "http"
+        for location in server.walk():
+            if location.name == "location" and any(location.children("proxy_pass")):
+                modifier, path = ("", *location.arguments[1:])[-2:]
+                assert "~" not in modifier.replace("^~", ""), f"no sample path for {path}"
+                port = listen.rpartition(":")[2]
+                yield Location(f"{scheme}://localhost:{port}{path}", scheme == "https")
+
+
+def believed(edge: Edge, location: Location, certificate: str | None, *, http2: bool) -> list[str]:
+    """Return the headers of all attempts that reached the gateway with a forged value."""
+    edge.upstream.forget()
+    with edge.nginx.client(certificate, http2=http2) as client:
+        for headers in ATTEMPTS:
+            response = client.get(location.url, headers=headers)
+            assert response.status_code == 200, response.text
+            assert response.http_version == ("HTTP/2" if http2 else "HTTP/1.1")
+    assert len(edge.upstream.received) == len(ATTEMPTS)
+    return [
+        f"{location.url} {name}: {value}"
+        for received in edge.upstream.received
+        for name, value in received.headers
+        if FORGED in value
+    ]
+
+
+def crawl(edge: Edge) -> tuple[int, list[str]]:
+    """Try every location over HTTP/1.1 and HTTP/2; return how many and what was believed."""
+    accepted: list[str] = []
+    locations = list(proxying_locations(edge.nginx))
+    for location in locations:
+        required = f":{edge.nginx.site.mtls_port}/" in location.url
+        for certificate in ("device-1",) if required else ("device-1", None):
+            accepted += believed(edge, location, certificate, http2=False)
+            if location.tls:
+                accepted += believed(edge, location, certificate, http2=True)
+    return len(locations), accepted
+
+
+@pytest.mark.parametrize(
+    ("changes", "plain_http", "expected_locations"),
+    [
+        pytest.param({}, PlainHttp.REDIRECT, 3, id="as shipped"),
+        pytest.param({}, PlainHttp.FORWARD, 4, id="plain HTTP forwarded"),
+        pytest.param(UNDERSCORES_ON, PlainHttp.FORWARD, 4, id="underscores let in by a site"),
+    ],
+)
+def test_no_location_passes_a_forged_header(
+    tmp_path: Path,
+    edge_certificates: EdgeCertificates,
+    changes: dict[str, tuple[str, str]],
+    plain_http: PlainHttp,
+    expected_locations: int,
+) -> None:
+    make_prefix(tmp_path)
+    with (
+        recording_upstream(tmp_path / "run/gateway.sock") as upstream,
+        start_nginx(
+            tmp_path,
+            edge_certificates.folder,
+            [upstream.address],
+            source=changed_source(tmp_path, changes),
+            plain_http=plain_http,
+        ) as nginx,
+    ):
+        assert crawl(Edge(nginx, upstream)) == (expected_locations, [])
+
+
+def test_the_crawl_notices_a_location_that_sets_a_header_of_its_own(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    make_prefix(tmp_path)
+    with (
+        recording_upstream(tmp_path / "run/gateway.sock") as upstream,
+        start_nginx(
+            tmp_path,
+            edge_certificates.folder,
+            [upstream.address],
+            source=changed_source(tmp_path, CARELESS_LOCATION),
+        ) as nginx,
+    ):
+        locations, accepted = crawl(Edge(nginx, upstream))
+    assert locations == 7
+    assert any("/careless/ ssl-client-cert" in line for line in accepted)
+    assert all("/careless/ " in line for line in accepted)
+
+
+def test_the_gateway_gets_what_nginx_found_out_and_nothing_twice(edge: Edge) -> None:
+    with edge.nginx.client() as client:
+        client.get(f"{edge.nginx.https}/", headers=[(name, FORGED) for name in SPELLINGS])
+    received = edge.upstream.last
+    port = edge.nginx.site.https_port
+    assert received.all("x-forwarded-for") == [ADDRESS]
+    assert received.all("x-forwarded-proto") == ["https"]
+    assert received.all("x-forwarded-host") == [f"localhost:{port}"]
+    assert received.all("host") == [f"localhost:{port}"]
+    assert received.all("x-forwarded-port") == [str(port)]
+    assert received.all("x-realmgate-proxy-secret") == [PROXY_SECRET]
+    assert received.all("ssl-client-verify") == ["NONE"]
+    assert received.all("ssl-client-cert") == []
+    assert received.all("forwarded") == []
+    assert received.all("connection") == []
+
+
+def test_neither_connection_options_nor_trailers_smuggle_a_certificate(edge: Edge) -> None:
+    context = ssl.create_default_context(cafile=edge.nginx.site.certificates / "ca.crt")
+    request = (
+        "POST /trailers HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+        "Connection: close, ssl-client-verify, x-realmgate-proxy-secret\r\n"
+        "Trailer: ssl-client-cert\r\nUpgrade: h2c\r\n\r\n"
+        f"2\r\nab\r\n0\r\nssl-client-cert: {FORGED}\r\nX-Forwarded-For: {FORGED}\r\n\r\n"
+    )
+    edge.nginx.raw(edge.nginx.site.https_port, request.encode(), context)
+    received = edge.upstream.last
+    assert received.body == b"ab"
+    assert FORGED not in str(received)
+    assert received.all("connection") == received.all("upgrade") == []
+    assert received.all("ssl-client-verify") == ["NONE"]
+    assert received.all("x-realmgate-proxy-secret") == [PROXY_SECRET]
+
+
+def test_plain_http_that_is_forwarded_says_so_and_carries_no_certificate(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    make_prefix(tmp_path)
+    with (
+        recording_upstream(tmp_path / "run/gateway.sock") as upstream,
+        start_nginx(
+            tmp_path,
+            edge_certificates.folder,
+            [upstream.address],
+            plain_http=PlainHttp.FORWARD,
+        ) as nginx,
+        nginx.client() as client,
+    ):
+        client.get(nginx.http, headers={"X-Forwarded-Proto": "https", "ssl-client-cert": FORGED})
+    assert upstream.last.all("x-forwarded-proto") == ["http"]
+    assert upstream.last.all("x-forwarded-port") == [str(nginx.site.http_port)]
+    assert upstream.last.all("ssl-client-cert") == []
+    assert upstream.last.all("ssl-client-verify") == []
+
+
+def test_plain_http_redirects_with_method_and_query_kept(edge: Edge) -> None:
+    with edge.nginx.client() as client:
+        response = client.post(f"{edge.nginx.http}/realms/demo?a=b%20c", content=b"x")
+    assert response.status_code == 308
+    assert response.headers["location"] == f"{edge.nginx.https}/realms/demo?a=b%20c"
+    assert not edge.upstream.received
+
+
+def test_one_file_alone_hands_requests_to_the_gateway() -> None:
+    """A second proxy_pass would be a second place to forget the headers in."""
+    passing = [
+        path.name for path in SHIPPED.rglob("*.conf") if "proxy_pass http" in path.read_text()
+    ]
+    assert passing == ["gateway.conf"]
