@@ -1,0 +1,75 @@
+"""A password credential as Keycloak stores it: two JSON strings, written byte for byte alike.
+
+What is read may come from an imported file: sizes are bounded, so that no credential makes the
+gateway compute for minutes or take gigabytes.
+
+Keycloak: PasswordCredentialModel, `credentialData` and `secretData`.
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.domain.errors import SecretUnreadable
+
+_MAX_ITERATIONS = 10_000_000
+_MAX_BYTES = 512
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPassword:
+    """A hash with all it takes to compute it again."""
+
+    algorithm: str
+    iterations: int
+    salt: bytes
+    value: bytes = field(repr=False)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    def credential_data(self) -> str:
+        """Return how the hash was made, as JSON."""
+        parameters = {name: [value] for name, value in self.parameters.items()}
+        return _json(
+            {
+                "hashIterations": self.iterations,
+                "algorithm": self.algorithm,
+                "additionalParameters": parameters,
+            }
+        )
+
+    def secret_data(self) -> str:
+        """Return hash and salt, as JSON."""
+        value, salt = (base64.b64encode(raw).decode("ascii") for raw in (self.value, self.salt))
+        return _json({"value": value, "salt": salt, "additionalParameters": {}})
+
+
+def read_stored_password(credential_data: str, secret_data: str) -> StoredPassword:
+    """Read the two strings; raises SecretUnreadable, which tells nothing of their content."""
+    try:
+        made, secret = json.loads(credential_data), json.loads(secret_data)
+        stored = StoredPassword(
+            algorithm=str(made["algorithm"]),
+            iterations=int(made["hashIterations"]),
+            salt=base64.b64decode(secret["salt"], validate=True),
+            value=base64.b64decode(secret["value"], validate=True),
+            parameters=_parameters(made.get("additionalParameters") or {}),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise SecretUnreadable("a stored password is not in Keycloak's format") from error
+    if not (
+        0 < stored.iterations <= _MAX_ITERATIONS
+        and 0 < len(stored.value) <= _MAX_BYTES
+        and len(stored.salt) <= _MAX_BYTES
+    ):
+        raise SecretUnreadable("a stored password has sizes outside of all reason")
+    return stored
+
+
+def _parameters(given: Mapping[str, list[Any]]) -> dict[str, str]:
+    return {name: str(values[0]) for name, values in given.items() if values}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))

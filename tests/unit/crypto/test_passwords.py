@@ -1,0 +1,244 @@
+"""Passwords are stored as Keycloak stores them, so that hashes move both ways unchanged."""
+
+import base64
+import hashlib
+import json
+import unicodedata
+from typing import Any
+
+import pytest
+from argon2.low_level import Type, hash_secret_raw
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.crypto.passwords import (
+    PooledPasswordHasher,
+    hash_password,
+    needs_rehash,
+    verify_password,
+)
+from gateway.domain.errors import InvalidInput, SecretUnreadable
+from gateway.domain.secrets import Secret
+
+SALT = bytes(range(16))
+ARGON2_PARAMETERS = {
+    "hashLength": ["32"],
+    "memory": ["7168"],
+    "type": ["id"],
+    "version": ["1.3"],
+    "parallelism": ["1"],
+}
+
+
+def b64(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
+
+
+def keycloak(
+    algorithm: str, iterations: Any, value: bytes, parameters: Any = None, salt: bytes = SALT
+) -> tuple[str, str]:
+    """Write a credential in Keycloak's words, independently of the code under test."""
+    made = {
+        "hashIterations": iterations,
+        "algorithm": algorithm,
+        "additionalParameters": parameters or {},
+    }
+    secret = {"value": b64(value), "salt": b64(salt), "additionalParameters": {}}
+    return json.dumps(made), json.dumps(secret)
+
+
+def pbkdf2(digest: str, password: str, length: int, iterations: int = 1000) -> bytes:
+    return hashlib.pbkdf2_hmac(digest, password.encode(), SALT, iterations, length)
+
+
+def argon2id(password: str, length: int = 32, memory: int = 7168, version: int = 19) -> bytes:
+    return hash_secret_raw(password.encode(), SALT, 5, memory, 1, length, Type.ID, version)
+
+
+def with_parameters(**changed: str) -> dict[str, list[str]]:
+    return ARGON2_PARAMETERS | {name: [value] for name, value in changed.items()}
+
+
+IMPORTED = {
+    "pbkdf2": keycloak("pbkdf2", 1000, pbkdf2("sha1", "pässword", 20)),
+    "pbkdf2-sha256": keycloak("pbkdf2-sha256", 1000, pbkdf2("sha256", "pässword", 32)),
+    "64 bytes by an old Keycloak": keycloak(
+        "pbkdf2-sha256", 1000, pbkdf2("sha256", "pässword", 64)
+    ),
+    "alias": keycloak("pbkdf2-sha-256", 1000, pbkdf2("sha256", "pässword", 32)),
+    "pbkdf2-sha512": keycloak("pbkdf2-sha512", 1000, pbkdf2("sha512", "pässword", 64)),
+    "argon2": keycloak("argon2", 5, argon2id("pässword"), ARGON2_PARAMETERS),
+    "argon2 of other sizes": keycloak(
+        "argon2",
+        5,
+        argon2id("pässword", 64, 256),
+        with_parameters(hashLength="64", memory="256"),
+    ),
+    "argon2 version 1.0": keycloak(
+        "argon2", 5, argon2id("pässword", version=16), with_parameters(version="1.0")
+    ),
+}
+
+
+@pytest.mark.parametrize("stored", IMPORTED.values(), ids=IMPORTED.keys())
+def test_hashes_made_elsewhere_verify_and_only_with_their_password(
+    stored: tuple[str, str],
+) -> None:
+    assert verify_password(Secret("pässword"), *stored)
+    for wrong in ("password", "pässword ", "Pässword", "", "pässword\0"):
+        assert not verify_password(Secret(wrong), *stored)
+
+
+def test_a_pbkdf2_hash_is_what_hashlib_computes_in_keycloaks_bytes() -> None:
+    made, secret = hash_password(Secret("pässword"), "pbkdf2-sha256", 27500)
+    assert made == (
+        '{"hashIterations":27500,"algorithm":"pbkdf2-sha256","additionalParameters":{}}'
+    )
+    stored = json.loads(secret)
+    salt = base64.b64decode(stored["salt"])
+    value = hashlib.pbkdf2_hmac("sha256", "pässword".encode(), salt, 27500)
+    assert len(salt) == 16
+    assert secret == f'{{"value":"{b64(value)}","salt":"{b64(salt)}","additionalParameters":{{}}}}'
+
+
+def test_the_default_is_argon2id_with_keycloaks_cost_in_keycloaks_bytes() -> None:
+    made, secret = hash_password(Secret("pässword"))
+    assert made == (
+        '{"hashIterations":5,"algorithm":"argon2","additionalParameters":{"hashLength":["32"],'
+        '"memory":["7168"],"type":["id"],"version":["1.3"],"parallelism":["1"]}}'
+    )
+    stored = json.loads(secret)
+    salt = base64.b64decode(stored["salt"])
+    value = hash_secret_raw("pässword".encode(), salt, 5, 7168, 1, 32, Type.ID)
+    assert (len(salt), stored["value"]) == (16, b64(value))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "stored_as", "iterations", "length"),
+    [
+        ("pbkdf2", "pbkdf2", 1_300_000, 20),
+        ("pbkdf2-sha256", "pbkdf2-sha256", 600_000, 32),
+        ("pbkdf2-sha-256", "pbkdf2-sha256", 600_000, 32),
+        ("pbkdf2-sha512", "pbkdf2-sha512", 210_000, 64),
+    ],
+)
+def test_an_algorithm_without_iterations_takes_keycloaks(
+    algorithm: str, stored_as: str, iterations: int, length: int
+) -> None:
+    made, secret = hash_password(Secret("p"), algorithm)
+    parsed = json.loads(made)
+    assert (parsed["algorithm"], parsed["hashIterations"]) == (stored_as, iterations)
+    assert len(base64.b64decode(json.loads(secret)["value"])) == length
+
+
+def test_the_same_password_never_hashes_to_the_same_text() -> None:
+    assert len({hash_password(Secret("p"), "pbkdf2-sha256", 1)[1] for _ in range(50)}) == 50
+
+
+passwords = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
+
+
+@given(passwords, passwords)
+@settings(max_examples=200, deadline=None)
+def test_what_was_hashed_verifies_and_nothing_else(password: str, other: str) -> None:
+    stored = hash_password(Secret(password), "pbkdf2-sha256", 1)
+    assert verify_password(Secret(password), *stored)
+    same = unicodedata.normalize("NFC", password) == unicodedata.normalize("NFC", other)
+    assert verify_password(Secret(other), *stored) is same
+
+
+def test_accents_composed_otherwise_are_the_same_password() -> None:
+    composed, decomposed = "Caf\u00e9", "Cafe\u0301"
+    stored = hash_password(Secret(decomposed), "pbkdf2-sha256", 1)
+    assert verify_password(Secret(composed), *stored)
+    assert verify_password(Secret(decomposed), *stored)
+    imported = keycloak("pbkdf2-sha256", 1, pbkdf2("sha256", decomposed, 32, 1))
+    assert verify_password(Secret(decomposed), *imported)
+
+
+def test_longer_than_1024_characters_is_refused_and_never_computed() -> None:
+    stored = keycloak("pbkdf2-sha256", 1, pbkdf2("sha256", "x" * 1025, 32, 1))
+    assert not verify_password(Secret("x" * 1025), *stored)
+    with pytest.raises(InvalidInput, match="1025 characters given, at most 1024"):
+        hash_password(Secret("x" * 1025), "pbkdf2-sha256", 1)
+    longest = hash_password(Secret("x" * 1024), "pbkdf2-sha256", 1)
+    assert verify_password(Secret("x" * 1024), *longest)
+
+
+@pytest.mark.parametrize("text", ["p\ud800", "p\0", "\0p"])
+def test_what_is_no_character_is_in_no_password(text: str) -> None:
+    """HMAC pads its key with zeros, so that "p" and "p" with a NUL have one hash."""
+    stored = hash_password(Secret("p"), "pbkdf2-sha256", 1)
+    assert not verify_password(Secret(text), *stored)
+    with pytest.raises(InvalidInput):
+        hash_password(Secret(text))
+
+
+@pytest.mark.parametrize("name", ["bcrypt", "", "PBKDF2-SHA256", "pbkdf2-sha-1"])
+def test_an_unknown_algorithm_is_refused_by_name(name: str) -> None:
+    with pytest.raises(ValueError, match="is not one of argon2, pbkdf2-sha512"):
+        hash_password(Secret("p"), name)
+    with pytest.raises(SecretUnreadable, match="not known"):
+        verify_password(Secret("p"), *keycloak(name, 1, b"v"))
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        ("", ""),
+        ("[]", "{}"),
+        ("null", "null"),
+        ("{}", "{}"),
+        keycloak("pbkdf2-sha256", None, b"v"),
+        keycloak("pbkdf2-sha256", 0, b"v"),
+        keycloak("pbkdf2-sha256", 10**9, b"v"),
+        keycloak("pbkdf2-sha256", 1, b""),
+        keycloak("pbkdf2-sha256", 1, bytes(100_000)),
+        keycloak("pbkdf2-sha256", 1, b"v", [1]),
+        keycloak("argon2", 1, b"v" * 32),
+        keycloak("argon2", 1, b"v" * 32, with_parameters(memory="1048577")),
+        keycloak("argon2", 1, b"v" * 32, with_parameters(parallelism="65")),
+        keycloak("argon2", 1, b"v" * 32, with_parameters(version="9")),
+        keycloak("argon2", 1, b"v" * 32, with_parameters(type="x")),
+        keycloak("argon2", 1, b"v" * 32, with_parameters(memory="x")),
+        keycloak("argon2", 1, b"v" * 32, ARGON2_PARAMETERS, salt=b"s"),
+        ("[" * 100_000, "{}"),
+    ],
+)
+def test_a_credential_that_cannot_be_computed_is_told_not_believed(stored: tuple[str, str]) -> None:
+    with pytest.raises(SecretUnreadable):
+        verify_password(Secret("p"), *stored)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "iterations", "expected"),
+    [
+        ("pbkdf2-sha256", 1000, False),
+        ("pbkdf2-sha-256", 1000, False),
+        ("pbkdf2-sha256", 1001, True),
+        ("pbkdf2-sha256", None, True),
+        ("pbkdf2-sha512", 1000, True),
+        (None, None, True),
+    ],
+)
+def test_a_hash_made_otherwise_than_the_realm_asks_needs_a_new_one(
+    algorithm: str | None, iterations: int | None, *, expected: bool
+) -> None:
+    stored = keycloak("pbkdf2-sha256", 1000, pbkdf2("sha256", "p", 32))
+    assert needs_rehash(*stored, algorithm, iterations) is expected
+
+
+def test_a_weaker_argon2_needs_a_new_hash_and_the_default_one_does_not() -> None:
+    assert not needs_rehash(*hash_password(Secret("p")))
+    weaker = keycloak("argon2", 5, bytes(32), with_parameters(memory="256"))
+    assert needs_rehash(*weaker)
+
+
+async def test_the_pool_hashes_and_verifies_while_the_loop_goes_on() -> None:
+    hasher = PooledPasswordHasher(threads=1)
+    try:
+        stored = await hasher.hash(Secret("p"), algorithm="pbkdf2-sha256", iterations=1)
+        assert await hasher.verify(Secret("p"), *stored)
+        assert not await hasher.verify(Secret("q"), *stored)
+    finally:
+        hasher.close()
