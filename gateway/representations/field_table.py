@@ -5,6 +5,7 @@ the domain has no field for is kept by name, without what stands at its default.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -130,7 +131,8 @@ def _check_unknown(name: str, value: Any, at: str) -> None:
 
 def _written(entry: Setting | Kept, value: Any, kept: Mapping[str, Any]) -> Any:
     if isinstance(entry, Kept):
-        return kept.get(entry.name, entry.default)
+        # A copy: the answer belongs to the caller, the default to everybody.
+        return deepcopy(kept.get(entry.name, entry.default))
     group = value if entry.group is None else getattr(value, entry.group)
     field = getattr(group, entry.attribute)
     return None if entry.hidden(field) else entry.shape.write(field)

@@ -25,6 +25,8 @@ HASH_ALGORITHMS: Final = (
     "pbkdf2-sha-512",
 )
 _LONGEST = 4000
+# Each sign-in would cost seconds: more is a slip of the pen, or an attack.
+_MOST_ITERATIONS = 10_000_000
 _REPEATABLE = frozenset({"regexPattern"})
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 
@@ -36,6 +38,11 @@ def _number(argument: str) -> str | None:
     if not _NUMBER.fullmatch(argument) or not -1 <= int(argument) <= MAX_INTEGER:
         return "Not a valid number"
     return None
+
+
+def _iterations(argument: str) -> str | None:
+    fine = not argument or (_NUMBER.fullmatch(argument) and 0 < int(argument) <= _MOST_ITERATIONS)
+    return None if fine else f"Not a number from 1 to {_MOST_ITERATIONS}"
 
 
 def _pattern(argument: str) -> str | None:
@@ -77,7 +84,7 @@ RULES: Final[Mapping[str, Callable[[str], str | None]]] = {
     "passwordBlacklist": _file_name,
     "forceExpiredPasswordChange": _number,
     "hashAlgorithm": _hash_algorithm,
-    "hashIterations": _number,
+    "hashIterations": _iterations,
     "maxAuthAge": _number,
     "recoveryCodesWarningThreshold": _number,
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.representations.refusals import join, refused
+from gateway.representations.refusals import join, located, refused
 
 MAX_DEPTH = 32
 _MAX_INTEGER = 2**63 - 1
@@ -34,7 +34,8 @@ def parse_json(text: bytes, source: str | Path) -> Any:
         raise InvalidInput((FieldError(str(source), "deeper nesting", _NESTING),)) from error
     except ValueError as error:
         raise InvalidInput((FieldError(str(source), str(error), "JSON of RFC 8259"),)) from error
-    check_json(value, str(source))
+    with located(source):
+        check_json(value, "")
     return value
 
 

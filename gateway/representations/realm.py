@@ -53,6 +53,16 @@ def read_realm(document: Mapping[str, Any], *, base: Realm | None = None, path: 
     )
 
 
+def create_realm(document: Mapping[str, Any], *, path: str = "") -> Realm:
+    """Return the new realm that `document` describes, its attributes added to the default ones.
+
+    Keycloak: a realm is created with attributes of its own, which a file only overrides.
+    """
+    realm = read_realm(document, path=path)
+    defaults = Realm(id=realm.id, name=realm.name).attributes
+    return with_written(replace(realm, attributes={**defaults, **realm.attributes}), _answer(realm))
+
+
 def write_realm(realm: Realm, *, masked: bool = True) -> dict[str, Any]:
     """Return the JSON object of `realm`, keys in Keycloak's order, unknown ones last.
 

@@ -4,14 +4,17 @@ What was given is shown shortened and escaped, so that it fits a line of a termi
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from gateway.domain.errors import FieldError, InvalidInput
 
 _SHOWN = 60
 
-T = TypeVar("T")
+ReadT = TypeVar("ReadT")
+OtherT = TypeVar("OtherT")
 
 
 def join(path: str, name: str) -> str:
@@ -48,13 +51,26 @@ def refused_secret(path: str, allowed: str) -> InvalidInput:
     return InvalidInput((FieldError(path, "a hidden value", allowed),))
 
 
-def attempt(errors: list[FieldError], instead: T, read: Callable[..., T], *arguments: Any) -> T:
+def attempt(
+    errors: list[FieldError], instead: OtherT, read: Callable[..., ReadT], *arguments: Any
+) -> ReadT | OtherT:
     """Return what `read(*arguments)` gives, or note its refusals and return `instead`."""
     try:
         return read(*arguments)
     except InvalidInput as refusal:
         errors.extend(refusal.errors)
         return instead
+
+
+@contextmanager
+def located(source: object) -> Iterator[None]:
+    """Put the name of a file before the path of every refusal."""
+    try:
+        yield
+    except InvalidInput as refusal:
+        raise InvalidInput(
+            tuple(replace(error, path=f"{source}: {error.path}") for error in refusal.errors)
+        ) from refusal
 
 
 def raise_all(errors: Iterable[FieldError]) -> None:

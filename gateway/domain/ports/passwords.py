@@ -8,11 +8,13 @@ from gateway.domain.secrets import Secret
 class PasswordHasher(Protocol):
     """Turns passwords into what may be stored; slow on purpose, so off the event loop."""
 
-    async def hash(self, password: Secret, *, algorithm: str | None) -> tuple[str, str]:
-        """Return `(credential_data, secret_data)`; `algorithm` None takes the strongest default.
+    async def hash(
+        self, password: Secret, *, algorithm: str | None, iterations: int | None = None
+    ) -> tuple[str, str]:
+        """Return `(credential_data, secret_data)`; None takes the strongest default.
 
-        `algorithm` is the argument of the realm's `hashAlgorithm` rule. Raises ValueError when
-        no such algorithm exists.
+        The two are the arguments of the realm's rules `hashAlgorithm` and `hashIterations`.
+        Raises ValueError when no such algorithm exists, InvalidInput for what is no password.
         """
         ...
 

@@ -25,3 +25,9 @@ class PasswordPolicy:
     def hash_algorithm(self) -> str | None:
         """The algorithm that `hashAlgorithm` names, in the realm's own spelling."""
         return self.argument("hashAlgorithm")
+
+    @property
+    def hash_iterations(self) -> int | None:
+        """The number that `hashIterations` gives."""
+        argument = self.argument("hashIterations")
+        return int(argument) if argument else None

@@ -1,0 +1,1 @@
+"""Administrative use cases, per resource, over the ports."""

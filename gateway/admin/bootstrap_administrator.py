@@ -1,0 +1,55 @@
+"""The first administrator of the realm `master`: made once, never set back.
+
+Keycloak: KC_BOOTSTRAP_ADMIN_USERNAME, KC_BOOTSTRAP_ADMIN_PASSWORD
+"""
+
+from gateway.admin.new_passwords import hashed_credential
+from gateway.admin.realm_roles import ADMIN, RoleBook, default_role
+from gateway.admin.signing_keys import ensure_signing_key
+from gateway.domain.clock import Clock
+from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.signing import KeyFactory
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import MASTER, Realm
+from gateway.domain.secrets import Secret
+from gateway.domain.users import User
+from gateway.representations.realm import create_realm
+from gateway.representations.role import RoleName
+from gateway.representations.user import read_user
+
+
+async def ensure_administrator(
+    *,
+    database: Database,
+    keys: KeyFactory,
+    passwords: PasswordHasher,
+    clock: Clock,
+    username: str,
+    password: Secret,
+) -> bool:
+    """Add the administrator, and the realm `master`, unless there is one; tell whether.
+
+    A user of that name keeps password and roles. Raises InvalidInput for an unusable name.
+    """
+    async with database.write() as stores:
+        realm = await stores.realms.find_by_name(MASTER)
+        if realm is None:
+            realm = create_realm({"realm": MASTER, "enabled": True})
+            await stores.realms.add(realm)
+        await ensure_signing_key(stores, realm, keys, clock)
+        user = read_user({"username": username, "enabled": True}, realm.id, now=clock.now())
+        if await stores.users.find_by_username(realm.id, user.username) is not None:
+            return False
+        await stores.users.add(user)
+        credential = await hashed_credential(passwords, realm, user.id, password, clock)
+        await stores.users.set_credential(realm.id, credential)
+        await _grant(stores, realm, user)
+        return True
+
+
+async def _grant(stores: Stores, realm: Realm, user: User) -> None:
+    roles = RoleBook(stores, realm, {})
+    await roles.load()
+    await roles.add_built_in()
+    granted = roles.ids((default_role(realm), RoleName(ADMIN)), "roles")
+    await stores.roles.grant(realm.id, user.id, granted)

@@ -1,0 +1,66 @@
+"""The clients of a realm file: new ones are added, known ones changed, none removed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.admin.client_registration import changed_client, prepared_client
+from gateway.admin.realm_files import embedded
+from gateway.domain.clients import Client
+from gateway.domain.clock import Clock
+from gateway.domain.errors import FieldError
+from gateway.domain.ports.storage import Stores
+from gateway.representations.client import read_client
+from gateway.representations.refusals import attempt, describe, raise_all
+from gateway.representations.spelling import snake_case
+
+
+@dataclass(frozen=True, slots=True)
+class ClientChange:
+    """A client as it will be, and as it was; None for a new one."""
+
+    client: Client
+    before: Client | None
+
+    async def store(self, stores: Stores) -> None:
+        """Write the change; what is as before is not written."""
+        if self.before is None:
+            await stores.clients.add(self.client)
+        elif self.client != self.before:
+            await stores.clients.replace(self.client)
+
+
+async def read_clients(
+    stores: Stores, realm_id: str, document: Mapping[str, Any], path: str, clock: Clock
+) -> tuple[ClientChange, ...]:
+    """Return what the file changes; raises InvalidInput with every wrong field of all clients."""
+    errors: list[FieldError] = []
+    changes: list[ClientChange] = []
+    for at, item in embedded(document, "clients", path):
+        before = await _known(stores, realm_id, item)
+        client = attempt(errors, None, _read, item, realm_id, before, at, clock)
+        if client is not None:
+            changes.append(ClientChange(client, before))
+    names = [change.client.client_id for change in changes]
+    errors.extend(
+        FieldError(
+            f"{path}.clients".removeprefix("."), f"{describe(name)} twice", "each client once"
+        )
+        for name in sorted({name for name in names if names.count(name) > 1})
+    )
+    raise_all(errors)
+    return tuple(changes)
+
+
+async def _known(stores: Stores, realm_id: str, item: Mapping[str, Any]) -> Client | None:
+    client_id = item.get("clientId", item.get(snake_case("clientId")))
+    if not isinstance(client_id, str):
+        return None
+    return await stores.clients.find_by_client_id(realm_id, client_id)
+
+
+def _read(
+    item: Mapping[str, Any], realm_id: str, before: Client | None, at: str, clock: Clock
+) -> Client:
+    client = read_client(item, realm_id, base=before, path=at)
+    return changed_client(client, before, clock) if before else prepared_client(client, clock)

@@ -1,0 +1,78 @@
+"""Adding and changing clients: the secret that a confidential one needs, its service account.
+
+Keycloak: creating a client (secret, service account user, default scope `service_account`)
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+from uuid import uuid4
+
+from gateway.domain.clients import Client
+from gateway.domain.clock import Clock
+from gateway.domain.ports.storage import Stores
+from gateway.domain.secrets import Secret
+from gateway.domain.users import User
+
+_SECRET_BYTES = 32
+_SECRET_TYPES: Final = frozenset({"client-secret", "client-secret-jwt"})
+_SERVICE_ACCOUNT_SCOPE = "service_account"
+_SECRET_CREATED = "client.secret.creation.time"  # noqa: S105 - the name of an attribute
+_NOT_FOR_A_REALM: Final[Mapping[str, str]] = {"realm_client": "false"}
+
+
+def prepared_client(client: Client, clock: Clock) -> Client:
+    """Return a new client with what its settings call for and its author left out."""
+    attributes = {**_NOT_FOR_A_REALM, **client.attributes}
+    return _with_secret(_with_scope(replace(client, attributes=attributes)), clock)
+
+
+def changed_client(client: Client, before: Client, clock: Clock) -> Client:
+    """Return a changed client with what the change calls for."""
+    gained = client.service_accounts_enabled and not before.service_accounts_enabled
+    return _with_secret(_with_scope(client) if gained else client, clock)
+
+
+async def ensure_service_account(
+    stores: Stores, client: Client, default_role: str, clock: Clock
+) -> bool:
+    """Add the client's service account unless it needs none or has one; tell whether."""
+    if not client.service_accounts_enabled:
+        return False
+    if await stores.users.find_service_account(client.realm_id, client.id) is not None:
+        return False
+    user = User(
+        id=str(uuid4()),
+        realm_id=client.realm_id,
+        username=f"service-account-{client.client_id.lower()}",
+        enabled=True,
+        created_at=clock.now(),
+        service_account_client=client.id,
+    )
+    await stores.users.add(user)
+    await stores.roles.grant(client.realm_id, user.id, [default_role])
+    return True
+
+
+def _with_scope(client: Client) -> Client:
+    scopes = client.default_client_scopes
+    if not client.service_accounts_enabled or _SERVICE_ACCOUNT_SCOPE in scopes:
+        return client
+    return replace(client, default_client_scopes=(*scopes, _SERVICE_ACCOUNT_SCOPE))
+
+
+def _with_secret(client: Client, clock: Clock) -> Client:
+    needs = (
+        client.client_authenticator_type in _SECRET_TYPES
+        and not client.public_client
+        and not client.bearer_only
+    )
+    if not needs or client.secret is not None:
+        return client
+    created = str(int(clock.now().timestamp()))
+    return replace(
+        client,
+        secret=Secret(secrets.token_urlsafe(_SECRET_BYTES)),
+        attributes={**client.attributes, _SECRET_CREATED: created},
+    )

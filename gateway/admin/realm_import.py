@@ -1,0 +1,214 @@
+"""Importing realm files: all of them in one transaction, or nothing.
+
+A known realm is merged with the file, its clients by their public name; nothing is ever removed,
+so that the same file may be imported at every start.
+Keycloak: realm import (`--import-realm` skips realms that exist), partial update of a realm
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gateway.admin.client_import import ClientChange, read_clients
+from gateway.admin.client_registration import ensure_service_account
+from gateway.admin.realm_files import RealmFile
+from gateway.admin.realm_roles import RoleBook, default_role
+from gateway.admin.signing_keys import ensure_signing_key
+from gateway.admin.user_import import NewUser, UserImport, read_users
+from gateway.domain.clock import Clock
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.signing import KeyFactory
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.representations.realm import create_realm, read_realm, resources_not_imported
+from gateway.representations.refusals import attempt, join, located, raise_all
+from gateway.representations.role import GivenRole, read_roles
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRealm:
+    """What became of one realm of a file."""
+
+    id: str
+    name: str
+    created: bool
+    skipped: bool = False
+    clients: int = 0
+    """How many clients were added."""
+    users: int = 0
+    """How many users were added, service accounts not counted."""
+    not_imported: tuple[str, ...] = ()
+    """Parts of the file that this version does not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class RealmPlan:
+    """A realm as it will be, with what the file brings; every field was read and accepted."""
+
+    realm: Realm
+    before: Realm | None
+    clients: tuple[ClientChange, ...]
+    roles: tuple[GivenRole, ...]
+    users: tuple[NewUser, ...]
+
+
+class RealmImport:
+    """Imports realm files."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        keys: KeyFactory,
+        passwords: PasswordHasher,
+        clock: Clock,
+        invalidation: Invalidation | None = None,
+    ) -> None:
+        self._database = database
+        self._keys = keys
+        self._passwords = passwords
+        self._clock = clock
+        self._invalidation = invalidation
+
+    async def run(
+        self, files: Sequence[RealmFile], *, skip_existing: bool = False
+    ) -> tuple[ImportedRealm, ...]:
+        """Import all files; `skip_existing` leaves realms alone that exist.
+
+        Raises InvalidInput with every wrong field of all files, and AlreadyExists when an id is
+        another realm's; then nothing was changed.
+        """
+        errors: list[FieldError] = []
+        imported: list[ImportedRealm] = []
+        async with self._database.write() as stores:
+            for file in files:
+                try:
+                    with located(file.source):
+                        imported += await self._file(stores, file, skip_existing)
+                except InvalidInput as refusal:
+                    errors.extend(refusal.errors)
+            raise_all(errors)
+        await self._publish(imported)
+        return tuple(imported)
+
+    async def _file(
+        self,
+        stores: Stores,
+        file: RealmFile,
+        skip_existing: bool,  # noqa: FBT001 - private
+    ) -> list[ImportedRealm]:
+        errors: list[FieldError] = []
+        imported: list[ImportedRealm] = []
+        for path, document in file.realms():
+            try:
+                imported.append(await self._realm(stores, document, path, skip_existing))
+            except InvalidInput as refusal:
+                errors.extend(refusal.errors)
+        raise_all(errors)
+        return imported
+
+    async def _realm(
+        self,
+        stores: Stores,
+        document: Mapping[str, Any],
+        path: str,
+        skip_existing: bool,  # noqa: FBT001
+    ) -> ImportedRealm:
+        name = document.get("realm")
+        before = await stores.realms.find_by_name(name) if isinstance(name, str) else None
+        if before is not None and skip_existing:
+            return ImportedRealm(before.id, before.name, created=False, skipped=True)
+        plan = await self._plan(stores, document, before, path)
+        return replace(
+            await self._apply(stores, plan), not_imported=resources_not_imported(document)
+        )
+
+    async def _plan(
+        self, stores: Stores, document: Mapping[str, Any], before: Realm | None, path: str
+    ) -> RealmPlan:
+        """Read the whole realm before anything is written, to tell all its errors together."""
+        errors: list[FieldError] = []
+        nowhere = before or Realm(id="", name="")
+        realm = attempt(errors, nowhere, _read_settings, document, before, path)
+        roles = attempt(errors, (), read_roles, document.get("roles") or {}, join(path, "roles"))
+        users = attempt(errors, (), read_users, document, realm, path, self._clock)
+        try:
+            clients = await read_clients(stores, realm.id, document, path, self._clock)
+        except InvalidInput as refusal:
+            errors.extend(refusal.errors)
+            clients = ()
+        raise_all(errors)
+        return RealmPlan(realm, before, clients, roles, users)
+
+    async def _apply(self, stores: Stores, plan: RealmPlan) -> ImportedRealm:
+        realm = plan.realm
+        if plan.before is None:
+            await stores.realms.add(realm)
+        elif realm != plan.before:
+            await stores.realms.replace(realm)
+        await ensure_signing_key(stores, realm, self._keys, self._clock)
+        for change in plan.clients:
+            await change.store(stores)
+        roles = await _roles(stores, plan)
+        accounts = await self._service_accounts(stores, plan, roles)
+        return ImportedRealm(
+            id=realm.id,
+            name=realm.name,
+            created=plan.before is None,
+            clients=sum(change.before is None for change in plan.clients),
+            users=await self._users(stores, plan, roles, accounts),
+        )
+
+    async def _service_accounts(
+        self, stores: Stores, plan: RealmPlan, roles: RoleBook
+    ) -> frozenset[str]:
+        """Add missing service accounts; return the public names of their clients."""
+        (default,) = roles.ids([default_role(plan.realm)], "roles")
+        return frozenset(
+            [
+                change.client.client_id
+                for change in plan.clients
+                if await ensure_service_account(stores, change.client, default, self._clock)
+            ]
+        )
+
+    async def _users(
+        self, stores: Stores, plan: RealmPlan, roles: RoleBook, accounts: frozenset[str]
+    ) -> int:
+        users = UserImport(stores, plan.realm, roles, self._passwords, self._clock)
+        errors: list[FieldError] = []
+        added = 0
+        for new in plan.users:
+            try:
+                if new.service_account_of is None:
+                    added += await users.add(new)
+                elif new.service_account_of in accounts:
+                    await users.grant_service_account(new)
+            except InvalidInput as refusal:
+                errors.extend(refusal.errors)
+        raise_all(errors)
+        return added
+
+    async def _publish(self, imported: Sequence[ImportedRealm]) -> None:
+        if self._invalidation is None:
+            return
+        for realm in imported:
+            if not realm.skipped:
+                await self._invalidation.publish(f"realm:{realm.id}")
+
+
+def _read_settings(document: Mapping[str, Any], before: Realm | None, path: str) -> Realm:
+    if before is None:
+        return create_realm(document, path=path)
+    return read_realm(document, base=before, path=path)
+
+
+async def _roles(stores: Stores, plan: RealmPlan) -> RoleBook:
+    clients = {client.client_id: client.id for client in await stores.clients.list(plan.realm.id)}
+    roles = RoleBook(stores, plan.realm, clients)
+    await roles.load()
+    await roles.add_built_in()
+    await roles.add(plan.roles)
+    return roles

@@ -1,0 +1,102 @@
+"""The roles of a realm: those every realm is created with, and those a file brings.
+
+Keycloak: what creating a realm creates
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+from uuid import uuid4
+
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.ports.storage import Stores
+from gateway.domain.realm import MASTER, Realm
+from gateway.domain.roles import Role
+from gateway.representations.refusals import describe
+from gateway.representations.role import GivenRole, RoleName
+
+ADMIN: Final = "admin"
+"""The role of the realm `master` that may do everything."""
+CREATE_REALM: Final = "create-realm"
+_OFFLINE = RoleName("offline_access")
+_AUTHORIZATION = RoleName("uma_authorization")
+
+
+def default_role(realm: Realm) -> RoleName:
+    """Return the role that every new user of the realm has."""
+    return RoleName(f"default-roles-{realm.name.lower()}")
+
+
+class RoleBook:
+    """The roles of one realm by name, within one transaction."""
+
+    def __init__(self, stores: Stores, realm: Realm, clients: Mapping[str, str]) -> None:
+        """Take the internal ids of the realm's clients by public name."""
+        self._stores = stores
+        self._realm = realm
+        self._clients = clients
+        self._roles: dict[RoleName, Role] = {}
+
+    async def load(self) -> None:
+        """Read what roles there are."""
+        names = {identity: client_id for client_id, identity in self._clients.items()}
+        for role in await self._stores.roles.list(self._realm.id):
+            client = names.get(role.client) if role.client else None
+            if role.client is None or client is not None:
+                self._roles[RoleName(role.name, client)] = role
+
+    async def add_built_in(self) -> None:
+        """Add what a realm is created with and does not have yet."""
+        parts = {
+            default_role(self._realm): ("${role_default-roles}", (_OFFLINE, _AUTHORIZATION)),
+            _OFFLINE: ("${role_offline-access}", ()),
+            _AUTHORIZATION: ("${role_uma_authorization}", ()),
+        }
+        if self._realm.name == MASTER:
+            create = RoleName(CREATE_REALM)
+            parts[RoleName(ADMIN)] = ("${role_admin}", (create,))
+            parts[create] = ("${role_create-realm}", ())
+        await self.add(
+            GivenRole(name, description, composites, "")
+            for name, (description, composites) in parts.items()
+            if name not in self._roles
+        )
+
+    async def add(self, given: Iterable[GivenRole]) -> None:
+        """Add the roles that are missing; give all of them their composites, taking none away."""
+        roles = tuple(given)
+        for role in roles:
+            if role.role not in self._roles:
+                self._roles[role.role] = await self._add(role)
+        for role in roles:
+            await self._compose(role)
+
+    def ids(self, names: Iterable[RoleName], path: str) -> tuple[str, ...]:
+        """Return the ids of the roles; raises InvalidInput naming those that do not exist."""
+        wanted = tuple(names)
+        errors = tuple(
+            FieldError(path, describe(_shown(name)), "a role of the realm")
+            for name in wanted
+            if name not in self._roles
+        )
+        if errors:
+            raise InvalidInput(errors)
+        return tuple(self._roles[name].id for name in wanted)
+
+    async def _add(self, given: GivenRole) -> Role:
+        client = None if given.role.client is None else self._clients.get(given.role.client)
+        if given.role.client is not None and client is None:
+            shown = describe(given.role.client)
+            raise InvalidInput((FieldError(given.path, shown, "a client of the realm"),))
+        role = Role(str(uuid4()), self._realm.id, given.role.name, given.description, client)
+        await self._stores.roles.add(role)
+        return role
+
+    async def _compose(self, given: GivenRole) -> None:
+        role = self._roles[given.role]
+        parts = role.composites | set(self.ids(given.composites, f"{given.path}.composites"))
+        if parts != role.composites:
+            await self._stores.roles.set_composites(self._realm.id, role.id, sorted(parts))
+
+
+def _shown(name: RoleName) -> str:
+    return name.name if name.client is None else f"{name.client}: {name.name}"

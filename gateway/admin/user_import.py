@@ -1,0 +1,155 @@
+"""The users of a realm file: new ones are added, known ones left alone.
+
+A user's password and roles belong to the user and the administrator once the account exists; a
+file that is imported again must not set them back. Keycloak: realm import, users
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+from gateway.admin.new_passwords import hashed_credential
+from gateway.admin.realm_files import embedded
+from gateway.admin.realm_roles import RoleBook, default_role
+from gateway.domain.clock import Clock
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.storage import Stores
+from gateway.domain.realm import Realm
+from gateway.domain.users import Credential, User
+from gateway.representations.credentials import NewPassword, read_credentials
+from gateway.representations.names import PrintableName
+from gateway.representations.refusals import attempt, describe, join, raise_all
+from gateway.representations.role import RoleName, read_role_names
+from gateway.representations.spelling import Names
+from gateway.representations.user import read_user
+
+_UPDATE_PASSWORD = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
+_NAMES = Names(("credentials", "realmRoles", "clientRoles", "serviceAccountClientId"))
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    """A user of a file; `service_account_of` is the public name of the client it belongs to."""
+
+    user: User
+    credentials: tuple[NewPassword | Credential, ...]
+    roles: tuple[RoleName, ...]
+    service_account_of: str | None
+    path: str
+
+
+def read_users(
+    document: Mapping[str, Any], realm: Realm, path: str, clock: Clock
+) -> tuple[NewUser, ...]:
+    """Return the users of the file; raises InvalidInput with every wrong field of all of them."""
+    errors: list[FieldError] = []
+    read = [
+        attempt(errors, None, _read, item, realm, at, clock)
+        for at, item in embedded(document, "users", path)
+    ]
+    raise_all(errors)
+    return tuple(user for user in read if user is not None)
+
+
+def _read(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> NewUser:
+    errors: list[FieldError] = []
+    given = {name: value for name, (_, value) in _NAMES.collect(item, path, errors).items()}
+    nobody = User("", realm.id, "", enabled=False, created_at=clock.now())
+    user = attempt(errors, nobody, _read_account, item, realm, path, clock)
+    standard = Credential(str(uuid4()), user.id, "password", clock.now(), "", "")
+    credentials = attempt(
+        errors, (), _read_credentials, given.get("credentials"), join(path, "credentials"), standard
+    )
+    roles = attempt(
+        errors, (), read_role_names, given.get("realmRoles"), given.get("clientRoles"), path
+    )
+    client = attempt(
+        errors,
+        None,
+        _read_client_name,
+        given.get("serviceAccountClientId"),
+        join(path, "serviceAccountClientId"),
+    )
+    raise_all(errors)
+    if "realmRoles" not in given:
+        roles = (default_role(realm), *roles)
+    return NewUser(user, credentials, roles, client, path)
+
+
+def _read_account(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> User:
+    return read_user(item, realm.id, now=clock.now(), path=path)
+
+
+def _read_client_name(value: Any, path: str) -> str | None:
+    return None if value is None else PrintableName().read(value, path)
+
+
+def _read_credentials(
+    value: Any, path: str, standard: Credential
+) -> tuple[NewPassword | Credential, ...]:
+    if value is None:
+        return ()
+    return read_credentials(value, path, owner=standard.user_id, standard=standard)
+
+
+class UserImport:
+    """Adds the users of one realm within one transaction."""
+
+    def __init__(
+        self,
+        stores: Stores,
+        realm: Realm,
+        roles: RoleBook,
+        passwords: PasswordHasher,
+        clock: Clock,
+    ) -> None:
+        self._stores = stores
+        self._realm = realm
+        self._roles = roles
+        self._passwords = passwords
+        self._clock = clock
+
+    async def add(self, new: NewUser) -> bool:
+        """Add the user unless it is known; tell whether it was added."""
+        known = await self._stores.users.find_by_username(self._realm.id, new.user.username)
+        if known is not None:
+            return False
+        role_ids = self._roles.ids(new.roles, f"{new.path}.realmRoles")
+        user = _told_to_change(new)
+        await self._stores.users.add(user)
+        for credential in new.credentials:
+            await self._stores.users.set_credential(
+                self._realm.id, await self._hashed(credential, user)
+            )
+        await self._stores.roles.grant(self._realm.id, user.id, role_ids)
+        return True
+
+    async def grant_service_account(self, new: NewUser) -> None:
+        """Give a service account that was just added the roles of the file."""
+        account = await self._stores.users.find_by_username(self._realm.id, new.user.username)
+        if account is None or account.service_account_client is None:
+            given, allowed = describe(new.user.username), "the user name of the service account"
+            raise InvalidInput((FieldError(f"{new.path}.username", given, allowed),))
+        role_ids = self._roles.ids(new.roles, f"{new.path}.realmRoles")
+        await self._stores.roles.grant(self._realm.id, account.id, role_ids)
+
+    async def _hashed(self, credential: NewPassword | Credential, user: User) -> Credential:
+        if isinstance(credential, Credential):
+            return credential
+        return await hashed_credential(
+            self._passwords, self._realm, user.id, credential.password, self._clock
+        )
+
+
+def _told_to_change(new: NewUser) -> User:
+    temporary = any(
+        isinstance(credential, NewPassword) and credential.temporary
+        for credential in new.credentials
+    )
+    actions = new.user.document.get("requiredActions", [])
+    if not temporary or _UPDATE_PASSWORD in actions:
+        return new.user
+    document = {**new.user.document, "requiredActions": [*actions, _UPDATE_PASSWORD]}
+    return replace(new.user, document=document)

@@ -1,0 +1,129 @@
+"""Roles of a realm file. Keycloak: RolesRepresentation, RoleRepresentation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.domain.errors import FieldError
+from gateway.domain.roles import Role
+from gateway.representations.refusals import attempt, describe, join, raise_all, refused
+from gateway.representations.shapes import Text, TextList
+from gateway.representations.spelling import Names
+
+_NAMES = Names(
+    (
+        "id",
+        "name",
+        "description",
+        "composite",
+        "composites",
+        "clientRole",
+        "containerId",
+        "attributes",
+        "scopeParamRequired",
+    )
+)
+_ROLE_NAME = Text(least=1, most=255)
+_MOST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class RoleName:
+    """A role by name; `client` is the public name of its client, None for a realm role."""
+
+    name: str
+    client: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRole:
+    """A role as a file has it, its composites by name."""
+
+    role: RoleName
+    description: str | None
+    composites: tuple[RoleName, ...]
+    path: str
+
+
+def read_roles(value: Any, path: str) -> tuple[GivenRole, ...]:
+    """Return the roles of `{"realm": [...], "client": {<client id>: [...]}}`."""
+    if not isinstance(value, Mapping) or not value.keys() <= {"realm", "client"}:
+        raise refused(path, value, "an object with realm and client")
+    errors: list[FieldError] = []
+    realm_roles = value.get("realm") or []
+    found: list[GivenRole] = attempt(errors, [], _read_list, realm_roles, join(path, "realm"), None)
+    clients = value.get("client") or {}
+    if not isinstance(clients, Mapping):
+        raise refused(join(path, "client"), clients, "an object of lists of roles")
+    for client, roles in clients.items():
+        at = join(join(path, "client"), client)
+        found += attempt(errors, [], _read_list, roles, at, client)
+    raise_all(errors)
+    return tuple(found)
+
+
+def read_role_names(realm: Any, clients: Any, path: str) -> tuple[RoleName, ...]:
+    """Return the roles named by a list of realm roles and by lists of client roles."""
+    names = [RoleName(name) for name in _names(realm, join(path, "realm"))]
+    if clients is not None and not isinstance(clients, Mapping):
+        raise refused(join(path, "client"), clients, "an object of lists of role names")
+    for client, roles in (clients or {}).items():
+        at = join(join(path, "client"), client)
+        names += [RoleName(name, client) for name in _names(roles, at)]
+    return tuple(names)
+
+
+def write_role(role: Role, composites: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON object of `role`; `composites` are its parts by name."""
+    written: dict[str, Any] = {"id": role.id, "name": role.name}
+    if role.description is not None:
+        written["description"] = role.description
+    written["composite"] = bool(role.composites)
+    if role.composites:
+        written["composites"] = dict(composites)
+    return written | {
+        "clientRole": role.client is not None,
+        "containerId": role.client or role.realm_id,
+    }
+
+
+def _names(value: Any, path: str) -> tuple[str, ...]:
+    return TextList(_ROLE_NAME).read([] if value is None else value, path)
+
+
+def _read_list(value: Any, path: str, client: str | None) -> list[GivenRole]:
+    if not isinstance(value, list) or len(value) > _MOST:
+        raise refused(path, value, f"a list of at most {_MOST} roles")
+    errors: list[FieldError] = []
+    roles = [
+        attempt(errors, None, _read, item, f"{path}[{index}]", client)
+        for index, item in enumerate(value)
+    ]
+    raise_all(errors)
+    return [role for role in roles if role is not None]
+
+
+def _read(value: Any, path: str, client: str | None) -> GivenRole:
+    if not isinstance(value, Mapping):
+        raise refused(path, value, "an object")
+    errors: list[FieldError] = []
+    given = _NAMES.collect(value, path, errors)
+    errors.extend(
+        FieldError(at, describe(name), "a field of a role")
+        for name, (at, _) in given.items()
+        if not _NAMES.known(name)
+    )
+    name_at, name = given.get("name", (join(path, "name"), None))
+    name = attempt(errors, "", _ROLE_NAME.read, name, name_at)
+    at, description = given.get("description", ("", ""))
+    description = attempt(errors, "", Text().read, description, at)
+    at, parts = given.get("composites", ("", {}))
+    composites = attempt(errors, (), _read_composites, parts, at)
+    raise_all(errors)
+    return GivenRole(RoleName(name, client), description or None, composites, path)
+
+
+def _read_composites(value: Any, path: str) -> tuple[RoleName, ...]:
+    if not isinstance(value, Mapping) or not value.keys() <= {"realm", "client"}:
+        raise refused(path, value, "an object with realm and client")
+    return read_role_names(value.get("realm"), value.get("client"), path)

@@ -1,0 +1,135 @@
+"""Users: Keycloak's JSON, or its snake_case, to a `User` and back.
+
+Credentials, roles and groups are sent with a user and stand elsewhere.
+Keycloak: UserRepresentation
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from gateway.domain.errors import FieldError
+from gateway.domain.users import User
+from gateway.representations.field_table import FieldTable, Kept, Setting, absent
+from gateway.representations.instants import Milliseconds
+from gateway.representations.names import UrlName, VisibleName
+from gateway.representations.refusals import attempt, join, raise_all, refused
+from gateway.representations.shapes import Count, Flag, Same, Shape, Text, TextList
+
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
+_LONGEST_EMAIL = 254
+_MOST_ATTRIBUTES = 1000
+
+
+class Username(Same):
+    """A user name; capitals make no difference."""
+
+    def read(self, value: Any, path: str) -> str:
+        """Return the name in lower case."""
+        return VisibleName().read(VisibleName().read(value, path).lower(), path)
+
+
+class EmailAddress(Same):
+    """An e-mail address in lower case; an empty one takes the address away."""
+
+    def read(self, value: Any, path: str) -> str | None:
+        """Return the address."""
+        if value == "":
+            return None
+        text = Text(most=_LONGEST_EMAIL).read(value, path)
+        if not text.isprintable() or not _EMAIL.fullmatch(text):
+            raise refused(path, value, "an e-mail address")
+        return text.lower()
+
+
+class TextLists(Same):
+    """`attributes`: lists of texts by name; a single text counts as a list of one."""
+
+    def read(self, value: Any, path: str) -> dict[str, list[str]]:
+        """Return the lists."""
+        if not isinstance(value, Mapping) or len(value) > _MOST_ATTRIBUTES:
+            raise refused(path, value, f"an object of at most {_MOST_ATTRIBUTES} lists of texts")
+        errors: list[FieldError] = []
+        lists: dict[str, list[str]] = {}
+        for name, item in value.items():
+            at = join(path, name)
+            attempt(errors, "", Text(least=1, most=255).read, name, at)
+            texts = [item] if isinstance(item, str) else item
+            lists[name] = list(attempt(errors, (), TextList(Text()).read, texts, at))
+        raise_all(errors)
+        return lists
+
+
+def _own(name: str, attribute: str, shape: Shape) -> Setting:
+    return Setting(name, None, attribute, shape, absent)
+
+
+_TABLE = FieldTable(
+    (
+        _own("id", "id", UrlName()),
+        _own("username", "username", Username()),
+        _own("firstName", "first_name", Text(most=255)),
+        _own("lastName", "last_name", Text(most=255)),
+        _own("email", "email", EmailAddress()),
+        _own("emailVerified", "email_verified", Flag()),
+        Kept("attributes", None, TextLists()),
+        _own("enabled", "enabled", Flag()),
+        _own("createdTimestamp", "created_at", Milliseconds()),
+        Kept("federationLink", None, Text(most=255)),
+        Kept("requiredActions", [], TextList()),
+        Kept("notBefore", 0, Count(unit="seconds since 1970")),
+    ),
+    beside=(
+        "access",
+        "clientConsents",
+        "clientRoles",
+        "credentials",
+        "disableableCredentialTypes",
+        "federatedIdentities",
+        "groups",
+        "origin",
+        "realmRoles",
+        "self",
+        "serviceAccountClientId",
+        "totp",
+        "userProfileMetadata",
+    ),
+)
+
+
+def read_user(
+    document: Mapping[str, Any],
+    realm_id: str,
+    *,
+    now: datetime,
+    base: User | None = None,
+    path: str = "",
+) -> User:
+    """Return the user that `document` describes, created at `now` unless it says when.
+
+    Without `base`, what is absent or null takes the creation default, the id a new UUID. With
+    `base`, it stays as it is there, id and creation always. Raises InvalidInput.
+    """
+    if not isinstance(document, Mapping):
+        raise refused(path or "user", document, "an object")
+    errors: list[FieldError] = []
+    given = _TABLE.collect(document, path, errors)
+    if base is None and "username" not in given:
+        errors.append(FieldError(join(path, "username"), "nothing", "a user name"))
+    before = base or User(
+        id=str(uuid4()), realm_id=realm_id, username="", enabled=False, created_at=now
+    )
+    updates = _TABLE.read_settings(given, errors)
+    kept = _TABLE.read_kept(given, before.document, errors)
+    raise_all(errors)
+    user = _TABLE.updated(before, updates)
+    unchanging = base or user
+    return replace(user, id=unchanging.id, created_at=unchanging.created_at, document=kept)
+
+
+def write_user(user: User) -> dict[str, Any]:
+    """Return the JSON object of `user`, keys in Keycloak's order, unknown ones last."""
+    return _TABLE.answer(user, user.document)
