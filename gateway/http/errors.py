@@ -15,7 +15,7 @@ from gateway.http.edge.facts import EdgeRefusal
 from gateway.http.exchange import Exchange
 from gateway.http.form import FormRefused
 from gateway.http.replies import Headers, Reply, oauth_error, prose_error
-from gateway.protocol.errors import ClientAuthenticationFailed, OAuthError
+from gateway.protocol.errors import OAuthError
 
 WRONG_CONTENT_TYPE: Final = "The content-type header value did not match the value in @Consumes"
 UNMATCHED: Final = "Unable to find matching target resource method"
@@ -30,6 +30,11 @@ class MethodNotAllowed(Exception):
         self.allowed = allowed
 
 
+def allow_header(methods: tuple[str, ...]) -> tuple[bytes, bytes]:
+    """Return the header that names the methods of a URL. Spec: RFC 9110 §10.2.1."""
+    return b"allow", ", ".join((*methods, "OPTIONS")).encode("ascii")
+
+
 async def answered(
     handling: Awaitable[Reply], exchange: Exchange, log: FilteringBoundLogger
 ) -> Reply:
@@ -42,7 +47,7 @@ async def answered(
 
 def reply_for(error: Exception, exchange: Exchange, log: FilteringBoundLogger) -> Reply:
     """Return the documented answer for any exception, and note its reason for the log line."""
-    reply = _known(error, exchange)
+    reply = _known(error)
     if reply is not None:
         exchange.log.setdefault("reason", str(error))
         return reply
@@ -54,10 +59,8 @@ def reply_for(error: Exception, exchange: Exchange, log: FilteringBoundLogger) -
     )
 
 
-def _known(error: Exception, exchange: Exchange) -> Reply | None:
+def _known(error: Exception) -> Reply | None:
     match error:
-        case ClientAuthenticationFailed(basic_challenge=True):
-            return _basic_challenge(exchange)
         case OAuthError():
             return oauth_error(error.error, error.description, status=error.status)
         case RealmNotFound():
@@ -65,9 +68,10 @@ def _known(error: Exception, exchange: Exchange) -> Reply | None:
         case FormRefused():
             return _refused_form(error)
         case MethodNotAllowed():
-            allow = (b"allow", ", ".join(error.allowed).encode("ascii"))
             return prose_error(
-                HTTPStatus.METHOD_NOT_ALLOWED, "HTTP 405 Method Not Allowed", (allow,)
+                HTTPStatus.METHOD_NOT_ALLOWED,
+                "HTTP 405 Method Not Allowed",
+                (allow_header(error.allowed),),
             )
         case EdgeRefusal():
             return oauth_error("invalid_request", "Malformed request from the proxy")
@@ -75,12 +79,6 @@ def _known(error: Exception, exchange: Exchange) -> Reply | None:
             return _unavailable(error)
         case _:
             return None
-
-
-def _basic_challenge(exchange: Exchange) -> Reply:
-    realm = exchange.log.get("realm", "")
-    challenge = f'Basic realm="{realm}"'.encode("latin-1", "replace")
-    return Reply(HTTPStatus.UNAUTHORIZED, ((b"www-authenticate", challenge),))
 
 
 def _refused_form(error: FormRefused) -> Reply:

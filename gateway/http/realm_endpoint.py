@@ -1,10 +1,11 @@
 """What every endpoint of a realm shares: method, realm, the realm's headers, errors as replies.
 
-A body is read before the realm is looked up, as it is answered first: 405, then 415, then 404.
+The realm is looked up first: 404, then 405, then what is wrong with the body. Keycloak: 0.3, 1.1
 """
 
 from collections.abc import Awaitable
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Protocol
 from urllib.parse import parse_qsl, quote
 
@@ -14,8 +15,9 @@ from structlog.typing import FilteringBoundLogger
 from gateway.domain.clock import Clock
 from gateway.domain.errors import RealmNotFound
 from gateway.domain.ports.directory import Directory, RealmEntry
+from gateway.domain.realm import SecurityHeaders
 from gateway.http import security_headers
-from gateway.http.errors import MethodNotAllowed, answered
+from gateway.http.errors import MethodNotAllowed, allow_header, answered
 from gateway.http.exchange import Exchange, exchange_of
 from gateway.http.form import MAX_FIELDS, parse_form, read_body, require_form_type
 from gateway.http.replies import Headers, Reply, send_reply
@@ -23,6 +25,7 @@ from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
 
 _MAX_REALM_NAME = 255
+_DEFAULT_HEADERS = SecurityHeaders()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +87,11 @@ class RealmEndpoint:
         reply = await answered(
             self._answer(scope, receive, exchange, found), exchange, self._context.log
         )
+        values = found[0].realm.security_headers if found else _DEFAULT_HEADERS
         realm_headers = (
-            security_headers.for_document(found[0].realm.security_headers) if found else ()
+            security_headers.for_document(values)
+            if reply.body or _is_application(exchange)
+            else security_headers.for_nothing(values)
         )
         headers = (*reply.headers, *self._always, *realm_headers)
         await send_reply(Reply(reply.status, headers, reply.body), send)
@@ -93,16 +99,17 @@ class RealmEndpoint:
     async def _answer(
         self, scope: Scope, receive: Receive, exchange: Exchange, found: list[RealmEntry]
     ) -> Reply:
-        if scope["method"] not in self._methods:
-            raise MethodNotAllowed(self._methods)
-        parameters = await self._parameters(scope, receive, exchange)
         entry = await self._realm(scope["path_params"]["realm"], exchange)
         found.append(entry)
+        if scope["method"] == "OPTIONS":
+            return Reply(HTTPStatus.OK, (allow_header(self._methods),))
+        if scope["method"] not in self._methods:
+            raise MethodNotAllowed(self._methods)
         facts = exchange.facts
         request = ProtocolRequest(
             realm=entry,
             issuer=self._context.issuer(entry.realm.name),
-            parameters=parameters,
+            parameters=await self._parameters(scope, receive, exchange),
             authorization=facts.headers.text(b"authorization"),
             certificate=facts.certificate,
             remote_address=facts.remote_address,
@@ -115,8 +122,9 @@ class RealmEndpoint:
         if not self._reads_form:
             return Parameters()
         sent = exchange.facts.headers.values
-        require_form_type(sent.get(b"content-type"))
         body = await read_body(receive, sent.get(b"content-length"))
+        if body:
+            require_form_type(sent.get(b"content-type"))
         return Parameters.of(parse_form(body), _names(scope["query_string"]))
 
     async def _realm(self, name: str, exchange: Exchange) -> RealmEntry:
@@ -125,6 +133,10 @@ class RealmEndpoint:
             raise RealmNotFound(f"no realm {name[:_MAX_REALM_NAME]!r}")
         exchange.log["realm"] = entry.realm.name
         return entry
+
+
+def _is_application(exchange: Exchange) -> bool:
+    return exchange.facts.headers.values.get(b"content-type", b"").startswith(b"application/")
 
 
 def _names(query: bytes) -> list[str]:

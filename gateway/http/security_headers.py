@@ -30,6 +30,12 @@ def for_document(headers: SecurityHeaders) -> Headers:
 
 
 @lru_cache(maxsize=4096)
+def for_nothing(headers: SecurityHeaders) -> Headers:
+    """Return the headers of a response without a body: there is nothing to frame."""
+    return tuple(pair for pair in for_document(headers) if pair[0] != b"x-frame-options")
+
+
+@lru_cache(maxsize=4096)
 def only_on_pages(headers: SecurityHeaders) -> Headers:
     """Return what a response that a browser shows has besides."""
     return _chosen(headers, _ONLY_ON_PAGES)

@@ -108,10 +108,17 @@ def grant_scopes(client: Client, requested: str | None) -> GrantedScopes:
     None asks for nothing beyond the defaults. Raises invalid_scope on any name that the client
     was not given.
     """
-    names = tuple(requested.rstrip(" ").split(" ")) if requested is not None else ()
+    names = _names(requested)
     allowed = {OPENID, *client.default_client_scopes, *client.optional_client_scopes}
     if not allowed.issuperset(names):
         raise OAuthError("invalid_scope", f"Invalid scopes: {requested}")
     chosen = dict.fromkeys((*client.default_client_scopes, *names))
     scopes = tuple(BUILT_IN[name] for name in chosen if name in BUILT_IN)
     return GrantedScopes(scopes, openid=OPENID in names)
+
+
+def _names(requested: str | None) -> tuple[str, ...]:
+    """Split as Keycloak does: blanks alone ask for nothing, an empty text names a scope ""."""
+    if requested is None or (requested and not requested.strip(" ")):
+        return ()
+    return tuple(requested.rstrip(" ").split(" "))

@@ -34,22 +34,22 @@ class OAuthError(RealmgateError):
 
 
 class ClientAuthenticationFailed(OAuthError):
-    """One public text for every cause, so that a guesser learns nothing.
-
-    `basic_challenge` asks for Basic credentials with an empty body. Spec: RFC 6749 §5.2
-    """
+    """One public text for every cause, so that a guesser learns nothing."""
 
     def __init__(
-        self, error: str = "invalid_client", *, reason: str, basic_challenge: bool = False
+        self,
+        error: str = "invalid_client",
+        description: str = "Invalid client or Invalid client credentials",
+        *,
+        reason: str,
     ) -> None:
         """Refuse the caller; `reason` stays in the log."""
         super().__init__(
             error,
-            "Invalid client or Invalid client credentials",
+            description,
             status=HTTPStatus.UNAUTHORIZED,
             reason=reason,
         )
-        self.basic_challenge = basic_challenge
 
 
 def duplicated_parameter() -> OAuthError:

@@ -17,11 +17,15 @@ from gateway.protocol.client_authentication import (
     AuthenticatedClient,
     authenticate_confidential_client,
 )
-from gateway.protocol.errors import OAuthError, duplicated_parameter
+from gateway.protocol.errors import ClientAuthenticationFailed, OAuthError, duplicated_parameter
 from gateway.protocol.realm_checks import require_open_realm
 from gateway.protocol.requests import ProtocolRequest
 
 INACTIVE: Final[dict[str, Any]] = {"active": False}
+_NOT_SHOWN: Final = frozenset({"clientHost", "clientAddress"})
+"""Notes of a transient session: they end with it."""
+_REFRESH_TOKEN: Final = "refresh_token"  # noqa: S105 - a kind of token, not one
+_HINTS: Final = (None, "access_token", _REFRESH_TOKEN)
 
 
 class IntrospectionEndpoint:
@@ -35,13 +39,29 @@ class IntrospectionEndpoint:
     async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, dict[str, Any]]:
         """Return who asked and the answer; raises OAuthError or StoreUnavailable."""
         require_open_realm(request)
-        caller = await authenticate_confidential_client(request, self._directory)
+        caller = await self._authenticate(request)
         if request.parameters.repeated:
             raise duplicated_parameter()
-        token = request.parameters.get("token")
+        token = request.parameters.raw("token")
         if token is None:
             raise OAuthError("invalid_request", "Token not provided.")
+        hint = request.parameters.raw("token_type_hint")
+        if hint not in _HINTS:
+            raise OAuthError("invalid_request", "Unsupported token type.")
+        if hint == _REFRESH_TOKEN:
+            return caller, INACTIVE
         return caller, await self._describe(request, caller, token)
+
+    async def _authenticate(self, request: ProtocolRequest) -> AuthenticatedClient:
+        """Tell a wrong secret in the words of this endpoint."""
+        try:
+            return await authenticate_confidential_client(request, self._directory)
+        except ClientAuthenticationFailed as failure:
+            if failure.error == "unauthorized_client":
+                raise ClientAuthenticationFailed(
+                    "invalid_client", "Client authentication failed.", reason=str(failure.reason)
+                ) from failure
+            raise
 
     async def _describe(
         self, request: ProtocolRequest, caller: AuthenticatedClient, token: str
@@ -55,8 +75,9 @@ class IntrospectionEndpoint:
             return INACTIVE
         if caller_id == active.claims.get("azp"):
             require_binding(active.claims, request.certificate)
+        shown = {name: active.claims[name] for name in active.claims if name not in _NOT_SHOWN}
         return {
-            **active.claims,
+            **shown,
             "client_id": active.client.client.client_id,
             "username": active.user.username,
             "token_type": "Bearer",

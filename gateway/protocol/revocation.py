@@ -39,7 +39,7 @@ class RevocationEndpoint:
         caller = await authenticate_client(request, self._directory)
         if request.parameters.repeated:
             raise duplicated_parameter()
-        token = request.parameters.get("token")
+        token = request.parameters.raw("token")
         if token is None:
             raise OAuthError("invalid_request", "Token not provided")
         try:
@@ -47,7 +47,7 @@ class RevocationEndpoint:
         except InvalidToken as error:
             return caller, OAuthError("invalid_token", "Invalid token", reason=str(error))
         if claims.get("azp") != caller.entry.client.client_id:
-            raise OAuthError("invalid_token", "Unmatching clients")
+            raise OAuthError("invalid_request", "Unmatching clients")
         require_binding(claims, request.certificate)
         async with self._database.write() as stores:
             await stores.revocations.revoke(

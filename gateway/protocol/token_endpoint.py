@@ -31,7 +31,7 @@ class TokenEndpoint:
 
 
 def _grant(request: ProtocolRequest) -> Grant:
-    grant_type = request.parameters.get("grant_type")
+    grant_type = request.parameters.raw("grant_type")
     if grant_type is None:
         raise OAuthError("invalid_request", "Missing form parameter: grant_type")
     grant = GRANTS.get(grant_type)

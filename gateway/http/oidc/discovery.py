@@ -30,6 +30,7 @@ class OpenIdConfigurationHandler:
 
     async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:  # noqa: ARG002
         """Return the metadata."""
+        require_https(request)
         mtls_issuer = self._context.mtls_issuer(request.realm.realm.name)
         return json_reply(openid_configuration(request.issuer, mtls_issuer), headers=_NEVER_CACHED)
 

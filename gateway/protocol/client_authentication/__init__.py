@@ -47,12 +47,32 @@ class AuthenticatedClient:
 async def authenticate_client(
     request: ProtocolRequest, directory: Directory
 ) -> AuthenticatedClient:
-    """Find the client that the request names and make it prove itself.
+    """Authenticate, and refuse bearer-only clients: they receive tokens, they ask for none.
 
     Raises ClientAuthenticationFailed, OAuthError or StoreUnavailable.
     """
-    credentials = read_basic_credentials(request)
-    client_id = request.parameters.get("client_id") or (credentials and credentials.client_id)
+    caller = await _authenticated(request, directory)
+    if caller.entry.client.bearer_only:
+        raise OAuthError("invalid_client", "Bearer-only not allowed")
+    return caller
+
+
+async def authenticate_confidential_client(
+    request: ProtocolRequest, directory: Directory
+) -> AuthenticatedClient:
+    """Authenticate, and refuse public clients: they cannot prove who they are."""
+    caller = await _authenticated(request, directory)
+    if caller.entry.client.public_client:
+        raise OAuthError("invalid_request", "Client not allowed.", status=HTTPStatus.FORBIDDEN)
+    return caller
+
+
+async def _authenticated(request: ProtocolRequest, directory: Directory) -> AuthenticatedClient:
+    """Find the client that the request names and make it prove itself."""
+    credentials = read_basic_credentials(request.authorization)
+    client_id = request.parameters.raw("client_id")
+    if client_id is None and credentials is not None:
+        client_id = credentials.client_id
     if not client_id:
         raise ClientAuthenticationFailed(reason="the request names no client")
     entry = await directory.client(request.realm.realm.id, client_id)
@@ -61,23 +81,11 @@ async def authenticate_client(
     client = entry.client
     if not client.enabled:
         raise ClientAuthenticationFailed(reason="the client is disabled")
-    if client.bearer_only:
-        raise OAuthError("invalid_client", "Bearer-only not allowed")
     if not client.public_client:
         _prove(client, request, credentials)
     if client.protocol != "openid-connect":
         raise OAuthError("invalid_client", "Wrong client protocol.")
     return AuthenticatedClient(entry, client.client_authenticator_type)
-
-
-async def authenticate_confidential_client(
-    request: ProtocolRequest, directory: Directory
-) -> AuthenticatedClient:
-    """Authenticate, and refuse public clients: they cannot prove who they are."""
-    caller = await authenticate_client(request, directory)
-    if caller.entry.client.public_client:
-        raise OAuthError("invalid_request", "Client not allowed.", status=HTTPStatus.FORBIDDEN)
-    return caller
 
 
 def _prove(client: Client, request: ProtocolRequest, credentials: BasicCredentials | None) -> None:

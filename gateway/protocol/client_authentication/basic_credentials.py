@@ -1,15 +1,20 @@
 """HTTP Basic client credentials, both halves form-encoded.
 
-Spec: RFC 6749 §2.3.1, RFC 7617 §2
+A header that is not Basic, or cannot be read, counts as none: the form may still name the client.
+Spec: RFC 6749 §2.3.1, RFC 7617 §2; Keycloak 26.7
 """
 
 import base64
 import binascii
+import re
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Final
 from urllib.parse import unquote_plus
 
-from gateway.protocol.errors import ClientAuthenticationFailed
-from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.errors import OAuthError
+
+_BAD_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,35 +25,38 @@ class BasicCredentials:
     secret: str = field(repr=False)
 
 
-def read_basic_credentials(request: ProtocolRequest) -> BasicCredentials | None:
+def read_basic_credentials(header: str | None) -> BasicCredentials | None:
     """Return the header's credentials; None without a usable header.
 
-    A header that cannot be read is an error only where the form names no client either.
+    Raises OAuthError where the halves are Basic credentials with broken form-encoding.
     """
-    header = request.authorization
-    if header is None:
+    text = _decode(header) if header is not None else None
+    if text is None:
         return None
-    credentials = _decode(header)
-    if credentials is None and request.parameters.get("client_id") is None:
-        raise ClientAuthenticationFailed(
-            reason="the Authorization header is not valid Basic credentials", basic_challenge=True
-        )
-    return credentials
+    client_id, colon, secret = text.partition(":")
+    if not colon:
+        return None
+    return BasicCredentials(_form_decoded(client_id), _form_decoded(secret))
 
 
-def _decode(header: str) -> BasicCredentials | None:
-    scheme, _, encoded = header.partition(" ")
+def _decode(header: str) -> str | None:
+    scheme, encoded = (*header.split(None, 1), "", "")[:2]
     if scheme.lower() != "basic":
         return None
+    unpadded = encoded.rstrip("=")
     try:
-        text = base64.b64decode(encoded.strip(), validate=True).decode("utf-8")
-        client_id, colon, secret = text.partition(":")
-        if not colon:
-            return None
-        return BasicCredentials(_form_decoded(client_id), _form_decoded(secret))
-    except (binascii.Error, UnicodeDecodeError):
+        padded = unpadded + "=" * (-len(unpadded) % 4)
+        return base64.b64decode(padded, validate=True).decode("utf-8")
+    except (binascii.Error, ValueError):
         return None
 
 
 def _form_decoded(half: str) -> str:
-    return unquote_plus(half, errors="strict")
+    if not _BAD_ESCAPE.search(half):
+        with suppress(UnicodeDecodeError):
+            return unquote_plus(half, errors="strict")
+    raise OAuthError(
+        "unauthorized_client",
+        "Unexpected error when authenticating client",
+        reason="the Basic credentials are not form-encoded",
+    )

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.domain.clients import Client
+from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
 from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.client_authentication import AuthenticatedClient
@@ -28,7 +29,7 @@ async def grant(request: ProtocolRequest, caller: AuthenticatedClient) -> TokenR
     subject = TokenSubject(
         user=user,
         client=client,
-        roles=caller.entry.roles,
+        roles=caller.entry.roles if client.full_scope_allowed else EffectiveRoles(),
         session_notes={
             "client_id": client.client_id,
             "clientHost": request.remote_address,

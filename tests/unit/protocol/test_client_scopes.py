@@ -24,6 +24,11 @@ def test_nothing_asked_brings_the_default_scopes() -> None:
     assert grant_scopes(CLIENT, None).text == "profile"
 
 
+@pytest.mark.parametrize("requested", [" ", "   "])
+def test_blanks_alone_ask_for_nothing(requested: str) -> None:
+    assert _names(requested) == _names(None)
+
+
 def test_an_optional_scope_comes_when_asked_for() -> None:
     assert _names("email") == ["basic", "profile", "roles", "email"]
     assert grant_scopes(CLIENT, "email").text == "profile email"
