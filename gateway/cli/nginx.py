@@ -24,7 +24,7 @@ HTTPS = 443
 _ADDRESS = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
 _UPSTREAM = re.compile(rf"(?:{_ADDRESS.pattern}):[0-9]{{1,5}}")
 # Outside these characters nginx would read a variable, an escape or the end of the parameter.
-_PATH = re.compile(r"/[^\x00-\x1f\x7f\"'\\$;{}]*")
+_PATH = re.compile(r"/[^\x00-\x1f\x7f\"'\\$;{}\ud800-\udfff]*")
 _SOCKET_PATH = re.compile(r"/[A-Za-z0-9_./@%+,-]*")
 _SECRET = re.compile(r"[A-Za-z0-9_.~+/=-]{16,512}")
 _USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")

@@ -152,18 +152,23 @@ def start_nginx(
     upstreams: Sequence[str],
     *,
     source: Path = SHIPPED,
+    run_as: int | None = None,
     **options: Any,
 ) -> Iterator[RunningNginx]:
     """Render the files below `prefix`, run nginx on free ports, and stop it in the end.
 
-    `options` are fields of NginxSite. Another suite may take a port between looking and
-    listening: then it is tried again with others.
+    `options` are fields of NginxSite; `run_as` is the user id of the whole nginx. Another suite
+    may take a port between looking and listening: then it is tried again with others.
     """
     make_prefix(prefix)
     for _ in range(ATTEMPTS):
         site = make_site(certificates, upstreams, **options)
+        if run_as is not None:
+            site = replace(site, user="")
         configuration = render_nginx(site, prefix / "nginx", source)
-        process, problem = _launch(prefix, configuration, site)
+        if run_as is not None:
+            _give(prefix / "nginx", run_as)
+        process, problem = _launch(prefix, configuration, site, run_as)
         if process is not None:
             try:
                 yield RunningNginx(prefix, configuration, site, process.pid)
@@ -176,12 +181,12 @@ def start_nginx(
 
 
 def _launch(
-    prefix: Path, configuration: Path, site: NginxSite, **process: Any
+    prefix: Path, configuration: Path, site: NginxSite, user: int | None
 ) -> tuple[subprocess.Popen[bytes] | None, str]:
     output = prefix / "logs/start.log"
     with output.open("wb") as log:
         command = nginx_command(prefix, configuration, "-g", "daemon off;")
-        nginx = subprocess.Popen(command, stdout=log, stderr=log, **process)
+        nginx = subprocess.Popen(command, stdout=log, stderr=log, user=user, group=user)
     for _ in polling():
         if nginx.poll() is not None:
             return None, output.read_text() + _text(prefix / "logs/error.log")
@@ -190,6 +195,11 @@ def _launch(
     nginx.kill()
     nginx.wait(DEADLINE)
     return None, "nginx did not start in time"
+
+
+def _give(folder: Path, user: int) -> None:
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, user, user)
 
 
 def _text(path: Path) -> str:

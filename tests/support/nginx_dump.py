@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.nginx import nginx_command
+from tests.support.nginx import RunningNginx, nginx_command
 
 _FILE = re.compile(r"^# configuration file (?P<path>.+):$", re.MULTILINE)
 _TOKEN = re.compile(
@@ -50,6 +50,28 @@ def dump(prefix: Path, configuration: Path) -> Directive:
     parts = _FILE.split(text)
     files = dict(zip(parts[1::2], parts[2::2], strict=True))
     return Directive(("root",), _parse(files[str(configuration)], files, configuration.parent))
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A location that proxies, and a URL in it."""
+
+    url: str
+    tls: bool
+
+
+def proxying_locations(nginx: RunningNginx) -> Iterator[Location]:
+    """Yield every location that proxies, of every server nginx knows."""
+    (http,) = dump(nginx.prefix, nginx.configuration).children("http")
+    for server in http.children("server"):
+        _, listen, *options = next(server.children("listen")).arguments
+        scheme = "https" if "ssl" in options else "http"
+        for location in server.walk():
+            if location.name == "location" and any(location.children("proxy_pass")):
+                modifier, path = ("", *location.arguments[1:])[-2:]
+                assert "~" not in modifier.replace("^~", ""), f"no sample path for {path}"
+                port = listen.rpartition(":")[2]
+                yield Location(f"{scheme}://localhost:{port}{path}", scheme == "https")
 
 
 def _parse(text: str, files: dict[str, str], folder: Path) -> tuple[Directive, ...]:

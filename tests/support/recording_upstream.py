@@ -1,6 +1,7 @@
 """A plain HTTP/1.1 server on a unix socket that tells what nginx sent to it.
 
-It answers every request with JSON, keeps connections open, and fails on purpose below /fail/.
+It answers every request with JSON and keeps connections open. Below /fail/, or when told to fail,
+it breaks off after reading a request.
 """
 
 import json
@@ -38,6 +39,7 @@ class RecordingUpstream:
     path: Path
     received: list[Received] = field(default_factory=list)
     connections: int = 0
+    failing: bool = False
 
     @property
     def address(self) -> str:
@@ -71,7 +73,7 @@ class _Handler(socketserver.StreamRequestHandler):
         connection = record.connections
         while request := self._read(connection):
             record.received.append(request)
-            if request.target == CLOSE_AFTER_READING:
+            if record.failing or request.target == CLOSE_AFTER_READING:
                 return
             self._answer(request)
 

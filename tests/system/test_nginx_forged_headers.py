@@ -5,8 +5,6 @@ every location of every shipped configuration is tried, found in nginx's own dum
 """
 
 import ssl
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,12 +15,11 @@ from tests.support.nginx import (
     ADDRESS,
     PROXY_SECRET,
     Edge,
-    RunningNginx,
     changed_source,
     make_prefix,
     start_nginx,
 )
-from tests.support.nginx_dump import dump
+from tests.support.nginx_dump import Location, proxying_locations
 from tests.support.recording_upstream import recording_upstream
 
 FORGED = "forged-by-the-caller"
@@ -57,28 +54,6 @@ CARELESS_LOCATION = {
         location / {""",
     )
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """A location that proxies, and a URL in it."""
-
-    url: str
-    tls: bool
-
-
-def proxying_locations(nginx: RunningNginx) -> Iterator[Location]:
-    """Yield every location that proxies, of every server nginx knows."""
-    (http,) = dump(nginx.prefix, nginx.configuration).children("http")
-    for server in http.children("server"):
-        _, listen, *options = next(server.children("listen")).arguments
-        scheme = "https" if "ssl" in options else "http"
-        for location in server.walk():
-            if location.name == "location" and any(location.children("proxy_pass")):
-                modifier, path = ("", *location.arguments[1:])[-2:]
-                assert "~" not in modifier.replace("^~", ""), f"no sample path for {path}"
-                port = listen.rpartition(":")[2]
-                yield Location(f"{scheme}://localhost:{port}{path}", scheme == "https")
 
 
 def believed(edge: Edge, location: Location, certificate: str | None, *, http2: bool) -> list[str]:

@@ -1,0 +1,154 @@
+"""The shipped nginx files are accepted as they are and run unprivileged from any prefix."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gateway.cli.nginx import SHIPPED, PlainHttp, render_nginx
+from tests.support.edge_certificates import EdgeCertificates
+from tests.support.nginx import Edge, make_prefix, make_site, nginx_command, start_nginx
+from tests.support.nginx_dump import dump
+from tests.support.recording_upstream import recording_upstream
+
+NOBODY = 65534
+README_BLOCK = re.compile(r"^    http \{\n(?:    .*\n|\n)*?    \}\n", re.MULTILINE)
+
+
+def accepted(prefix: Path, configuration: Path, cwd: Path | None = None) -> None:
+    """Check that nginx takes the configuration without so much as a warning."""
+    command = nginx_command(prefix, configuration, "-t")
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    complaints = [line for line in done.stderr.splitlines() if not line.startswith("nginx: ")]
+    assert (done.returncode, complaints) == (0, []), done.stderr
+    assert "[warn]" not in done.stderr
+
+
+def test_the_shipped_file_is_accepted_in_a_checkout(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    shutil.copytree(SHIPPED, tmp_path / "nginx")
+    state = make_prefix(tmp_path / "var")
+    shutil.copytree(edge_certificates.folder, state / "certs")
+    accepted(Path("var"), tmp_path / "nginx/realmgate.conf", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("plain_http", PlainHttp)
+@pytest.mark.parametrize("addresses", [(), ("127.0.0.1",), ("127.0.0.1", "[::1]")])
+@pytest.mark.parametrize(
+    "upstreams",
+    [("unix:/srv/realmgate/run/gateway.sock",), ("127.0.0.1:8000", "[::1]:8000")],
+)
+def test_every_rendered_variant_is_accepted(
+    tmp_path: Path,
+    edge_certificates: EdgeCertificates,
+    plain_http: PlainHttp,
+    addresses: tuple[str, ...],
+    upstreams: tuple[str, ...],
+) -> None:
+    site = make_site(
+        edge_certificates.folder,
+        upstreams,
+        addresses=addresses,
+        plain_http=plain_http,
+        proxy_secret="0123456789abcdef~/+=._-",
+    )
+    prefix = make_prefix(tmp_path / "a prefix")
+    accepted(prefix, render_nginx(site, prefix / "nginx files"))
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Return a folder that other users can reach, unlike tmp_path."""
+    with tempfile.TemporaryDirectory(prefix="realmgate-nginx-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
+def test_it_runs_unprivileged_from_any_prefix(
+    open_folder: Path, edge_certificates: EdgeCertificates
+) -> None:
+    prefix = make_prefix(open_folder / "prefix")
+    certificates = shutil.copytree(edge_certificates.folder, prefix / "certs")
+    # Only root can become somebody else; anybody else is unprivileged already.
+    user = NOBODY if os.geteuid() == 0 else None
+    if user is not None:
+        for path in (open_folder, *open_folder.rglob("*")):
+            os.chown(path, user, user)
+    with (
+        recording_upstream(prefix / "run/gateway.sock") as upstream,
+        start_nginx(prefix, certificates, [upstream.address], run_as=user) as nginx,
+        nginx.client("device-1") as client,
+    ):
+        upstream.path.chmod(0o777)
+        for listener in nginx.listeners:
+            assert client.get(listener).status_code == 200
+        assert client.post(nginx.mtls, content=b"x" * 65_536).status_code == 200
+        assert client.get(nginx.http).status_code == 308
+        if user is not None:
+            assert (prefix / "run/nginx.pid").stat().st_uid == user
+
+
+def test_the_command_renders_what_nginx_accepts(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    prefix = make_prefix(tmp_path / "prefix")
+    secret = prefix / "proxy.secret"
+    secret.write_text("a-secret-of-the-deployment\n")
+    command = [sys.executable, "-m", "gateway", "nginx", "render"]
+    options = {
+        "--output": prefix / "nginx",
+        "--certificates": edge_certificates.folder,
+        "--upstream": f"unix:{prefix}/run/gateway.sock",
+        "--https-port": "18443",
+        "--http-port": "18080",
+        "--address": "127.0.0.1",
+        "--proxy-secret-file": secret,
+    }
+    command += [str(word) for option in options.items() for word in option]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert shown.strip() == str(prefix / "nginx/realmgate.conf")
+    accepted(prefix, Path(shown.strip()))
+    site = prefix / "nginx/realmgate/site"
+    assert (site / "listen-https.conf").read_text() == "listen 127.0.0.1:18443 ssl http2;\n"
+    assert '"a-secret-of-the-deployment"' in (site / "proxy-secret.conf").read_text()
+
+
+def test_the_example_of_the_readme_is_accepted(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    site = make_site(edge_certificates.folder, ["127.0.0.1:8000"])
+    render_nginx(site, tmp_path)
+    (example,) = README_BLOCK.findall((SHIPPED / "README.md").read_text())
+    example = example.replace("443", str(site.https_port)).replace("/var/log/nginx", str(tmp_path))
+    configuration = tmp_path / "nginx.conf"
+    configuration.write_text(f"pid nginx.pid;\nevents {{}}\n{example}")
+    accepted(tmp_path, configuration)
+
+
+def test_every_server_states_its_header_rules_and_limits(edge: Edge) -> None:
+    (http,) = dump(edge.nginx.prefix, edge.nginx.configuration).children("http")
+    servers = list(http.children("server"))
+    assert len(servers) == 4
+    for server in servers:
+        assert server.value("underscores_in_headers") == "off"
+        assert server.value("ignore_invalid_headers") == "on"
+        assert server.value("client_max_body_size") == "64k"
+        for name in ("client_header_timeout", "client_body_timeout", "send_timeout"):
+            assert 0 < int(server.value(name).removesuffix("s")) <= 15
+
+
+def test_the_redirect_names_no_default_port(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    site = make_site(edge_certificates.folder, ["127.0.0.1:8000"], https_port=443)
+    render_nginx(site, tmp_path)
+    text = (tmp_path / "realmgate/site/https-port.conf").read_text()
+    assert text == 'map "" $realmgate_https_port { default ""; }\n'
