@@ -3,9 +3,11 @@
 import pytest
 
 pytest_plugins: list[str] = [
+    "tests.support.certificates",
     "tests.support.nginx",
     "tests.support.signing_keys",
     "tests.support.postgres",
+    "tests.support.redis_server",
     "tests.support.storage",
 ]
 

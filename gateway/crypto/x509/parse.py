@@ -8,6 +8,7 @@ Spec: RFC 5280 §4.1; X.690 §10 (distinguished encoding)
 
 import hashlib
 from dataclasses import dataclass
+from datetime import datetime
 
 from cryptography import x509
 
@@ -23,21 +24,31 @@ from gateway.domain.ports.certificates import MalformedCertificate
 LARGEST = 64 * 1024
 
 SEQUENCE, SET, OBJECT_IDENTIFIER, EXPLICIT_VERSION = 0x30, 0x31, 0x06, 0xA0
-CONTINUES = 0x80
+CONTINUES = SIGN = 0x80
 SECOND_ARCS = 40
 LONGEST_IDENTIFIER = 64
+
+UNREADABLE = (
+    ValueError,
+    TypeError,  # for a bit string in a directory name
+    x509.DuplicateExtension,
+    x509.InvalidVersion,
+    x509.UnsupportedGeneralNameType,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedCertificate:
-    """A certificate with what the checks ask of it."""
+    """A certificate with what the checks ask of it; `digest` is the SHA-256 of its encoding."""
 
     certificate: x509.Certificate
     extensions: x509.Extensions
+    issuer: DistinguishedName
     subject: DistinguishedName
-    der: bytes
+    serial: int
+    not_before: datetime
+    not_after: datetime
     digest: bytes
-    """SHA-256 of the encoding."""
 
 
 def parse_certificate(der: bytes) -> ParsedCertificate:
@@ -45,26 +56,44 @@ def parse_certificate(der: bytes) -> ParsedCertificate:
     if len(der) > LARGEST:
         raise MalformedCertificate(f"certificate of {len(der)} bytes, {LARGEST} are allowed")
     try:
-        certificate = x509.load_der_x509_certificate(der)
-        return ParsedCertificate(
-            certificate,
-            certificate.extensions,
-            names_from_der(der)[1],
-            der,
-            hashlib.sha256(der).digest(),
-        )
-    except (ValueError, x509.DuplicateExtension, x509.InvalidVersion) as error:
+        return _parse(der)
+    except UNREADABLE as error:
         raise MalformedCertificate(f"not an X.509 certificate: {error}") from error
 
 
 def names_from_der(der: bytes) -> tuple[DistinguishedName, DistinguishedName]:
     """Return issuer and subject of an encoded certificate; raises ValueError."""
-    certificate = _content(read_element(der), SEQUENCE)
-    to_be_signed = read_elements(_content(read_element(certificate), SEQUENCE))
-    if to_be_signed[0].tag == EXPLICIT_VERSION:
-        to_be_signed = to_be_signed[1:]
-    _serial, _algorithm, issuer, _validity, subject = to_be_signed[:5]
+    _serial, _algorithm, issuer, _validity, subject = _to_be_signed(der)
     return _name(issuer), _name(subject)
+
+
+def _parse(der: bytes) -> ParsedCertificate:
+    serial = _to_be_signed(der)[0].content
+    # The library only warns of these today.
+    if not serial.strip(b"\0") or serial[0] & SIGN:
+        raise ValueError("serial number is not positive")
+    certificate = x509.load_der_x509_certificate(der)
+    issuer, subject = names_from_der(der)
+    return ParsedCertificate(
+        certificate=certificate,
+        extensions=certificate.extensions,
+        issuer=issuer,
+        subject=subject,
+        serial=certificate.serial_number,
+        not_before=certificate.not_valid_before_utc,
+        not_after=certificate.not_valid_after_utc,
+        digest=hashlib.sha256(der).digest(),
+    )
+
+
+def _to_be_signed(der: bytes) -> tuple[Element, ...]:
+    """Return serial number, signature algorithm, issuer, validity and subject."""
+    certificate = _content(read_element(der), SEQUENCE)
+    elements = read_elements(_content(read_element(certificate), SEQUENCE))
+    first = 1 if elements and elements[0].tag == EXPLICIT_VERSION else 0
+    if len(elements) < first + 5:
+        raise ValueError("certificate is cut short")
+    return elements[first : first + 5]
 
 
 def _name(element: Element) -> DistinguishedName:

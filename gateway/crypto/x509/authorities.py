@@ -1,0 +1,130 @@
+"""The authorities whose clients are believed, and the path from a certificate up to one of them.
+
+As with nginx, a path must end at a self-signed certificate of the bundle; the others of the bundle
+are links. Names only propose an issuer, the signature decides: an authority of the same name with
+another key is another authority.
+
+Spec: RFC 5280 §6.1; attacks A8, A14
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
+from gateway.crypto.x509.requirements import (
+    CertificateRefused,
+    require_authority,
+    require_strong_signature,
+)
+from gateway.domain.distinguished_names import DistinguishedName
+
+LONGEST_PATH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class CertificationPath:
+    """Certificates from the leaf to the anchor, each issued by the next.
+
+    It holds from `begin` to `end`, the time in which all of them are valid.
+    """
+
+    certificates: tuple[ParsedCertificate, ...]
+    begin: datetime
+    end: datetime
+
+    @classmethod
+    def of(cls, *certificates: ParsedCertificate) -> "CertificationPath":
+        """Return the path through `certificates`."""
+        return cls(
+            certificates,
+            begin=max(item.not_before for item in certificates),
+            end=min(item.not_after for item in certificates),
+        )
+
+    @property
+    def links(self) -> Iterable[tuple[ParsedCertificate, ParsedCertificate]]:
+        """Each certificate with its issuer."""
+        return pairwise(self.certificates)
+
+    def holds_at(self, instant: datetime) -> bool:
+        """Tell whether all certificates are valid at `instant`."""
+        return self.begin <= instant <= self.end
+
+
+class AuthorityBundle:
+    """The configured authorities."""
+
+    def __init__(self, authorities: Iterable[ParsedCertificate] = ()) -> None:
+        """Take the authorities; without any, no certificate has a path."""
+        self._by_subject: dict[DistinguishedName, list[ParsedCertificate]] = {}
+        self._anchors: set[bytes] = set()
+        for authority in authorities:
+            self._by_subject.setdefault(authority.subject, []).append(authority)
+            if is_issued_by(authority, authority):
+                self._anchors.add(authority.digest)
+
+    @classmethod
+    def from_pem(cls, data: bytes) -> "AuthorityBundle":
+        """Read a PEM bundle; raises ValueError or MalformedCertificate."""
+        certificates = x509.load_pem_x509_certificates(data)
+        return cls(parse_certificate(item.public_bytes(Encoding.DER)) for item in certificates)
+
+    def __iter__(self) -> Iterator[ParsedCertificate]:
+        return (item for authorities in self._by_subject.values() for item in authorities)
+
+    def path(self, leaf: ParsedCertificate, now: datetime) -> CertificationPath | None:
+        """Return a path from `leaf`, one that holds now if there is any; None: issuer unknown.
+
+        Raises CertificateRefused when the issuer is known, and its certificate does not allow it.
+        """
+        paths: list[CertificationPath] = []
+        refusal: CertificateRefused | None = None
+        for chain in self._chains((leaf,)):
+            try:
+                _require_authorities(chain)
+            except CertificateRefused as reason:
+                refusal = reason
+            else:
+                paths.append(CertificationPath.of(*chain))
+        if paths:
+            return next((path for path in paths if path.holds_at(now)), paths[0])
+        if refusal is None and leaf.issuer in self._by_subject:
+            refusal = CertificateRefused(f"no path leads over {leaf.issuer} to a trusted root")
+        if refusal is not None:
+            raise refusal
+        return None
+
+    def _chains(
+        self, chain: tuple[ParsedCertificate, ...]
+    ) -> Iterator[tuple[ParsedCertificate, ...]]:
+        last = chain[-1]
+        if last.digest in self._anchors:
+            yield chain
+        elif len(chain) < LONGEST_PATH:
+            known = {item.digest for item in chain}
+            for issuer in self._by_subject.get(last.issuer, ()):
+                if issuer.digest not in known and is_issued_by(last, issuer):
+                    yield from self._chains((*chain, issuer))
+
+
+def is_issued_by(certificate: ParsedCertificate, issuer: ParsedCertificate) -> bool:
+    """Tell whether the key of `issuer` made the signature, and the names agree."""
+    try:
+        certificate.certificate.verify_directly_issued_by(issuer.certificate)
+    except (InvalidSignature, UnsupportedAlgorithm, ValueError, TypeError):
+        return False
+    return True
+
+
+def _require_authorities(chain: tuple[ParsedCertificate, ...]) -> None:
+    for authorities_below, authority in enumerate(chain[1:]):
+        require_authority(authority, authorities_below)
+    # The anchor is trusted because it is in the bundle, whatever its own signature is made with.
+    for authority in chain[1:-1]:
+        require_strong_signature(authority)

@@ -1,0 +1,236 @@
+"""Which standing each kind of certificate gets, and that nothing is remembered too long."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from gateway.crypto.x509.authorities import AuthorityBundle
+from gateway.crypto.x509.pki_directory import TRUST_BUNDLE
+from gateway.crypto.x509.pki_revocation import revoke
+from gateway.crypto.x509.reader import X509CertificateReader
+from gateway.crypto.x509.revocation import RevocationLists
+from gateway.domain.certificates import ClientCertificate, Standing
+from gateway.domain.ports.certificates import MalformedCertificate
+from tests.support.certificates import Zoo, make_zoo
+from tests.support.set_clock import SetClock
+
+TRUSTED, UNTRUSTED, REFUSED = Standing.TRUSTED, Standing.UNTRUSTED, Standing.REFUSED
+
+MATRIX = {
+    # kind: (standing when the proxy said SUCCESS, when it did not, part of the reason)
+    "valid": (TRUSTED, UNTRUSTED, "the proxy did not verify it"),
+    "valid without extensions": (TRUSTED, UNTRUSTED, "the proxy did not verify it"),
+    "valid Ed25519": (TRUSTED, UNTRUSTED, "the proxy did not verify it"),
+    "huge 13 kB": (TRUSTED, UNTRUSTED, "the proxy did not verify it"),
+    "huge 25 kB": (TRUSTED, UNTRUSTED, "the proxy did not verify it"),
+    "expired": (REFUSED, REFUSED, "it expired at"),
+    "not yet valid": (REFUSED, REFUSED, "it is not valid before"),
+    "wrong EKU": (REFUSED, REFUSED, "extended key usage"),
+    "key usage without signing": (REFUSED, REFUSED, "digital signatures"),
+    "CA:TRUE": (REFUSED, REFUSED, "authority's certificate"),
+    "unknown critical extension": (REFUSED, REFUSED, "critical extension 1.2.3.4"),
+    "weak key": (REFUSED, REFUSED, "weak"),
+    "weak curve": (REFUSED, REFUSED, "weak"),
+    "revoked": (REFUSED, REFUSED, "was revoked"),
+    "unknown CA": (UNTRUSTED, UNTRUSTED, "CN=Stranger CA,O=Realmgate Demonstration is not known"),
+    "unknown CA, server EKU": (REFUSED, REFUSED, "extended key usage"),
+    "same-named CA with another key": (REFUSED, REFUSED, "no path"),
+    "self-signed": (UNTRUSTED, UNTRUSTED, "is not known"),
+    "self-signed CA:TRUE": (REFUSED, REFUSED, "authority's certificate"),
+    "self-signed expired": (REFUSED, REFUSED, "it expired at"),
+}
+MALFORMED = {"huge 91 kB"}
+
+
+def reader_of(zoo: Zoo, clock: SetClock | None = None) -> X509CertificateReader:
+    bundle = AuthorityBundle.from_pem((zoo.directory / TRUST_BUNDLE).read_bytes())
+    lists = RevocationLists(zoo.directory / "ca.crl", bundle)
+    return X509CertificateReader(bundle, lists, clock or SetClock(datetime.now(UTC)))
+
+
+@pytest.fixture
+def reader(certificate_zoo: Zoo) -> X509CertificateReader:
+    return reader_of(certificate_zoo)
+
+
+@pytest.fixture
+def own_zoo(tmp_path: Path) -> Zoo:
+    """Make a zoo that the test may change."""
+    return make_zoo(tmp_path, datetime.now(UTC))
+
+
+def test_the_matrix_names_every_kind_of_the_zoo(certificate_zoo: Zoo) -> None:
+    kinds = {kind for kind in certificate_zoo if not kind.startswith("subject ")}
+    assert kinds == {*MATRIX, *MALFORMED}
+
+
+@pytest.mark.parametrize("kind", MATRIX)
+def test_each_kind_of_certificate_has_its_standing(
+    certificate_zoo: Zoo, reader: X509CertificateReader, kind: str
+) -> None:
+    """Attacks A6, A7, A8; RFC 8705 §7.5: both the proxy's word and our own checks decide."""
+    der = certificate_zoo[kind].der
+    with_word, without_word, reason = MATRIX[kind]
+    for _first_then_remembered in range(2):
+        verified = reader.read(der, verified_by_proxy=True)
+        unverified = reader.read(der, verified_by_proxy=False)
+        assert (verified.standing, unverified.standing) == (with_word, without_word)
+        assert reason in (unverified.reason or "")
+    assert (verified.reason is None) is (with_word is TRUSTED)
+
+
+@pytest.mark.parametrize("kind", ["device-1", "device-2", "user"])
+def test_what_certs_init_makes_is_trusted(pki: Path, kind: str) -> None:
+    bundle = AuthorityBundle.from_pem((pki / TRUST_BUNDLE).read_bytes())
+    reader = X509CertificateReader(
+        bundle, RevocationLists(pki / "ca.crl", bundle), SetClock(datetime.now(UTC))
+    )
+    certificate = reader.read(_der(pki / f"{kind}.crt"), verified_by_proxy=True)
+    assert certificate.standing is TRUSTED
+    server = reader.read(_der(pki / "server.crt"), verified_by_proxy=True)
+    assert server.standing is REFUSED
+
+
+def test_an_authority_does_not_pass_for_a_client(pki: Path) -> None:
+    """Attack A7: neither our own root nor the issuing authority."""
+    bundle = AuthorityBundle.from_pem((pki / TRUST_BUNDLE).read_bytes())
+    reader = X509CertificateReader(bundle, None, SetClock(datetime.now(UTC)))
+    for name in ("root.crt", "issuing.crt"):
+        assert reader.read(_der(pki / name), verified_by_proxy=True).standing is REFUSED
+
+
+def test_without_authorities_nothing_is_trusted(certificate_zoo: Zoo) -> None:
+    """Attack A14: the proxy's word alone identifies nobody."""
+    reader = X509CertificateReader(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
+    standings = {
+        kind: reader.read(certificate_zoo[kind].der, verified_by_proxy=True).standing
+        for kind in MATRIX
+    }
+    assert standings["valid"] is UNTRUSTED
+    assert TRUSTED not in standings.values()
+
+
+def test_the_facts_of_a_certificate_are_those_of_its_encoding(
+    certificate_zoo: Zoo, reader: X509CertificateReader
+) -> None:
+    """RFC 8705 §3.1: x5t#S256 is base64url of SHA-256 over DER, without padding."""
+    der = certificate_zoo["valid"].der
+    certificate = reader.read(der, verified_by_proxy=True)
+    parsed = x509.load_der_x509_certificate(der)
+    assert str(certificate.subject) == "CN=device-1,OU=Devices,O=Realmgate Demonstration"
+    assert certificate.serial == parsed.serial_number
+    assert certificate.der == der
+    assert len(certificate.thumbprint) == 43
+    assert "der" not in repr(certificate)
+
+
+def test_time_is_judged_on_each_use(certificate_zoo: Zoo) -> None:
+    """Attack A8: a certificate that was remembered as good expires all the same."""
+    clock = SetClock(datetime.now(UTC))
+    reader = reader_of(certificate_zoo, clock)
+
+    def standing() -> Standing:
+        return reader.read(certificate_zoo["valid"].der, verified_by_proxy=True).standing
+
+    assert standing() is TRUSTED
+    clock.advance(timedelta(days=2))
+    assert standing() is REFUSED
+    clock.advance(timedelta(days=-4))
+    assert standing() is REFUSED
+    clock.advance(timedelta(days=2))
+    assert standing() is TRUSTED
+
+
+def test_revocation_takes_effect_on_the_next_use(own_zoo: Zoo) -> None:
+    """Attack A9: no restart, no reload, and no resumed TLS session gets around it."""
+    reader = reader_of(own_zoo)
+    der = own_zoo["valid"].der
+    assert reader.read(der, verified_by_proxy=True).standing is TRUSTED
+    revoke(own_zoo.directory, x509.load_der_x509_certificate(der), now=datetime.now(UTC))
+    refused = reader.read(der, verified_by_proxy=True)
+    assert refused.standing is REFUSED
+    assert refused.reason == "CN=device-1,OU=Devices,O=Realmgate Demonstration was revoked"
+
+
+def test_a_stale_list_refuses_every_certificate_of_its_authority(certificate_zoo: Zoo) -> None:
+    """Attack A10: fail closed; certificates of strangers are not concerned."""
+    clock = SetClock(datetime.now(UTC))
+    zoo_certificate = _der(certificate_zoo.directory / "device-2.crt")
+    reader = reader_of(certificate_zoo, clock)
+    clock.advance(timedelta(days=31))
+    refused = reader.read(zoo_certificate, verified_by_proxy=True)
+    assert refused.standing is REFUSED
+    assert "is stale" in (refused.reason or "")
+
+
+def test_a_certificate_over_64_kb_is_malformed(
+    certificate_zoo: Zoo, reader: X509CertificateReader
+) -> None:
+    """Attack A17: the documented maximum, before anything is computed."""
+    with pytest.raises(MalformedCertificate, match="65536 are allowed"):
+        reader.read(certificate_zoo["huge 91 kB"].der, verified_by_proxy=True)
+
+
+def test_what_is_remembered_is_bounded(certificate_zoo: Zoo) -> None:
+    """Attack A17: memory stays flat whatever certificates are shown, and huge ones are not kept."""
+    clock = SetClock(datetime.now(UTC))
+    reader = X509CertificateReader(AuthorityBundle(), None, clock, remembered=3)
+
+    def is_remembered(kind: str) -> bool:
+        def read() -> ClientCertificate:
+            return reader.read(certificate_zoo[kind].der, verified_by_proxy=True)
+
+        return read() is read()
+
+    def read_again(first: ClientCertificate) -> bool:
+        return reader.read(first.der, verified_by_proxy=True) is not first
+
+    oldest = reader.read(certificate_zoo["valid"].der, verified_by_proxy=True)
+    others = ("wrong EKU", "weak key", "self-signed")
+    assert all(is_remembered(kind) for kind in others)
+    assert read_again(oldest)
+    assert not is_remembered("huge 13 kB")
+
+
+def test_a_remembered_certificate_is_not_parsed_again(
+    certificate_zoo: Zoo, reader: X509CertificateReader
+) -> None:
+    """Performance: parsing and signatures cost a hundred times the look-up."""
+    for verified in (True, False):
+        first = reader.read(certificate_zoo["valid"].der, verified_by_proxy=verified)
+        assert reader.read(certificate_zoo["valid"].der, verified_by_proxy=verified) is first
+
+
+@pytest.mark.parametrize(
+    ("kind", "subject"),
+    [
+        ("subject two CNs", "CN=admin,CN=bob,"),
+        ("subject CN with slash", "CN=bob/CN\\=admin,"),
+        ("subject CN with comma", "CN=bob\\,CN\\=admin,"),
+        ("subject multi-valued", "OU=Devices+CN=bob,"),
+        ("subject two CNs in one", "CN=admin+CN=bob,"),
+        ("subject newline", "CN=bob\\0ACN\\=admin,"),
+        ("subject NUL", "CN=device-1\\00.evil,"),
+        ("subject Cyrillic", "CN=\u0430dmin,"),
+        ("subject 1 kB", f"CN={'b' * 1024},"),
+        ("subject empty", ""),
+    ],
+)
+def test_odd_subjects_are_read_from_the_encoding(
+    certificate_zoo: Zoo, reader: X509CertificateReader, kind: str, subject: str
+) -> None:
+    """Attack A15: nothing is lost, and nothing poses as more than it is."""
+    certificate = reader.read(certificate_zoo[kind].der, verified_by_proxy=True)
+    organization = "O=Realmgate Demonstration" if subject else ""
+    written = str(certificate.subject)
+    if "+" in subject:
+        written = ",".join("+".join(sorted(rdn.split("+"))) for rdn in written.split(","))
+        subject = ",".join("+".join(sorted(rdn.split("+"))) for rdn in subject.split(","))
+    assert written == subject + organization
+
+
+def _der(path: Path) -> bytes:
+    return x509.load_pem_x509_certificates(path.read_bytes())[0].public_bytes(Encoding.DER)
