@@ -90,7 +90,7 @@ class PostgresServer:
 
     def _answers(self) -> bool:
         try:
-            asyncio.run(self._execute("SELECT 1"))
+            self.execute("SELECT 1")
         except (OSError, asyncpg.PostgresError):
             return False
         return True
@@ -111,15 +111,15 @@ class PostgresServer:
         """Return the URL of a database."""
         return Secret(f"postgresql://{_OWNER}@/{database}?host={self._folder}")
 
-    def create_database(self, template: str = "template1") -> str:
-        """Create a database, a copy of `template`; return its name."""
+    def create_database(self) -> str:
+        """Create an empty database; return its name."""
         name = f"test_{uuid4().hex}"
-        asyncio.run(self._execute(f'CREATE DATABASE {name} TEMPLATE "{template}"'))
+        self.execute(f"CREATE DATABASE {name}")
         return name
 
-    def drop_database(self, name: str) -> None:
-        """Drop a database with whoever is connected to it."""
-        asyncio.run(self._execute(f"DROP DATABASE {name} WITH (FORCE)"))
+    def execute(self, statement: str, database: str = "postgres") -> None:
+        """Execute one statement as the owner."""
+        asyncio.run(self._execute(statement, database))
 
     def dump(self, database: str) -> str:
         """Return everything in the database as SQL text."""
@@ -130,8 +130,8 @@ class PostgresServer:
             text=True,
         ).stdout
 
-    async def _execute(self, statement: str) -> None:
-        connection = await asyncpg.connect(self.url("postgres").reveal(), timeout=_DEADLINE)
+    async def _execute(self, statement: str, database: str) -> None:
+        connection = await asyncpg.connect(self.url(database).reveal(), timeout=_DEADLINE)
         try:
             await connection.execute(statement)
         finally:

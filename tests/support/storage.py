@@ -39,8 +39,8 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_template(postgres: PostgresServer) -> str:
-    """Make a migrated PostgreSQL database once; tests copy it."""
+def migrated_postgres(postgres: PostgresServer) -> str:
+    """Make a migrated PostgreSQL database once; it is emptied after each test."""
     name = postgres.create_database()
     asyncio.run(migrate(postgres.url(name)))
     return name
@@ -59,11 +59,12 @@ def sqlite_database(sqlite_template: Path, tmp_path: Path) -> StoredDatabase:
 
 
 @pytest.fixture
-def postgres_database(postgres: PostgresServer, postgres_template: str) -> Iterator[StoredDatabase]:
-    """Return a migrated PostgreSQL database."""
-    name = postgres.create_database(postgres_template)
-    yield StoredDatabase(postgres.url(name), lambda: postgres.dump(name).encode())
-    postgres.drop_database(name)
+def postgres_database(postgres: PostgresServer, migrated_postgres: str) -> Iterator[StoredDatabase]:
+    """Return a migrated and empty PostgreSQL database."""
+    yield StoredDatabase(
+        postgres.url(migrated_postgres), lambda: postgres.dump(migrated_postgres).encode()
+    )
+    postgres.execute("DELETE FROM realms", migrated_postgres)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -1,0 +1,1 @@
+"""The short-lived store: Redis 6 or later, or Valkey."""

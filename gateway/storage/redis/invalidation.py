@@ -1,0 +1,108 @@
+"""Messages between gateways that a cached thing has changed, by Redis publish and subscribe.
+
+Losing messages is allowed, being unaware of it is not: `connected` turns false at once when the
+connection ends or falls silent, and after every (re)connection listeners hear None.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from redis.exceptions import RedisError
+
+from gateway.domain.secrets import Secret
+from gateway.storage.redis.connection import create_client, named_failures, ping
+
+if TYPE_CHECKING:
+    from redis.asyncio.client import PubSub
+
+CHANNEL = "realmgate:invalidation"
+_LONGEST_TOPIC = 512
+_FIRST_BACKOFF = 0.05
+_LONGEST_BACKOFF = 1.0
+_SILENCE = 2.0
+"""Seconds without a message after which the server is asked whether it is still there."""
+
+
+class RedisInvalidation:
+    """Invalidation over one channel of the server that `url` names.
+
+    `start` begins to listen and keeps trying; `stop` ends it. Publishing needs no `start`.
+    """
+
+    def __init__(self, url: Secret, silence: float = _SILENCE) -> None:
+        self._client = create_client(url)
+        self._silence = silence
+        self._listeners: list[Callable[[str | None], None]] = []
+        self._connected = False
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def connected(self) -> bool:
+        """Tell whether messages of others would reach us now."""
+        return self._connected
+
+    async def publish(self, topic: str) -> None:
+        """Tell everybody that `topic` changed, this process first; raises StoreUnavailable."""
+        self._tell(topic)
+        with named_failures():
+            await self._client.publish(CHANNEL, topic)
+
+    def subscribe(self, listener: Callable[[str | None], None]) -> None:
+        """Call `listener` with each topic, and with None when messages may have been missed."""
+        self._listeners.append(listener)
+
+    async def ping(self) -> None:
+        """Ask the server for nothing; raises StoreUnavailable."""
+        await ping(self._client)
+
+    async def start(self) -> None:
+        """Begin to listen in the background."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._listen_always(), name="invalidation")
+
+    async def stop(self) -> None:
+        """Stop listening and close the connections."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+        await self._client.aclose()
+
+    async def _listen_always(self) -> None:
+        backoff = _FIRST_BACKOFF
+        while True:
+            try:
+                await self._listen()
+            except (RedisError, OSError):
+                backoff = _FIRST_BACKOFF if self._connected else backoff
+            finally:
+                self._connected = False
+            await asyncio.sleep(backoff)
+            backoff = min(backoff * 2, _LONGEST_BACKOFF)
+
+    async def _listen(self) -> None:
+        async with self._client.pubsub() as subscription:
+            await subscription.subscribe(CHANNEL)
+            while True:
+                message = await self._next(subscription)
+                if message["type"] == "subscribe":
+                    self._connected = True
+                    self._tell(None)
+                elif message["type"] == "message" and len(message["data"]) <= _LONGEST_TOPIC:
+                    self._tell(message["data"])
+
+    async def _next(self, subscription: "PubSub") -> dict[str, str]:
+        """Return the next message; a server that stays silent when asked is lost."""
+        for _ in range(2):
+            message: dict[str, str] | None = await subscription.get_message(timeout=self._silence)
+            if message is not None:
+                return message
+            await subscription.ping()
+        raise ConnectionError("the server does not answer")
+
+    def _tell(self, topic: str | None) -> None:
+        for listener in self._listeners:
+            listener(topic)

@@ -1,0 +1,159 @@
+"""A redis-server of our own on a unix socket, for whoever configures none.
+
+The append-only file is flushed every second and nothing is evicted. One server serves every
+process of a state folder: whoever holds the lock on `run/redis.owner` starts it and ends it; the
+lock falls with its holder, so a server that outlived a killed starter is taken over by the next.
+"""
+
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+from gateway.domain.errors import FieldError, InvalidInput, StoreUnavailable
+from gateway.domain.secrets import Secret
+
+_START = timedelta(seconds=10)
+_STOP = timedelta(seconds=10)
+_POLL = 0.01
+_ANSWER_SECONDS = 1.0
+_LONGEST_SOCKET_PATH = 107
+
+
+class PrivateRedis:
+    """The private server of `state_dir`; `start` and `stop` come in pairs."""
+
+    def __init__(self, state_dir: Path) -> None:
+        run = state_dir.absolute() / "run"
+        self._socket = run / "redis.sock"
+        self._owner_file = run / "redis.owner"
+        self._data = state_dir.absolute() / "redis"
+        self._log = state_dir.absolute() / "logs" / "redis.log"
+        self._owner: int | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> Secret:
+        """Return the URL for clients."""
+        return Secret(f"unix://{self._socket}")
+
+    @property
+    def pid(self) -> int | None:
+        """Ask the server for its process id; None when it does not answer."""
+        try:
+            answer = _ask(self._socket, b"INFO server\r\n")
+        except OSError:
+            return None
+        fields = dict(line.split(b":", 1) for line in answer.split(b"\r\n") if b":" in line)
+        return int(fields[b"process_id"]) if b"process_id" in fields else None
+
+    def start(self) -> None:
+        """Make sure that the server runs; raises InvalidInput where it cannot be made to."""
+        for folder in (self._owner_file.parent, self._data, self._log.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._owner_file.parent.chmod(0o700)
+        self._owner = _try_own(self._owner_file)
+        if self._owner is not None and self.pid is None:
+            self._launch()
+        if not _comes_true(self._is_usable, _START):
+            self.stop()
+            raise StoreUnavailable("redis")
+
+    def stop(self) -> None:
+        """End the server where this process owns it; what it holds is written first."""
+        if self._owner is None:
+            return
+        pid = self.pid if self._process is None else self._process.pid
+        if pid is not None and not self._is_gone(pid):
+            os.kill(pid, signal.SIGTERM)
+            if not _comes_true(lambda: self._is_gone(pid), _STOP):
+                os.kill(pid, signal.SIGKILL)
+        if self._process is not None:
+            self._process.wait()
+            self._process = None
+        os.close(self._owner)
+        self._owner = None
+
+    def _launch(self) -> None:
+        binary = shutil.which("redis-server") or shutil.which("valkey-server")
+        if binary is None:
+            allowed = "redis-server to be installed (apt-get install redis-server), or a URL"
+            raise InvalidInput((FieldError("redis_url", "nothing", allowed),))
+        if len(os.fsencode(self._socket)) > _LONGEST_SOCKET_PATH:
+            allowed = f"a state folder so short that {self._socket} is a socket's path"
+            raise InvalidInput((FieldError("state_dir", "a long path", allowed),))
+        self._socket.unlink(missing_ok=True)
+        self._process = subprocess.Popen(
+            [binary, *self._options()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            # Ctrl-C in a terminal reaches us, and we end the server after those who use it.
+            start_new_session=True,
+        )
+
+    def _options(self) -> list[str]:
+        options = {
+            "port": "0",
+            "unixsocket": str(self._socket),
+            "unixsocketperm": "600",
+            "daemonize": "no",
+            "dir": str(self._data),
+            "logfile": str(self._log),
+            "appendonly": "yes",
+            "appendfsync": "everysec",
+            "save": "",
+            "maxmemory-policy": "noeviction",
+        }
+        return [part for name, value in options.items() for part in (f"--{name}", value)]
+
+    def _is_usable(self) -> bool:
+        if self._process is not None and self._process.poll() is not None:
+            return False
+        with suppress(OSError):
+            return _ask(self._socket, b"PING\r\n").startswith(b"+PONG")
+        return False
+
+    def _is_gone(self, pid: int) -> bool:
+        if self._process is not None:
+            return self._process.poll() is not None
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
+
+def _try_own(path: Path) -> int | None:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _ask(path: Path, command: bytes) -> bytes:
+    """Send one inline command and return the beginning of the answer."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(_ANSWER_SECONDS)
+        connection.connect(str(path))
+        connection.sendall(command)
+        return connection.recv(1 << 16)
+
+
+def _comes_true(condition: Callable[[], bool], within: timedelta) -> bool:
+    deadline = time.monotonic() + within.total_seconds()
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL)
+    return True
