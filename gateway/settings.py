@@ -15,7 +15,7 @@ from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -217,7 +217,9 @@ class Settings(BaseModel):
     )
     """Holds what the gateway makes: database, sockets, secrets."""
     database_url: SecretText = Field(
-        default_factory=lambda known: Secret(f"sqlite:///{known['state_dir'] / 'realmgate.db'}")
+        default_factory=lambda known: Secret(
+            f"sqlite:///{quote(str(known['state_dir'] / 'realmgate.db'))}"
+        )
     )
     """`sqlite:///PATH` or `postgresql://USER:PASSWORD@HOST/NAME`."""
     redis_url: SecretText | None = None
@@ -263,9 +265,9 @@ class Settings(BaseModel):
     """Realm files to import before serving, separated by commas."""
     cache_realms: Annotated[int, Field(ge=1)] = 1_000
     """Realms that one worker keeps in memory."""
-    cache_clients: Annotated[int, Field(ge=1)] = 20_000
+    cache_clients: Annotated[int, Field(ge=1)] = 10_000
     """Clients that one worker keeps in memory."""
-    cache_age: Duration = timedelta(seconds=30)
+    cache_age: Duration = timedelta(seconds=60)
     """The oldest a cached realm or client may be when an invalidation message was lost."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The least severe lines that are written."""
@@ -328,6 +330,14 @@ def load_settings(
     if errors:
         raise SettingsError(errors)
     return settings
+
+
+def share_metrics(directory: Path) -> None:
+    """Let this process and its children count in files of `directory`.
+
+    prometheus_client asks the environment when it is imported, so this comes before.
+    """
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(directory)
 
 
 def _dotenv(path: Path) -> dict[str, str]:

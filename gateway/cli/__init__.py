@@ -8,7 +8,8 @@ from importlib import import_module
 import click
 
 from gateway import __version__
-from gateway.domain.errors import InvalidInput, RealmgateError, StoreUnavailable
+from gateway.cli.failures import report
+from gateway.domain.errors import RealmgateError
 
 COMMANDS = {
     "start": ("gateway.cli.start:start", "Run the gateway."),
@@ -47,24 +48,7 @@ class _LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except RealmgateError as failure:
-            for line in _lines(failure):
-                click.echo(f"Error: {line}", err=True)
-            ctx.exit(_exit_code(failure))
-
-
-def _lines(failure: RealmgateError) -> list[str]:
-    errors = failure.errors if isinstance(failure, InvalidInput) else ()
-    return [str(error) for error in errors] or str(failure).splitlines()
-
-
-def _exit_code(failure: RealmgateError) -> int:
-    match failure:
-        case InvalidInput():
-            return 2
-        case StoreUnavailable():
-            return 3
-        case _:
-            return 1
+            ctx.exit(report(failure))
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -19,7 +19,7 @@ from structlog.typing import EventDict, Processor
 from gateway.domain.clock import Clock
 from gateway.observability.redaction import redact, redact_text
 
-_QUIET_LIBRARIES = ("hypercorn.access", "aiosqlite", "asyncio")
+_QUIET_LIBRARIES = ("alembic", "aiosqlite", "asyncio")
 
 
 def configure_logging(level: str, clock: Clock, stream: BinaryIO | None = None) -> None:

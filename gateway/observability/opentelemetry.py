@@ -1,11 +1,10 @@
 """OpenTelemetry spans of requests; imported only where `REALMGATE_TRACING` is on.
 
-The exporter is OTLP over HTTP, configured by OpenTelemetry's own OTEL_ variables. Paths are not
-recorded, for they may carry what must not be kept.
+Sent by OTLP over HTTP as OpenTelemetry's own OTEL_ variables say. Addresses, queries and headers
+are not recorded, for they may carry what must not be kept.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from http import HTTPStatus
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -13,34 +12,46 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
-from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, TraceFlags
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    StatusCode,
+    TraceFlags,
+)
 
-from gateway.observability.tracing import Scope, TraceParent
+from gateway.observability.tracing import TraceParent, parse_traceparent
 
 
-class RecordedSpans:
-    """Makes a server span for each request."""
+class _RecordedTrace:
+    def __init__(self, span: Span) -> None:
+        self._span = span
+
+    @property
+    def trace_id(self) -> str:
+        return f"{self._span.get_span_context().trace_id:032x}"
+
+    def end(self, status: int) -> None:
+        self._span.set_attribute("http.response.status_code", status)
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            self._span.set_status(StatusCode.ERROR)
+        self._span.end()
+
+
+class RecordedTraces:
+    """Implements `gateway.domain.ports.tracing.Tracer` with a server span for each request."""
 
     def __init__(self, exporter: SpanExporter | None = None) -> None:
-        """Send spans to `exporter`, OTLP where none is given."""
+        """Send spans to `exporter`, by OTLP where none is given."""
         self._provider = TracerProvider(resource=Resource.create({"service.name": "realmgate"}))
         self._provider.add_span_processor(BatchSpanProcessor(exporter or OTLPSpanExporter()))
         self._tracer = self._provider.get_tracer("gateway")
 
-    @contextmanager
-    def request(self, scope: Scope, parent: TraceParent | None) -> Iterator[TraceParent | None]:
-        """Record the request as a child of the caller's span."""
-        method = scope["method"]
-        with self._tracer.start_as_current_span(
-            str(method),
-            context=_context(parent),
-            kind=SpanKind.SERVER,
-            attributes={"http.request.method": method},
-        ) as span:
-            context = span.get_span_context()
-            yield TraceParent(
-                f"{context.trace_id:032x}", f"{context.span_id:016x}", context.trace_flags.sampled
-            )
+    def begin(self, name: str, traceparent: str | None) -> _RecordedTrace:
+        """Begin a span as a child of the caller's."""
+        parent = _context(parse_traceparent(traceparent))
+        return _RecordedTrace(self._tracer.start_span(name, parent, SpanKind.SERVER))
 
     def close(self) -> None:
         """Send what is still held."""

@@ -1,0 +1,8 @@
+"""The composition root: the only room that names concrete classes.
+
+Commands open `Services`; workers build their applications on them.
+"""
+
+from gateway.bootstrap.services import Services, open_services
+
+__all__ = ["Services", "open_services"]

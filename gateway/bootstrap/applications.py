@@ -1,0 +1,77 @@
+"""The two applications of a worker: the public one behind the proxy, and management."""
+
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import structlog
+from starlette.types import ASGIApp
+
+from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
+from gateway.bootstrap.health import health_checks, read_gauges
+from gateway.bootstrap.services import Services
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.ports.tracing import Tracer
+from gateway.http.application import HttpParts, build_http_application
+from gateway.http.edge.certificate_lookup import LOOKUPS
+from gateway.http.edge.facts import Edge
+from gateway.http.edge.peer import ProxyTrust
+from gateway.http.management.application import build_management_application
+from gateway.http.management.lifecycle import ClosesWhileDraining, Lifecycle
+from gateway.observability.metrics import PrometheusMetrics, exposition
+from gateway.observability.tracing import CarriedTraces
+from gateway.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Applications:
+    """What one worker serves."""
+
+    public: ASGIApp
+    management: ASGIApp
+
+
+def build_applications(
+    settings: Settings, services: Services, lifecycle: Lifecycle, metrics_directory: Path
+) -> Applications:
+    """Return the applications of one worker; raises InvalidInput for unusable files."""
+    certificates = read_client_certificates(settings, services.clock)
+    parts = HttpParts(
+        directory=services.directory,
+        database=services.database,
+        clock=services.clock,
+        edge=_edge(settings, certificates),
+        metrics=PrometheusMetrics(),
+        tracer=find_tracer(settings),
+        log=structlog.get_logger(),
+        public_url=settings.public_url,
+        mtls_public_url=settings.mtls_public_url,
+    )
+    management = build_management_application(
+        lifecycle,
+        health_checks(services, certificates),
+        partial(exposition, metrics_directory, partial(read_gauges, services, certificates)),
+    )
+    return Applications(ClosesWhileDraining(build_http_application(parts), lifecycle), management)
+
+
+def find_tracer(settings: Settings) -> Tracer:
+    """Return what records requests, or only carries their traces. Raises InvalidInput."""
+    if not settings.tracing:
+        return CarriedTraces()
+    if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter.otlp") is None:
+        allowed = "it to be off, or: pip install 'realmgate[tracing]'"
+        raise InvalidInput((FieldError("REALMGATE_TRACING", "true", allowed),))
+    from gateway.observability.opentelemetry import RecordedTraces  # noqa: PLC0415 - an extra
+
+    return RecordedTraces()
+
+
+def _edge(settings: Settings, certificates: ClientCertificates) -> Edge:
+    return Edge(
+        trust=ProxyTrust(settings.trusted_proxies, settings.proxy_secret),
+        certificate_header=settings.certificate_header,
+        certificate_lookup=LOOKUPS[settings.certificate_lookup],
+        certificates=certificates.reader,
+    )

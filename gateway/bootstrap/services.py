@@ -1,0 +1,79 @@
+"""The stores, keys and hashers that commands and endpoints work with, from the settings.
+
+Nothing connects before it is used, so a store that is away at the start delays nothing.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.crypto.encryption_keys import load_or_create_keys, parse_keys
+from gateway.crypto.passwords import PooledPasswordHasher
+from gateway.crypto.secrets_at_rest import AesGcmSecrets
+from gateway.crypto.signing_keys import PyJwtKeyFactory
+from gateway.domain.clock import Clock, SystemClock
+from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.ports.signing import KeyFactory
+from gateway.domain.ports.storage import Database
+from gateway.domain.secrets import Secret
+from gateway.settings import Settings
+from gateway.storage.cache import CacheLimits, RealmCache
+from gateway.storage.redis.invalidation import RedisInvalidation
+from gateway.storage.redis.private_server import PrivateRedis
+from gateway.storage.sql.database import SqlDatabase
+
+_PASSWORD_THREADS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What commands and endpoints work with."""
+
+    clock: Clock
+    database: Database
+    directory: Directory
+    invalidation: RedisInvalidation
+    secrets: SecretsAtRest
+    keys: KeyFactory
+    passwords: PasswordHasher
+
+
+def encryption_keys(settings: Settings) -> tuple[bytes, ...]:
+    """Return the operator's keys, newest first; makes the key file where there is none."""
+    if settings.encryption_key is not None:
+        return parse_keys(settings.encryption_key.reveal(), "REALMGATE_ENCRYPTION_KEY")
+    return load_or_create_keys(settings.encryption_key_file)
+
+
+def redis_url(settings: Settings) -> Secret:
+    """Return the configured server's URL, or that of the private one."""
+    return settings.redis_url or PrivateRedis(settings.state_dir).url
+
+
+@asynccontextmanager
+async def open_services(settings: Settings) -> AsyncIterator[Services]:
+    """Open the services, and close them in the reverse order."""
+    clock = SystemClock()
+    secrets = AesGcmSecrets(encryption_keys(settings))
+    keys = PyJwtKeyFactory()
+    limits = CacheLimits(
+        realms=settings.cache_realms, clients=settings.cache_clients, age=settings.cache_age
+    )
+    async with AsyncExitStack() as stack:
+        database = SqlDatabase(settings.database_url, secrets)
+        stack.push_async_callback(database.dispose)
+        invalidation = RedisInvalidation(redis_url(settings))
+        stack.push_async_callback(invalidation.stop)
+        passwords = PooledPasswordHasher(_PASSWORD_THREADS)
+        yield Services(
+            clock=clock,
+            database=database,
+            directory=RealmCache(database, keys, clock, invalidation, limits),
+            invalidation=invalidation,
+            secrets=secrets,
+            keys=keys,
+            passwords=passwords,
+        )

@@ -1,0 +1,22 @@
+"""How a failure raised on purpose ends a command: its lines, and its exit code.
+
+2 bad input, 3 unreachable, 1 everything else.
+"""
+
+import click
+
+from gateway.domain.errors import InvalidInput, RealmgateError, StoreUnavailable
+
+
+def report(failure: RealmgateError) -> int:
+    """Print every line of `failure` and return the exit code it stands for."""
+    errors = failure.errors if isinstance(failure, InvalidInput) else ()
+    for line in [str(error) for error in errors] or str(failure).splitlines():
+        click.echo(f"Error: {line}", err=True)
+    match failure:
+        case InvalidInput():
+            return 2
+        case StoreUnavailable():
+            return 3
+        case _:
+            return 1

@@ -1,0 +1,39 @@
+"""Where a worker stands between its start and its end, and what connections learn of it.
+
+A worker that is ending says so at once: readiness fails, and every answer closes its connection,
+so that the proxy's pool empties before the worker stops listening. Source: attacks F14
+"""
+
+from dataclasses import dataclass
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+@dataclass(slots=True)
+class Lifecycle:
+    """The state of one worker."""
+
+    started: bool = False
+    draining: bool = False
+
+
+class ClosesWhileDraining:
+    """Ends the connection with each answer while the worker drains."""
+
+    def __init__(self, app: ASGIApp, lifecycle: Lifecycle) -> None:
+        """Watch `lifecycle` for `app`."""
+        self._app = app
+        self._lifecycle = lifecycle
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+
+        async def closing(message: Message) -> None:
+            if self._lifecycle.draining and message["type"] == "http.response.start":
+                message = {
+                    **message,
+                    "headers": [*message.get("headers", ()), (b"connection", b"close")],
+                }
+            await send(message)
+
+        await self._app(scope, receive, closing)

@@ -1,0 +1,104 @@
+"""One run of the gateway from first check to last file: in which order things begin and end.
+
+Listen, run a private Redis where none is configured, prepare the stores, then fork the workers.
+A mistake of the operator is told before anything is changed.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+import structlog
+
+from gateway.domain.clock import SystemClock
+from gateway.domain.errors import RealmgateError
+from gateway.observability.logging import configure_logging
+from gateway.settings import Settings, TcpAddress, share_metrics
+from gateway.storage.redis.private_server import PrivateRedis
+from gateway.supervisor.processes import Supervisor
+from gateway.supervisor.servers import find_server
+from gateway.supervisor.sockets import close_listener, make_directory, open_listener
+
+Report = Callable[[RealmgateError], int]
+"""Tells an operator about a failure and returns the exit code it stands for."""
+
+
+def run_gateway(settings: Settings, report: Report) -> int:
+    """Run until told to end; returns the exit code. Raises RealmgateError before it runs."""
+    configure_logging(settings.log_level, SystemClock())
+    server = find_server(settings.server)
+    run_directory = settings.state_dir / "run"
+    make_directory(settings.state_dir)
+    make_directory(run_directory)
+    with ExitStack() as stack:
+        public = open_listener(settings.listen)
+        stack.callback(close_listener, public)
+        management = open_listener(TcpAddress(settings.management_host, settings.management_port))
+        stack.callback(close_listener, management)
+        metrics = stack.enter_context(_metrics_directory(run_directory))
+        share_metrics(metrics)
+        redis = None if settings.redis_url else PrivateRedis(settings.state_dir)
+        if redis is not None:
+            redis.start()
+            stack.callback(redis.stop)
+        # Imported here, after the cheap checks: these are most of a start's time.
+        from gateway.supervisor.preparation import prepare  # noqa: PLC0415
+        from gateway.supervisor.worker import WorkerPlan, run_worker  # noqa: PLC0415
+
+        code = _in_child(lambda: prepare(settings), report)
+        if code:
+            return code
+        structlog.get_logger().info(
+            "listening", address=str(settings.listen), management=settings.management_port
+        )
+        plan = WorkerPlan(settings, public, management, server, metrics)
+        return Supervisor(
+            partial(run_worker, plan), settings.workers, settings.shutdown_grace
+        ).run()
+
+
+def _in_child(work: Callable[[], None], report: Report) -> int:
+    """Do `work` in a process of its own: this one stays without threads and event loop."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        except RealmgateError as failure:
+            code = report(failure)
+        finally:
+            if sys.exc_info()[0] is not None:
+                structlog.get_logger().exception("the start failed")
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+@contextmanager
+def _metrics_directory(run_directory: Path) -> Iterator[Path]:
+    """Make a directory for the counters of this run; those of dead runs are removed."""
+    for old in run_directory.glob("metrics-*"):
+        if not _alive(old.name.removeprefix("metrics-")):
+            shutil.rmtree(old)
+    directory = run_directory / f"metrics-{os.getpid()}"
+    make_directory(directory)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory)
+
+
+def _alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,89 @@
+"""What must be in place before a worker answers: schema, realms, administrator.
+
+Redis may be away: what it would have been told, gateways learn by the age of what they keep.
+"""
+
+import asyncio
+
+import structlog
+
+from gateway.admin.bootstrap_administrator import ensure_administrator
+from gateway.admin.realm_files import RealmFile
+from gateway.admin.realm_import import RealmImport
+from gateway.bootstrap.applications import find_tracer
+from gateway.bootstrap.client_certificates import read_client_certificates
+from gateway.bootstrap.services import Services, open_services
+from gateway.domain.errors import StoreUnavailable
+from gateway.representations.plain_json import parse_json
+from gateway.settings import Settings
+from gateway.storage.redis.connection import check_server, create_client
+from gateway.storage.sql.migrate import migrate
+
+
+def prepare(settings: Settings) -> None:
+    """Bring the stores into the state that workers expect. Raises RealmgateError."""
+    asyncio.run(_prepare(settings))
+
+
+async def _prepare(settings: Settings) -> None:
+    log = structlog.get_logger()
+    async with open_services(settings) as services:
+        read_client_certificates(settings, services.clock)
+        find_tracer(settings)
+        if settings.client_ca_file is None:
+            log.warning("no client certificate is trusted: REALMGATE_CLIENT_CA_FILE is not set")
+        await _check_redis(settings)
+        if await migrate(settings.database_url):
+            log.info("the database was brought to this version's schema")
+        await _import(settings, services)
+        await _administrator(settings, services)
+
+
+async def _check_redis(settings: Settings) -> None:
+    if settings.redis_url is None:
+        return
+    client = create_client(settings.redis_url)
+    try:
+        for warning in await check_server(client):
+            structlog.get_logger().warning(warning)
+    except StoreUnavailable:
+        structlog.get_logger().warning("redis does not answer; starting without it")
+    finally:
+        await client.aclose()
+
+
+async def _import(settings: Settings, services: Services) -> None:
+    files = [
+        RealmFile(str(file), parse_json(file.read_bytes(), file)) for file in settings.import_realm
+    ]
+    if not files:
+        return
+    realms = RealmImport(
+        database=services.database,
+        keys=services.keys,
+        passwords=services.passwords,
+        clock=services.clock,
+        invalidation=services.invalidation,
+    )
+    try:
+        for imported in await realms.run(files):
+            structlog.get_logger().info(
+                "realm imported", realm=imported.name, created=imported.created
+            )
+    except StoreUnavailable as failure:
+        if failure.store != "redis":
+            raise
+
+
+async def _administrator(settings: Settings, services: Services) -> None:
+    if settings.admin_password is None:
+        return
+    if await ensure_administrator(
+        database=services.database,
+        keys=services.keys,
+        passwords=services.passwords,
+        clock=services.clock,
+        username=settings.admin,
+        password=settings.admin_password,
+    ):
+        structlog.get_logger().info("administrator made", user=settings.admin, realm="master")

@@ -1,0 +1,219 @@
+"""Keeps the workers running: starts them, replaces those that die, and ends them in order.
+
+The supervisor forks and runs neither threads nor an event loop itself, so a worker shares the
+memory of everything imported before. SIGTERM and SIGINT end the gateway, SIGHUP replaces its
+workers one by one, by which certificates and revocation lists are read anew.
+"""
+
+import gc
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+import structlog
+
+CANNOT_START = 3
+"""Exit code of a worker for which trying again is of no use."""
+
+_ENDING = frozenset({signal.SIGTERM, signal.SIGINT})
+_WATCHED = (*_ENDING, signal.SIGHUP, signal.SIGCHLD)
+_STABLE_AFTER = 5.0
+_BACKOFF = (0.0, 0.1, 0.2, 0.4, 0.8, 2.0, 5.0)
+_KILL_MARGIN = timedelta(seconds=2)
+_TICK = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lifeline:
+    """What a worker holds of its supervisor.
+
+    `parent` reads as ended when the supervisor has died, by whatever means; a byte written to
+    `ready` says that the worker answers.
+    """
+
+    parent: int
+    ready: int
+
+
+WorkerMain = Callable[[Lifeline], int]
+"""Runs a worker until SIGTERM or the end of its lifeline; returns the exit code."""
+
+
+@dataclass(slots=True)
+class _Worker:
+    pid: int
+    ready_pipe: int
+    started: float
+    ready: bool = False
+    replaces: int | None = None
+
+
+class Supervisor:
+    """Runs `count` workers until it is told to end."""
+
+    def __init__(self, main: WorkerMain, count: int, patience: timedelta) -> None:
+        """`patience` is how long a worker may take to end when asked."""
+        self._main = main
+        self._count = count
+        self._patience = patience + _KILL_MARGIN
+        self._workers: dict[int, _Worker] = {}
+        self._selector = selectors.DefaultSelector()
+        self._parent_end, self._held_end = os.pipe()
+        self._failures = 0
+        self._restart_at: list[float] = []
+        self._log = structlog.get_logger("gateway.supervisor")
+        self._ending: float | None = None
+        self._exit_code = 0
+
+    def run(self) -> int:
+        """Start the workers and stay until all have ended; returns the exit code."""
+        # What exists now is never collected: workers keep sharing these pages with us.
+        gc.collect()
+        gc.freeze()
+        with _signals() as signals:
+            self._selector.register(signals, selectors.EVENT_READ, None)
+            for _ in range(self._count):
+                self._start()
+            while self._workers or (self._restart_at and self._ending is None):
+                self._wait(signals)
+        return self._exit_code
+
+    def _wait(self, signals: socket.socket) -> None:
+        now = time.monotonic()
+        pause = min([_TICK, *(max(0.0, moment - now) for moment in self._restart_at)])
+        for key, _ in self._selector.select(pause):
+            if key.data is None:
+                for number in signals.recv(4096):
+                    self._on_signal(signal.Signals(number))
+            else:
+                self._on_ready(key.data)
+        self._restart_due()
+        self._kill_overdue()
+
+    def _on_signal(self, number: signal.Signals) -> None:
+        if number in _ENDING:
+            self._end()
+        elif number == signal.SIGCHLD:
+            self._reap()
+        elif number == signal.SIGHUP and self._ending is None:
+            self._log.info("replacing workers")
+            for pid in list(self._workers):
+                self._start(replaces=pid)
+
+    def _start(self, replaces: int | None = None) -> None:
+        read_end, write_end = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            self._become_worker(read_end, write_end)
+        os.close(write_end)
+        worker = _Worker(pid, read_end, time.monotonic(), replaces=replaces)
+        self._workers[pid] = worker
+        self._selector.register(read_end, selectors.EVENT_READ, worker)
+
+    def _become_worker(self, read_end: int, write_end: int) -> None:
+        """Run the worker in this forked process; never returns."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in _WATCHED:
+                signal.signal(number, signal.SIG_DFL)
+            # Ctrl-C reaches the whole process group; only the supervisor decides about ending.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            self._selector.close()
+            os.close(self._held_end)
+            os.close(read_end)
+            for other in self._workers.values():
+                os.close(other.ready_pipe)
+            code = self._main(Lifeline(self._parent_end, write_end))
+        finally:
+            if sys.exc_info()[0] is not None:
+                self._log.exception("worker failed")
+            sys.stdout.flush()
+            # Not sys.exit: the supervisor's own cleaning up is not the worker's business.
+            os._exit(code)
+
+    def _on_ready(self, worker: _Worker) -> None:
+        self._selector.unregister(worker.ready_pipe)
+        worker.ready = bool(os.read(worker.ready_pipe, 1))
+        os.close(worker.ready_pipe)
+        worker.ready_pipe = -1
+        if not worker.ready:
+            return
+        self._log.info("worker ready", worker=worker.pid)
+        if worker.replaces in self._workers:
+            os.kill(worker.replaces, signal.SIGTERM)
+
+    def _reap(self) -> None:
+        for worker in list(self._workers.values()):
+            pid, status = os.waitpid(worker.pid, os.WNOHANG)
+            if pid:
+                del self._workers[pid]
+                self._on_exit(worker, os.waitstatus_to_exitcode(status))
+
+    def _on_exit(self, worker: _Worker, code: int) -> None:
+        if worker.ready_pipe >= 0:
+            self._selector.unregister(worker.ready_pipe)
+            os.close(worker.ready_pipe)
+        replaced = any(other.replaces == worker.pid for other in self._workers.values())
+        if self._ending is not None or replaced or worker.replaces in self._workers:
+            return
+        if code == CANNOT_START:
+            self._exit_code = 1
+            self._end()
+            return
+        lived = time.monotonic() - worker.started
+        self._failures = 0 if worker.ready and lived > _STABLE_AFTER else self._failures + 1
+        pause = _BACKOFF[min(self._failures, len(_BACKOFF)) - 1] if self._failures else 0.0
+        self._log.error("worker died", worker=worker.pid, exit_status=code, restart_in=pause)
+        self._restart_at.append(time.monotonic() + pause)
+
+    def _restart_due(self) -> None:
+        now = time.monotonic()
+        due = [moment for moment in self._restart_at if moment <= now]
+        self._restart_at = [moment for moment in self._restart_at if moment > now]
+        for _ in due if self._ending is None else ():
+            self._start()
+
+    def _end(self) -> None:
+        if self._ending is not None:
+            return
+        self._ending = time.monotonic()
+        self._log.info("ending", workers=len(self._workers))
+        for pid in self._workers:
+            os.kill(pid, signal.SIGTERM)
+
+    def _kill_overdue(self) -> None:
+        if self._ending is None or time.monotonic() < self._ending + self._patience.total_seconds():
+            return
+        for pid in self._workers:
+            self._log.error("worker killed, it did not end in time", worker=pid)
+            os.kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def _signals() -> Iterator[socket.socket]:
+    """Turn the signals we watch into bytes on a socket."""
+    reader, writer = socket.socketpair()
+    reader.setblocking(False)
+    writer.setblocking(False)
+    before = {number: signal.signal(number, _noted) for number in _WATCHED}
+    signal.set_wakeup_fd(writer.fileno())
+    try:
+        yield reader
+    finally:
+        signal.set_wakeup_fd(-1)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        reader.close()
+        writer.close()
+
+
+def _noted(_number: int, _frame: object) -> None:
+    """Do nothing: the wake-up socket has the signal."""

@@ -1,0 +1,122 @@
+"""The ASGI servers that a worker can run, each on sockets that the supervisor opened.
+
+Connections stay open longer than any proxy's pool keeps them, or the proxy would send a POST into
+a closing one and answer 502 (nginx keeps idle upstream connections for 60 s).
+"""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib.util import find_spec
+from typing import Any
+
+from gateway.domain.errors import RealmgateError
+from gateway.supervisor.sockets import BACKLOG
+
+KEEP_ALIVE = timedelta(seconds=120)
+LARGEST_HEAD = 64 * 1024
+_WITHOUT_END = 1 << 62
+
+Application = Any
+"""An ASGI application; the servers each have a type of their own for it."""
+
+
+class ServerMissing(RealmgateError):
+    """The chosen server is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """One application on one socket, until `end` says so; then `grace` to finish."""
+
+    application: Application
+    listener: socket.socket
+    end: Callable[[], Awaitable[object]]
+    grace: timedelta
+
+
+Server = Callable[[Serving], Coroutine[Any, Any, None]]
+
+
+def find_server(name: str) -> Server:
+    """Return the server of that name; raises ServerMissing."""
+    if name == "uvicorn" and (find_spec("uvicorn") is None or find_spec("httptools") is None):
+        raise ServerMissing("the server uvicorn is not installed: pip install 'realmgate[fast]'")
+    return serve_with_uvicorn if name == "uvicorn" else serve_with_hypercorn
+
+
+async def serve_with_hypercorn(serving: Serving) -> None:
+    """Serve with Hypercorn."""
+    from hypercorn.app_wrappers import ASGIWrapper  # noqa: PLC0415 - only the chosen server
+    from hypercorn.asyncio.run import worker_serve  # noqa: PLC0415
+    from hypercorn.config import Config, Sockets  # noqa: PLC0415
+
+    config = Config()
+    config.backlog = BACKLOG
+    config.keep_alive_timeout = KEEP_ALIVE.total_seconds()
+    config.keep_alive_max_requests = _WITHOUT_END
+    config.graceful_timeout = serving.grace.total_seconds()
+    config.h11_max_incomplete_size = LARGEST_HEAD
+    config.include_server_header = False
+    config.accesslog = None
+    config.errorlog = None
+    # Hypercorn asks the gathered connections for a result after it has cancelled them.
+    with suppress(asyncio.CancelledError):
+        await worker_serve(
+            ASGIWrapper(serving.application),
+            config,
+            sockets=Sockets([], [serving.listener], []),
+            shutdown_trigger=serving.end,
+        )
+
+
+async def serve_with_uvicorn(serving: Serving) -> None:
+    """Serve with uvicorn and its C parser."""
+    import uvicorn  # noqa: PLC0415 - an extra
+
+    class QuietServer(uvicorn.Server):
+        def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override] # theirs is a generator
+            return nullcontext()
+
+    over_tcp = serving.listener.family != socket.AF_UNIX
+    server = QuietServer(
+        uvicorn.Config(
+            _NamesPeer(serving.application) if over_tcp else serving.application,
+            http="httptools",
+            loop="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            backlog=BACKLOG,
+            timeout_keep_alive=round(KEEP_ALIVE.total_seconds()),
+            timeout_graceful_shutdown=max(1, round(serving.grace.total_seconds())),
+        )
+    )
+
+    async def ask_to_end() -> None:
+        await serving.end()
+        server.should_exit = True
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(ask_to_end())
+        group.create_task(server.serve([serving.listener]))
+
+
+class _NamesPeer:
+    """Gives a TCP peer that is already gone an address.
+
+    uvicorn then names none, which is how a unix peer, the trusted proxy, is known.
+    """
+
+    def __init__(self, app: Application) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["client"] is None:
+            scope["client"] = ("0.0.0.0", 0)  # noqa: S104 - the address of nobody
+        await self._app(scope, receive, send)

@@ -1,0 +1,128 @@
+"""Where the gateway listens, and that no stranger can stand in between.
+
+Whoever can connect to the unix socket is believed as the proxy, so its directory must be closed
+to others and the socket itself is 0660; whoever can write into a directory above could put
+another socket in its place. A socket left by a dead process is replaced, one in use never.
+Source: attacks A1; RFC 8705 §6.5
+"""
+
+import errno
+import fcntl
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gateway.domain.errors import RealmgateError
+from gateway.settings import TcpAddress, UnixAddress
+
+BACKLOG = 2048
+_SOCKET_UMASK = 0o117
+_TRUSTED_DIRECTORY_MODE = 0o700
+
+
+class ListenerRefused(RealmgateError):
+    """A listener cannot be opened, or would not be safe; `str()` says why and what to do."""
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory that only its owner may enter; one that exists is left as it is."""
+    path.mkdir(mode=_TRUSTED_DIRECTORY_MODE, parents=True, exist_ok=True)
+
+
+def open_listener(address: UnixAddress | TcpAddress) -> socket.socket:
+    """Bind and listen, so that connections wait for the first worker. Raises ListenerRefused."""
+    if isinstance(address, TcpAddress):
+        return _open_tcp(address)
+    make_directory(address.path.parent)
+    check_directory(address.path.parent)
+    with _alone_in(address.path.parent):
+        _remove_stale(address.path)
+        return _open_unix(address.path)
+
+
+def close_listener(listener: socket.socket) -> None:
+    """Stop listening; a unix socket's file goes too."""
+    name = listener.getsockname()
+    listener.close()
+    if isinstance(name, str):
+        Path(name).unlink(missing_ok=True)
+
+
+def check_directory(directory: Path) -> None:
+    """Refuse a directory through which others could reach or replace a socket."""
+    status = directory.stat()
+    if status.st_mode & stat.S_IRWXO:
+        raise ListenerRefused(
+            f"{directory} is open to everybody (mode {stat.S_IMODE(status.st_mode):04o}), and who"
+            f" reaches the socket in it is believed as the proxy: chmod o-rwx {directory}"
+        )
+    if status.st_uid not in {0, os.geteuid()}:
+        raise ListenerRefused(f"{directory} belongs to another user (uid {status.st_uid})")
+    for parent in directory.resolve().parents:
+        mode = parent.stat().st_mode
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            raise ListenerRefused(
+                f"{parent} may be written by everybody, so the socket below it could be replaced:"
+                f" chmod o-w {parent}"
+            )
+
+
+@contextmanager
+def _alone_in(directory: Path) -> Iterator[None]:
+    """Let one starting process at a time look for a socket and make its own."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _remove_stale(path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise ListenerRefused(f"{path} exists and is not a socket")
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.setblocking(False)
+        if probe.connect_ex(str(path)) != errno.ECONNREFUSED:
+            raise ListenerRefused(f"{path} is in use by another process")
+    path.unlink()
+
+
+def _open_unix(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX)
+    before = os.umask(_SOCKET_UMASK)
+    try:
+        listener.bind(str(path))
+    except OSError as failure:
+        listener.close()
+        raise ListenerRefused(f"cannot listen on {path}: {failure.strerror}") from failure
+    finally:
+        os.umask(before)
+    listener.listen(BACKLOG)
+    return listener
+
+
+def _open_tcp(address: TcpAddress) -> socket.socket:
+    try:
+        (family, kind, protocol, _, name), *_ = socket.getaddrinfo(
+            address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        listener = socket.socket(family, kind, protocol)
+    except OSError as failure:
+        raise ListenerRefused(f"cannot listen on {address}: {failure.strerror}") from failure
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    try:
+        listener.bind(name)
+        listener.listen(BACKLOG)
+    except OSError as failure:
+        listener.close()
+        raise ListenerRefused(f"cannot listen on {address}: {failure.strerror}") from failure
+    return listener

@@ -1,0 +1,78 @@
+"""One worker process: opens its services, answers, drains and ends.
+
+On SIGTERM, or when the supervisor is gone, readiness fails and each answer closes its connection
+for a moment; then the worker stops listening and finishes what is running.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import structlog
+import uvloop
+
+from gateway.bootstrap.applications import build_applications
+from gateway.bootstrap.services import open_services
+from gateway.domain.errors import RealmgateError
+from gateway.http.management.lifecycle import Lifecycle
+from gateway.settings import Settings
+from gateway.supervisor.processes import CANNOT_START, Lifeline
+from gateway.supervisor.servers import Server, Serving
+
+_DRAIN: Final = timedelta(milliseconds=500)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPlan:
+    """What every worker is given: settings, sockets, the server, and where counters stand."""
+
+    settings: Settings
+    public: socket.socket
+    management: socket.socket
+    server: Server
+    metrics_directory: Path
+
+
+def run_worker(plan: WorkerPlan, lifeline: Lifeline) -> int:
+    """Run one worker to its end; returns the exit code."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        try:
+            runner.run(_work(plan, lifeline))
+        except RealmgateError as failure:
+            structlog.get_logger().error("worker cannot start", reason=str(failure))
+            return CANNOT_START
+    return 0
+
+
+async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
+    settings = plan.settings
+    lifecycle = Lifecycle()
+    asked, ended = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, asked.set)
+    loop.add_reader(lifeline.parent, _parent_died, loop, lifeline, asked)
+    async with open_services(settings) as services, asyncio.TaskGroup() as group:
+        apps = build_applications(settings, services, lifecycle, plan.metrics_directory)
+        await services.invalidation.start()
+        for app, listener, grace in (
+            (apps.public, plan.public, settings.shutdown_grace),
+            (apps.management, plan.management, _DRAIN),
+        ):
+            group.create_task(plan.server(Serving(app, listener, ended.wait, grace)))
+        lifecycle.started = True
+        os.write(lifeline.ready, b"1")
+        os.close(lifeline.ready)
+        await asked.wait()
+        lifecycle.draining = True
+        await asyncio.sleep(min(_DRAIN, settings.shutdown_grace).total_seconds())
+        ended.set()
+
+
+def _parent_died(loop: asyncio.AbstractEventLoop, lifeline: Lifeline, asked: asyncio.Event) -> None:
+    loop.remove_reader(lifeline.parent)
+    asked.set()
