@@ -1,5 +1,6 @@
 """Certificates a client may hold out to nginx: good ones, and one for each way of being bad."""
 
+import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,10 +15,18 @@ from gateway.crypto.x509.issuing import (
     Validity,
     generate_key,
     issue_end_entity,
+    issue_revocation_list,
     issue_root,
     name,
 )
-from gateway.crypto.x509.pki_directory import ISSUING, key_pem, pem, read_authority
+from gateway.crypto.x509.pki_directory import (
+    ISSUING,
+    REVOCATION_LISTS,
+    ROOT,
+    key_pem,
+    pem,
+    read_authority,
+)
 from gateway.crypto.x509.pki_revocation import revoke
 
 GOOD = ("device-1", "device-2", "user", "large")
@@ -57,6 +66,20 @@ def make_edge_certificates(folder: Path) -> EdgeCertificates:
     _issue(folder, "same-named-authority", impostor, current)
     _self_signed(folder, current)
     return made
+
+
+def stale_revocation_lists(certificates: EdgeCertificates, folder: Path) -> Path:
+    """Copy the PKI to `folder`, with revocation lists that should have been renewed yesterday."""
+    shutil.copytree(certificates.folder, folder)
+    now = datetime.now(UTC)
+    lists = (
+        issue_revocation_list(
+            read_authority(folder, authority), (), 2, Validity(now - 2 * DAY, now - DAY)
+        )
+        for authority in (ISSUING, ROOT)
+    )
+    (folder / REVOCATION_LISTS).write_bytes(pem(*lists))
+    return folder
 
 
 def _issue(

@@ -24,6 +24,7 @@ class Received:
     connection: int
     method: str
     target: str
+    version: str
     headers: tuple[tuple[str, str], ...]
     body: bytes
 
@@ -91,7 +92,9 @@ class _Handler(socketserver.StreamRequestHandler):
         length = next(
             (int(value) for name, value in headers if name.lower() == "content-length"), 0
         )
-        return Received(connection, line[0], line[1], tuple(headers), self.rfile.read(length))
+        return Received(
+            connection, line[0], line[1], line[2], tuple(headers), self.rfile.read(length)
+        )
 
     def _answer(self, request: Received) -> None:
         status = "503 Busy" if request.target == ERROR_OF_ITS_OWN else "200 OK"

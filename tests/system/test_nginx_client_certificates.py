@@ -8,13 +8,20 @@ import socket
 import ssl
 import subprocess
 import warnings
+from pathlib import Path
 from urllib.parse import unquote
 
 import httpx2
 import pytest
 
-from tests.support.edge_certificates import GOOD, REFUSED, UNKNOWN, EdgeCertificates
-from tests.support.nginx import ADDRESS, Edge
+from tests.support.edge_certificates import (
+    GOOD,
+    REFUSED,
+    UNKNOWN,
+    EdgeCertificates,
+    stale_revocation_lists,
+)
+from tests.support.nginx import ADDRESS, Edge, start_nginx
 
 pytestmark = pytest.mark.usefixtures("edge")
 BAD = (*REFUSED, *UNKNOWN)
@@ -71,15 +78,30 @@ def test_a_bad_certificate_is_refused_before_the_gateway(
         ("not-yet-valid", "certificate is not yet valid"),
         ("revoked", "certificate revoked"),
         ("server-only", "unsuitable certificate purpose"),
+        ("unknown-authority", "the authority that issued it is not known here"),
+        ("self-signed", "the authority that issued it is not known here"),
     ],
 )
-def test_the_refusal_tells_page_and_log_what_openssl_found(
-    edge: Edge, certificate: str, verdict: str
-) -> None:
+def test_the_refusal_says_what_is_wrong(edge: Edge, certificate: str, verdict: str) -> None:
     response = get(edge, edge.nginx.mtls, certificate, Accept="text/html")
-    assert f"The check ended with: {verdict}." in response.text
+    assert f"The check ended with: {verdict}" in response.text
     entry = edge.nginx.log_entry(response.headers["x-request-id"])
-    assert entry["client_certificate_verify"] == f"FAILED:{verdict}"
+    assert entry["client_certificate_verify"].startswith("FAILED:")
+
+
+def test_past_its_next_update_the_revocation_list_closes_the_door_and_says_so(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    certificates = stale_revocation_lists(edge_certificates, tmp_path / "certs")
+    with (
+        start_nginx(tmp_path, certificates, ["127.0.0.1:9"]) as nginx,
+        nginx.client("device-1") as client,
+    ):
+        response = client.get(nginx.mtls, headers={"Accept": "application/json"})
+    assert response.status_code == 400
+    assert "the revocation list of this server is out of date" in response.text
+    entry = nginx.log_entry(response.headers["x-request-id"])
+    assert entry["client_certificate_verify"] == "FAILED:CRL has expired"
 
 
 @pytest.mark.parametrize("certificate", UNKNOWN)

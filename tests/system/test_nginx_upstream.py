@@ -72,6 +72,7 @@ def test_connections_to_the_gateway_are_kept_in_every_location(
                 client.request("POST" if number % 2 else "GET", f"{location.url}{path}")
             assert len(upstream.received) == REQUESTS
             assert upstream.connections <= 2, location
+            assert {received.version for received in upstream.received} == {"HTTP/1.1"}
 
 
 def test_nginx_drops_idle_connections_before_the_gateway_does(edge: Edge) -> None:
