@@ -26,6 +26,14 @@ def key_id(public_key: PublicKey) -> str:
     return base64url.encode(hashlib.sha256(info).digest())
 
 
+def rsa_information(public_key: PublicKey) -> str | None:
+    """Return what Keycloak's realm information shows of an RSA key, and of no other kind."""
+    if not isinstance(public_key, rsa.RSAPublicKey):
+        return None
+    info = public_key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return base64.b64encode(info).decode("ascii")
+
+
 def public_jwk(key: RealmKey, public_key: PublicKey) -> dict[str, Any]:
     """Return the JWK of `key`; nothing private is read."""
     kind, numbers = _numbers(public_key)

@@ -17,7 +17,7 @@ import jwt
 import orjson
 
 from gateway.crypto import base64url, compact_jws
-from gateway.crypto.jwk import PublicKey, public_jwk
+from gateway.crypto.jwk import PublicKey, public_jwk, rsa_information
 from gateway.crypto.private_keys import PrivateKey, load_private_key
 from gateway.domain import key_lifecycle
 from gateway.domain.errors import InvalidToken
@@ -29,7 +29,7 @@ _TYPE = "JWT"
 class ParsedKey:
     """One key of a realm, ready to sign and verify."""
 
-    __slots__ = ("_algorithm", "_header", "_private", "_public", "jwk", "record")
+    __slots__ = ("_algorithm", "_header", "_private", "_public", "jwk", "record", "rsa_information")
 
     def __init__(self, record: RealmKey) -> None:
         algorithm = record.algorithm.value
@@ -40,6 +40,7 @@ class ParsedKey:
         header = {"alg": algorithm, "typ": _TYPE, "kid": record.kid}
         self._header = base64url.encode(orjson.dumps(header))
         self.jwk = public_jwk(record, self._public)
+        self.rsa_information = rsa_information(self._public)
 
     def sign(self, payload: bytes) -> str:
         """Return the compact JWS over `payload`."""
@@ -84,10 +85,18 @@ class PyJwtKeyRing:
 
     def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
         """Return the public keys to publish, the signing ones first, then the newest."""
+        return tuple(key.jwk for key in self._published(now))
+
+    def public_key(self, now: datetime) -> str | None:
+        """Return base64 of the SubjectPublicKeyInfo of the RSA key that signs; None without one."""
+        signing = (key for key in self._published(now) if self._signs(key.record, now))
+        return next((key.rsa_information for key in signing if key.rsa_information), None)
+
+    def _published(self, now: datetime) -> list[ParsedKey]:
         published = [key for key in self._keys.values() if key_lifecycle.verifies(key.record, now)]
         published.sort(key=lambda key: key.record.active_from, reverse=True)
         published.sort(key=lambda key: not self._signs(key.record, now))
-        return tuple(key.jwk for key in published)
+        return published
 
     def _signs(self, record: RealmKey, now: datetime) -> bool:
         return key_lifecycle.standing(record, self._records, now) is KeyStatus.ACTIVE

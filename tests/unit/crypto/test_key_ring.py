@@ -200,6 +200,23 @@ def test_nothing_private_is_published_or_printed(key_factory: PyJwtKeyFactory) -
     assert "PRIVATE" not in f"{record!r}{ring!r}{ring.__dict__!r}"
 
 
+def test_the_realm_information_shows_the_rsa_key_that_signs(key_factory: PyJwtKeyFactory) -> None:
+    old = key_factory.generate("r1", "demo", SignatureAlgorithm.RS256, NOW - timedelta(days=1))
+    made = key_factory.generate("r1", "demo", SignatureAlgorithm.RS256, NOW)
+    new = replace(made, active_from=NOW + timedelta(minutes=2))
+    curve = key_factory.generate("r1", "demo", SignatureAlgorithm.ES256, NOW)
+    ring = key_factory.ring((curve, new, old))
+    shown = [ring.public_key(instant) for instant in (NOW, new.active_from)]
+    assert shown == [information(old), information(new)]
+    assert key_factory.ring((curve,)).public_key(NOW) is None
+
+
+def information(record: RealmKey) -> str:
+    public = private_key(record).public_key()
+    der = public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return base64.b64encode(der).decode()
+
+
 @pytest.fixture(scope="session")
 def realm_ring(
     rsa_private_keys: tuple[rsa.RSAPrivateKey, ...],
