@@ -52,21 +52,36 @@ def standing(key: RealmKey, keys: Iterable[RealmKey], now: datetime) -> KeyStatu
 
 
 def superseded(
-    keys: Iterable[RealmKey], successor: RealmKey, longest_token: timedelta
+    keys: Iterable[RealmKey], successor: RealmKey, now: datetime, longest_token: timedelta
 ) -> tuple[RealmKey, ...]:
     """Return the keys that `successor` replaces, each with the instant at which it retires.
 
     The last token of an old key may be signed just before the successor begins, and lives for
-    `longest_token`. A key whose retirement is already set keeps it, unless that comes too early.
+    `longest_token`. A key that was to begin only after the successor never signs: it would take
+    over from it. A key that was superseded before keeps its end, unless it is the one that signs
+    (its first successor was disabled).
     """
-    retire_at = successor.active_from + longest_token
+    others = [key for key in keys if key.id != successor.id]
+    signer = signing_key(others, successor.algorithm, now)
     return tuple(
-        replace(key, retire_at=retire_at)
-        for key in keys
-        if key.id != successor.id
-        and key.algorithm is successor.algorithm
-        and key.status is KeyStatus.ACTIVE
-        and key.retire_at is None
+        _retiring(key, successor, longest_token)
+        for key in others
+        if key is signer or (key.algorithm is successor.algorithm and lasting(key))
+    )
+
+
+def lasting(key: RealmKey) -> bool:
+    """Tell whether `key` signs, or will, until somebody rotates or disables it."""
+    return key.status is KeyStatus.ACTIVE and key.retire_at is None
+
+
+def _retiring(key: RealmKey, successor: RealmKey, longest_token: timedelta) -> RealmKey:
+    end = successor.active_from + longest_token
+    overtaken = key.active_from >= successor.active_from
+    return replace(
+        key,
+        status=KeyStatus.PASSIVE if overtaken else key.status,
+        retire_at=end if key.retire_at is None else max(end, key.retire_at),
     )
 
 

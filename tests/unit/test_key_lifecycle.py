@@ -1,0 +1,114 @@
+"""Who signs, who verifies and who is gone, at every instant of a realm's life."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.domain.key_lifecycle import lasting, signing_key, standing, superseded, verifies
+from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
+from gateway.domain.secrets import Secret
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+ES256 = SignatureAlgorithm.ES256
+
+
+def key(name: str, begins: datetime, **fields: object) -> RealmKey:
+    given = {
+        "id": name,
+        "realm_id": "r",
+        "kid": name,
+        "algorithm": ES256,
+        "status": KeyStatus.ACTIVE,
+        "created_at": begins,
+        "active_from": begins,
+        "private_key": Secret(""),
+    }
+    return RealmKey(**(given | fields))  # type: ignore[arg-type] # any field may be set
+
+
+def signer(keys: list[RealmKey], now: datetime) -> str | None:
+    found = signing_key(keys, ES256, now)
+    return found.id if found else None
+
+
+def test_the_key_that_began_last_signs() -> None:
+    keys = [key("b", NOW - HOUR), key("c", NOW + HOUR), key("a", NOW - 2 * HOUR)]
+    assert signer(keys, NOW) == "b"
+    assert signer(keys, NOW + HOUR) == "c"
+
+
+def test_where_none_has_begun_the_first_to_begin_signs_at_once() -> None:
+    keys = [key("later", NOW + 2 * HOUR), key("sooner", NOW + HOUR)]
+    assert signer(keys, NOW) == "sooner"
+
+
+def test_passive_disabled_retired_and_foreign_keys_never_sign() -> None:
+    keys = [
+        key("passive", NOW - HOUR, status=KeyStatus.PASSIVE),
+        key("disabled", NOW - HOUR, status=KeyStatus.DISABLED),
+        key("retired", NOW - HOUR, retire_at=NOW),
+        key("foreign", NOW - HOUR, algorithm=SignatureAlgorithm.RS256),
+    ]
+    assert signer(keys, NOW) is None
+
+
+def test_standing_tells_what_a_key_may_do_at_an_instant() -> None:
+    end = NOW + 2 * HOUR
+    old, new = key("old", NOW - HOUR, retire_at=end), key("new", NOW + HOUR)
+    told = [
+        [standing(each, [old, new], instant).value for each in (old, new)]
+        for instant in (NOW, NOW + HOUR, end)
+    ]
+    assert told == [["ACTIVE", "PASSIVE"], ["PASSIVE", "ACTIVE"], ["DISABLED", "ACTIVE"]]
+
+
+def test_a_successor_sets_the_end_of_the_key_that_signs_and_of_no_other_algorithm() -> None:
+    old = key("old", NOW - HOUR)
+    other = key("other", NOW - HOUR, algorithm=SignatureAlgorithm.RS256)
+    new = key("new", NOW + timedelta(minutes=2))
+    changed = superseded([old, other, new], new, NOW, HOUR)
+    assert changed == (replace(old, retire_at=new.active_from + HOUR),)
+
+
+def test_a_key_that_would_begin_after_its_successor_never_signs() -> None:
+    old, pending = key("old", NOW - HOUR), key("pending", NOW + timedelta(minutes=2))
+    new = key("new", NOW)
+    changed = superseded([old, pending], new, NOW, HOUR)
+    assert signer([*changed, new], NOW + HOUR / 2) == "new"
+    assert all(verifies(each, NOW + HOUR / 2) for each in changed)
+
+
+def test_a_signer_whose_first_successor_was_disabled_gets_a_later_end() -> None:
+    old = key("old", NOW - HOUR, retire_at=NOW + HOUR)
+    failed = key("failed", NOW, status=KeyStatus.DISABLED)
+    new = key("new", NOW + HOUR / 2)
+    (changed,) = superseded([old, failed], new, NOW, HOUR)
+    assert changed.retire_at == new.active_from + HOUR
+
+
+minutes = st.integers(0, 300).map(lambda number: timedelta(minutes=number))
+
+
+@given(st.lists(st.tuples(minutes, minutes), min_size=1, max_size=12))
+def test_whatever_the_rotations_a_token_verifies_for_its_whole_life(
+    rotations: list[tuple[timedelta, timedelta]],
+) -> None:
+    """Rotations at any pauses with any delays: one signer always, its token lives out its hour."""
+    keys, now = [key("first", NOW)], NOW
+    signed: list[tuple[str, datetime]] = []
+    for number, (pause, delay) in enumerate(rotations):
+        for instant in (now, now + pause / 2, now + pause):
+            name = signer(keys, instant)
+            assert name is not None
+            signed.append((name, instant))
+        now += pause
+        new = key(str(number), now + delay, created_at=now)
+        changed = {each.id: each for each in superseded(keys, new, now, HOUR)}
+        keys = [*(changed.get(each.id, each) for each in keys), new]
+        assert [each.id for each in keys if lasting(each)] == [new.id]
+    final = {each.id: each for each in keys}
+    for name, instant in signed:
+        assert verifies(final[name], instant + HOUR - timedelta(microseconds=1))
