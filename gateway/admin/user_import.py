@@ -55,16 +55,17 @@ def read_users(
 
 def _read(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> NewUser:
     errors: list[FieldError] = []
-    given = {name: value for name, (_, value) in _NAMES.collect(item, path, errors).items()}
+    collected = _NAMES.collect(item, path, errors)
+    given = {name: value for name, (_, value) in collected.items()}
     nobody = User("", realm.id, "", enabled=False, created_at=clock.now())
     user = attempt(errors, nobody, _read_account, item, realm, path, clock)
     standard = Credential(str(uuid4()), user.id, "password", clock.now(), "", "")
     credentials = attempt(
         errors, (), _read_credentials, given.get("credentials"), join(path, "credentials"), standard
     )
-    roles = attempt(
-        errors, (), read_role_names, given.get("realmRoles"), given.get("clientRoles"), path
-    )
+    realm_roles = collected.get("realmRoles", ("", None))
+    client_roles = collected.get("clientRoles", ("", None))
+    roles = attempt(errors, (), read_role_names, realm_roles, client_roles)
     client = attempt(
         errors,
         None,

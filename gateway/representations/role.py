@@ -62,14 +62,18 @@ def read_roles(value: Any, path: str) -> tuple[GivenRole, ...]:
     return tuple(found)
 
 
-def read_role_names(realm: Any, clients: Any, path: str) -> tuple[RoleName, ...]:
-    """Return the roles named by a list of realm roles and by lists of client roles."""
-    names = [RoleName(name) for name in _names(realm, join(path, "realm"))]
-    if clients is not None and not isinstance(clients, Mapping):
-        raise refused(join(path, "client"), clients, "an object of lists of role names")
-    for client, roles in (clients or {}).items():
-        at = join(join(path, "client"), client)
-        names += [RoleName(name, client) for name in _names(roles, at)]
+def read_role_names(realm: tuple[str, Any], clients: tuple[str, Any]) -> tuple[RoleName, ...]:
+    """Return the roles named by a list of realm roles and by lists of client roles.
+
+    Each argument is a path and what stands there.
+    """
+    realm_at, realm_roles = realm
+    clients_at, client_roles = clients
+    names = [RoleName(name) for name in _names(realm_roles, realm_at)]
+    if client_roles is not None and not isinstance(client_roles, Mapping):
+        raise refused(clients_at, client_roles, "an object of lists of role names")
+    for client, roles in (client_roles or {}).items():
+        names += [RoleName(name, client) for name in _names(roles, join(clients_at, client))]
     return tuple(names)
 
 
@@ -126,4 +130,5 @@ def _read(value: Any, path: str, client: str | None) -> GivenRole:
 def _read_composites(value: Any, path: str) -> tuple[RoleName, ...]:
     if not isinstance(value, Mapping) or not value.keys() <= {"realm", "client"}:
         raise refused(path, value, "an object with realm and client")
-    return read_role_names(value.get("realm"), value.get("client"), path)
+    realm, client = (join(path, "realm"), join(path, "client"))
+    return read_role_names((realm, value.get("realm")), (client, value.get("client")))

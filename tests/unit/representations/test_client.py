@@ -1,0 +1,238 @@
+"""Reading and writing clients. Keycloak: ClientRepresentation."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.domain.clients import Client, ProtocolMapper
+from gateway.domain.errors import InvalidInput
+from gateway.domain.secrets import Secret
+from gateway.representations.client import (
+    DEFAULT_SCOPES,
+    OPTIONAL_SCOPES,
+    read_client,
+    write_client,
+)
+from tests.support.realms import counts, json_values, names, texts
+
+SUBJECT = "x509.subjectdn"
+EXACT = {"x509.allow.regex.pattern.comparison": "false"}
+BOUND = "tls.client.certificate.bound.access.tokens"
+
+clients = st.builds(
+    Client,
+    id=names,
+    realm_id=st.just("realm-1"),
+    client_id=names,
+    enabled=st.booleans(),
+    public_client=st.booleans(),
+    bearer_only=st.booleans(),
+    secret=st.none() | names.map(Secret),
+    service_accounts_enabled=st.booleans(),
+    full_scope_allowed=st.booleans(),
+    not_before=counts,
+    web_origins=st.lists(texts, max_size=2).map(tuple),
+    default_client_scopes=st.lists(names, max_size=2).map(tuple),
+    optional_client_scopes=st.lists(names, max_size=2).map(tuple),
+    attributes=st.dictionaries(texts.map(lambda name: f"x.{name}"), texts, max_size=3),
+    protocol_mappers=st.lists(
+        st.builds(ProtocolMapper, names, names, names, st.dictionaries(texts, texts, max_size=2)),
+        max_size=3,
+        unique_by=lambda mapper: mapper.name,
+    ).map(tuple),
+    document=st.dictionaries(
+        texts.map(lambda name: f"x-{name}"),
+        json_values.filter(lambda value: value is not None),
+        max_size=2,
+    )
+    | st.just({"redirectUris": ["https://a/*"], "standardFlowEnabled": False, "name": "A"}),
+)
+
+
+def errors(document: Any, **options: Any) -> dict[str, tuple[str, str]]:
+    with pytest.raises(InvalidInput) as refusal:
+        read_client(document, "realm-1", **options)
+    return {error.path: (error.given, error.allowed) for error in refusal.value.errors}
+
+
+def device(**attributes: object) -> dict[str, Any]:
+    return {
+        "clientId": "device",
+        "clientAuthenticatorType": "client-x509",
+        "attributes": {SUBJECT: "CN=device-1,O=Acme", **EXACT, **attributes},
+    }
+
+
+@given(clients)
+@settings(max_examples=50)
+def test_what_is_written_is_read_back_to_an_equal_client(client: Client) -> None:
+    assert read_client(write_client(client, masked=False), "realm-1") == client
+
+
+@given(clients)
+@settings(max_examples=50)
+def test_a_fetched_body_put_back_changes_nothing_the_secret_included(client: Client) -> None:
+    assert read_client(write_client(client), "realm-1", base=client) == client
+
+
+def test_creation_defaults_and_order_are_those_of_keycloak() -> None:
+    client = read_client({"clientId": "x"}, "realm-1")
+    written = write_client(client)
+    assert list(written.items()) == [
+        ("id", client.id),
+        ("clientId", "x"),
+        ("surrogateAuthRequired", False),
+        ("enabled", True),
+        ("alwaysDisplayInConsole", False),
+        ("clientAuthenticatorType", "client-secret"),
+        ("redirectUris", []),
+        ("webOrigins", []),
+        ("notBefore", 0),
+        ("bearerOnly", False),
+        ("consentRequired", False),
+        ("standardFlowEnabled", True),
+        ("implicitFlowEnabled", False),
+        ("directAccessGrantsEnabled", False),
+        ("serviceAccountsEnabled", False),
+        ("publicClient", False),
+        ("frontchannelLogout", False),
+        ("protocol", "openid-connect"),
+        ("attributes", {}),
+        ("authenticationFlowBindingOverrides", {}),
+        ("fullScopeAllowed", True),
+        ("nodeReRegistrationTimeout", -1),
+        ("defaultClientScopes", list(DEFAULT_SCOPES)),
+        ("optionalClientScopes", list(OPTIONAL_SCOPES)),
+    ]
+
+
+def test_the_realms_scopes_are_inherited_only_where_neither_list_is_given() -> None:
+    client = read_client({"clientId": "x", "default_client_scopes": ["basic"]}, "realm-1")
+    assert client.default_client_scopes == ("basic",)
+    assert client.optional_client_scopes == ()
+
+
+def test_snake_case_is_read_too_and_both_spellings_are_refused() -> None:
+    client = read_client({"client_id": "x", "service_accounts_enabled": True}, "realm-1")
+    assert (client.client_id, client.service_accounts_enabled) == ("x", True)
+    assert "clientId" in errors({"client_id": "x", "clientId": "x"})
+
+
+def test_id_and_secret_stay_unless_a_new_secret_is_given() -> None:
+    before = replace(read_client({"clientId": "x"}, "realm-1"), secret=Secret("old"))
+    for same in ({}, {"secret": None}, {"secret": ""}, {"secret": "**********"}):
+        after = read_client({"id": "other", **same}, "realm-1", base=before)
+        assert (after.id, after.secret) == (before.id, Secret("old"))
+    assert read_client({"secret": "new"}, "realm-1", base=before).secret == Secret("new")
+
+
+def test_the_secret_is_masked_and_stands_where_keycloak_puts_it() -> None:
+    client = read_client({"clientId": "x", "secret": "canary"}, "realm-1")
+    assert "canary" not in repr(client)
+    assert "canary" not in str(client.document)
+    written = list(write_client(client).items())
+    assert written[written.index(("clientAuthenticatorType", "client-secret")) + 1] == (
+        "secret",
+        "**********",
+    )
+    assert write_client(client, masked=False)["secret"] == "canary"
+
+
+def test_a_wrong_secret_is_never_shown() -> None:
+    found = errors({"clientId": "x", "secret": "canary\0"})
+    assert found["secret"][0] == "a hidden value"
+
+
+def test_a_mapper_without_an_id_keeps_the_one_of_its_name() -> None:
+    mapper = {"name": "aud", "protocolMapper": "oidc-audience-mapper", "config": {"a": "b"}}
+    document = {"clientId": "x", "protocolMappers": [mapper]}
+    before = read_client(document, "realm-1")
+    assert before.protocol_mappers[0].id
+    after = read_client(document, "realm-1", base=before)
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    ("mapper", "path"),
+    [
+        ({"protocolMapper": "t"}, "[0].name"),
+        ({"name": "a"}, "[0].protocolMapper"),
+        ({"name": "a", "protocolMapper": "t", "protocol": "saml"}, "[0].protocol"),
+        ({"name": "a", "protocolMapper": "t", "config": {"x": [1]}}, "[0].config.x"),
+        ({"name": "a", "protocolMapper": "t", "confg": {}}, "[0].confg"),
+        ("text", "[0]"),
+    ],
+)
+def test_a_wrong_mapper_is_refused(mapper: object, path: str) -> None:
+    assert f"protocolMappers{path}" in errors({"clientId": "x", "protocolMappers": [mapper]})
+
+
+def test_two_mappers_of_one_name_are_refused() -> None:
+    mapper = {"name": "a", "protocolMapper": "t"}
+    assert "protocolMappers" in errors({"clientId": "x", "protocolMappers": [mapper, mapper]})
+
+
+def test_a_certificate_client_with_a_subject_is_accepted_exact_and_as_a_pattern() -> None:
+    assert read_client(device(), "realm-1").attributes[SUBJECT] == "CN=device-1,O=Acme"
+    assert read_client(
+        device(**{SUBJECT: "CN=device-[0-9]+, O=.*", next(iter(EXACT)): "true"}), "realm-1"
+    )
+
+
+@pytest.mark.parametrize("subject", ["", "  ", None])
+def test_a_certificate_client_without_a_subject_is_refused(subject: object) -> None:
+    assert errors(device(**{SUBJECT: subject}))[f"attributes.{SUBJECT}"][0] == "nothing"
+
+
+@pytest.mark.parametrize("subject", ["device-1", "CN", "CN=a,,O=b", "CN=a,O=b\\"])
+def test_a_subject_that_is_no_distinguished_name_is_refused(subject: str) -> None:
+    assert f"attributes.{SUBJECT}" in errors(device(**{SUBJECT: subject}))
+
+
+@pytest.mark.parametrize("pattern", ["(", "x" * 2001])
+def test_a_subject_that_is_no_pattern_is_refused(pattern: str) -> None:
+    wrong = device(**{SUBJECT: pattern, next(iter(EXACT)): "true"})
+    assert f"attributes.{SUBJECT}" in errors(wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (BOUND, "yes"),
+        (BOUND, "True"),
+        (next(iter(EXACT)), "no"),
+        ("access.token.lifespan", "5m"),
+        ("access.token.lifespan", "-2"),
+        ("access.token.lifespan", "99999999999"),
+        ("access.token.signed.response.alg", "none"),
+        ("access.token.signed.response.alg", "HS256"),
+    ],
+)
+def test_a_slip_in_an_attribute_that_a_rule_reads_is_refused(name: str, text: str) -> None:
+    assert f"attributes.{name}" in errors(device(**{name: text}))
+
+
+def test_attributes_are_checked_after_merging_with_what_is_known() -> None:
+    before = read_client(device(), "realm-1")
+    assert f"attributes.{SUBJECT}" in errors({"attributes": {BOUND: "true"}}, base=before)
+
+
+@pytest.mark.parametrize("client_id", ["", " a", "a ", "a\nb", "a\0", "\ud800", "x" * 256, 5, None])
+def test_a_client_id_that_people_could_not_see_is_refused(client_id: object) -> None:
+    assert "clientId" in errors({"clientId": client_id})
+
+
+def test_every_wrong_field_is_told_with_the_path_of_its_client() -> None:
+    found = errors(
+        {"clientAuthenticatorType": "magic", "notBefore": "x", "redirectUris": "y"},
+        path="clients[3]",
+    )
+    assert found.keys() == {
+        "clients[3].clientId",
+        "clients[3].clientAuthenticatorType",
+        "clients[3].notBefore",
+        "clients[3].redirectUris",
+    }

@@ -1,0 +1,39 @@
+"""Which JSON is taken at all. Spec: RFC 8259 §4, RFC 7493."""
+
+import pytest
+
+from gateway.domain.errors import InvalidInput
+from gateway.representations.plain_json import MAX_DEPTH, parse_json
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b'{"a": 1,}', "realm.json, line 1, column 9"),
+        (b'{\n "a": tru}', "realm.json, line 2, column 7"),
+        (b"", "realm.json, line 1, column 1"),
+        (b"\xff\xfe", "realm.json, byte 0"),
+        (b'{"enabled": true, "enabled": false}', 'the name "enabled" twice'),
+        (b'{"a": NaN}', "NaN as a number"),
+        (b'{"a": -Infinity}', "-Infinity as a number"),
+        (b"[" * 100_000, "nesting"),
+        (b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1), "nesting"),
+        (b"9" * 5000, "realm.json"),
+        (b'{"a": [1e400]}', "realm.json: a[0]"),
+        (b'{"a": 9223372036854775808}', "realm.json: a: 9223372036854775808"),
+        (b'{"a": "\\ud800"}', "realm.json: a"),
+        (b'{"a": "\\u0000"}', "realm.json: a"),
+        (b'{"\\u0000": 1}', "realm.json"),
+    ],
+)
+def test_what_two_readers_would_read_differently_is_refused(text: bytes, told: str) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        parse_json(text, "realm.json")
+    assert told in str(refusal.value)
+
+
+def test_ordinary_json_is_taken_with_and_without_a_byte_order_mark() -> None:
+    value = {"a": [1, 2.5, None, True, "ä𝄞"], "b": {}}
+    text = '{"a": [1, 2.5, null, true, "ä\\ud834\\udd1e"], "b": {}}'.encode()
+    assert parse_json(text, "f") == value
+    assert parse_json(b"\xef\xbb\xbf" + text, "f") == value

@@ -1,0 +1,399 @@
+"""Reading and writing realms. Spec: part 2.1; Keycloak: RealmRepresentation."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from gateway.domain.errors import InvalidInput
+from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.realm import Realm, SslRequired
+from gateway.domain.secrets import Secret
+from gateway.representations.realm import (
+    create_realm,
+    dump_realm,
+    read_realm,
+    resources_not_imported,
+    write_realm,
+)
+from tests.support.realms import SPECIFICATION_SETTINGS, realms
+
+ACME = {"realm": "acme"}
+
+
+def errors(document: Any, **options: Any) -> dict[str, tuple[str, str]]:
+    with pytest.raises(InvalidInput) as refusal:
+        read_realm(document, **options)
+    return {error.path: (error.given, error.allowed) for error in refusal.value.errors}
+
+
+@given(realms())
+@settings(max_examples=40)
+def test_what_is_written_is_read_back_to_an_equal_realm(realm: Realm) -> None:
+    assert read_realm(json.loads(dump_realm(realm, masked=False))) == realm
+
+
+@given(realms())
+@settings(max_examples=40)
+def test_a_fetched_body_put_back_changes_nothing(realm: Realm) -> None:
+    assert read_realm(write_realm(realm), base=realm) == realm
+
+
+@given(realms())
+@settings(max_examples=40)
+def test_the_text_is_the_same_byte_for_byte_after_a_round_trip(realm: Realm) -> None:
+    text = dump_realm(realm)
+    again = read_realm(json.loads(text), base=realm)
+    assert dump_realm(again) == text
+
+
+@given(realms(), realms())
+@settings(max_examples=20)
+def test_putting_one_realm_over_another_gives_the_first_but_for_the_id(
+    one: Realm, other: Realm
+) -> None:
+    merged = read_realm(write_realm(one, masked=False), base=other)
+    absent = {"display_name", "display_name_html", "password_policy", "events", "localization"}
+    for name in one.__dataclass_fields__.keys() - absent - {"id", "unmodelled", "smtp"}:
+        assert getattr(merged, name) == getattr(one, name), name
+    assert merged.id == other.id
+
+
+@pytest.mark.parametrize("spelling", [0, 1], ids=["snake_case", "camelCase"])
+@pytest.mark.parametrize("name", SPECIFICATION_SETTINGS)
+def test_each_setting_of_the_specification_is_read_in_both_spellings(
+    name: str, spelling: int
+) -> None:
+    camel, value = SPECIFICATION_SETTINGS[name]
+    document = ACME | {(name, camel)[spelling]: value}
+    written = write_realm(read_realm(document))
+    assert written[camel] == value
+    if camel not in {"id", "realm"}:
+        untouched = write_realm(read_realm(ACME))
+        assert written[camel] != untouched.get(camel)
+        assert {**written, camel: None} == {**untouched, camel: None}
+
+
+@pytest.mark.parametrize("name", SPECIFICATION_SETTINGS)
+def test_both_spellings_of_one_setting_are_refused(name: str) -> None:
+    camel, value = SPECIFICATION_SETTINGS[name]
+    if name == camel:
+        return
+    assert errors(ACME | {name: value, camel: value})[camel][1] == "one spelling"
+
+
+@pytest.mark.parametrize("name", SPECIFICATION_SETTINGS)
+def test_a_setting_of_the_wrong_type_is_refused_under_the_name_it_was_given(name: str) -> None:
+    wrong = 5.5
+    assert name in errors(ACME | {name: wrong})
+
+
+def test_creation_defaults_are_those_of_keycloak() -> None:
+    written = write_realm(read_realm(ACME))
+    expected = {
+        "id": "acme",
+        "realm": "acme",
+        "notBefore": 0,
+        "defaultSignatureAlgorithm": "RS256",
+        "revokeRefreshToken": False,
+        "refreshTokenMaxReuse": 0,
+        "accessTokenLifespan": 300,
+        "accessTokenLifespanForImplicitFlow": 900,
+        "ssoSessionIdleTimeout": 1800,
+        "ssoSessionMaxLifespan": 36000,
+        "ssoSessionIdleTimeoutRememberMe": 0,
+        "ssoSessionMaxLifespanRememberMe": 0,
+        "offlineSessionIdleTimeout": 2592000,
+        "offlineSessionMaxLifespanEnabled": False,
+        "offlineSessionMaxLifespan": 5184000,
+        "clientSessionIdleTimeout": 0,
+        "clientSessionMaxLifespan": 0,
+        "clientOfflineSessionIdleTimeout": 0,
+        "clientOfflineSessionMaxLifespan": 0,
+        "accessCodeLifespan": 60,
+        "accessCodeLifespanUserAction": 300,
+        "accessCodeLifespanLogin": 1800,
+        "actionTokenGeneratedByAdminLifespan": 43200,
+        "actionTokenGeneratedByUserLifespan": 300,
+        "oauth2DeviceCodeLifespan": 600,
+        "oauth2DevicePollingInterval": 5,
+        "enabled": False,
+        "sslRequired": "external",
+        "registrationAllowed": False,
+        "registrationEmailAsUsername": False,
+        "rememberMe": False,
+        "verifyEmail": False,
+        "loginWithEmailAllowed": True,
+        "duplicateEmailsAllowed": False,
+        "resetPasswordAllowed": False,
+        "editUsernameAllowed": False,
+        "bruteForceProtected": False,
+        "permanentLockout": False,
+        "maxTemporaryLockouts": 0,
+        "bruteForceStrategy": "MULTIPLE",
+        "maxFailureWaitSeconds": 900,
+        "minimumQuickLoginWaitSeconds": 60,
+        "waitIncrementSeconds": 60,
+        "quickLoginCheckMilliSeconds": 1000,
+        "maxDeltaTimeSeconds": 43200,
+        "failureFactor": 30,
+        "maxSecondaryAuthFailures": 0,
+        "requiredCredentials": ["password"],
+        "otpPolicyType": "totp",
+        "otpPolicyAlgorithm": "HmacSHA1",
+        "otpPolicyInitialCounter": 0,
+        "otpPolicyDigits": 6,
+        "otpPolicyLookAheadWindow": 1,
+        "otpPolicyPeriod": 30,
+        "otpPolicyCodeReusable": False,
+    }
+    assert list(written.items())[: len(expected)] == list(expected.items())
+    assert written["eventsListeners"] == ["jboss-logging"]
+    assert written["browserSecurityHeaders"] == {
+        "contentSecurityPolicyReportOnly": "",
+        "xContentTypeOptions": "nosniff",
+        "referrerPolicy": "no-referrer",
+        "xRobotsTag": "none",
+        "xFrameOptions": "SAMEORIGIN",
+        "contentSecurityPolicy": "frame-src 'self'; frame-ancestors 'self'; object-src 'none';",
+        "strictTransportSecurity": "max-age=31536000; includeSubDomains",
+    }
+    assert {"displayName", "passwordPolicy", "eventsExpiration"}.isdisjoint(written)
+
+
+def test_master_alone_is_created_with_a_shorter_access_token() -> None:
+    assert read_realm({"realm": "master"}).token_lifespans.access_token == timedelta(seconds=60)
+    assert read_realm(ACME).token_lifespans.access_token == timedelta(seconds=300)
+
+
+def test_absent_and_null_settings_stay_as_they_are_in_a_partial_update() -> None:
+    before = read_realm(ACME | {"displayName": "Acme", "failureFactor": 6, "enabled": True})
+    after = read_realm({"displayName": None, "rememberMe": True}, base=before)
+    assert after == replace(before, login=replace(before.login, remember_me=True))
+    assert read_realm({"displayName": ""}, base=before).display_name == ""
+
+
+def test_an_update_renames_but_never_changes_the_id() -> None:
+    before = read_realm({"realm": "old", "id": "fixed"})
+    after = read_realm({"realm": "new", "id": "other"}, base=before)
+    assert (after.id, after.name) == ("fixed", "new")
+
+
+def test_unknown_settings_are_kept_verbatim_and_written_last_in_their_order() -> None:
+    document = ACME | {"zebra": {"b": [1, None], "a": 2}, "ape": "x", "loginTheme": "dark"}
+    realm = read_realm(document)
+    written = write_realm(realm)
+    assert list(written)[-2:] == ["zebra", "ape"]
+    assert list(written["zebra"]) == ["b", "a"]
+    assert written["loginTheme"] == "dark"
+    assert read_realm({"enabled": True}, base=realm).unmodelled == realm.unmodelled
+
+
+def test_embedded_resources_are_not_kept_as_settings() -> None:
+    document = ACME | {"clients": [{"secret": "s"}], "identityProviders": [{"x": 1}], "groups": []}
+    assert read_realm(document) == read_realm(ACME)
+    assert resources_not_imported(document) == ("identityProviders",)
+
+
+@pytest.mark.parametrize("given", ["ALL", "All", "all"])
+def test_ssl_required_is_read_in_any_case_and_written_in_lower_case(given: str) -> None:
+    realm = read_realm(ACME | {"sslRequired": given})
+    assert realm.ssl_required is SslRequired.ALL
+    assert write_realm(realm)["sslRequired"] == "all"
+
+
+@pytest.mark.parametrize(("given", "read"), [("true", True), ("false", False), (True, True)])
+def test_the_words_true_and_false_are_booleans(given: object, read: object) -> None:
+    assert read_realm(ACME | {"enabled": given}).enabled is read
+
+
+@pytest.mark.parametrize("given", ["True", "yes", "", 1, 0, [], {}])
+def test_nothing_else_is_a_boolean(given: object) -> None:
+    assert errors(ACME | {"enabled": given})["enabled"][1] == "true or false"
+
+
+@pytest.mark.parametrize("given", [True, "300", 300.0, -1, 2**31, 10**400, [], {}])
+def test_a_lifespan_is_a_bounded_whole_number(given: object) -> None:
+    assert "accessTokenLifespan" in errors(ACME | {"accessTokenLifespan": given})
+
+
+@pytest.mark.parametrize(
+    "name", ["accessTokenLifespan", "ssoSessionIdleTimeout", "ssoSessionMaxLifespan"]
+)
+def test_a_token_or_session_that_would_never_be_valid_is_refused(name: str) -> None:
+    assert name in errors(ACME | {name: 0})
+
+
+def test_the_longest_duration_is_accepted() -> None:
+    realm = read_realm(ACME | {"accessTokenLifespan": 2**31 - 1})
+    assert write_realm(realm)["accessTokenLifespan"] == 2**31 - 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        " ",
+        "a b",
+        "a/b",
+        "a?b",
+        "a#b",
+        "a%b",
+        "a;b",
+        "a\\b",
+        "a\nb",
+        "a\0b",
+        "a\u200bb",
+        "\ud800",
+        ".",
+        "..",
+        "x" * 256,
+        5,
+        ["a"],
+    ],
+)
+def test_a_realm_name_that_a_url_or_a_store_would_change_is_refused(name: object) -> None:
+    assert "realm" in errors({"realm": name})
+
+
+def test_a_realm_without_a_name_is_refused() -> None:
+    assert errors({})["realm"][0] == "nothing"
+    assert errors({}, path="[3]")["[3].realm"][0] == "nothing"
+
+
+@pytest.mark.parametrize("value", ["a\0b", "\ud800"])
+@pytest.mark.parametrize("name", ["displayName", "loginTheme", "unknown"])
+def test_text_that_no_store_holds_is_refused_everywhere(name: str, value: str) -> None:
+    assert name in errors(ACME | {name: value})
+
+
+def test_deep_nesting_and_inexact_numbers_in_unknown_settings_are_refused() -> None:
+    deep: Any = 1
+    for _ in range(100):
+        deep = [deep]
+    found = errors(ACME | {"deep": deep, "huge": {"n": 2**63}, "endless": [float("inf")]})
+    assert len(found) == 3
+    assert "huge.n" in found
+    assert "endless[0]" in found
+
+
+def test_every_wrong_field_is_told_at_once_with_what_is_allowed() -> None:
+    found = errors(
+        {
+            "realm": "a b",
+            "ssl_required": "some",
+            "otpPolicyDigits": 7,
+            "otpPolicyAlgorithm": "MD5",
+            "eventsListeners": ["email", 5],
+            "attributes": {"x": [1]},
+            "defaultSignatureAlgorithm": "none",
+            "bruteForceStrategy": "multiple",
+        }
+    )
+    assert found.keys() == {
+        "realm",
+        "ssl_required",
+        "otpPolicyDigits",
+        "otpPolicyAlgorithm",
+        "eventsListeners[1]",
+        "attributes.x",
+        "defaultSignatureAlgorithm",
+        "bruteForceStrategy",
+    }
+    assert found["ssl_required"] == ('"some"', "one of none, external, all")
+    assert found["otpPolicyDigits"] == ("7", "one of 6, 8")
+
+
+def test_what_was_given_is_shown_shortened_and_escaped() -> None:
+    found = errors({"realm": "a\x1b[31m" + "x" * 1000})
+    given, _ = found["realm"]
+    assert "\x1b" not in given
+    assert len(given) < 120
+
+
+def test_a_document_that_is_no_object_is_refused() -> None:
+    assert errors([])["realm"][1] == "an object"
+
+
+def test_attributes_of_a_new_realm_are_added_to_the_default_ones() -> None:
+    realm = create_realm(ACME | {"attributes": {"frontendUrl": "https://x", "cibaInterval": "9"}})
+    assert realm.attributes["frontendUrl"] == "https://x"
+    assert realm.attributes["cibaInterval"] == "9"
+    assert realm.attributes["parRequestUriLifespan"] == "60"
+
+
+def test_attributes_in_an_update_replace_the_map() -> None:
+    after = read_realm({"attributes": {"a": "1"}}, base=read_realm(ACME))
+    assert after.attributes == {"a": "1"}
+
+
+@pytest.mark.parametrize(("given", "text"), [(True, "true"), (5, "5"), ("x", "x")])
+def test_scalars_in_a_string_map_become_strings(given: object, text: str) -> None:
+    realm = read_realm(ACME | {"attributes": {"a": given, "none": None}})
+    assert realm.attributes == {"a": text}
+
+
+def test_of_a_setting_that_is_also_an_attribute_the_changed_one_is_taken() -> None:
+    before = read_realm(ACME)
+    body = write_realm(before)
+    by_attribute = read_realm(
+        body | {"attributes": {**body["attributes"], "realmReusableOtpCode": "true"}}, base=before
+    )
+    assert by_attribute.otp_policy.code_reusable is True
+    by_field = read_realm(body | {"oauth2DeviceCodeLifespan": 77}, base=before)
+    assert by_field.token_lifespans.device_code == timedelta(seconds=77)
+    assert by_field.attributes["oauth2DeviceCodeLifespan"] == "77"
+    wrong = body | {"attributes": {"oauth2DevicePollingInterval": "soon"}}
+    assert "attributes.oauth2DevicePollingInterval" in errors(wrong, base=before)
+
+
+def test_the_mail_password_is_masked_and_the_mask_keeps_it() -> None:
+    mail = {"host": "mail.test", "port": "587", "auth": "true", "user": "u", "password": "canary"}
+    before = read_realm(ACME | {"smtpServer": mail})
+    assert before.smtp.password == Secret("canary")
+    assert b"canary" not in dump_realm(before)
+    assert "canary" not in repr(before)
+    body = write_realm(before)
+    assert body["smtpServer"]["password"] == "**********"
+    assert read_realm(body, base=before).smtp.password == Secret("canary")
+    assert read_realm(body).smtp.password is None
+    assert write_realm(before, masked=False)["smtpServer"] == mail
+    changed = {"smtpServer": {"host": "mail.test", "password": "new"}}
+    assert read_realm(changed, base=before).smtp.password == Secret("new")
+    assert read_realm({"smtpServer": {"host": "h"}}, base=before).smtp.password is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("port", "0"),
+        ("port", "65536"),
+        ("port", "smtp"),
+        ("ssl", "on"),
+        ("from", "a\r\nBcc: b"),
+        ("password", 12345678901),
+        ("password", "canary\0"),
+    ],
+)
+def test_a_mail_server_that_could_not_work_is_refused_without_its_password(
+    name: str, value: object
+) -> None:
+    found = errors(ACME | {"smtpServer": {"host": "h", name: value}})
+    assert found.keys() == {f"smtpServer.{name}"}
+    if name == "password":
+        assert found["smtpServer.password"][0] == "a hidden value"
+
+
+def test_every_signature_algorithm_is_accepted() -> None:
+    for algorithm in SignatureAlgorithm:
+        realm = read_realm(ACME | {"defaultSignatureAlgorithm": algorithm.value})
+        assert realm.default_signature_algorithm is algorithm
+
+
+def test_an_answer_shares_nothing_with_the_next_one() -> None:
+    realm = read_realm(ACME)
+    write_realm(realm)["clientProfiles"]["profiles"].append("changed")
+    assert write_realm(realm)["clientProfiles"] == {"profiles": []}

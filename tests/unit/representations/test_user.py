@@ -1,0 +1,186 @@
+"""Reading and writing users, their credentials and roles. Keycloak: UserRepresentation."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.domain.errors import InvalidInput
+from gateway.domain.secrets import Secret
+from gateway.domain.users import Credential, User
+from gateway.representations.credentials import NewPassword, read_credentials, write_credential
+from gateway.representations.role import RoleName, read_role_names, read_roles
+from gateway.representations.user import read_user, write_user
+from tests.support.realms import names, texts
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+STANDARD = Credential("credential-1", "user-1", "password", NOW, "", "")
+
+users = st.builds(
+    User,
+    id=names,
+    realm_id=st.just("realm-1"),
+    username=names.map(str.lower),
+    enabled=st.booleans(),
+    created_at=st.integers(0, 32_503_680_000).map(lambda at: datetime.fromtimestamp(at, UTC)),
+    email=st.none() | st.just("a@b.test"),
+    email_verified=st.booleans(),
+    first_name=st.none() | texts,
+    last_name=st.none() | texts,
+    document=st.just({})
+    | st.just({"attributes": {"team": ["a", "b"]}, "requiredActions": ["UPDATE_PASSWORD"]}),
+)
+
+
+def errors(document: Any) -> dict[str, str]:
+    with pytest.raises(InvalidInput) as refusal:
+        read_user(document, "realm-1", now=NOW)
+    return {error.path: error.given for error in refusal.value.errors}
+
+
+@given(users)
+@settings(max_examples=50)
+def test_what_is_written_is_read_back_to_an_equal_user(user: User) -> None:
+    assert read_user(write_user(user), "realm-1", now=NOW) == user
+    assert read_user(write_user(user), "realm-1", now=NOW, base=user) == user
+
+
+def test_names_and_addresses_are_lower_cased_and_users_start_disabled() -> None:
+    user = read_user({"username": "Alice", "email": "A@B.test"}, "realm-1", now=NOW)
+    assert (user.username, user.email, user.enabled) == ("alice", "a@b.test", False)
+    assert user.created_at == NOW
+
+
+def test_what_stands_elsewhere_is_not_kept_with_the_user() -> None:
+    document = {"username": "a", "credentials": [{"value": "canary"}], "realmRoles": ["x"]}
+    assert read_user(document, "realm-1", now=NOW).document == {}
+
+
+def test_a_fetched_user_is_understood_with_its_computed_fields() -> None:
+    answer = {"username": "a", "totp": False, "access": {"manage": True}, "notBefore": 0}
+    assert read_user(answer, "realm-1", now=NOW).document == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("username", ""),
+        ("username", "a b"),
+        ("username", "a\0b"),
+        ("username", "a\u202eb"),
+        ("username", 5),
+        ("email", "no-address"),
+        ("email", "a@b@c"),
+        ("email", "a@b\r\nBcc: c"),
+        ("firstName", "\ud800"),
+        ("createdTimestamp", -1),
+        ("createdTimestamp", 10**15),
+        ("attributes", {"a": [1]}),
+        ("attributes", ["a"]),
+        ("requiredActions", "UPDATE_PASSWORD"),
+    ],
+)
+def test_a_wrong_field_is_refused(name: str, value: object) -> None:
+    (path,) = errors({"username": "a", name: value})
+    assert path.startswith(name)
+
+
+def credentials(value: Any) -> tuple[NewPassword | Credential, ...]:
+    return read_credentials(value, "credentials", owner="user-1", standard=STANDARD)
+
+
+def test_a_password_in_clear_is_read_as_a_secret() -> None:
+    assert credentials([{"type": "password", "value": "canary", "temporary": True}]) == (
+        NewPassword(Secret("canary"), temporary=True),
+    )
+
+
+def test_a_hashed_credential_is_read_as_it_is_and_written_masked() -> None:
+    hashed = {
+        "id": "c1",
+        "type": "password",
+        "createdDate": 1000,
+        "priority": 20,
+        "secretData": '{"value":"canary"}',
+        "credentialData": '{"algorithm":"argon2"}',
+    }
+    (credential,) = credentials([hashed])
+    assert isinstance(credential, Credential)
+    assert write_credential(credential, masked=False) == hashed
+    assert "canary" not in str(write_credential(credential))
+    assert credentials([write_credential(credential)]) == ()
+
+
+@pytest.mark.parametrize(
+    ("credential", "path"),
+    [
+        ({"value": ""}, "value"),
+        ({"value": "x" * 1025}, "value"),
+        ({"value": "canary\0"}, "value"),
+        ({"value": 123456}, "value"),
+        ({"value": "canary", "type": "otp"}, "type"),
+        ({"value": "canary", "temporary": 1}, "temporary"),
+        ({"type": "password", "credentialData": "{}"}, "secretData"),
+        ({"type": "password", "secretData": "{}", "credentialData": "[]"}, "credentialData"),
+        ({"type": "password", "secretData": "canary", "credentialData": "{}"}, "secretData"),
+        ({"secretData": "{}", "credentialData": "{}"}, "type"),
+    ],
+)
+def test_a_wrong_credential_is_refused_and_never_shown(
+    credential: dict[str, Any], path: str
+) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        credentials([credential])
+    assert [error.path for error in refusal.value.errors] == [f"credentials[0].{path}"]
+    assert "canary" not in str(refusal.value)
+    assert "123456" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("value", ["canary", {"value": "canary"}, ["canary"]])
+def test_credentials_of_the_wrong_shape_are_refused_and_never_shown(value: object) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        credentials(value)
+    assert "canary" not in str(refusal.value)
+
+
+def test_roles_are_read_with_their_composites_by_name() -> None:
+    (one, other) = read_roles(
+        {
+            "realm": [{"name": "a", "composites": {"realm": ["b"], "client": {"c": ["d"]}}}],
+            "client": {"c": [{"name": "d", "description": "D"}]},
+        },
+        "roles",
+    )
+    assert one.role == RoleName("a")
+    assert one.composites == (RoleName("b"), RoleName("d", "c"))
+    assert (other.role, other.description) == (RoleName("d", "c"), "D")
+
+
+@pytest.mark.parametrize(
+    ("roles", "path"),
+    [
+        ({"realms": []}, "roles"),
+        ({"realm": [{"name": ""}]}, "roles.realm[0].name"),
+        ({"realm": [{}]}, "roles.realm[0].name"),
+        ({"realm": [{"name": "a", "x": 1}]}, "roles.realm[0].x"),
+        ({"realm": ["a"]}, "roles.realm[0]"),
+        ({"client": {"c": "a"}}, "roles.client.c"),
+        ({"realm": [{"name": "a", "composites": ["b"]}]}, "roles.realm[0].composites"),
+    ],
+)
+def test_a_wrong_role_is_refused(roles: object, path: str) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        read_roles(roles, "roles")
+    assert [error.path for error in refusal.value.errors] == [path]
+
+
+@pytest.mark.parametrize(
+    ("realm", "clients", "path"),
+    [("a", None, "u.realmRoles"), ([5], None, "u.realmRoles[0]"), (None, ["a"], "u.clientRoles")],
+)
+def test_wrong_role_names_are_refused(realm: object, clients: object, path: str) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        read_role_names(("u.realmRoles", realm), ("u.clientRoles", clients))
+    assert [error.path for error in refusal.value.errors] == [path]
