@@ -66,12 +66,10 @@ class SettingsError(InvalidInput):
     """Settings that cannot be used: one line per mistake, safe to print."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        """Keep every line."""
         super().__init__(())
         self.lines = tuple(lines)
 
     def __str__(self) -> str:
-        """Return the lines."""
         return "\n".join(self.lines)
 
 
@@ -82,7 +80,6 @@ class UnixAddress:
     path: Path
 
     def __str__(self) -> str:
-        """Write it as it is set."""
         return f"unix:{self.path}"
 
 
@@ -94,7 +91,6 @@ class TcpAddress:
     port: int
 
     def __str__(self) -> str:
-        """Write it as it is set."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
@@ -104,12 +100,11 @@ def _duration(value: object) -> object:
     number = value.strip().rstrip("dhms")
     unit = value.strip()[len(number) :] or "s"
     try:
-        seconds = float(number) * _UNITS[unit]
-    except (ValueError, KeyError):
+        return timedelta(seconds=float(number) * _UNITS[unit])
+    except (ValueError, KeyError, OverflowError):
         raise ValueError(
             "a duration such as 10s, 500ms, 5m, 1h or 1d is expected (seconds without a unit)"
         ) from None
-    return timedelta(seconds=seconds)
 
 
 def _positive(value: timedelta) -> timedelta:

@@ -57,8 +57,24 @@ def run_gateway(settings: Settings, report: Report) -> int:
         )
         plan = WorkerPlan(settings, public, management, server, metrics)
         return Supervisor(
-            partial(run_worker, plan), settings.workers, settings.shutdown_grace
+            partial(run_worker, plan),
+            settings.workers,
+            settings.shutdown_grace,
+            tend=partial(_revive, redis),
         ).run()
+
+
+def _revive(redis: PrivateRedis | None) -> None:
+    """Start the private Redis again where it has ended; without it the gateway goes on."""
+    if redis is None or redis.pid is not None:
+        return
+    log = structlog.get_logger()
+    log.error("the private redis ended, starting it again")
+    redis.stop()
+    try:
+        redis.start()
+    except RealmgateError as failure:
+        log.error("the private redis does not start", reason=str(failure))  # noqa: TRY400 - the reason says it
 
 
 def _in_child(work: Callable[[], None], report: Report) -> int:

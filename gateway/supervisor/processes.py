@@ -58,11 +58,17 @@ class _Worker:
 class Supervisor:
     """Runs `count` workers until it is told to end."""
 
-    def __init__(self, main: WorkerMain, count: int, patience: timedelta) -> None:
-        """`patience` is how long a worker may take to end when asked."""
+    def __init__(
+        self, main: WorkerMain, count: int, patience: timedelta, tend: Callable[[], None]
+    ) -> None:
+        """`patience` is how long a worker may take to end when asked.
+
+        `tend` is called when a child ended that is no worker, and must bring it back.
+        """
         self._main = main
         self._count = count
         self._patience = patience + _KILL_MARGIN
+        self._tend = tend
         self._workers: dict[int, _Worker] = {}
         self._selector = selectors.DefaultSelector()
         self._parent_end, self._held_end = os.pipe()
@@ -151,11 +157,17 @@ class Supervisor:
             os.kill(worker.replaces, signal.SIGTERM)
 
     def _reap(self) -> None:
-        for worker in list(self._workers.values()):
-            pid, status = os.waitpid(worker.pid, os.WNOHANG)
-            if pid:
-                del self._workers[pid]
-                self._on_exit(worker, os.waitstatus_to_exitcode(status))
+        ended = [
+            (worker, os.waitstatus_to_exitcode(status))
+            for worker in self._workers.values()
+            for pid, status in [os.waitpid(worker.pid, os.WNOHANG)]
+            if pid
+        ]
+        for worker, code in ended:
+            del self._workers[worker.pid]
+            self._on_exit(worker, code)
+        if not ended and self._ending is None:
+            self._tend()
 
     def _on_exit(self, worker: _Worker, code: int) -> None:
         if worker.ready_pipe >= 0:

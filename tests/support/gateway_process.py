@@ -1,0 +1,188 @@
+"""Runs the real `realmgate start` in a state folder of its own, on free ports."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+import pytest
+
+_DEADLINE = 20.0
+_PAUSE = 0.02
+
+Found = TypeVar("Found")
+
+
+class GatewayFailed(AssertionError):
+    """The gateway ended, or did not become ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A running gateway."""
+
+    process: subprocess.Popen[bytes]
+    state_dir: Path
+    management_url: str
+    log_file: Path
+
+    @property
+    def socket(self) -> Path:
+        """The unix socket the proxy uses by default."""
+        return self.state_dir / "run" / "gateway.sock"
+
+    @property
+    def pid(self) -> int:
+        """The supervisor."""
+        return self.process.pid
+
+    def client(self, **headers: str) -> httpx2.Client:
+        """Return a client that talks to the unix socket, as the proxy does."""
+        return httpx2.Client(
+            transport=httpx2.HTTPTransport(uds=str(self.socket)),
+            base_url="http://gateway",
+            headers=headers,
+            timeout=10,
+        )
+
+    def health(self, name: str = "ready") -> tuple[int, dict[str, Any]]:
+        """Ask the management listener; 0 where it does not answer."""
+        try:
+            response = httpx2.get(f"{self.management_url}/health/{name}", timeout=2)
+        except httpx2.TransportError:
+            return 0, {}
+        return response.status_code, response.json()
+
+    def metrics(self) -> str:
+        """Return what Prometheus would read."""
+        return httpx2.get(f"{self.management_url}/metrics", timeout=5).text
+
+    def log_text(self) -> str:
+        """Return everything the gateway has written."""
+        return self.log_file.read_text(errors="replace")
+
+    def log(self) -> list[dict[str, Any]]:
+        """Return the lines of the log."""
+        return [json.loads(line) for line in self.log_text().splitlines() if line.startswith("{")]
+
+    def workers(self) -> list[int]:
+        """Return the pids of the workers that are ready and alive."""
+        ready = [line["worker"] for line in self.log() if line["event"] == "worker ready"]
+        return [pid for pid in ready if is_running(pid)]
+
+    def family(self) -> list[int]:
+        """Return every process below the supervisor."""
+        return descendants(self.pid)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ask it to end; returns its exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(_DEADLINE)
+
+
+@contextmanager
+def start_gateway(
+    tmp_path: Path,
+    *,
+    flags: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    wait: bool = True,
+    **settings: object,
+) -> Iterator[Gateway]:
+    """Start a gateway with `settings` (`workers=2`), wait until it is ready, and end it at last.
+
+    The state folder is `tmp_path / "state"` unless `state_dir` is among the settings.
+    """
+    settings = {
+        "state_dir": tmp_path / "state",
+        "management_port": free_port(),
+        "admin_password": "the administrator's word",
+    } | settings
+    state_dir = Path(str(settings["state_dir"]))
+    log_file = tmp_path / f"gateway-{settings['management_port']}.log"
+    with log_file.open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "gateway", "start", *flags],
+            cwd=tmp_path,
+            env={
+                "PATH": os.environ["PATH"],
+                **{f"REALMGATE_{name.upper()}": str(value) for name, value in settings.items()},
+                **(environment or {}),
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    url = f"http://127.0.0.1:{settings['management_port']}"
+    gateway = Gateway(process, state_dir, url, log_file)
+    try:
+        if wait:
+            until(lambda: _ready(gateway), f"the gateway is not ready: {log_file}")
+        yield gateway
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(_DEADLINE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def until(look: Callable[[], Found], otherwise: str, deadline: float = _DEADLINE) -> Found:
+    """Call `look` until it returns something true; fail after `deadline` seconds."""
+    end = time.monotonic() + deadline
+    while not (found := look()):
+        if time.monotonic() > end:
+            raise GatewayFailed(otherwise)
+        time.sleep(_PAUSE)
+    return found
+
+
+def free_port() -> int:
+    """Return a TCP port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether the process exists and is no zombie."""
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the processes below `pid`."""
+    try:
+        tasks = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except FileNotFoundError:
+        return []
+    children = [int(child) for child in tasks.split()]
+    return children + [below for child in children for below in descendants(child)]
+
+
+def _ready(gateway: Gateway) -> bool:
+    code = gateway.process.poll()
+    if code is not None:
+        raise GatewayFailed(f"the gateway ended with {code}: {gateway.log_text()}")
+    return gateway.health()[0] == httpx2.codes.OK
+
+
+@pytest.fixture(scope="session")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """Run one gateway for all tests that change nothing about it."""
+    with start_gateway(tmp_path_factory.mktemp("gateway")) as running:
+        yield running
