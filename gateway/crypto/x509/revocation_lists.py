@@ -8,12 +8,12 @@ import re
 from cryptography import x509
 
 BLOCK = re.compile(rb"-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----")
-BEGINNING = b"-----BEGIN "
+ARMOUR = b"-----"
 
 
 def load_revocation_lists(data: bytes) -> tuple[x509.CertificateRevocationList, ...]:
-    """Return all lists of the file; raises ValueError when any block cannot be read."""
+    """Return all lists of the file; raises ValueError for none, and for a block cut short."""
     blocks = BLOCK.findall(data)
-    if len(blocks) != data.count(BEGINNING):
-        raise ValueError("the file holds a PEM block that is not a whole revocation list")
+    if not blocks or ARMOUR in BLOCK.sub(b"", data):
+        raise ValueError("not a file of whole PEM revocation lists")
     return tuple(map(x509.load_pem_x509_crl, blocks))
