@@ -4,6 +4,8 @@ import pytest
 
 pytest_plugins: list[str] = [
     "tests.support.certificates",
+    "tests.support.gateway_process",
+    "tests.support.wire",
     "tests.support.nginx",
     "tests.support.signing_keys",
     "tests.support.postgres",

@@ -5,7 +5,7 @@ Keycloak: KC_BOOTSTRAP_ADMIN_USERNAME, KC_BOOTSTRAP_ADMIN_PASSWORD
 
 from gateway.admin.new_passwords import hashed_credential
 from gateway.admin.realm_roles import ADMIN, RoleBook, default_role
-from gateway.admin.signing_keys import ensure_signing_key
+from gateway.admin.signing_keys import ensure_signing_keys, signing_algorithms
 from gateway.domain.clock import Clock
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.signing import KeyFactory
@@ -36,7 +36,7 @@ async def ensure_administrator(
         if realm is None:
             realm = create_realm({"realm": MASTER, "enabled": True})
             await stores.realms.add(realm)
-        await ensure_signing_key(stores, realm, keys, clock)
+        await ensure_signing_keys(stores, realm, signing_algorithms(realm, ()), keys, clock)
         user = read_user({"username": username, "enabled": True}, realm.id, now=clock.now())
         if await stores.users.find_by_username(realm.id, user.username) is not None:
             return False

@@ -13,7 +13,7 @@ from gateway.admin.client_import import ClientChange, read_clients
 from gateway.admin.client_registration import ensure_service_account
 from gateway.admin.realm_files import RealmFile
 from gateway.admin.realm_roles import RoleBook, default_role
-from gateway.admin.signing_keys import ensure_signing_key
+from gateway.admin.signing_keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.user_import import NewUser, UserImport, read_users
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
@@ -148,7 +148,8 @@ class RealmImport:
             await stores.realms.add(realm)
         elif realm != plan.before:
             await stores.realms.replace(realm)
-        await ensure_signing_key(stores, realm, self._keys, self._clock)
+        algorithms = signing_algorithms(realm, (change.client for change in plan.clients))
+        await ensure_signing_keys(stores, realm, algorithms, self._keys, self._clock)
         for change in plan.clients:
             await change.store(stores)
         roles = await _roles(stores, plan)

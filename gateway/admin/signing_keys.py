@@ -1,26 +1,46 @@
-"""A realm can always sign with its default algorithm: the key is made when one is missing.
+"""A realm can always sign: a key is made for every algorithm it or one of its clients names.
 
-Keycloak: realm keys of a new realm
+Keycloak: realm keys of a new realm, and the fallback keys it makes for what clients ask
 """
 
 import asyncio
+from collections.abc import Iterable
 
+from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
-from gateway.domain.keys import KeyStatus
+from gateway.domain.keys import KeyStatus, SignatureAlgorithm
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 
 
-async def ensure_signing_key(
-    stores: Stores, realm: Realm, factory: KeyFactory, clock: Clock
-) -> bool:
-    """Add an active key for the realm's default algorithm unless it has one; tell whether."""
-    algorithm = realm.default_signature_algorithm
-    for key in await stores.keys.list(realm.id):
-        if key.algorithm is algorithm and key.status is KeyStatus.ACTIVE:
-            return False
-    # Finding an RSA key takes a good part of a second: not on the event loop.
-    key = await asyncio.to_thread(factory.generate, realm.id, realm.name, algorithm, clock.now())
-    await stores.keys.add(key)
-    return True
+def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[SignatureAlgorithm, ...]:
+    """Return what the realm must be able to sign with, its default algorithm first."""
+    chosen = (client.attributes.get("access.token.signed.response.alg") for client in clients)
+    return tuple(
+        dict.fromkeys(
+            (
+                realm.default_signature_algorithm,
+                *(SignatureAlgorithm(name) for name in chosen if name),
+            )
+        )
+    )
+
+
+async def ensure_signing_keys(
+    stores: Stores,
+    realm: Realm,
+    algorithms: Iterable[SignatureAlgorithm],
+    factory: KeyFactory,
+    clock: Clock,
+) -> None:
+    """Add an active key for every algorithm that has none."""
+    keys = await stores.keys.list(realm.id)
+    covered = {key.algorithm for key in keys if key.status is KeyStatus.ACTIVE}
+    for algorithm in algorithms:
+        if algorithm not in covered:
+            # Finding an RSA key takes a good part of a second: not on the event loop.
+            key = await asyncio.to_thread(
+                factory.generate, realm.id, realm.name, algorithm, clock.now()
+            )
+            await stores.keys.add(key)

@@ -85,7 +85,7 @@ BUILT_IN: Final[Mapping[str, ClientScope]] = {
         ),
     )
 }
-"""Every client scope that has an effect here, by name."""
+"""Every client scope that has an effect here, in the order in which `scope` names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,8 @@ def grant_scopes(client: Client, requested: str | None) -> GrantedScopes:
     allowed = {OPENID, *client.default_client_scopes, *client.optional_client_scopes}
     if not allowed.issuperset(names):
         raise OAuthError("invalid_scope", f"Invalid scopes: {requested}")
-    chosen = dict.fromkeys((*client.default_client_scopes, *names))
-    scopes = tuple(BUILT_IN[name] for name in chosen if name in BUILT_IN)
+    chosen = {*client.default_client_scopes, *names}
+    scopes = tuple(scope for name, scope in BUILT_IN.items() if name in chosen)
     return GrantedScopes(scopes, openid=OPENID in names)
 
 

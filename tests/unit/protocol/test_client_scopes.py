@@ -20,7 +20,7 @@ def _names(requested: str | None) -> list[str]:
 
 
 def test_nothing_asked_brings_the_default_scopes() -> None:
-    assert _names(None) == ["basic", "profile", "roles"]
+    assert _names(None) == ["basic", "roles", "profile"]
     assert grant_scopes(CLIENT, None).text == "profile"
 
 
@@ -30,7 +30,7 @@ def test_blanks_alone_ask_for_nothing(requested: str) -> None:
 
 
 def test_an_optional_scope_comes_when_asked_for() -> None:
-    assert _names("email") == ["basic", "profile", "roles", "email"]
+    assert _names("email") == ["basic", "roles", "profile", "email"]
     assert grant_scopes(CLIENT, "email").text == "profile email"
 
 
