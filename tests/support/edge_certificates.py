@@ -1,71 +1,62 @@
-"""Certificates a client may hold out to nginx: good ones, and one for each way of being bad."""
+"""Certificates a client may hold out to nginx: good ones, and the zoo, sorted by nginx's answer."""
 
 import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cryptography import x509
-
-from gateway.crypto.x509.development_pki import ClientOrder, create_pki, issue_client
-from gateway.crypto.x509.issuing import (
-    Authority,
-    KeyAlgorithm,
-    Purpose,
-    Validity,
-    generate_key,
-    issue_end_entity,
-    issue_revocation_list,
-    issue_root,
-    name,
-)
-from gateway.crypto.x509.pki_directory import (
-    ISSUING,
-    REVOCATION_LISTS,
-    ROOT,
-    key_pem,
-    pem,
-    read_authority,
-)
-from gateway.crypto.x509.pki_revocation import revoke
+from gateway.crypto.x509.development_pki import ClientOrder, issue_client
+from gateway.crypto.x509.issuing import Validity, issue_revocation_list
+from gateway.crypto.x509.pki_directory import ISSUING, REVOCATION_LISTS, ROOT, pem, read_authority
+from tests.support.certificates import Zoo, make_zoo
 
 GOOD = ("device-1", "device-2", "user", "large")
-REFUSED = ("expired", "not-yet-valid", "revoked", "server-only")
-UNKNOWN = ("unknown-authority", "same-named-authority", "self-signed")
+OVERSIZED = ("huge 13 kB", "huge 25 kB")
+REFUSED = (
+    "expired",
+    "not yet valid",
+    "wrong EKU",
+    "key usage without signing",
+    "unknown critical extension",
+    "weak key",
+    "same-named CA with another key",
+)
+REVOKED = "revoked"
+STRANGERS = (
+    "unknown CA",
+    "unknown CA, server EKU",
+    "self-signed",
+    "self-signed CA:TRUE",
+)
 DAY = timedelta(days=1)
+# Its PEM, escaped, is a little longer than 8 kB.
+LARGE = ClientOrder("large", uris=tuple(f"urn:example:{number:0>80}" for number in range(57)))
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeCertificates:
-    """The folder with `<name>.crt` and `<name>.key` of every certificate above, and the PKI."""
+    """A PKI as `realmgate certs init` makes it, and the zoo around it."""
 
-    folder: Path
+    zoo: Zoo
 
-    def certificate(self, certificate: str) -> x509.Certificate:
-        """Return a certificate by name."""
-        return x509.load_pem_x509_certificate((self.folder / f"{certificate}.crt").read_bytes())
+    @property
+    def folder(self) -> Path:
+        """Return the folder of the PKI."""
+        return self.zoo.directory
+
+    def pair(self, certificate: str) -> Path:
+        """Return the path that, with .crt and .key, names a certificate and its key."""
+        if certificate in self.zoo.animals:
+            return self.zoo[certificate].certificate.with_suffix("")
+        return self.folder / certificate
 
 
 def make_edge_certificates(folder: Path) -> EdgeCertificates:
-    """Make the PKI of `realmgate certs init`, and the bad company."""
+    """Make the PKI and the zoo in `folder`."""
     now = datetime.now(UTC)
-    create_pki(folder, now=now)
-    made = EdgeCertificates(folder)
-    for client, uris in (("revoked", 0), ("large", 57), ("oversized", 150)):
-        order = ClientOrder(client, uris=tuple(f"urn:example:{n:0>80}" for n in range(uris)))
-        issue_client(folder, client, order, now=now)
-    revoke(folder, made.certificate("revoked"), now=now)
-    issuing = read_authority(folder, ISSUING)
-    current = Validity(now - DAY, now + DAY)
-    _issue(folder, "expired", issuing, Validity(now - 2 * DAY, now - DAY))
-    _issue(folder, "not-yet-valid", issuing, Validity(now + DAY, now + 2 * DAY))
-    _issue(folder, "server-only", issuing, current, Purpose.SERVER)
-    stranger = issue_root(name("Stranger"), generate_key(KeyAlgorithm.ECDSA), current)
-    _issue(folder, "unknown-authority", stranger, current)
-    impostor = issue_root(issuing.certificate.subject, generate_key(KeyAlgorithm.ECDSA), current)
-    _issue(folder, "same-named-authority", impostor, current)
-    _self_signed(folder, current)
-    return made
+    zoo = make_zoo(folder, now)
+    issue_client(zoo.directory, "large", LARGE, now=now)
+    return EdgeCertificates(zoo)
 
 
 def stale_revocation_lists(certificates: EdgeCertificates, folder: Path) -> Path:
@@ -80,27 +71,3 @@ def stale_revocation_lists(certificates: EdgeCertificates, folder: Path) -> Path
     )
     (folder / REVOCATION_LISTS).write_bytes(pem(*lists))
     return folder
-
-
-def _issue(
-    folder: Path,
-    client: str,
-    issuer: Authority,
-    validity: Validity,
-    purpose: Purpose = Purpose.CLIENT,
-) -> None:
-    key = generate_key(KeyAlgorithm.ECDSA)
-    certificate = issue_end_entity(
-        issuer, name(client), key.public_key(), validity, purpose=purpose
-    )
-    (folder / f"{client}.crt").write_bytes(pem(certificate))
-    (folder / f"{client}.key").write_bytes(key_pem(key))
-
-
-def _self_signed(folder: Path, validity: Validity) -> None:
-    itself = issue_root(name("self-signed"), generate_key(KeyAlgorithm.ECDSA), validity)
-    certificate = issue_end_entity(
-        itself, name("self-signed"), itself.key.public_key(), validity, purpose=Purpose.CLIENT
-    )
-    (folder / "self-signed.crt").write_bytes(pem(certificate))
-    (folder / "self-signed.key").write_bytes(key_pem(itself.key))
