@@ -1,0 +1,207 @@
+"""One certificate and nothing else, its names as encoded; hostile bytes end in one error."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gateway.crypto.x509.authorities import AuthorityBundle
+from gateway.crypto.x509.parse import parse_certificate
+from gateway.crypto.x509.reader import X509CertificateReader
+from gateway.domain.distinguished_names import Attribute, DistinguishedName
+from gateway.domain.ports.certificates import MalformedCertificate
+from tests.support.certificates import Zoo
+from tests.support.set_clock import SetClock
+
+KEY = ec.generate_private_key(ec.SECP256R1())
+NOW = datetime.now(UTC).replace(microsecond=0)
+CN = NameOID.COMMON_NAME
+SAN = "2.5.29.17"
+PLACEHOLDER = "placeholder!"
+
+
+def tlv(tag: int, content: bytes) -> bytes:
+    return bytes((tag, len(content))) + content
+
+
+def certificate(
+    common_name: str = PLACEHOLDER, extension: bytes | None = None, oid: str = SAN
+) -> bytes:
+    name = x509.Name([x509.NameAttribute(CN, common_name)])
+    builder = x509.CertificateBuilder(name, name, KEY.public_key(), 1, NOW, NOW + timedelta(days=1))
+    if extension is not None:
+        unrecognized = x509.UnrecognizedExtension(x509.ObjectIdentifier(oid), extension)
+        builder = builder.add_extension(unrecognized, critical=False)
+    return builder.sign(KEY, hashes.SHA256()).public_bytes(Encoding.DER)
+
+
+def with_common_name(tag: int, content: bytes) -> bytes:
+    """Return a certificate whose CN is this element; its signature is not looked at."""
+    assert len(content) == len(PLACEHOLDER)
+    return certificate().replace(tlv(0x0C, PLACEHOLDER.encode()), tlv(tag, content))
+
+
+@pytest.mark.parametrize(
+    ("tag", "content", "value"),
+    [
+        (0x0C, "zwölf Byte!".encode(), "zwölf Byte!"),
+        (0x13, b"printable 12", "printable 12"),
+        (0x16, b"ia5 string !", "ia5 string !"),
+        (0x14, "Müller & Co.".encode("latin-1"), "Müller & Co."),
+        (0x1E, "Müller".encode("utf-16-be"), "Müller"),
+        (0x1C, "Mül".encode("utf-32-be"), "Mül"),
+    ],
+)
+def test_every_string_type_is_read(tag: int, content: bytes, value: str) -> None:
+    """RFC 5280 §4.1.2.4: real authorities still write TeletexString and BMPString."""
+    subject = parse_certificate(with_common_name(tag, content)).subject
+    assert subject == DistinguishedName(((Attribute(CN.dotted_string, value),),))
+
+
+def test_a_value_that_is_no_string_stays_bytes() -> None:
+    """It equals no text, so it cannot be taken for one."""
+    subject = parse_certificate(with_common_name(0x04, b"octet string")).subject
+    octets = Attribute(CN.dotted_string, tlv(0x04, b"octet string"))
+    assert subject == DistinguishedName(((octets,),))
+
+
+def test_text_that_its_string_type_does_not_allow_is_malformed() -> None:
+    with pytest.raises(MalformedCertificate):
+        parse_certificate(with_common_name(0x13, "zwölf Byte!".encode()))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda der: der[:0], "cut short"),
+        (lambda der: der[:-1], "cut short"),
+        (lambda der: der + b"\0", "not an X.509 certificate"),
+        (lambda der: der + der, "not an X.509 certificate"),
+        (lambda der: b"\x31" + der[1:], "DER tag 0x31"),
+        (lambda der: b"\x30\x80" + der[4:] + b"\0\0", "not definite"),
+        (lambda der: der.replace(b"\2\1\1\x30", b"\2\1\0\x30"), "serial number is not positive"),
+        (lambda der: der.replace(b"\2\1\1\x30", b"\2\1\xff\x30"), "serial number is not positive"),
+        (lambda der: der.replace(b"\2\1\2\2", b"\2\1\7\2"), "not an X.509 certificate"),
+    ],
+    ids=[
+        "empty",
+        "cut",
+        "junk",
+        "two",
+        "a set",
+        "indefinite",
+        "serial 0",
+        "serial -1",
+        "version 8",
+    ],
+)
+def test_anything_but_one_certificate_is_malformed(
+    change: Callable[[bytes], bytes], reason: str
+) -> None:
+    """Attack A18: truncated DER and trailing junk; RFC 5280 §4.1.2.2: a serial is positive."""
+    with pytest.raises(MalformedCertificate, match=reason):
+        parse_certificate(change(certificate()))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        tlv(0xA3, b""),
+        tlv(0xA5, b""),
+        tlv(0x82, b"\xff"),
+        tlv(0x87, b"abc"),
+        tlv(0x88, b"\x80"),
+        tlv(0xA0, b""),
+        tlv(0xA4, tlv(0x30, tlv(0x31, tlv(0x30, tlv(6, b"\x55\x04\x03") + tlv(3, b"\0a"))))),
+        tlv(0xA4, tlv(0x30, tlv(0x31, tlv(0x30, tlv(6, b"\x55\x04\x03") + tlv(2, b"\1"))))),
+    ],
+    ids=["x400", "EDI", "DNS", "IP", "OID", "other", "bit string", "integer"],
+)
+def test_an_unreadable_alternative_name_is_malformed_and_no_other_error(name: bytes) -> None:
+    """Attack A18: the library raises five kinds of exceptions for these; a client sees 400."""
+    with pytest.raises(MalformedCertificate):
+        parse_certificate(certificate(extension=tlv(0x30, name)))
+
+
+def test_an_extension_given_twice_is_malformed() -> None:
+    """RFC 5280 §4.2: whoever reads the first must not differ from whoever reads the second."""
+    der = certificate(extension=tlv(0x30, tlv(0x82, b"a.example")))
+    twice = der.replace(b"\6\3\x55\x1d\x11", b"\6\3\x55\x1d\x13")
+    assert twice != der
+    with pytest.raises(MalformedCertificate):
+        parse_certificate(twice)
+
+
+SEEDS = certificate(extension=tlv(0x30, tlv(0x82, b"a.example")))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@given(
+    st.lists(
+        st.tuples(st.integers(0, len(SEEDS) - 1), st.integers(0, 255)), min_size=1, max_size=6
+    ),
+    st.integers(0, len(SEEDS)),
+)
+@settings(max_examples=400)
+def test_mutated_certificates_are_read_or_malformed(
+    mutations: list[tuple[int, int]], cut: int
+) -> None:
+    """Attack A18: a million of these must not make one 500."""
+    mutated = bytearray(SEEDS)
+    for position, byte in mutations:
+        mutated[position] = byte
+    reader = X509CertificateReader(AuthorityBundle(), None, SetClock(NOW))
+    for der in (bytes(mutated), bytes(mutated[:cut])):
+        try:
+            read = reader.read(der, verified_by_proxy=True)
+        except MalformedCertificate:
+            continue
+        assert not read.identifies
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_malformed(der: bytes) -> None:
+    with pytest.raises(MalformedCertificate):
+        parse_certificate(der)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_a_certificate_with_one_bit_changed_is_never_trusted(
+    certificate_zoo: Zoo, data: st.DataObject
+) -> None:
+    """RFC 5280 §6.1.3: every bit of it is signed, or is the signature."""
+    der = bytearray(certificate_zoo["valid"].der)
+    position = data.draw(st.integers(0, 9_999)) % len(der)
+    der[position] ^= 1 << data.draw(st.integers(0, 7))
+    bundle = AuthorityBundle.from_pem((certificate_zoo.directory / "ca.crt").read_bytes())
+    reader = X509CertificateReader(bundle, None, SetClock(datetime.now(UTC)))
+    try:
+        read = reader.read(bytes(der), verified_by_proxy=True)
+    except (MalformedCertificate, UserWarning):
+        return
+    assert not read.identifies
+
+
+@pytest.mark.parametrize("kind", ["huge 25 kB", "subject 1 kB", "huge 91 kB"])
+def test_the_largest_certificates_are_judged_within_5_ms(certificate_zoo: Zoo, kind: str) -> None:
+    """Attacks A17, A18: the best of five, which is free of the noise of other processes."""
+    der = certificate_zoo[kind].der
+    durations = []
+    for _ in range(5):
+        reader = X509CertificateReader(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
+        begin = time.perf_counter()
+        try:
+            reader.read(der, verified_by_proxy=True)
+        except MalformedCertificate:
+            assert len(der) > 64 * 1024
+        durations.append(time.perf_counter() - begin)
+    assert min(durations) < 0.005
