@@ -1,0 +1,223 @@
+"""Realms and clients in memory, in front of the database: the Directory port.
+
+A hit costs microseconds and asks nobody. Entries go by message (`realm:<id>` drops the realm and
+its clients) and by age: a minute while messages reach us, seconds while they do not. What is
+unknown is remembered apart and briefly, so that a flood of invented names pushes out nothing.
+While the database is away a realm is served for up to an hour, so that keys, discovery and
+signature checks go on; a client never is, for it may have been disabled. A realm that is known to
+have changed is not served old either.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar
+
+from gateway.domain.clients import Client
+from gateway.domain.clock import Clock
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.keys import RealmKey
+from gateway.domain.ports.directory import ClientEntry, RealmEntry
+from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.signing import KeyFactory
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.domain.roles import EffectiveRoles
+from gateway.storage.lru import GroupedLru
+from gateway.storage.single_flight import SingleFlight
+
+TOPIC = "realm:"
+"""The topic of a realm is this and its id."""
+_OUTAGE_PAUSE = timedelta(seconds=1)
+"""How long a realm is answered from memory without another try, after the database failed."""
+
+_REALM_NAMES = ""
+"""The group of unknown realm names: any of them may be the realm that a message tells of."""
+_LONGEST_NAME = 255
+"""Longer names exist nowhere, and are not worth remembering."""
+
+ClientKey = tuple[str, str]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLimits:
+    """How much is kept, and how old it may grow."""
+
+    realms: int = 1_000
+    clients: int = 10_000
+    unknown: int = 1_000
+    """Names of realms, and ids of clients, that are known not to exist."""
+    age: timedelta = timedelta(seconds=60)
+    """While messages of other gateways reach us."""
+    unconnected_age: timedelta = timedelta(seconds=5)
+    """While they do not; also how long something stays unknown."""
+    outage_age: timedelta = timedelta(hours=1)
+    """For realms, while the database is away."""
+    patience: timedelta = timedelta(milliseconds=500)
+    """How long a request waits for the database when an older realm is at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept(Generic[T]):
+    entry: T
+    loaded_at: datetime
+    connection: int
+    """Which connection of the invalidation it was loaded under: a new one may have missed news."""
+
+    def is_younger(self, age: timedelta, now: datetime) -> bool:
+        """Tell whether it was loaded less than `age` ago; a clock set back makes it old."""
+        return self.loaded_at <= now < self.loaded_at + age
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    keys: tuple[RealmKey, ...]
+    entry: RealmEntry
+
+
+class RealmCache:
+    """Directory over a database; `limits` bound its memory and its age."""
+
+    def __init__(
+        self,
+        database: Database,
+        key_factory: KeyFactory,
+        clock: Clock,
+        invalidation: Invalidation,
+        limits: CacheLimits | None = None,
+    ) -> None:
+        self._database = database
+        self._key_factory = key_factory
+        self._clock = clock
+        self._invalidation = invalidation
+        self._limits = limits or CacheLimits()
+        self._realms: GroupedLru[str, _Kept[RealmEntry]] = GroupedLru(self._limits.realms)
+        self._parsed: GroupedLru[str, _Parsed] = GroupedLru(self._limits.realms)
+        self._clients: GroupedLru[ClientKey, _Kept[ClientEntry]] = GroupedLru(self._limits.clients)
+        self._unknown: GroupedLru[str | ClientKey, datetime] = GroupedLru(self._limits.unknown)
+        self._realm_loads: SingleFlight[str, RealmEntry | None] = SingleFlight()
+        self._client_loads: SingleFlight[ClientKey, ClientEntry | None] = SingleFlight()
+        self._news = 0
+        self._connection = 0
+        self._outage_at: datetime | None = None
+        invalidation.subscribe(self._hear)
+
+    async def realm(self, name: str) -> RealmEntry | None:
+        """Return the realm named exactly `name`; raises StoreUnavailable."""
+        now = self._clock.now()
+        kept = self._realms.get(name)
+        if kept is not None and self._is_fresh(kept, now):
+            return kept.entry
+        if self._is_unknown(name, now):
+            return None
+        if kept is not None and kept.is_younger(self._limits.outage_age, now):
+            return await self._renewed(name, kept, now)
+        return await self._realm_loads.run(name, lambda: self._load_realm(name, now))
+
+    async def client(self, realm_id: str, client_id: str) -> ClientEntry | None:
+        """Return the client with that public name; raises StoreUnavailable, never a stale one."""
+        now = self._clock.now()
+        key = (realm_id, client_id)
+        kept = self._clients.get(key)
+        if kept is not None and self._is_fresh(kept, now):
+            return kept.entry
+        if self._is_unknown(key, now):
+            return None
+        return await self._client_loads.run(key, lambda: self._load_client(key, now))
+
+    def _is_fresh(self, kept: _Kept[Any], now: datetime) -> bool:
+        limits = self._limits
+        connected = self._invalidation.connected
+        age = limits.age if connected else min(limits.age, limits.unconnected_age)
+        return kept.connection == self._connection and kept.is_younger(age, now)
+
+    def _is_unknown(self, key: str | ClientKey, now: datetime) -> bool:
+        since = self._unknown.get(key)
+        return since is not None and since <= now < since + self._limits.unconnected_age
+
+    async def _renewed(
+        self, name: str, kept: _Kept[RealmEntry], now: datetime
+    ) -> RealmEntry | None:
+        """Return the realm anew, or as it was where the database is away or takes long."""
+        outage = self._outage_at
+        if outage is not None and outage <= now < outage + _OUTAGE_PAUSE:
+            return kept.entry
+        load = self._realm_loads.start(name, lambda: self._load_realm(name, now))
+        done, _ = await asyncio.wait({load}, timeout=self._limits.patience.total_seconds())
+        if done and not isinstance(load.exception(), StoreUnavailable):
+            return load.result()
+        self._outage_at = now
+        if self._realms.get(name) is not kept:  # a message said that it changed
+            raise StoreUnavailable("sql")
+        return kept.entry
+
+    async def _load_realm(self, name: str, now: datetime) -> RealmEntry | None:
+        news, connection = self._news, self._connection
+        async with self._database.read() as stores:
+            realm = await stores.realms.find_by_name(name)
+            keys = () if realm is None else await stores.keys.list(realm.id)
+        self._outage_at = None
+        if realm is None:
+            self._realms.drop(name)
+            self._remember_unknown(name, _REALM_NAMES, now, news)
+            return None
+        entry = self._entry(realm, keys)
+        if news == self._news:
+            self._realms.put(name, realm.id, _Kept(entry, now, connection))
+        return entry
+
+    def _entry(self, realm: Realm, keys: tuple[RealmKey, ...]) -> RealmEntry:
+        """Parse keys only when they changed: it takes as long as many tokens."""
+        before = self._parsed.get(realm.id)
+        if before is not None and before.keys == keys:
+            if before.entry.realm == realm:
+                return before.entry
+            entry = RealmEntry(realm, before.entry.key_ring)
+        else:
+            entry = RealmEntry(realm, self._key_factory.ring(keys))
+        self._parsed.put(realm.id, realm.id, _Parsed(keys, entry))
+        return entry
+
+    async def _load_client(self, key: ClientKey, now: datetime) -> ClientEntry | None:
+        news, connection = self._news, self._connection
+        realm_id, client_id = key
+        async with self._database.read() as stores:
+            client = await stores.clients.find_by_client_id(realm_id, client_id)
+            entry = None if client is None else await _with_service_account(stores, client)
+        if entry is None:
+            self._clients.drop(key)
+            self._remember_unknown(key, realm_id, now, news)
+        elif news == self._news:
+            self._clients.put(key, realm_id, _Kept(entry, now, connection))
+        return entry
+
+    def _remember_unknown(self, key: str | ClientKey, group: str, now: datetime, news: int) -> None:
+        name = key if isinstance(key, str) else key[1]
+        if news == self._news and len(name) <= _LONGEST_NAME:
+            self._unknown.put(key, group, now)
+
+    def _hear(self, topic: str | None) -> None:
+        self._news += 1
+        self._realm_loads.forget()
+        self._client_loads.forget()
+        if topic is None:
+            self._connection += 1
+            self._clients.clear()
+            self._unknown.clear()
+        elif topic.startswith(TOPIC):
+            realm_id = topic.removeprefix(TOPIC)
+            self._realms.drop_group(realm_id)
+            self._clients.drop_group(realm_id)
+            self._unknown.drop_group(realm_id)
+            self._unknown.drop_group(_REALM_NAMES)
+
+
+async def _with_service_account(stores: Stores, client: Client) -> ClientEntry:
+    account = None
+    roles = EffectiveRoles()
+    if client.service_accounts_enabled:
+        account = await stores.users.find_service_account(client.realm_id, client.id)
+    if account is not None:
+        roles = await stores.roles.effective(client.realm_id, account.id)
+    return ClientEntry(client, account, roles)
