@@ -102,6 +102,13 @@ class PostgresServer:
             self._process.wait(_DEADLINE)
             self._process = None
 
+    def processes(self) -> list[int]:
+        """Return the process ids of the server, the one that listens first."""
+        assert self._process is not None
+        listener = self._process.pid
+        children = Path(f"/proc/{listener}/task/{listener}/children").read_text().split()
+        return [listener, *map(int, children)]
+
     def remove(self) -> None:
         """Stop and delete the cluster."""
         self.stop()

@@ -60,5 +60,7 @@ async def _of_server(server: PostgresServer) -> str | None:
             return await connection.fetchval(_QUERY) if known else None
         finally:
             await connection.close(timeout=_CONNECT_SECONDS)
+    except ValueError:  # of an address that cannot be understood, which must not be quoted
+        raise StoreUnavailable("sql") from None
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise StoreUnavailable("sql") from error

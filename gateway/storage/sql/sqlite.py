@@ -4,6 +4,7 @@ Writers begin with BEGIN IMMEDIATE, so that they queue instead of failing half w
 Source: https://www.sqlite.org/pragma.html, https://www.sqlite.org/lang_transaction.html
 """
 
+import asyncio
 import sqlite3
 from datetime import timedelta
 
@@ -37,9 +38,15 @@ def _engine(
 ) -> AsyncEngine:
     async def connect() -> aiosqlite.Connection:
         connection = aiosqlite.Connection(lambda: _open(file, limits, pragmas), _ROWS_AT_ONCE)
+        thread = connection._thread  # noqa: SLF001 - as SQLAlchemy's own connect does
         # A connection whose task was cancelled must not keep the process from ending.
-        connection._thread.daemon = True  # noqa: SLF001 - as SQLAlchemy's own connect does
-        return await connection
+        thread.daemon = True
+        try:
+            return await connection
+        except sqlite3.Error:
+            # The thread has a last word for this event loop: hear it while the loop is open.
+            await asyncio.to_thread(thread.join)
+            raise
 
     engine = create_async_engine(
         "sqlite+aiosqlite:///file", async_creator=connect, **limits.pool(connections)

@@ -1,0 +1,33 @@
+"""`realmgate migrate`: bring the database to this version's schema, or tell whether it is.
+
+Exit codes: 0 done or in sync, 1 differs (`--check`), 2 bad input, 3 unreachable.
+"""
+
+# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
+# ruff: noqa: PLC0415
+
+import asyncio
+
+import click
+
+
+@click.command()
+@click.option("--check", is_flag=True, help="Change nothing; exit 1 when there is work to do.")
+@click.pass_context
+def migrate(ctx: click.Context, *, check: bool) -> None:
+    """Bring the database to this version's schema; several may run at once."""
+    from gateway.settings import load_settings
+    from gateway.storage.sql.migrations import HEAD
+
+    url = load_settings().database_url
+    if check:
+        from gateway.storage.sql.revision import current_revision, is_older
+
+        revision = asyncio.run(current_revision(url))
+        click.echo(f"schema {revision or 'none'}, this version works with {HEAD}")
+        ctx.exit(1 if is_older(revision) else 0)
+
+    from gateway.storage.sql.migrate import migrate as migrate_database
+
+    changed = asyncio.run(migrate_database(url))
+    click.echo(f"schema brought to {HEAD}" if changed else f"schema already at {HEAD}")

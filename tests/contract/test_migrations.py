@@ -1,0 +1,188 @@
+"""Migrations: complete, repeatable, one at a time, and harmless to a newer schema."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from click.testing import CliRunner
+from sqlalchemy import Connection, text
+
+from gateway.cli.migrate import migrate as command
+from gateway.domain.errors import InvalidInput, StoreUnavailable
+from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.secrets import Secret
+from gateway.storage.sql import migrations
+from gateway.storage.sql.address import parse_database_url
+from gateway.storage.sql.database import SqlDatabase
+from gateway.storage.sql.engine import create_engines
+from gateway.storage.sql.migrate import migrate
+from gateway.storage.sql.revision import current_revision, needs_migration
+from gateway.storage.sql.schema import metadata
+from tests.support.postgres import PostgresServer
+from tests.support.storage import StoredDatabase
+from tests.support.stored_values import store_realms
+
+_MIGRATE = """
+import asyncio, sys
+from gateway.domain.secrets import Secret
+from gateway.storage.sql.migrate import migrate
+print(asyncio.run(migrate(Secret(sys.argv[1]))))
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Secret]:
+    """Return the URL of a database without any schema."""
+    if request.param == "sqlite":
+        yield Secret(f"sqlite:///{tmp_path}/deep%20er/realmgate.db")
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres")
+        name = server.create_database()
+        yield server.url(name)
+        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+async def _change(url: Secret, statement: str) -> None:
+    engines = create_engines(parse_database_url(url))
+    async with engines.writer.begin() as connection:
+        await connection.execute(text(statement))
+    await engines.dispose()
+
+
+async def test_a_new_database_is_brought_to_the_head_once(empty_database: Secret) -> None:
+    assert await current_revision(empty_database) is None
+    assert await needs_migration(empty_database)
+    assert await migrate(empty_database)
+    assert await current_revision(empty_database) == migrations.HEAD
+    assert not await needs_migration(empty_database)
+    assert not await migrate(empty_database)
+
+
+async def test_the_migrated_schema_is_the_one_the_program_names(
+    stored_database: StoredDatabase,
+) -> None:
+    def differences(connection: Connection) -> list[object]:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        return list(compare_metadata(context, metadata))
+
+    engines = create_engines(parse_database_url(stored_database.url))
+    async with engines.reader.connect() as connection:
+        assert await connection.run_sync(differences) == []
+    await engines.dispose()
+
+
+def test_revisions_are_one_line_of_numbers_that_ends_at_the_head() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.set_main_option("path_separator", "os")
+    line = list(ScriptDirectory.from_config(config).walk_revisions())
+    assert [found.revision for found in reversed(line)] == [
+        f"{number:04}" for number in range(1, int(migrations.HEAD) + 1)
+    ]
+
+
+def test_two_gateways_that_migrate_at_once_do_it_once(empty_database: Secret) -> None:
+    migrators = [
+        subprocess.Popen(
+            [sys.executable, "-c", _MIGRATE, empty_database.reveal()],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    answers = [migrator.communicate(timeout=30)[0].strip() for migrator in migrators]
+    assert sorted(answers) == ["False", "False", "True"]
+
+
+async def test_a_schema_of_a_newer_version_is_left_alone_and_used(
+    stored_database: StoredDatabase, secrets_at_rest: SecretsAtRest
+) -> None:
+    """During a rolling upgrade this version works on the next one's schema."""
+    await _change(stored_database.url, "UPDATE alembic_version SET version_num = '9999'")
+    await _change(stored_database.url, "ALTER TABLE realms ADD COLUMN future TEXT DEFAULT 'x'")
+    try:
+        assert not await needs_migration(stored_database.url)
+        assert not await migrate(stored_database.url)
+        assert await current_revision(stored_database.url) == "9999"
+        database = SqlDatabase(stored_database.url, secrets_at_rest)
+        await store_realms(database, "demo")
+        await database.dispose()
+    finally:
+        await _change(stored_database.url, "ALTER TABLE realms DROP COLUMN future")
+        back = "UPDATE alembic_version SET version_num = '{}'"
+        await _change(stored_database.url, back.format(migrations.HEAD))
+
+
+async def test_a_migration_that_fails_leaves_nothing_behind(empty_database: Secret) -> None:
+    """A table that is in the way stops the first revision half way."""
+    await migrate(empty_database)
+    for table in ("user_roles", "role_composites", "realm_keys", "roles", "credentials", "users"):
+        await _change(empty_database, f"DROP TABLE {table}")
+    await _change(empty_database, "DROP TABLE revocations")
+    await _change(empty_database, "DROP TABLE clients")
+    await _change(empty_database, "DROP TABLE realms")
+    await _change(empty_database, "DROP TABLE alembic_version")
+    await _change(empty_database, "CREATE TABLE revocations (in_the_way TEXT)")
+    with pytest.raises(StoreUnavailable):
+        await migrate(empty_database)
+    assert await current_revision(empty_database) is None
+    await _change(empty_database, "DROP TABLE revocations")
+    assert await migrate(empty_database)
+
+
+async def test_the_database_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    await migrate(Secret(f"sqlite:///{tmp_path}/realmgate.db"))
+    assert (tmp_path / "realmgate.db").stat().st_mode & 0o077 == 0
+
+
+async def test_a_database_that_does_not_answer_is_an_outage(tmp_path: Path) -> None:
+    for url in (f"postgresql://u:canary@/x?host={tmp_path}", "postgresql://u:canary@h:port/x"):
+        for question in (current_revision, needs_migration, migrate):
+            with pytest.raises(StoreUnavailable) as caught:
+                await question(Secret(url))
+            assert "canary" not in f"{caught.value} {caught.value.__cause__}"
+
+
+@pytest.mark.parametrize("url", ["", "canary", "mysql://canary@h/x", "sqlite://", "sqlite:///"])
+def test_a_url_of_another_form_is_refused_and_not_quoted(url: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse_database_url(Secret(url))
+    assert "canary" not in str(caught.value)
+
+
+def test_the_command_tells_by_its_exit_code_whether_there_is_work(
+    empty_database: Secret, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REALMGATE_DATABASE_URL", empty_database.reveal())
+    runner = CliRunner()
+    assert runner.invoke(command, ["--check"]).exit_code == 1
+    assert asyncio.run(current_revision(empty_database)) is None, "a check changes nothing"
+    assert runner.invoke(command, []).exit_code == 0
+    assert runner.invoke(command, ["--check"]).exit_code == 0
+
+
+def test_asking_for_the_revision_loads_neither_sqlalchemy_nor_alembic(
+    sqlite_database: StoredDatabase,
+) -> None:
+    """It is asked at every start, and start-up time is a budget."""
+    program = (
+        "import asyncio, sys\n"
+        "from gateway.domain.secrets import Secret\n"
+        "from gateway.storage.sql.revision import needs_migration\n"
+        "print(asyncio.run(needs_migration(Secret(sys.argv[1]))))\n"
+        "print({'sqlalchemy', 'alembic', 'asyncpg'} & set(sys.modules))\n"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program, sqlite_database.url.reveal()],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout.split() == ["False", "set()"]
