@@ -21,7 +21,7 @@ SITE = Path("realmgate", "site")
 LONGEST_SOCKET_PATH = 107
 HTTPS = 443
 
-_ADDRESS = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
+_ADDRESS = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
 _UPSTREAM = re.compile(rf"(?:{_ADDRESS.pattern}):[0-9]{{1,5}}")
 # Outside these characters nginx would read a variable, an escape or the end of the parameter.
 _PATH = re.compile(r"/[^\x00-\x1f\x7f\"'\\$;{}\ud800-\udfff]*")

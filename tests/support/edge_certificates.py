@@ -11,7 +11,7 @@ from gateway.crypto.x509.pki_directory import ISSUING, REVOCATION_LISTS, ROOT, p
 from tests.support.certificates import Zoo, make_zoo
 
 GOOD = ("device-1", "device-2", "user", "large")
-OVERSIZED = ("huge 13 kB", "huge 25 kB")
+OVERSIZED = ("huge 13 kB", "huge 25 kB", "huge 91 kB")
 REFUSED = (
     "expired",
     "not yet valid",

@@ -145,6 +145,17 @@ def test_every_server_states_its_header_rules_and_limits(edge: Edge) -> None:
             assert 0 < int(server.value(name).removesuffix("s")) <= 15
 
 
+def test_chains_with_two_intermediate_authorities_are_followed(edge: Edge) -> None:
+    """With nginx's own limit of 1 such a client meets a 400 that explains nothing."""
+    (http,) = dump(edge.nginx.prefix, edge.nginx.configuration).children("http")
+    depths = [
+        int(server.value("ssl_verify_depth"))
+        for server in http.children("server")
+        if any(server.children("ssl_certificate"))
+    ]
+    assert depths == [3, 3, 3]
+
+
 def test_the_redirect_names_no_default_port(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
