@@ -1,0 +1,143 @@
+"""Clients with certificates, and tokens bound to them. RFC 8705 §2.1, §3; attacks A6 to A19."""
+
+import httpx2
+import pytest
+
+from tests.support.certificates import Zoo
+from tests.support.wire import SECRET, Wire, claims_of
+
+UNPROVED = {
+    "error": "unauthorized_client",
+    "error_description": "Invalid client or Invalid client credentials",
+}
+UNBOUND = {
+    "error": "invalid_request",
+    "error_description": "Client Certification missing for MTLS HoK Token Binding",
+}
+MISMATCH = {
+    "error": "invalid_token",
+    "error_description": (
+        "Client certificate missing, or its thumbprint and one in the token did NOT match"
+    ),
+}
+
+
+def _as_device(
+    wire: Wire, certificate: str | None, client_id: str = "device-1", **how: str
+) -> httpx2.Response:
+    form = {"grant_type": "client_credentials", "client_id": client_id}
+    return wire.post("token", form, certificate=certificate, **how)
+
+
+def _introspect_as_device(
+    wire: Wire, token: str, certificate: str | None, client_id: str = "device-1"
+) -> httpx2.Response:
+    form = {"client_id": client_id, "token": token}
+    return wire.post("token/introspect", form, certificate=certificate)
+
+
+def test_a_certificate_alone_gets_a_token_bound_to_it(wire: Wire) -> None:
+    response = _as_device(wire, "device-1")
+    claims = claims_of(response.json()["access_token"])
+    assert response.status_code == 200
+    assert claims["azp"] == "device-1"
+    assert list(claims["cnf"]) == ["x5t#S256"]
+    other = claims_of(wire.device_token("device-2", "device-2"))
+    assert other["cnf"] != claims["cnf"]
+
+
+@pytest.mark.parametrize("certificate", ["device-2", "user", None])
+def test_the_certificate_of_somebody_else_is_no_proof(wire: Wire, certificate: str | None) -> None:
+    """Attacks A14: only that client's registered subject, no fallback to client_id alone."""
+    response = _as_device(wire, certificate)
+    assert (response.status_code, response.json()) == (401, UNPROVED)
+
+
+def test_a_secret_is_no_proof_for_a_client_with_a_certificate(wire: Wire) -> None:
+    form = {"client_id": "device-1"}
+    assert wire.token_request(form).json() == UNPROVED
+    assert wire.token_request({}, certificate="device-1").status_code == 200
+
+
+def test_names_are_compared_as_parsed_in_their_order(wire: Wire) -> None:
+    """Attacks A15: the same RDNs in another order are another name."""
+    assert _as_device(wire, "device-1", "reordered").json() == UNPROVED
+
+
+def test_a_pattern_admits_a_fleet_and_nobody_else(wire: Wire) -> None:
+    """Keycloak: x509.allow.regex.pattern.comparison."""
+    assert _as_device(wire, "device-1", "fleet").status_code == 200
+    assert _as_device(wire, "device-2", "fleet").status_code == 200
+    assert _as_device(wire, "user", "fleet").json() == UNPROVED
+
+
+@pytest.mark.parametrize(
+    "verified", ["FAILED:unable to verify the first certificate", "NONE", "success", ""]
+)
+def test_only_the_proxys_success_identifies(wire: Wire, verified: str) -> None:
+    """Attacks A6; Keycloak: 11.1."""
+    assert _as_device(wire, "device-1", verified=verified).json() == UNPROVED
+
+
+def test_of_the_whole_zoo_only_the_valid_pass_for_a_device(
+    wire: Wire, certificate_zoo: Zoo
+) -> None:
+    """Attacks A7, A8, A15: even where the proxy says SUCCESS of every one of them."""
+    admitted = [
+        kind
+        for kind in certificate_zoo
+        if not kind.startswith("huge") and _as_device(wire, kind).status_code == 200
+    ]
+    assert admitted == [kind for kind in certificate_zoo if kind.startswith("valid")]
+
+
+def test_a_bound_token_needs_a_certificate_that_holds(wire: Wire, certificate_zoo: Zoo) -> None:
+    """RFC 8705 §3: possession is enough, an unusable certificate is as none."""
+    form = {"client_id": "bound"}
+    for kind in ("expired", "not yet valid", "revoked", "wrong EKU", "weak key"):
+        assert kind in certificate_zoo.animals
+        assert wire.token_request(form, certificate=kind).json() == UNBOUND
+    self_signed = wire.token_request(form, certificate="self-signed", verified="FAILED:self-signed")
+    assert "cnf" in claims_of(self_signed.json()["access_token"])
+
+
+def test_introspection_by_the_tokens_client_enforces_the_binding(wire: Wire) -> None:
+    """Attacks A19: with another certificate, or with none, the right secret does not help."""
+    token = wire.token("bound", certificate="device-1")
+    assert wire.introspect(token, "bound", certificate="device-1").json()["active"] is True
+    for certificate in ("device-2", "user", None):
+        response = wire.introspect(token, "bound", certificate=certificate)
+        assert (response.status_code, response.json()) == (401, MISMATCH)
+
+
+def test_a_stolen_device_token_is_useless(wire: Wire) -> None:
+    token = wire.device_token("device-1", "device-1")
+    assert _introspect_as_device(wire, token, "device-1").json()["active"] is True
+    assert _introspect_as_device(wire, token, "device-2").status_code == 401
+    assert _introspect_as_device(wire, token, None).status_code == 401
+    as_itself = _introspect_as_device(wire, token, "device-2", "device-2")
+    assert as_itself.json() == {"active": False}
+
+
+def test_one_device_of_a_fleet_cannot_use_the_token_of_another(wire: Wire) -> None:
+    token = wire.device_token("fleet", "device-1")
+    assert _introspect_as_device(wire, token, "device-1", "fleet").json()["active"] is True
+    stolen = _introspect_as_device(wire, token, "device-2", "fleet")
+    assert (stolen.status_code, stolen.json()) == (401, MISMATCH)
+
+
+def test_a_resource_server_is_handed_the_confirmation_to_compare(wire: Wire) -> None:
+    """RFC 8705 §3.2: it introspects over a connection of its own."""
+    token = wire.token("bound", certificate="device-1")
+    answer = wire.introspect(token, "svc2").json()
+    assert answer["cnf"] == claims_of(token)["cnf"]
+
+
+def test_revocation_enforces_the_binding(wire: Wire) -> None:
+    token = wire.token("bound", certificate="device-1")
+    form = {"client_id": "bound", "client_secret": SECRET, "token": token}
+    response = wire.post("revoke", form, certificate="device-2")
+    assert (response.status_code, response.json()) == (401, MISMATCH)
+    assert wire.introspect(token, "svc2").json()["active"] is True
+    assert wire.post("revoke", form, certificate="device-1").status_code == 200
+    assert wire.introspect(token, "svc2").json()["active"] is False
