@@ -59,14 +59,16 @@ def superseded(
     The last token of an old key may be signed just before the successor begins, and lives for
     `longest_token`. A key that was to begin only after the successor never signs: it would take
     over from it. A key that was superseded before keeps its end, unless it is the one that signs
-    (its first successor was disabled).
+    (its first successor was disabled, or begins later still).
     """
-    others = [key for key in keys if key.id != successor.id]
+    others = [
+        key for key in keys if key.id != successor.id and key.algorithm is successor.algorithm
+    ]
     signer = signing_key(others, successor.algorithm, now)
     return tuple(
         _retiring(key, successor, longest_token)
         for key in others
-        if key is signer or (key.algorithm is successor.algorithm and lasting(key))
+        if key is signer or lasting(key) or _would_overtake(key, successor)
     )
 
 
@@ -77,12 +79,15 @@ def lasting(key: RealmKey) -> bool:
 
 def _retiring(key: RealmKey, successor: RealmKey, longest_token: timedelta) -> RealmKey:
     end = successor.active_from + longest_token
-    overtaken = key.active_from >= successor.active_from
     return replace(
         key,
-        status=KeyStatus.PASSIVE if overtaken else key.status,
+        status=KeyStatus.PASSIVE if _would_overtake(key, successor) else key.status,
         retire_at=end if key.retire_at is None else max(end, key.retire_at),
     )
+
+
+def _would_overtake(key: RealmKey, successor: RealmKey) -> bool:
+    return key.status is KeyStatus.ACTIVE and key.active_from >= successor.active_from
 
 
 def _beginning(key: RealmKey) -> tuple[datetime, datetime, str]:

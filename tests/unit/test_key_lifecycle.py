@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gateway.domain.key_lifecycle import lasting, signing_key, standing, superseded, verifies
@@ -93,6 +93,8 @@ minutes = st.integers(0, 300).map(lambda number: timedelta(minutes=number))
 
 
 @given(st.lists(st.tuples(minutes, minutes), min_size=1, max_size=12))
+@example([(0 * HOUR, 1.8 * HOUR), (0 * HOUR, 1.9 * HOUR), (HOUR, HOUR / 3), (2 * HOUR, HOUR)])
+@settings(max_examples=300, deadline=None)
 def test_whatever_the_rotations_a_token_verifies_for_its_whole_life(
     rotations: list[tuple[timedelta, timedelta]],
 ) -> None:
