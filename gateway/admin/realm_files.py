@@ -1,13 +1,21 @@
 """Realm files: one realm, or a list of them, with users, clients and roles beside the settings."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.representations.refusals import join, refused
+from gateway.representations.plain_json import parse_json
+from gateway.representations.refusals import attempt, join, raise_all, refused
 
 _MOST = 100_000
+_LONGEST_FILE = 256 * 1024 * 1024
+
+REFERENCE_REALMS: Final = (
+    Path(__file__).resolve().parents[1] / "reference_configuration" / "realms.json"
+)
+"""The reference configuration: the realms `master` and `demo`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,27 @@ class RealmFile:
             if not isinstance(document, dict):
                 raise refused(f"[{index}]", document, "a realm")
             yield f"[{index}]", document
+
+
+def load_realm_files(paths: Iterable[Path]) -> tuple[RealmFile, ...]:
+    """Read and parse the files; raises InvalidInput with what is wrong in each of them."""
+    errors: list[FieldError] = []
+    files = [attempt(errors, None, _load, path) for path in paths]
+    raise_all(errors)
+    return tuple(file for file in files if file is not None)
+
+
+def _load(path: Path) -> RealmFile:
+    try:
+        with path.open("rb") as file:
+            text = file.read(_LONGEST_FILE + 1)
+    except OSError as error:
+        given = error.strerror or "an unreadable file"
+        raise InvalidInput((FieldError(str(path), given, "a readable file"),)) from error
+    if len(text) > _LONGEST_FILE:
+        allowed = f"at most {_LONGEST_FILE} bytes"
+        raise InvalidInput((FieldError(str(path), "a longer file", allowed),))
+    return RealmFile(str(path), parse_json(text, path))
 
 
 def embedded(document: Mapping[str, Any], name: str, path: str) -> list[tuple[str, dict[str, Any]]]:

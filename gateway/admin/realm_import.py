@@ -16,7 +16,7 @@ from gateway.admin.realm_roles import RoleBook, default_role
 from gateway.admin.signing_keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.user_import import NewUser, UserImport, read_users
 from gateway.domain.clock import Clock
-from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.errors import FieldError, InvalidInput, StoreUnavailable
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.signing import KeyFactory
@@ -41,6 +41,8 @@ class ImportedRealm:
     """How many users were added, service accounts not counted."""
     not_imported: tuple[str, ...] = ()
     """Parts of the file that this version does not read."""
+    announced: bool = True
+    """False when no message reached the gateways: they learn of it when their copy has aged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +92,7 @@ class RealmImport:
                 except InvalidInput as refusal:
                     errors.extend(refusal.errors)
             raise_all(errors)
-        await self._publish(imported)
-        return tuple(imported)
+        return tuple([await self._announced(realm) for realm in imported])
 
     async def _file(
         self,
@@ -192,12 +193,15 @@ class RealmImport:
         raise_all(errors)
         return added
 
-    async def _publish(self, imported: Sequence[ImportedRealm]) -> None:
-        if self._invalidation is None:
-            return
-        for realm in imported:
-            if not realm.skipped:
-                await self._invalidation.publish(f"realm:{realm.id}")
+    async def _announced(self, realm: ImportedRealm) -> ImportedRealm:
+        if self._invalidation is None or realm.skipped:
+            return realm
+        try:
+            await self._invalidation.publish(f"realm:{realm.id}")
+        except StoreUnavailable:
+            # The realm is stored: a message that is lost must not make it look otherwise.
+            return replace(realm, announced=False)
+        return realm
 
 
 def _read_settings(document: Mapping[str, Any], before: Realm | None, path: str) -> Realm:

@@ -1,0 +1,160 @@
+"""What an import adds, merges and leaves alone. Keycloak: realm import."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from gateway.admin.realm_files import REFERENCE_REALMS, load_realm_files
+from gateway.domain.errors import InvalidInput
+from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.secrets import Secret
+from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed
+
+
+def one_user(**fields: Any) -> dict[str, Any]:
+    return {"users": [{"username": "u", **fields}]}
+
+
+async def test_a_user_without_named_roles_has_the_default_ones(imports: Imports) -> None:
+    await imports.run(ACME)
+    assert (await imports.roles("bob")).realm == (
+        "default-roles-acme",
+        "offline_access",
+        "uma_authorization",
+    )
+
+
+async def test_a_temporary_password_must_be_changed(imports: Imports) -> None:
+    await imports.run(ACME)
+    assert (await imports.user("bob")).document["requiredActions"] == ["UPDATE_PASSWORD"]
+    assert "requiredActions" not in (await imports.user("alice")).document
+
+
+async def test_a_confidential_client_without_a_secret_gets_a_strong_one(imports: Imports) -> None:
+    await imports.run(ACME)
+    robot = await imports.client("Robot")
+    assert robot.secret is not None
+    assert re.fullmatch("[A-Za-z0-9_-]{43}", robot.secret.reveal())
+    assert robot.attributes["client.secret.creation.time"] == "1795176000"
+    assert (await imports.client("page")).secret is None
+
+
+async def test_importing_again_merges_and_removes_nothing(imports: Imports) -> None:
+    await imports.run(ACME)
+    robot = await imports.client("Robot")
+    await imports.run({"realm": "acme", "displayName": "Acme", "clients": [{"clientId": "new"}]})
+    text = await imports.realm_text("acme")
+    assert text is not None
+    settings = json.loads(text)
+    assert (settings["displayName"], settings["enabled"]) == ("Acme", True)
+    assert await imports.client("Robot") == robot
+    assert await imports.user("alice")
+
+
+async def test_a_known_client_keeps_id_and_secret_unless_the_file_has_another(
+    imports: Imports,
+) -> None:
+    await imports.run(ACME)
+    before = await imports.client("Robot")
+    await imports.run(changed(clients=[{"clientId": "Robot", "id": "other", "enabled": False}]))
+    after = await imports.client("Robot")
+    assert (after.id, after.secret, after.enabled) == (before.id, before.secret, False)
+    await imports.run(changed(clients=[{"clientId": "Robot", "secret": "canary"}]))
+    assert (await imports.client("Robot")).secret == Secret("canary")
+
+
+async def test_a_known_user_is_left_alone(imports: Imports) -> None:
+    await imports.run(ACME)
+    other = {"username": "alice", "enabled": False, "credentials": [{"value": "other"}]}
+    await imports.run(changed(users=[{**other, "realmRoles": ["offline_access"]}]))
+    assert (await imports.user("alice")).enabled
+    assert await imports.password_is("alice", "alice-canary")
+    assert (await imports.roles("alice")).realm == ("boss", "worker")
+
+
+async def test_existing_realms_may_be_skipped(imports: Imports) -> None:
+    await imports.run(ACME)
+    before = await imports.realm_text("acme")
+    imports.messages.topics.clear()
+    skipped, created = await imports.run(
+        [changed(enabled=False), {"realm": "other", **ELLIPTIC}], skip_existing=True
+    )
+    assert (skipped.skipped, created.created) == (True, True)
+    assert await imports.realm_text("acme") == before
+    assert imports.messages.topics == ["realm:other"]
+
+
+async def test_another_default_algorithm_brings_its_key(imports: Imports) -> None:
+    await imports.run(ACME)
+    await imports.run({"realm": "acme", "default_signature_algorithm": "EdDSA"})
+    assert await imports.algorithms() == [SignatureAlgorithm.ES256, SignatureAlgorithm.EDDSA]
+
+
+@pytest.mark.parametrize(
+    ("part", "path"),
+    [
+        ({"clients": {}}, "clients"),
+        ({"clients": ["x"]}, "clients[0]"),
+        ({"clients": [{"clientId": "x"}, {"clientId": "x"}]}, "clients"),
+        ({"users": 5}, "users"),
+        (one_user(credentials=[{"value": 5}]), "users[0].credentials[0].value"),
+        (one_user(serviceAccountClientId=[]), "users[0].serviceAccountClientId"),
+        (one_user(clientRoles={"nobody": ["r"]}), "users[0].realmRoles"),
+        ({"roles": {"client": {"nobody": [{"name": "r"}]}}}, "roles.client.nobody[0]"),
+        (
+            {"roles": {"realm": [{"name": "a", "composites": {"realm": ["b"]}}]}},
+            "roles.realm[0].composites",
+        ),
+    ],
+)
+async def test_a_wrong_part_is_refused_where_it_stands(
+    imports: Imports, part: dict[str, Any], path: str
+) -> None:
+    found = await imports.refused({"realm": "acme", **ELLIPTIC, **part})
+    assert found.keys() == {f"0.json: {path}"}
+
+
+@pytest.mark.parametrize("document", [[], 5, "realm", None, [[]]])
+async def test_a_file_without_realms_is_refused(imports: Imports, document: object) -> None:
+    assert len(await imports.refused(document)) == 1
+
+
+async def test_a_refused_password_is_never_shown(imports: Imports) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        await imports.run(
+            changed(users=[{"username": "u", "credentials": [{"value": "canary\0"}]}])
+        )
+    assert "canary" not in str(refusal.value)
+
+
+async def test_what_is_not_imported_is_named(imports: Imports) -> None:
+    document = {"realm": "acme", **ELLIPTIC, "groups": [{"name": "g"}], "components": {}}
+    (done,) = await imports.run(document)
+    assert done.not_imported == ("groups",)
+
+
+async def test_a_lost_message_is_told_and_the_realm_is_stored(imports: Imports) -> None:
+    imports.messages.away = True
+    (done,) = await imports.run(ACME)
+    assert done.announced is False
+    assert await imports.realm_text("acme") is not None
+
+
+async def test_the_reference_configuration_is_imported_and_returned_as_it_is(
+    imports: Imports,
+) -> None:
+    (file,) = load_realm_files([REFERENCE_REALMS])
+    for realm in file.document:
+        realm["default_signature_algorithm"] = "ES256"
+    done = await imports.run(file.document)
+    assert [(realm.name, realm.clients) for realm in done] == [("master", 0), ("demo", 4)]
+    text = await imports.realm_text("demo")
+    assert text is not None
+    written = json.loads(text)
+    assert written["browserSecurityHeaders"]["xFrameOptions"] == "SOMEORIGIN"
+    assert written["passwordPolicy"].startswith("hashAlgorithm(pbkdf2-sha-256) and ")
+    device = await imports.client("demo-device", "demo")
+    assert device.secret is None
+    assert device.attributes["tls.client.certificate.bound.access.tokens"] == "true"
