@@ -59,5 +59,9 @@ end_step() {
 show_end_of() { # LOG [LINES]
     [[ -s $1 ]] || return 0
     printf '    the end of %s:\n' "$1" >&2
-    tail -n "${2:-15}" "$1" | cut -c 1-400 | sed 's/^/    | /' >&2
+    tail -n "${2:-15}" "$1" | cut -c 1-400 | indented >&2
+}
+
+indented() {
+    sed 's/^/    | /'
 }

@@ -1,0 +1,29 @@
+# shellcheck shell=bash
+# What checks and tests need beside the program itself.
+# Needs terminal.sh, install_packages.sh and python_environment.sh.
+# shellcheck disable=SC2154
+
+# Installs the Debian packages of the named programs where they are missing, and the environment.
+prepare_development() { # PROGRAM...
+    local log=$root/var/logs/install.log missing program
+    (umask 077 && mkdir -p "${log%/*}")
+    read -ra missing <<<"$(missing_python_packages)"
+    for program in "$@"; do
+        _is_installed "$program" || missing+=("$(_package_of "$program")")
+    done
+    install_packages "$log" ${missing[@]+"${missing[@]}"}
+    prepare_environment "$root/requirements-dev.lock" "$log"
+}
+
+_is_installed() { # PROGRAM
+    # Debian keeps PostgreSQL's programs outside of PATH.
+    [[ $1 == initdb ]] && compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && return
+    command -v "$1" >/dev/null
+}
+
+_package_of() { # PROGRAM
+    case $1 in
+        initdb) echo postgresql ;;
+        *) echo "$1" ;;
+    esac
+}
