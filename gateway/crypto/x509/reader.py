@@ -13,12 +13,11 @@ from datetime import datetime
 
 from gateway.crypto import base64url
 from gateway.crypto.x509.authorities import AuthorityBundle, CertificationPath
-from gateway.crypto.x509.parse import LARGEST, ParsedCertificate, parse_certificate
+from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
 from gateway.crypto.x509.requirements import CertificateRefused, require_client
 from gateway.crypto.x509.revocation import RevocationLists
 from gateway.domain.certificates import ClientCertificate, Standing
 from gateway.domain.clock import Clock
-from gateway.domain.ports.certificates import MalformedCertificate
 
 REMEMBERED = 1024
 LARGEST_REMEMBERED = 8 * 1024
@@ -56,8 +55,6 @@ class X509CertificateReader:
 
     def read(self, der: bytes, *, verified_by_proxy: bool) -> ClientCertificate:
         """Return the certificate with its standing now; raises MalformedCertificate."""
-        if len(der) > LARGEST:
-            raise MalformedCertificate(f"certificate of {len(der)} bytes, {LARGEST} are allowed")
         now = self._clock.now()
         judgement = self._judgement(der, now)
         if judgement.certificate.standing is Standing.REFUSED:

@@ -66,6 +66,7 @@ def issue(
     *extensions: tuple[x509.ExtensionType, bool],
     days: tuple[int, int] = (-1, 1),
     key: ec.EllipticCurvePrivateKey | None = None,
+    digest: hashes.SHA224 | hashes.SHA256 | None = None,
 ) -> Node:
     key = key or ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)])
@@ -80,7 +81,7 @@ def issue(
     )
     for extension, critical in extensions:
         builder = builder.add_extension(extension, critical=critical)
-    return Node(builder.sign(issuer.key if issuer else key, hashes.SHA256()), key)
+    return Node(builder.sign(issuer.key if issuer else key, digest or hashes.SHA256()), key)
 
 
 def judge(leaf: Node, *bundle: Node) -> str:
@@ -228,6 +229,15 @@ def test_a_signature_over_sha_1_is_refused(tmp_path: Path) -> None:
     parsed = parse_certificate(certificate.public_bytes(Encoding.DER))
     with pytest.raises(CertificateRefused, match="sha1"):
         require_client(parsed)
+
+
+def test_an_authority_whose_own_signature_is_weak_is_refused_unless_it_is_the_anchor() -> None:
+    """An anchor is trusted because it was configured; the signature of a link is all there is."""
+    weak_root = issue("root", None, CA, digest=hashes.SHA224())
+    weak_link = issue("middle", weak_root, CA, digest=hashes.SHA224())
+    assert "sha224" in judge(issue("leaf", weak_link), weak_link, weak_root)
+    link = issue("middle", weak_root, CA)
+    assert judge(issue("leaf", link), link, weak_root) == "path of 3"
 
 
 def test_a_bundle_that_is_no_pem_is_refused() -> None:

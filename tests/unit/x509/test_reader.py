@@ -169,7 +169,7 @@ def test_a_stale_list_refuses_every_certificate_of_its_authority(certificate_zoo
 def test_a_certificate_over_64_kb_is_malformed(
     certificate_zoo: Zoo, reader: X509CertificateReader
 ) -> None:
-    """Attack A17: the documented maximum, before anything is computed."""
+    """Attack A17: the documented maximum."""
     with pytest.raises(MalformedCertificate, match="65536 are allowed"):
         reader.read(certificate_zoo["huge 91 kB"].der, verified_by_proxy=True)
 
