@@ -1,0 +1,156 @@
+"""`realmgate keys`: a realm's signing keys, rotated with overlap or disabled at once.
+
+Exit codes: 0 done, 1 failed (no such realm), 2 usage or bad input, 3 the database is unreachable.
+"""
+
+# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
+# ruff: noqa: PLC0415
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from gateway.domain.keys import SignatureAlgorithm
+
+if TYPE_CHECKING:
+    from gateway.admin.keys import KeyChange, KeyState, RealmKeys
+
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_PUBLISH_FOR = "120s"
+_LONGEST = timedelta(days=365)
+
+Result = TypeVar("Result")
+
+
+class DurationType(click.ParamType[timedelta]):
+    """A pause as `90`, `90s`, `5m`, `2h` or `1d`, up to a year."""
+
+    name = "duration"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """Read the text; anything else is a usage error."""
+        match = re.fullmatch(r"([0-9]{1,8})([smhd]?)", str(value))
+        pause = timedelta(seconds=int(match[1]) * _SECONDS[match[2]]) if match else None
+        if pause is None or pause > _LONGEST:
+            self.fail(f"{value!r} is not a duration such as 90s, 5m, 2h or 1d", param, ctx)
+        return pause
+
+
+@click.group()
+def keys() -> None:
+    """List and rotate a realm's signing keys."""
+
+
+@keys.command("list")
+@click.option("--realm", metavar="NAME", help="Only the keys of this realm.")
+@click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
+)
+def list_(realm: str | None, output: str) -> None:
+    """Show which keys sign (ACTIVE), only verify (PASSIVE) or do neither (DISABLED)."""
+    states = _run(lambda use_cases: use_cases.list(realm))
+    if output == "json":
+        click.echo(json.dumps([_document(state) for state in states], indent=2))
+        return
+    for state in states:
+        click.echo("  ".join((*_columns(state), state.key.kid)))
+
+
+@keys.command()
+@click.option("--realm", required=True, metavar="NAME", help="The realm.")
+@click.option(
+    "--algorithm",
+    type=click.Choice([algorithm.value for algorithm in SignatureAlgorithm]),
+    help="The kind of key to replace; the realm's default algorithm where not given.",
+)
+@click.option(
+    "--publish-for",
+    type=DurationType(),
+    default=_PUBLISH_FOR,
+    show_default=True,
+    help="How long the new key is in the JWKS before it signs.",
+)
+@click.option("--now", is_flag=True, help="Sign with it at once; cached JWKS do not know it yet.")
+def rotate(realm: str, algorithm: str | None, publish_for: timedelta, *, now: bool) -> None:
+    """Add a key that takes over, while tokens of the old one stay valid for their life."""
+    chosen = SignatureAlgorithm(algorithm) if algorithm else None
+    pause = timedelta() if now else publish_for
+    _tell(_run(lambda use_cases: use_cases.rotate(realm, algorithm=chosen, publish_for=pause)))
+
+
+# A kid is base64url and may begin with a hyphen.
+@keys.command(context_settings={"ignore_unknown_options": True})
+@click.argument("kid")
+@click.option("--realm", metavar="NAME", help="The realm, where the kid alone is not enough.")
+def disable(kid: str, realm: str | None) -> None:
+    """Stop believing the key KID at once: every token it has signed becomes worthless."""
+    _tell(_run(lambda use_cases: use_cases.disable(kid, realm)))
+
+
+def _run(act: "Callable[[RealmKeys], Awaitable[Result]]") -> Result:
+    from gateway.admin.keys import RealmKeys
+    from gateway.bootstrap import open_services
+    from gateway.settings import load_settings
+
+    async def run() -> Result:
+        async with open_services(load_settings()) as services:
+            use_cases = RealmKeys(
+                database=services.database,
+                keys=services.keys,
+                clock=services.clock,
+                invalidation=services.invalidation,
+            )
+            return await act(use_cases)
+
+    return asyncio.run(run())
+
+
+def _tell(change: "KeyChange") -> None:
+    for key in change.changed:
+        until = f"verifies until {_instant(key.retire_at)}" if key.retire_at else "is not believed"
+        shown = "is disabled and not believed" if key.status.value == "DISABLED" else until
+        click.echo(f"realm {change.realm}: {key.algorithm} key {key.kid} {shown}")
+    if change.successor:
+        new = change.successor
+        begins = f"is published, signs from {_instant(new.active_from)}"
+        click.echo(f"realm {change.realm}: new {new.algorithm} key {new.kid} {begins}")
+    if not change.announced:
+        click.echo(
+            "No running gateway could be told: each notices when its copy of the realm has aged "
+            "(REALMGATE_CACHE_AGE).",
+            err=True,
+        )
+
+
+def _document(state: "KeyState") -> dict[str, str | None]:
+    return {
+        "realm": state.realm,
+        "kid": state.key.kid,
+        "algorithm": state.key.algorithm.value,
+        "status": state.standing.value,
+        "createdAt": _instant(state.key.created_at),
+        "signsFrom": _instant(state.key.active_from),
+        "retiresAt": _instant(state.key.retire_at) if state.key.retire_at else None,
+    }
+
+
+def _columns(state: "KeyState") -> tuple[str, ...]:
+    end = f"until {_instant(state.key.retire_at)}" if state.key.retire_at else ""
+    return (
+        f"{state.realm:<12}",
+        f"{state.key.algorithm.value:<5}",
+        f"{state.standing.value:<8}",
+        f"from {_instant(state.key.active_from)}",
+        f"{end:<26}",
+    )
+
+
+def _instant(instant: datetime | None) -> str:
+    return instant.strftime("%Y-%m-%dT%H:%M:%SZ") if instant else ""
