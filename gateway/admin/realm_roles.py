@@ -11,7 +11,7 @@ from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import MASTER, Realm
 from gateway.domain.roles import Role
-from gateway.representations.refusals import describe
+from gateway.representations.refusals import describe, join
 from gateway.representations.role import GivenRole, RoleName
 
 ADMIN: Final = "admin"
@@ -70,11 +70,21 @@ class RoleBook:
         for role in roles:
             await self._compose(role)
 
-    def ids(self, names: Iterable[RoleName], path: str) -> tuple[str, ...]:
-        """Return the ids of the roles; raises InvalidInput naming those that do not exist."""
+    def ids(
+        self, names: Iterable[RoleName], path: str, lists: tuple[str, str] = ("realm", "client")
+    ) -> tuple[str, ...]:
+        """Return the ids of the roles; raises InvalidInput naming those that do not exist.
+
+        `lists` names the two fields at `path` where realm and client roles stand.
+        """
         wanted = tuple(names)
+        realm_at, clients_at = (join(path, name) for name in lists)
         errors = tuple(
-            FieldError(path, describe(_shown(name)), "a role of the realm")
+            FieldError(
+                realm_at if name.client is None else join(clients_at, name.client),
+                describe(name.name),
+                "a role of the realm" if name.client is None else "a role of that client",
+            )
             for name in wanted
             if name not in self._roles
         )
@@ -96,7 +106,3 @@ class RoleBook:
         parts = role.composites | set(self.ids(given.composites, f"{given.path}.composites"))
         if parts != role.composites:
             await self._stores.roles.set_composites(self._realm.id, role.id, sorted(parts))
-
-
-def _shown(name: RoleName) -> str:
-    return name.name if name.client is None else f"{name.client}: {name.name}"

@@ -26,7 +26,8 @@ from gateway.representations.spelling import Names
 from gateway.representations.user import read_user
 
 _UPDATE_PASSWORD = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
-_NAMES = Names(("credentials", "realmRoles", "clientRoles", "serviceAccountClientId"))
+_ROLE_LISTS = ("realmRoles", "clientRoles")
+_NAMES = Names(("credentials", *_ROLE_LISTS, "serviceAccountClientId"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class UserImport:
         known = await self._stores.users.find_by_username(self._realm.id, new.user.username)
         if known is not None:
             return False
-        role_ids = self._roles.ids(new.roles, f"{new.path}.realmRoles")
+        role_ids = self._roles.ids(new.roles, new.path, _ROLE_LISTS)
         user = _told_to_change(new)
         await self._stores.users.add(user)
         for credential in new.credentials:
@@ -133,7 +134,7 @@ class UserImport:
         if account is None or account.service_account_client is None:
             given, allowed = describe(new.user.username), "the user name of the service account"
             raise InvalidInput((FieldError(f"{new.path}.username", given, allowed),))
-        role_ids = self._roles.ids(new.roles, f"{new.path}.realmRoles")
+        role_ids = self._roles.ids(new.roles, new.path, _ROLE_LISTS)
         await self._stores.roles.grant(self._realm.id, account.id, role_ids)
 
     async def _hashed(self, credential: NewPassword | Credential, user: User) -> Credential:

@@ -101,11 +101,12 @@ async def test_another_default_algorithm_brings_its_key(imports: Imports) -> Non
         ({"users": 5}, "users"),
         (one_user(credentials=[{"value": 5}]), "users[0].credentials[0].value"),
         (one_user(serviceAccountClientId=[]), "users[0].serviceAccountClientId"),
-        (one_user(clientRoles={"nobody": ["r"]}), "users[0].realmRoles"),
+        (one_user(realmRoles=["r"]), "users[0].realmRoles"),
+        (one_user(clientRoles={"nobody": ["r"]}), "users[0].clientRoles.nobody"),
         ({"roles": {"client": {"nobody": [{"name": "r"}]}}}, "roles.client.nobody[0]"),
         (
             {"roles": {"realm": [{"name": "a", "composites": {"realm": ["b"]}}]}},
-            "roles.realm[0].composites",
+            "roles.realm[0].composites.realm",
         ),
     ],
 )

@@ -1,0 +1,120 @@
+"""`realmgate realm`: realms as files, in and out.
+
+A wrong file changes nothing and ends with exit code 2, each wrong field on a line of its own.
+"""
+
+# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
+# ruff: noqa: PLC0415
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from gateway.admin.realm_files import RealmFile
+    from gateway.admin.realm_import import ImportedRealm
+
+_PRIVATE = 0o600
+
+
+@click.group()
+def realm() -> None:
+    """Import and export realms as files."""
+
+
+@realm.command("import")
+@click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option("--reference", is_flag=True, help="Import the reference configuration too.")
+@click.option("--skip-existing", is_flag=True, help="Leave realms alone that exist already.")
+def import_(files: tuple[Path, ...], *, reference: bool, skip_existing: bool) -> None:
+    """Import realm files, all of them or nothing; nothing is ever removed."""
+    from gateway.admin.realm_files import REFERENCE_REALMS, load_realm_files
+
+    paths = (REFERENCE_REALMS, *files) if reference else files
+    if not paths:
+        raise click.UsageError("Give at least one FILE, or --reference.")
+    for imported in asyncio.run(_import(load_realm_files(paths), skip_existing=skip_existing)):
+        click.echo(_line(imported))
+        for note in _notes(imported):
+            click.echo(f"realm {imported.name}: {note}", err=True)
+
+
+@realm.command("export")
+@click.argument("name")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file, readable by you alone, instead of standard output.",
+)
+@click.option("--include-secrets", is_flag=True, help="Write secrets and password hashes in clear.")
+def export(name: str, output: Path | None, *, include_secrets: bool) -> None:
+    """Export the realm NAME with its roles, clients and users."""
+    text = asyncio.run(_export(name, include_secrets=include_secrets))
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        _write_privately(output, text)
+
+
+async def _import(
+    files: "tuple[RealmFile, ...]", *, skip_existing: bool
+) -> "tuple[ImportedRealm, ...]":
+    from gateway.admin.realm_import import RealmImport
+    from gateway.bootstrap.services import open_services
+    from gateway.settings import load_settings
+    from gateway.storage.sql.migrate import migrate
+
+    settings = load_settings()
+    await migrate(settings.database_url)
+    async with open_services(settings) as services:
+        importing = RealmImport(
+            database=services.database,
+            keys=services.keys,
+            passwords=services.passwords,
+            clock=services.clock,
+            invalidation=services.invalidation,
+        )
+        return await importing.run(files, skip_existing=skip_existing)
+
+
+async def _export(name: str, *, include_secrets: bool) -> bytes:
+    from gateway.admin.realm_export import export_realm
+    from gateway.bootstrap.services import open_services
+    from gateway.domain.errors import RealmNotFound
+    from gateway.settings import load_settings
+
+    async with open_services(load_settings()) as services:
+        try:
+            return await export_realm(services.database, name, include_secrets=include_secrets)
+        except RealmNotFound as error:
+            raise click.BadParameter(f"there is no realm {name!r}", param_hint="NAME") from error
+
+
+def _line(imported: "ImportedRealm") -> str:
+    if imported.skipped:
+        return f"realm {imported.name}: exists, left alone"
+    done = "created" if imported.created else "updated"
+    added = f"{imported.clients} clients and {imported.users} users added"
+    return f"realm {imported.name}: {done}, {added}"
+
+
+def _notes(imported: "ImportedRealm") -> list[str]:
+    notes = [f"{part} not imported by this version" for part in imported.not_imported]
+    if not imported.announced:
+        notes.append("Redis does not answer, so running gateways learn of it within seconds only")
+    return notes
+
+
+def _write_privately(path: Path, text: bytes) -> None:
+    try:
+        # Written beside it and moved into place: what stood there may be readable by others.
+        fresh = path.with_name(f".{path.name}.{os.getpid()}")
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text)
+        fresh.replace(path)
+    except OSError as error:
+        raise click.FileError(str(path), error.strerror or "cannot be written") from error
