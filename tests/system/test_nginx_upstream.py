@@ -181,6 +181,30 @@ def test_a_body_that_comes_slowly_does_not_occupy_the_gateway(
     assert upstream.last.body == b"abcd"
 
 
+def unannounced(size: int) -> Iterator[bytes]:
+    """Yield a body whose length nobody knows beforehand."""
+    for _ in range(size // 1024):
+        yield b"x" * 1024
+
+
+def test_bodies_with_their_secrets_are_never_written_to_a_file(edge: Edge) -> None:
+    folder = edge.nginx.prefix / "run/nginx-body"
+    before = folder.stat().st_mtime_ns
+    for http2 in (False, True):
+        with edge.nginx.client(http2=http2) as client:
+            for body in (b"x" * 65_536, unannounced(65_536)):
+                response = client.post(f"{edge.nginx.https}/token", content=body)
+                assert response.status_code == 200
+    assert [len(received.body) for received in edge.upstream.received] == [65_536] * 4
+    assert folder.stat().st_mtime_ns == before
+
+
+def test_answers_with_their_tokens_are_never_written_to_a_file(edge: Edge) -> None:
+    (http,) = dump(edge.nginx.prefix, edge.nginx.configuration).children("http")
+    proxying = [block for block in http.walk() if any(block.children("proxy_pass"))]
+    assert [block.value("proxy_max_temp_file_size") for block in proxying] == ["0"] * 3
+
+
 @pytest.mark.parametrize(
     "beginning",
     [
