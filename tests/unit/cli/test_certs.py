@@ -5,6 +5,7 @@ import json
 import os
 import stat
 import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,6 +15,14 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from gateway.cli.certs import certs
+from gateway.crypto.x509.issuing import (
+    KeyAlgorithm,
+    Purpose,
+    Validity,
+    generate_key,
+    issue_end_entity,
+)
+from gateway.crypto.x509.pki_directory import read_authority
 
 FILES = {
     *(
@@ -327,3 +336,21 @@ def test_show_refuses_what_is_no_certificate(given: bytes) -> None:
     result = run("show", "-", standard_input=given)
     assert result.exit_code == 2
     assert "holds no certificate" in result.output
+
+
+def test_show_does_not_let_a_certificate_steer_the_terminal(directory: Path) -> None:
+    """Whoever made the certificate chose its names: escape sequences must not reach the reader."""
+    key = generate_key(KeyAlgorithm.ECDSA)
+    certificate = issue_end_entity(
+        read_authority(directory, "issuing"),
+        x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a\x1b[2Jb")]),
+        key.public_key(),
+        Validity.starting(datetime.now(UTC), timedelta(days=1)),
+        purpose=Purpose.CLIENT,
+        alternative_names=(x509.DNSName("a\x1b[2Jb"),),
+    )
+    result = run("show", "-", standard_input=certificate.public_bytes(Encoding.PEM))
+    assert result.exit_code == 0
+    assert "\x1b" not in result.output
+    assert "CN=a\\1B[2Jb" in result.output
+    assert "DNS:'a\\x1b[2Jb'" in result.output
