@@ -13,6 +13,7 @@ from gateway.domain.errors import FieldError
 from gateway.domain.secrets import Secret
 from gateway.representations.client_attributes import attribute_errors
 from gateway.representations.field_table import FieldTable, Given, Kept, Setting, empty
+from gateway.representations.masking import MASK
 from gateway.representations.names import PrintableName, UrlName
 from gateway.representations.plain_json import is_plain_text
 from gateway.representations.protocol_mappers import ProtocolMappers, with_ids
@@ -27,7 +28,6 @@ from gateway.representations.shapes import (
     TextMap,
     VerbatimObject,
 )
-from gateway.representations.smtp import MASK
 
 DEFAULT_SCOPES: Final = ("acr", "basic", "email", "profile", "roles", "web-origins")
 """Default client scopes of a client whose creator names no scopes."""

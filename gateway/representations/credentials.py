@@ -12,10 +12,10 @@ from gateway.domain.errors import FieldError
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
 from gateway.representations.instants import Milliseconds
+from gateway.representations.masking import MASK
 from gateway.representations.plain_json import is_plain_text
 from gateway.representations.refusals import attempt, join, raise_all, refused, refused_secret
 from gateway.representations.shapes import Count, Flag, Text
-from gateway.representations.smtp import MASK
 from gateway.representations.spelling import Names
 
 PASSWORD = "password"  # noqa: S105 - the type of a credential

@@ -4,16 +4,16 @@ Keycloak: the password is answered as `**********`, and that text sent back keep
 """
 
 import re
-from typing import Any, Final
+from typing import Any
 
 from gateway.domain.errors import FieldError
 from gateway.domain.realm import Smtp
 from gateway.domain.secrets import Secret
+from gateway.representations.masking import MASK
 from gateway.representations.plain_json import is_plain_text
 from gateway.representations.refusals import attempt, join, raise_all, refused, refused_secret
 from gateway.representations.shapes import TextMap
 
-MASK: Final = "**********"
 _PASSWORD = "password"  # noqa: S105 - the name of the field
 _FLAGS = ("ssl", "starttls", "auth")
 _HEADER_PARTS = ("from", "fromDisplayName", "replyTo", "replyToDisplayName", "envelopeFrom", "host")
