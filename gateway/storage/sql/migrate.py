@@ -18,7 +18,7 @@ from gateway.domain.errors import StoreUnavailable
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.address import PostgresServer, SqliteFile, parse_database_url
 from gateway.storage.sql.limits import Limits
-from gateway.storage.sql.revision import is_older
+from gateway.storage.sql.revision import is_older, needs_migration
 from gateway.storage.sql.transaction import named_failures
 
 _ADVISORY_LOCK = 0x5265616C6D676174
@@ -30,8 +30,11 @@ _POLL_SECONDS = 0.05
 async def migrate(url: Secret) -> bool:
     """Bring the schema to this program's revision; tell whether anything was changed.
 
-    Safe to call from several gateways at once. Raises StoreUnavailable.
+    Safe to call from several gateways at once, and quick where there is nothing to do. Raises
+    StoreUnavailable.
     """
+    if not await needs_migration(url):
+        return False
     address = parse_database_url(url)
     with named_failures():
         if isinstance(address, SqliteFile):
