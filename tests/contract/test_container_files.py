@@ -1,0 +1,177 @@
+"""Dockerfile and docker-compose.yml: valid, confined, and in step with the settings."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gateway.settings import Settings, file_variable, load_settings, variable
+
+_ROOT = Path(__file__).parents[2]
+_COMPOSE: dict[str, Any] = yaml.safe_load((_ROOT / "docker-compose.yml").read_text())
+_SERVICES: dict[str, dict[str, Any]] = _COMPOSE["services"]
+_GATEWAYS = ("gateway-1", "gateway-2")
+_JOBS = ("nginx-configuration",)
+_DOCKERFILE = (_ROOT / "Dockerfile").read_text().replace("\\\n", " ").splitlines()
+_PINNED = re.compile(r"[a-z/-]+:[0-9]+\.?[0-9.]*(-[a-z-]+)?")
+
+every_service = pytest.mark.parametrize("name", _SERVICES)
+
+
+def _names(value: Any) -> set[str]:
+    """Return the names in a list or in the keys of a mapping."""
+    return {str(item) for item in value or ()}
+
+
+def _instructions(keyword: str) -> list[str]:
+    prefix = f"{keyword} "
+    return [line.removeprefix(prefix) for line in _DOCKERFILE if line.startswith(prefix)]
+
+
+def _sources() -> list[str]:
+    """Return what the Dockerfile copies from the repository."""
+    copied = [line.split() for line in _instructions("COPY") if not line.startswith("--from")]
+    return [source for words in copied for source in words[:-1]]
+
+
+def test_the_services_are_those_of_a_whole_installation() -> None:
+    assert {*_SERVICES} == {*_GATEWAYS, *_JOBS, "nginx", "redis", "postgres"}
+
+
+@every_service
+def test_a_service_refers_to_what_is_defined(name: str) -> None:
+    service = _SERVICES[name]
+    named = {str(volume).partition(":")[0] for volume in service.get("volumes", ())}
+    assert {volume for volume in named if not volume.startswith("./")} <= {*_COMPOSE["volumes"]}
+    assert _names(service.get("secrets")) <= {*_COMPOSE["secrets"]}
+    assert _names(service.get("networks")) <= {*_COMPOSE["networks"]}
+    assert _names(service.get("depends_on")) <= {*_SERVICES}
+
+
+@every_service
+def test_a_service_reads_only_secrets_it_was_given(name: str) -> None:
+    service = _SERVICES[name]
+    given = _names(service.get("secrets"))
+    read = set(re.findall(r"/run/secrets/(\w+)", yaml.safe_dump(service)))
+    assert read == given
+
+
+@every_service
+def test_a_service_is_confined(name: str) -> None:
+    service = _SERVICES[name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert not {"privileged", "cap_add", "devices"} & {*service}
+    assert _PINNED.fullmatch(service["image"]), "an image without a version changes by itself"
+
+
+@pytest.mark.parametrize("name", set(_SERVICES) - set(_JOBS))
+def test_a_service_tells_whether_it_is_well(name: str) -> None:
+    assert _SERVICES[name]["healthcheck"]["test"][0] in {"CMD", "CMD-SHELL"}
+    assert _SERVICES[name]["restart"] == "unless-stopped"
+
+
+def test_only_nginx_can_be_reached_from_outside() -> None:
+    assert [name for name, service in _SERVICES.items() if "ports" in service] == ["nginx"]
+    outside = [
+        n for n, service in _SERVICES.items() if "outside" in _names(service.get("networks"))
+    ]
+    assert outside == ["nginx"]
+    assert _COMPOSE["networks"]["inside"]["internal"] is True
+
+
+@pytest.mark.parametrize("name", _GATEWAYS)
+def test_gateways_believe_the_address_of_nginx_alone_and_its_secret(name: str) -> None:
+    environment = _SERVICES[name]["environment"]
+    nginx = _SERVICES["nginx"]["networks"]["inside"]["ipv4_address"]
+    assert environment["REALMGATE_TRUSTED_PROXIES"] == nginx
+    assert "REALMGATE_PROXY_SECRET_FILE" in environment
+
+
+@pytest.mark.parametrize("name", _GATEWAYS)
+def test_the_settings_of_a_gateway_are_known_and_accepted(name: str, tmp_path: Path) -> None:
+    """Read by the program itself, each secret from a file as in the container."""
+    environment = dict(_SERVICES[name]["environment"])
+    known = {variable(field) for field in Settings.model_fields}
+    known |= {found for field in Settings.model_fields if (found := file_variable(field))}
+    assert {*environment} <= known
+    content = {
+        "REALMGATE_PROXY_SECRET_FILE": "a-secret-of-the-proxy",
+        "REALMGATE_DATABASE_URL_FILE": "postgresql://realmgate:word@postgres/realmgate",
+        "REALMGATE_REDIS_URL_FILE": "redis://realmgate:word@redis",
+    }
+    for variable_name in [key for key in environment if key.endswith("_FILE")]:
+        file = tmp_path / variable_name
+        file.write_text(content.get(variable_name, "anything"))
+        environment[variable_name] = str(file)
+    settings = load_settings(environment=environment, env_file=tmp_path / "none")
+    assert str(settings.listen) == "0.0.0.0:8081"
+
+
+def test_nginx_is_pointed_at_every_gateway() -> None:
+    (script,) = _SERVICES["nginx-configuration"]["command"]
+    port = _SERVICES["gateway-1"]["environment"]["REALMGATE_LISTEN"].rpartition(":")[2]
+    assert re.findall(r"--upstream (\S+)", script) == [f"{name}:{port}" for name in _GATEWAYS]
+
+
+def test_redis_keeps_what_it_is_given_and_evicts_nothing() -> None:
+    command = " ".join(_SERVICES["redis"]["command"])
+    assert "--appendonly yes" in command
+    assert "--maxmemory-policy noeviction" in command
+
+
+def test_no_secret_stands_in_the_files() -> None:
+    texts = [str(value) for service in _SERVICES.values() for value in _settings_of(service)]
+    assert [text for text in texts if "://" in text and "@" in text] == []
+    assert all(set(secret) == {"file"} for secret in _COMPOSE["secrets"].values())
+
+
+def _settings_of(service: dict[str, Any]) -> list[Any]:
+    return [*service.get("environment", {}).values(), *service.get("command", ())]
+
+
+def test_the_image_is_pinned_unprivileged_and_installs_by_hash() -> None:
+    assert {line.split()[0] for line in _instructions("FROM")} == {"python:3.11-slim-bookworm"}
+    assert _instructions("USER") == ["10001:10001"]
+    (install,) = [line for line in _instructions("RUN") if "pip install" in line]
+    assert "--require-hashes" in install
+    assert "requirements.lock" in install
+
+
+def test_the_image_gets_nothing_but_what_it_needs() -> None:
+    allowed = {
+        line.removeprefix("!")
+        for line in (_ROOT / ".dockerignore").read_text().splitlines()
+        if line.startswith("!")
+    }
+    assert allowed == set(_sources())
+    assert all((_ROOT / source).exists() for source in _sources())
+
+
+def test_what_is_copied_into_the_image_is_enough_to_run(tmp_path: Path) -> None:
+    """Run the compose file's own command that renders nginx's files, from the copied parts."""
+    program, state = tmp_path / "program", tmp_path / "state"
+    program.mkdir()
+    for source in _sources():
+        copy = shutil.copytree if (_ROOT / source).is_dir() else shutil.copy
+        copy(_ROOT / source, program / source)
+    secret = tmp_path / "proxy_secret"
+    secret.write_text("a-secret-of-the-proxy")
+    (script,) = _SERVICES["nginx-configuration"]["command"]
+    script = script.replace("/srv/state", str(state)).replace(
+        "/run/secrets/proxy_secret", str(secret)
+    )
+    subprocess.run(
+        ["sh", "-ec", script.replace("exec python ", f"exec {sys.executable} ")],
+        cwd=program,
+        check=True,
+    )
+    rendered = (state / "nginx" / "realmgate" / "site" / "upstream.conf").read_text()
+    assert "gateway-2:8081" in rendered
+    assert (state / "logs" / "access.log").is_symlink()
