@@ -8,7 +8,8 @@ from collections.abc import Iterable
 
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
-from gateway.domain.keys import KeyStatus, SignatureAlgorithm
+from gateway.domain.key_lifecycle import signing_key
+from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
@@ -34,11 +35,10 @@ async def ensure_signing_keys(
     factory: KeyFactory,
     clock: Clock,
 ) -> None:
-    """Add an active key for every algorithm that has none."""
+    """Add a key for every algorithm that none signs."""
     keys = await stores.keys.list(realm.id)
-    covered = {key.algorithm for key in keys if key.status is KeyStatus.ACTIVE}
     for algorithm in algorithms:
-        if algorithm not in covered:
+        if signing_key(keys, algorithm, clock.now()) is None:
             # Finding an RSA key takes a good part of a second: not on the event loop.
             key = await asyncio.to_thread(
                 factory.generate, realm.id, realm.name, algorithm, clock.now()

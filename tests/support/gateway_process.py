@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 
 _DEADLINE = 20.0
 _PAUSE = 0.02
+_PROXY = {"x-forwarded-proto": "https", "x-forwarded-for": "127.0.0.1"}
 
 Found = TypeVar("Found")
 
@@ -47,10 +49,12 @@ class Gateway:
 
     def client(self, **headers: str) -> httpx2.Client:
         """Return a client that talks to the unix socket, as the proxy does."""
+        sent = httpx2.Headers(_PROXY)
+        sent.update(headers)
         return httpx2.Client(
             transport=httpx2.HTTPTransport(uds=str(self.socket)),
             base_url="http://gateway",
-            headers=headers,
+            headers=sent,
             timeout=10,
         )
 
@@ -95,12 +99,14 @@ def start_gateway(
     *,
     flags: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
+    seed: Path | None = None,
     wait: bool = True,
     **settings: object,
 ) -> Iterator[Gateway]:
     """Start a gateway with `settings` (`workers=2`), wait until it is ready, and end it at last.
 
-    The state folder is `tmp_path / "state"` unless `state_dir` is among the settings.
+    The state folder is `tmp_path / "state"` unless `state_dir` is among the settings; `seed` is
+    one to begin with, for a start that need not make schema, keys and administrator.
     """
     settings = {
         "state_dir": tmp_path / "state",
@@ -108,6 +114,8 @@ def start_gateway(
         "admin_password": "the administrator's word",
     } | settings
     state_dir = Path(str(settings["state_dir"]))
+    if seed is not None and not state_dir.exists():
+        _plant(seed, state_dir)
     log_file = tmp_path / f"gateway-{settings['management_port']}.log"
     with log_file.open("wb") as log:
         process = subprocess.Popen(
@@ -174,6 +182,13 @@ def descendants(pid: int) -> list[int]:
     return children + [below for child in children for below in descendants(child)]
 
 
+def _plant(seed: Path, state_dir: Path) -> None:
+    for part in ("realmgate.db", "secrets/encryption.key"):
+        target = state_dir / part
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.copy(seed / part, target)
+
+
 def _ready(gateway: Gateway) -> bool:
     code = gateway.process.poll()
     if code is not None:
@@ -182,7 +197,15 @@ def _ready(gateway: Gateway) -> bool:
 
 
 @pytest.fixture(scope="session")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a state folder with the realm `master` and its administrator."""
+    with start_gateway(tmp_path_factory.mktemp("seed")) as gateway:
+        gateway.stop()
+    return gateway.state_dir
+
+
+@pytest.fixture(scope="session")
+def gateway(tmp_path_factory: pytest.TempPathFactory, seed: Path) -> Iterator[Gateway]:
     """Run one gateway for all tests that change nothing about it."""
-    with start_gateway(tmp_path_factory.mktemp("gateway")) as running:
+    with start_gateway(tmp_path_factory.mktemp("gateway"), seed=seed) as running:
         yield running

@@ -1,0 +1,135 @@
+"""Stores that go away under a running gateway. Attacks F2, F8; architecture: State."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.support.gateway_process import Gateway, start_gateway, until
+from tests.support.postgres import PostgresServer
+from tests.support.redis_server import RedisServer
+from tests.support.wire import SECRET, audience, basic, client, protocol
+
+SVC = {"grant_type": "client_credentials", "client_id": "svc", "client_secret": SECRET}
+PROXY = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}
+REALM = {
+    "realm": "r",
+    "enabled": True,
+    "clients": [client("svc", protocolMappers=[audience("svc")])],
+}
+RECOVERY = 2.0
+"""Seconds within which everything works again. Attacks S18."""
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[PostgresServer]:
+    """Run a server that the test may stop."""
+    server = PostgresServer()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def own_redis() -> Iterator[RedisServer]:
+    """Run a server that the test may stop."""
+    server = RedisServer()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+def _token(http: httpx2.Client, form: dict[str, str] | None = None) -> httpx2.Response:
+    return http.post(protocol("r", "token"), data=SVC | (form or {}))
+
+
+def _introspect(http: httpx2.Client, token: str) -> httpx2.Response:
+    form = {"client_id": "svc", "client_secret": SECRET, "token": token}
+    return http.post(protocol("r", "token/introspect"), data=form)
+
+
+def _is_active(http: httpx2.Client, token: str) -> bool:
+    answer = _introspect(http, token)
+    return answer.status_code == httpx2.codes.OK and answer.json()["active"] is True
+
+
+def _check(gateway: Gateway, name: str) -> str:
+    checks = gateway.health()[1]["checks"]
+    return str(next(check["status"] for check in checks if check["name"] == name))
+
+
+def test_without_sql_what_needs_it_is_503_and_the_rest_goes_on(
+    tmp_path: Path, own_postgres: PostgresServer
+) -> None:
+    (tmp_path / "realms.json").write_text(json.dumps(REALM))
+    url = own_postgres.url(own_postgres.create_database()).reveal()
+    with (
+        start_gateway(tmp_path, import_realm=tmp_path / "realms.json", database_url=url) as gateway,
+        gateway.client(**PROXY) as http,
+    ):
+        token = _token(http).json()["access_token"]
+        assert _is_active(http, token)
+        own_postgres.stop()
+
+        for refused in (
+            _introspect(http, token),
+            http.post(protocol("r", "revoke"), data=SVC | {"token": token}),
+            _token(http, {"client_id": "never seen"}),
+            http.get("/realms/never-seen"),
+        ):
+            assert refused.status_code == 503
+            assert refused.json()["error"] == "temporarily_unavailable"
+            assert int(refused.headers["retry-after"]) >= 1
+        assert http.get(protocol("r", "certs")).status_code == 200
+        assert http.get("/realms/r/.well-known/openid-configuration").status_code == 200
+        assert _token(http).status_code == 200
+        assert gateway.health()[0] == 503
+        assert gateway.health("live")[0] == 200
+
+        own_postgres.start()
+        until(lambda: _is_active(http, token), "no recovery", RECOVERY)
+        assert "Traceback" not in gateway.log_text()
+
+
+def test_a_name_that_postgresql_cannot_hold_is_unknown_not_an_error(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    """NUL in a realm's name or in the client's half of Basic."""
+    (tmp_path / "realms.json").write_text(json.dumps(REALM))
+    url = postgres.url(postgres.create_database()).reveal()
+    with (
+        start_gateway(tmp_path, import_realm=tmp_path / "realms.json", database_url=url) as gateway,
+        gateway.client(**PROXY) as http,
+    ):
+        assert http.get("/realms/a%00b").status_code == 404
+        form = {"grant_type": "client_credentials"}
+        nul = http.post(protocol("r", "token"), data=form, headers={"Authorization": basic("a\0b")})
+        assert (nul.status_code, nul.json()["error"]) == (401, "invalid_client")
+
+
+def test_without_redis_tokens_go_on_and_it_is_told(tmp_path: Path, own_redis: RedisServer) -> None:
+    (tmp_path / "realms.json").write_text(json.dumps(REALM))
+    with (
+        start_gateway(
+            tmp_path, import_realm=tmp_path / "realms.json", redis_url=own_redis.url.reveal()
+        ) as gateway,
+        gateway.client(**PROXY) as http,
+    ):
+        assert _check(gateway, "redis") == "UP"
+        own_redis.stop()
+        until(lambda: _check(gateway, "redis") == "DOWN", "the outage is not told")
+        token = _token(http).json()["access_token"]
+        assert _is_active(http, token)
+        revoked = http.post(protocol("r", "revoke"), data=SVC | {"token": token})
+        assert revoked.status_code == 200
+        assert not _is_active(http, token)
+        assert http.get(protocol("r", "certs")).status_code == 200
+
+        own_redis.start()
+        until(lambda: _check(gateway, "redis") == "UP", "no recovery", RECOVERY)
