@@ -13,7 +13,8 @@ from gateway.admin.realm_import import RealmImport
 from gateway.bootstrap.applications import find_tracer
 from gateway.bootstrap.client_certificates import read_client_certificates
 from gateway.bootstrap.services import Services, open_services
-from gateway.domain.errors import StoreUnavailable
+from gateway.domain.errors import SecretUnreadable, StoreUnavailable
+from gateway.domain.realm import MASTER
 from gateway.representations.plain_json import parse_json
 from gateway.settings import Settings
 from gateway.storage.redis.connection import check_server, create_client
@@ -35,6 +36,7 @@ async def _prepare(settings: Settings) -> None:
         await _check_redis(settings)
         if await migrate(settings.database_url):
             log.info("the database was brought to this version's schema")
+        await _check_encryption_key(services)
         await _import(settings, services)
         await _administrator(settings, services)
 
@@ -50,6 +52,20 @@ async def _check_redis(settings: Settings) -> None:
         structlog.get_logger().warning("redis does not answer; starting without it")
     finally:
         await client.aclose()
+
+
+async def _check_encryption_key(services: Services) -> None:
+    """Refuse to start beside a database that was sealed under another key."""
+    try:
+        async with services.database.read() as stores:
+            realm = await stores.realms.find_by_name(MASTER)
+            if realm is not None:
+                await stores.keys.list(realm.id)
+    except SecretUnreadable as failure:
+        raise SecretUnreadable(
+            "the encryption key does not open the secrets in the database: it is another one than"
+            " at the last start"
+        ) from failure
 
 
 async def _import(settings: Settings, services: Services) -> None:

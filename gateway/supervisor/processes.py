@@ -136,7 +136,8 @@ class Supervisor:
             os.close(self._held_end)
             os.close(read_end)
             for other in self._workers.values():
-                os.close(other.ready_pipe)
+                if not other.ready:
+                    os.close(other.ready_pipe)
             code = self._main(Lifeline(self._parent_end, write_end))
         finally:
             if sys.exc_info()[0] is not None:
@@ -148,10 +149,9 @@ class Supervisor:
     def _on_ready(self, worker: _Worker) -> None:
         self._selector.unregister(worker.ready_pipe)
         worker.ready = bool(os.read(worker.ready_pipe, 1))
-        os.close(worker.ready_pipe)
-        worker.ready_pipe = -1
-        if not worker.ready:
+        if not worker.ready:  # it died before; SIGCHLD tells the rest
             return
+        os.close(worker.ready_pipe)
         self._log.info("worker ready", worker=worker.pid)
         if worker.replaces in self._workers:
             os.kill(worker.replaces, signal.SIGTERM)
@@ -170,8 +170,9 @@ class Supervisor:
             self._tend()
 
     def _on_exit(self, worker: _Worker, code: int) -> None:
-        if worker.ready_pipe >= 0:
-            self._selector.unregister(worker.ready_pipe)
+        if not worker.ready:
+            if worker.ready_pipe in self._selector.get_map():
+                self._selector.unregister(worker.ready_pipe)
             os.close(worker.ready_pipe)
         replaced = any(other.replaces == worker.pid for other in self._workers.values())
         if self._ending is not None or replaced or worker.replaces in self._workers:

@@ -78,6 +78,8 @@ class PrivateRedis:
         if self._process is not None:
             self._process.wait()
             self._process = None
+        # Forked workers hold the same lock: closing alone would leave it theirs.
+        fcntl.flock(self._owner, fcntl.LOCK_UN)
         os.close(self._owner)
         self._owner = None
 
