@@ -63,6 +63,7 @@ def check_page(response: httpx2.Response) -> str:
     assert re.search(r"<h1>[A-Z][^<]{10,}</h1>", text)
     assert "<h2>What to do</h2>" in text
     assert response.headers["x-request-id"] in text
+    assert response.headers["server"] == "nginx"
     assert not re.search(r"<script|\son\w+=|https?://[^ ]|url\(|@import|\$realmgate|nginx", text)
     return text
 
