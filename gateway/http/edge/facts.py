@@ -36,7 +36,7 @@ class EdgeRefusal(Exception):
 class CertificateLookup(Protocol):
     """Reads DER out of the header that a kind of proxy sends."""
 
-    def __call__(self, value: bytes) -> bytes | None:
+    def __call__(self, value: bytes, /) -> bytes | None:
         """Return DER, None where there is no certificate; raises MalformedCertificate."""
         ...
 
