@@ -16,7 +16,7 @@ from gateway.admin.realm_roles import RoleBook, default_role
 from gateway.admin.signing_keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.user_import import NewUser, UserImport, read_users
 from gateway.domain.clock import Clock
-from gateway.domain.errors import FieldError, InvalidInput, StoreUnavailable
+from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, StoreUnavailable
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.signing import KeyFactory
@@ -79,8 +79,7 @@ class RealmImport:
     ) -> tuple[ImportedRealm, ...]:
         """Import all files; `skip_existing` leaves realms alone that exist.
 
-        Raises InvalidInput with every wrong field of all files, and AlreadyExists when an id is
-        another realm's; then nothing was changed.
+        Raises InvalidInput with every wrong field of all files; then nothing was changed.
         """
         errors: list[FieldError] = []
         imported: list[ImportedRealm] = []
@@ -88,9 +87,13 @@ class RealmImport:
             for file in files:
                 try:
                     with located(file.source):
-                        imported += await self._file(stores, file, skip_existing)
+                        imported += await self._file(stores, file, skip_existing=skip_existing)
                 except InvalidInput as refusal:
                     errors.extend(refusal.errors)
+                except AlreadyExists as taken:
+                    # The transaction is lost with it, so no further file can be read.
+                    free = FieldError(file.source, str(taken), "ids and names that are free")
+                    raise InvalidInput((*errors, free)) from taken
             raise_all(errors)
         return tuple([await self._announced(realm) for realm in imported])
 
@@ -98,13 +101,15 @@ class RealmImport:
         self,
         stores: Stores,
         file: RealmFile,
-        skip_existing: bool,  # noqa: FBT001 - private
+        *,
+        skip_existing: bool,
     ) -> list[ImportedRealm]:
         errors: list[FieldError] = []
         imported: list[ImportedRealm] = []
         for path, document in file.realms():
             try:
-                imported.append(await self._realm(stores, document, path, skip_existing))
+                done = await self._realm(stores, document, path, skip_existing=skip_existing)
+                imported.append(done)
             except InvalidInput as refusal:
                 errors.extend(refusal.errors)
         raise_all(errors)
@@ -115,7 +120,8 @@ class RealmImport:
         stores: Stores,
         document: Mapping[str, Any],
         path: str,
-        skip_existing: bool,  # noqa: FBT001
+        *,
+        skip_existing: bool,
     ) -> ImportedRealm:
         name = document.get("realm")
         before = await stores.realms.find_by_name(name) if isinstance(name, str) else None

@@ -19,6 +19,8 @@ SUBJECT: Final = "x509.subjectdn"
 SUBJECT_IS_PATTERN: Final = "x509.allow.regex.pattern.comparison"
 _CERTIFICATE: Final = "client-x509"
 _LONGEST_PATTERN = 2000
+_PATTERN_ALLOWED = f'a regular expression, or {SUBJECT_IS_PATTERN} "false" and a distinguished name'
+_NAME_ALLOWED = "a distinguished name such as CN=device-1,O=Example"
 
 
 def attribute_errors(client: Client, path: str) -> list[FieldError]:
@@ -45,13 +47,8 @@ def _subject_error(client: Client) -> tuple[str, str] | None:
         return "nothing", "the subject of the client's certificate"
     is_pattern = client.attributes.get(SUBJECT_IS_PATTERN, "true").lower() == "true"
     reason = _pattern_error(subject) if is_pattern else _name_error(subject)
-    return (f"{describe(subject)} ({reason})", _subject_allowed(is_pattern)) if reason else None
-
-
-def _subject_allowed(is_pattern: bool) -> str:  # noqa: FBT001 - private
-    if is_pattern:
-        return f'a regular expression, or {SUBJECT_IS_PATTERN} "false" and a distinguished name'
-    return "a distinguished name such as CN=device-1,O=Example"
+    allowed = _PATTERN_ALLOWED if is_pattern else _NAME_ALLOWED
+    return (f"{describe(subject)} ({reason})", allowed) if reason else None
 
 
 def _pattern_error(subject: str) -> str | None:

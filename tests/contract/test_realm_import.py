@@ -92,3 +92,14 @@ async def test_an_exported_realm_is_the_same_after_an_import_elsewhere(
     assert (await imports_everywhere.roles("alice", "moved")).realm == ("boss", "worker")
     account = await imports_everywhere.user("service-account-robot", "moved")
     assert account.service_account_client == (await imports_everywhere.client("Robot", "moved")).id
+
+
+async def test_an_id_that_is_another_realms_is_refused_and_nothing_stored(
+    imports_everywhere: Imports,
+) -> None:
+    await imports_everywhere.run(ACME)
+    other = {"realm": "other", "id": "acme", "defaultSignatureAlgorithm": "ES256"}
+    found = await imports_everywhere.refused({**other, "realm": "third", "id": "3"}, other)
+    assert found.keys() == {"1.json"}
+    assert await imports_everywhere.realm_text("third") is None
+    assert await imports_everywhere.realm_text("other") is None
