@@ -130,7 +130,7 @@ class Terminal:
         """Print a result with its mark; `more` explains it below."""
         self.failures += not passed
         mark = self.paint("32", "✓") if passed else self.paint("31", "✗ not as expected:")
-        print(f"   {mark} {self.paint('1', f'{label:<10}')}{_cut(text, WIDTH - 15)}")
+        print(f"   {mark} {self.paint('1', f'{label:<10}')} {_cut(text, WIDTH - 16)}")
         for line in more:
             print(self.paint("2", textwrap.fill(line, WIDTH, **_BELOW)))
 
@@ -139,7 +139,7 @@ class Terminal:
         return f"\033[{code}m{text}\033[0m" if self._colour else text
 
 
-_BELOW: Any = {"initial_indent": " " * 15, "subsequent_indent": " " * 15}
+_BELOW: Any = {"initial_indent": " " * 16, "subsequent_indent": " " * 16}
 
 
 def _cut(text: str, room: int) -> str:

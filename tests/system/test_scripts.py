@@ -1,0 +1,257 @@
+"""The doors for people: scripts/run and scripts/stop, with the real stack behind them."""
+
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.support.nginx import free_ports
+
+ROOT = Path(__file__).resolve().parents[2]
+DEADLINE = 60.0
+PORTS = ("HTTPS", "MTLS", "SELF_SIGNED", "HTTP", "MANAGEMENT")
+UP = "Ctrl-C stops everything."
+RUN_ENV = {
+    *("URL", "MTLS_URL", "SELF_SIGNED_URL", "MANAGEMENT_URL", "CA", "CLIENT_CERT", "CLIENT_KEY"),
+    *("REALM", "CLIENT_ID", "ADMIN", "ADMIN_PASSWORD", "STATE_DIR"),
+    *(f"{port}_PORT" for port in PORTS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A state folder and free ports: where one copy of the stack runs."""
+
+    state: Path
+    environment: dict[str, str]
+
+    def command(self, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a script to its end."""
+        return subprocess.run(
+            [ROOT / "scripts" / name, *arguments],
+            cwd="/",
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=DEADLINE,
+        )
+
+    def port(self, name: str) -> int:
+        """Return the port of a listener."""
+        return int(self.environment[f"REALMGATE_{name}_PORT"])
+
+    def pid(self, name: str) -> int:
+        """Return the process that scripts/run remembered."""
+        return int((self.state / "run" / f"{name}.process").read_text().split()[0])
+
+    def processes(self) -> list[str]:
+        """Return the command lines of all processes that know the state folder."""
+        return [
+            (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            for process in Path("/proc").glob("[0-9]*")
+            if _mentions(process, os.fsencode(self.state))
+        ]
+
+
+def _mentions(process: Path, text: bytes) -> bool:
+    try:
+        return any(text in (process / name).read_bytes() for name in ("cmdline", "environ"))
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def first_run(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Place, "subprocess.CompletedProcess[str]"]:
+    """Run everything once in an empty place."""
+    place = _make_place(tmp_path_factory.mktemp("first") / "state")
+    return place, place.command("run", "--once")
+
+
+@pytest.fixture
+def place(
+    first_run: tuple[Place, "subprocess.CompletedProcess[str]"], tmp_path: Path
+) -> Iterator[Place]:
+    """Make a place with what the first run made, and leave nothing running in it."""
+    made = _make_place(tmp_path / "state")
+    kept = ("certs", "secrets", "realmgate.db", "run")
+    shutil.copytree(
+        first_run[0].state,
+        made.state,
+        ignore=lambda folder, names: (
+            set(names).difference(kept) if Path(folder) == first_run[0].state else set()
+        ),
+    )
+    try:
+        yield made
+    finally:
+        made.command("stop")
+
+
+def _make_place(state: Path) -> Place:
+    ports = dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("REALMGATE_", "KC_"))
+    }
+    environment |= {f"REALMGATE_{name}_PORT": str(port) for name, port in ports.items()}
+    return Place(state, environment | {"REALMGATE_STATE_DIR": str(state)})
+
+
+def run_in_terminal(place: Place) -> tuple["subprocess.Popen[bytes]", int]:
+    """Start scripts/run in a terminal of its own; return it and our end, once all is up."""
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        ["setsid", "--ctty", "--wait", ROOT / "scripts/run"],
+        cwd="/",
+        env=place.environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    shown = ""
+    while UP not in shown:
+        try:
+            shown += os.read(ours, 65536).decode(errors="replace")
+        except OSError:
+            pytest.fail(f"scripts/run ended early:\n{shown}", pytrace=False)
+    return process, ours
+
+
+def _await_end(place: Place) -> None:
+    deadline = time.monotonic() + DEADLINE
+    while place.processes() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert place.processes() == []
+
+
+def test_once_shows_a_bound_token_and_leaves_nothing_running(
+    first_run: tuple[Place, "subprocess.CompletedProcess[str]"],
+) -> None:
+    place, done = first_run
+    assert done.returncode == 0, done.stdout
+    for expected in (
+        "✓ 200        a token for demo-device",
+        "◀ the binding",
+        "✓ signature",
+        "✓ active     to demo-device with the same certificate",
+        "✓ refused    device-2 says it is demo-device",
+        "✓ refused    somebody without any certificate",
+        "✓ inactive   device-2 as itself",
+        "invalid_token: Client certificate missing, or its thumbprint",
+    ):
+        assert expected in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert place.processes() == []
+    assert not (place.state / "run.env").exists()
+
+
+def test_secrets_are_their_owners_alone_and_never_shown(
+    first_run: tuple[Place, "subprocess.CompletedProcess[str]"],
+) -> None:
+    place, done = first_run
+    assert place.state.stat().st_mode & 0o077 == 0
+    for name in ("admin.password", "demo-service.secret", "proxy.secret"):
+        secret = place.state / "secrets" / name
+        assert secret.stat().st_mode & 0o777 == 0o600
+        for shown in (done.stdout, (place.state / "logs/gateway.log").read_text()):
+            assert secret.read_text().strip() not in shown
+
+
+def test_detached_it_answers_until_stopped_and_tells_a_second_run(place: Place) -> None:
+    assert place.command("run", "--detach").returncode == 0
+    run_env = place.state / "run.env"
+    assert run_env.stat().st_mode & 0o777 == 0o600
+    facts = dict(line.split("=", 1) for line in shlex.split(run_env.read_text()))
+    assert set(facts) == {f"REALMGATE_{name}" for name in RUN_ENV}
+    assert all(facts.values())
+    assert httpx2.get(facts["REALMGATE_MANAGEMENT_URL"] + "/health/ready").status_code == 200
+
+    again = place.command("run", "--once")
+    assert again.returncode == 1
+    assert f"running already with the state folder {place.state}" in again.stdout
+    assert httpx2.get(facts["REALMGATE_MANAGEMENT_URL"] + "/health/ready").status_code == 200
+
+    assert place.command("stop").stdout == "Realmgate has stopped.\n"
+    assert place.processes() == []
+    assert not run_env.exists()
+    stopped_twice = place.command("stop")
+    assert stopped_twice.returncode == 0
+    assert "is not running" in stopped_twice.stdout
+
+
+@pytest.mark.parametrize("listener", ["MTLS", "MANAGEMENT"])
+def test_a_port_in_use_is_named_with_the_variable_that_changes_it(
+    place: Place, listener: str
+) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", place.port(listener)))
+        other.listen()
+        done = place.command("run", "--once")
+    assert done.returncode == 1
+    assert f"Port {place.port(listener)} is in use: set REALMGATE_{listener}_PORT" in done.stdout
+    assert len(done.stdout.splitlines()) == 1
+    assert place.processes() == []
+
+
+def test_ctrl_c_ends_everything(place: Place) -> None:
+    process, terminal = run_in_terminal(place)
+    os.write(terminal, b"\x03")
+    assert process.wait(DEADLINE) == 0
+    os.close(terminal)
+    assert place.processes() == []
+
+
+def test_sigterm_ends_everything(place: Place) -> None:
+    process, terminal = run_in_terminal(place)
+    os.kill(place.pid("run"), signal.SIGTERM)
+    assert process.wait(DEADLINE) == 0
+    os.close(terminal)
+    assert place.processes() == []
+
+
+def test_a_closed_terminal_ends_everything(place: Place) -> None:
+    process, terminal = run_in_terminal(place)
+    os.close(terminal)
+    process.wait(DEADLINE)
+    _await_end(place)
+
+
+def test_the_death_of_a_part_is_told_and_ends_the_rest(place: Place) -> None:
+    process, terminal = run_in_terminal(place)
+    os.kill(place.pid("nginx"), signal.SIGKILL)
+    assert process.wait(DEADLINE) == 1
+    assert "nginx has ended." in os.read(terminal, 65536).decode()
+    os.close(terminal)
+    _await_end(place)
+
+
+def test_stop_leaves_a_stranger_with_a_remembered_number_alone(place: Place) -> None:
+    with subprocess.Popen(["sleep", "60"]) as stranger:
+        (place.state / "run" / "gateway.process").write_text(f"{stranger.pid} 1\n")
+        done = place.command("stop")
+        alive = stranger.poll() is None
+        stranger.kill()
+    assert alive
+    assert "is not running" in done.stdout
+
+
+def test_an_unknown_option_is_refused_with_the_usage(place: Place) -> None:
+    done = place.command("run", "--forever")
+    assert done.returncode == 2
+    assert done.stdout.startswith("Usage: scripts/run")
