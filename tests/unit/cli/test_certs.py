@@ -135,6 +135,12 @@ def test_keys_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
 
 
+def test_a_folder_that_was_open_to_others_is_closed(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    assert run("init", "--directory", str(tmp_path)).exit_code == 0
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
+
+
 def test_init_refuses_to_overwrite_and_changes_nothing(directory: Path) -> None:
     before = contents(directory)
     result = run("init", "--directory", str(directory))

@@ -133,10 +133,18 @@ def test_an_unreadable_alternative_name_is_malformed_and_no_other_error(name: by
 
 def test_an_extension_given_twice_is_malformed() -> None:
     """RFC 5280 §4.2: whoever reads the first must not differ from whoever reads the second."""
-    der = certificate(extension=tlv(0x30, tlv(0x82, b"a.example")))
-    twice = der.replace(b"\6\3\x55\x1d\x11", b"\6\3\x55\x1d\x13")
+    name = x509.Name([x509.NameAttribute(CN, PLACEHOLDER)])
+    names = [x509.DNSName("a.example")]
+    der = (
+        x509.CertificateBuilder(name, name, KEY.public_key(), 1, NOW, NOW + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.IssuerAlternativeName(names), critical=False)
+        .sign(KEY, hashes.SHA256())
+        .public_bytes(Encoding.DER)
+    )
+    twice = der.replace(b"\6\3\x55\x1d\x12", b"\6\3\x55\x1d\x11")
     assert twice != der
-    with pytest.raises(MalformedCertificate):
+    with pytest.raises(MalformedCertificate, match="Duplicate"):
         parse_certificate(twice)
 
 

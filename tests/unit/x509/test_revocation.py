@@ -132,6 +132,14 @@ def test_a_list_signed_with_another_key_does_not_count(own_pki: Pki) -> None:
     assert "there is no revocation list" in (lists.refusal(own_pki.path, NOW) or "")
 
 
+def test_a_list_of_another_name_of_the_same_key_does_not_count(own_pki: Pki) -> None:
+    """RFC 5280 §6.3.3 (b): two authorities of one key number their certificates separately."""
+    validity = Validity(NOW - DAY, NOW + DAY)
+    alias = issue_root(own_pki.root.certificate.subject, own_pki.issuing.key, validity)
+    lists = own_pki.write(own_pki.list_of(alias), own_pki.list_of(own_pki.root))
+    assert "there is no revocation list" in (lists.refusal(own_pki.path, NOW) or "")
+
+
 def test_the_newest_of_several_lists_counts(own_pki: Pki) -> None:
     old = own_pki.list_of(own_pki.issuing, own_pki.device, issued=NOW - 3 * DAY)
     new = own_pki.list_of(own_pki.issuing, issued=NOW - DAY)
@@ -191,16 +199,19 @@ def test_a_changed_file_is_read_without_a_restart(own_pki: Pki) -> None:
     assert "was revoked" in (lists.refusal(own_pki.path, NOW) or "")
 
 
-def test_a_file_of_the_same_size_and_age_is_still_noticed(own_pki: Pki) -> None:
-    """A list renewed within the clock's resolution replaces the file, so its inode differs."""
+def test_a_replaced_file_of_the_same_size_and_age_is_noticed(own_pki: Pki) -> None:
+    """A list renewed within the clock's resolution stands in another inode."""
+
+    def pad() -> None:
+        content = own_pki.file.read_bytes()
+        own_pki.file.write_bytes(content + b"\n" * (4096 - len(content)))
+        os.utime(own_pki.file, (NOW.timestamp(), NOW.timestamp()))
+
+    pad()
     lists = RevocationLists(own_pki.file, own_pki.bundle)
-    before = own_pki.file.stat()
     renew_revocation_lists(own_pki.directory, now=NOW + DAY)
-    os.truncate(own_pki.file, own_pki.file.stat().st_size)
-    os.utime(own_pki.file, ns=(before.st_mtime_ns, before.st_mtime_ns))
-    next_update = lists.status(NOW).next_update
-    assert next_update is not None
-    assert next_update > NOW + 30 * DAY
+    pad()
+    assert lists.status(NOW).next_update == NOW + 31 * DAY
 
 
 @pytest.mark.parametrize("damage", ["", "garbage", "cut", None])
