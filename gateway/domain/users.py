@@ -26,6 +26,11 @@ class User:
     first_name: str | None = None
     last_name: str | None = None
     service_account_client: str | None = None
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    required_actions: tuple[str, ...] = ()
+    """What the user must do before a sign-in succeeds, such as UPDATE_PASSWORD."""
+    not_before: int = 0
+    """Tokens issued earlier are not believed; seconds since 1970."""
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -43,3 +48,23 @@ class Credential:
     credential_data: str
     secret_data: str = field(repr=False)
     priority: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class UserQuery:
+    """Which users are meant; every field narrows. Keycloak: GET users.
+
+    `search` is a prefix of username, e-mail address or a name; `*` stands for anything, quotes
+    for the whole. The other texts are part of their field, the whole of it where `exact`.
+    """
+
+    search: str | None = None
+    username: str | None = None
+    email: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    enabled: bool | None = None
+    email_verified: bool | None = None
+    exact: bool = False
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """`q`: values by attribute name."""

@@ -10,10 +10,13 @@ from datetime import datetime
 from typing import Protocol
 
 from gateway.domain.clients import Client
+from gateway.domain.groups import Group
 from gateway.domain.keys import RealmKey
+from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.realm import Realm
+from gateway.domain.refresh_tokens import Rotation
 from gateway.domain.roles import EffectiveRoles, Role
-from gateway.domain.users import Credential, User
+from gateway.domain.users import Credential, User, UserQuery
 
 
 class RealmRepository(Protocol):
@@ -61,6 +64,24 @@ class UserRepository(Protocol):
 
     async def find_by_username(self, realm_id: str, username: str) -> User | None:
         """Return the user with that (lower-cased) username."""
+        ...
+
+    async def find_by_id(self, realm_id: str, user_id: str) -> User | None:
+        """Return the user with that id, if it is one of this realm."""
+        ...
+
+    async def find_by_email(self, realm_id: str, email: str) -> User | None:
+        """Return the first user with that (lower-cased) e-mail address."""
+        ...
+
+    async def search(
+        self, realm_id: str, query: UserQuery, first: int, maximum: int
+    ) -> tuple[User, ...]:
+        """Return a page of the users that match, by username; service accounts left out."""
+        ...
+
+    async def count(self, realm_id: str, query: UserQuery) -> int:
+        """Return how many users match."""
         ...
 
     async def find_service_account(self, realm_id: str, client: str) -> User | None:
@@ -113,6 +134,61 @@ class RoleRepository(Protocol):
 
     async def effective(self, realm_id: str, user_id: str) -> EffectiveRoles:
         """Return what the user has after composites, names sorted."""
+        ...
+
+
+class GroupRepository(Protocol):
+    """Groups, who is in them, and the roles they bring."""
+
+    async def list(self, realm_id: str) -> tuple[Group, ...]:
+        """Return the realm's groups, by path."""
+        ...
+
+    async def add(self, group: Group) -> None:
+        """Store a new group; raises AlreadyExists."""
+        ...
+
+    async def join(self, realm_id: str, user_id: str, group_id: str) -> None:
+        """Make the user a member; twice is once."""
+        ...
+
+    async def of_user(self, realm_id: str, user_id: str) -> tuple[Group, ...]:
+        """Return the groups of a user, by path; parents are not implied."""
+        ...
+
+    async def grant(self, realm_id: str, group_id: str, role_ids: Sequence[str]) -> None:
+        """Give roles to a group: its members, and those of its children, have them."""
+        ...
+
+
+class RefreshTokenRepository(Protocol):
+    """Families of rotating refresh tokens. Every answer is decided in one transaction."""
+
+    async def begin(
+        self, realm_id: str, family: str, *, session_id: str, token_id: str, expires_at: datetime
+    ) -> None:
+        """Keep a new family whose first token is `token_id`."""
+        ...
+
+    async def rotate(
+        self,
+        realm_id: str,
+        family: str,
+        token_id: str,
+        *,
+        successor: str,
+        max_reuse: int,
+        expires_at: datetime,
+    ) -> Rotation:
+        """Use a token: accept it and remember its successor, or end the family."""
+        ...
+
+    async def end_of_session(self, realm_id: str, session_id: str) -> int:
+        """End the families of a session; return how many."""
+        ...
+
+    async def purge(self, before: datetime) -> int:
+        """Forget families that expired before the instant; return how many."""
         ...
 
 
@@ -169,6 +245,21 @@ class Stores(Protocol):
     @property
     def roles(self) -> RoleRepository:
         """Roles."""
+        ...
+
+    @property
+    def groups(self) -> GroupRepository:
+        """Groups."""
+        ...
+
+    @property
+    def refresh_tokens(self) -> RefreshTokenRepository:
+        """Families of refresh tokens."""
+        ...
+
+    @property
+    def offline_sessions(self) -> SessionStore:
+        """Sessions that outlive the browser."""
         ...
 
     @property

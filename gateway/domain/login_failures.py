@@ -1,0 +1,45 @@
+"""What is remembered of failed sign-ins of one user, and what may come of another one.
+
+Keycloak: 4 (brute-force protection)
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class LoginFailures:
+    """The record of one user; nothing remembered is zero everywhere."""
+
+    failures: int = 0
+    temporary_lockouts: int = 0
+    locked_until: datetime | None = None
+    last_failure: datetime | None = None
+    last_address: str | None = None
+
+    def is_locked(self, now: datetime) -> bool:
+        """Tell whether the temporary lock-out lasts."""
+        return self.locked_until is not None and now < self.locked_until
+
+
+class Admission(StrEnum):
+    """What the guard says to one attempt, before the password is looked at."""
+
+    ADMITTED = "admitted"
+    """The attempt holds one of the places that are left; it must be settled."""
+    LOCKED = "locked"
+    """The account is locked out: the password is not looked at."""
+    BUSY = "busy"
+    """Other attempts hold every place that is left; ask again when one has settled."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureOutcome:
+    """What one failed attempt has brought."""
+
+    record: LoginFailures
+    locked_now: bool
+    """This failure began a temporary lock-out."""
+    permanent: bool
+    """This failure is the one too many: the account is to be locked for good."""

@@ -1,0 +1,58 @@
+"""Where user sessions stand: online ones in Redis, offline ones in SQL, behind one port.
+
+A session that was ended stays ended: no refresh that runs at the same time brings it back.
+Methods raise StoreUnavailable with the store's name.
+"""
+
+from datetime import datetime
+from typing import Protocol
+
+from gateway.domain.sessions import ClientSession, UserSession
+
+
+class SessionStore(Protocol):
+    """User sessions of one kind. `expires_at` is when the store may forget a session."""
+
+    async def add(self, session: UserSession, expires_at: datetime) -> None:
+        """Keep a new session."""
+        ...
+
+    async def find(self, realm_id: str, session_id: str) -> UserSession | None:
+        """Return the session; None when it was ended or forgotten."""
+        ...
+
+    async def join(
+        self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
+    ) -> bool:
+        """Add or replace one client's part and move `refreshed_at`; False when it was ended."""
+        ...
+
+    async def leave(self, realm_id: str, session_id: str, client: str) -> None:
+        """Take one client's part away; the last one ends the session."""
+        ...
+
+    async def end(self, realm_id: str, session_id: str) -> bool:
+        """End a session; tell whether there was one."""
+        ...
+
+    async def end_of_user(self, realm_id: str, user_id: str) -> int:
+        """End every session of a user; return how many."""
+        ...
+
+    async def end_of_realm(self, realm_id: str) -> int:
+        """End every session of a realm; return how many."""
+        ...
+
+    async def of_user(self, realm_id: str, user_id: str) -> tuple[UserSession, ...]:
+        """Return the user's sessions, oldest first."""
+        ...
+
+    async def of_client(
+        self, realm_id: str, client: str, first: int, maximum: int
+    ) -> tuple[UserSession, ...]:
+        """Return a page of the sessions in which a client takes part, oldest first."""
+        ...
+
+    async def count_of_client(self, realm_id: str, client: str) -> int:
+        """Return in how many sessions a client takes part."""
+        ...

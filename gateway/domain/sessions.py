@@ -1,0 +1,38 @@
+"""User sessions: one sign-in, and the clients that take part in it.
+
+Online sessions end with the browser's patience, offline ones outlive it; both are the same value
+and stand in different stores. Keycloak: 3, UserSession
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSession:
+    """One client's part of a session. `client` is its internal id."""
+
+    client: str
+    started_at: datetime
+    refreshed_at: datetime
+    scope: str = ""
+    """The scope that was granted, the names a client may not see included."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserSession:
+    """A signed-in user. `refreshed_at` moves with every refresh of any of its clients."""
+
+    id: str
+    realm_id: str
+    user_id: str
+    username: str
+    ip_address: str
+    started_at: datetime
+    refreshed_at: datetime
+    remember_me: bool = False
+    offline: bool = False
+    clients: Mapping[str, ClientSession] = field(default_factory=dict)
+    """By the client's internal id."""
+    notes: Mapping[str, str] = field(default_factory=dict)
