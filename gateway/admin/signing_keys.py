@@ -9,19 +9,23 @@ from collections.abc import Iterable
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.key_lifecycle import signing_key
-from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.keys import KeyAlgorithm, SecretAlgorithm, SignatureAlgorithm
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 
 
-def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[SignatureAlgorithm, ...]:
-    """Return what the realm must be able to sign with, its default algorithm first."""
+def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[KeyAlgorithm, ...]:
+    """Return what the realm must be able to sign with, its default algorithm first.
+
+    Refresh tokens are the realm's own business: they take a secret key.
+    """
     chosen = (client.attributes.get("access.token.signed.response.alg") for client in clients)
     return tuple(
         dict.fromkeys(
             (
                 realm.default_signature_algorithm,
+                SecretAlgorithm.HS512,
                 *(SignatureAlgorithm(name) for name in chosen if name),
             )
         )
@@ -31,7 +35,7 @@ def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[Signatu
 async def ensure_signing_keys(
     stores: Stores,
     realm: Realm,
-    algorithms: Iterable[SignatureAlgorithm],
+    algorithms: Iterable[KeyAlgorithm],
     factory: KeyFactory,
     clock: Clock,
 ) -> None:

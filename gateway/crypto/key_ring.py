@@ -19,9 +19,16 @@ import orjson
 from gateway.crypto import base64url, compact_jws
 from gateway.crypto.jwk import PublicKey, public_jwk, rsa_information
 from gateway.crypto.private_keys import PrivateKey, load_private_key
+from gateway.crypto.secret_keys import ParsedSecretKey
 from gateway.domain import key_lifecycle
 from gateway.domain.errors import InvalidToken
-from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
+from gateway.domain.keys import (
+    KeyAlgorithm,
+    KeyStatus,
+    RealmKey,
+    SecretAlgorithm,
+    SignatureAlgorithm,
+)
 
 _TYPE = "JWT"
 
@@ -54,34 +61,43 @@ class ParsedKey:
 
 
 class PyJwtKeyRing:
-    """The KeyRing of one realm."""
+    """The KeyRing of one realm. Keys for others and keys for ourselves never meet."""
 
     def __init__(self, records: tuple[RealmKey, ...]) -> None:
         usable = [record for record in records if record.status is not KeyStatus.DISABLED]
         self._records = tuple(usable)
-        self._keys = {record.kid: ParsedKey(record) for record in usable}
+        self._keys = {
+            record.kid: ParsedKey(record)
+            for record in usable
+            if isinstance(record.algorithm, SignatureAlgorithm)
+        }
+        self._secret_keys = {
+            record.kid: ParsedSecretKey(record)
+            for record in usable
+            if isinstance(record.algorithm, SecretAlgorithm)
+        }
 
     def sign(self, claims: Mapping[str, Any], algorithm: SignatureAlgorithm, now: datetime) -> str:
         """Return a compact JWS signed by the realm's active key for `algorithm`."""
-        record = key_lifecycle.signing_key(self._records, algorithm, now)
-        if record is None:
-            raise LookupError(f"the realm has no active {algorithm} key")
-        payload = orjson.dumps(claims, default=dict, option=orjson.OPT_PASSTHROUGH_DATETIME)
-        return self._keys[record.kid].sign(payload)
+        return _signed(claims, self._keys, self._signer(algorithm, now))
+
+    def sign_for_ourselves(self, claims: Mapping[str, Any], now: datetime) -> str:
+        """Return a JWS under the realm's secret key, which nobody else can check."""
+        return _signed(claims, self._secret_keys, self._signer(SecretAlgorithm.HS512, now))
 
     def verify(self, token: str, now: datetime) -> Mapping[str, Any]:
         """Return the claims when kid, pinned algorithm and signature hold."""
-        parts = compact_jws.parse(token)
-        key = self._key_of(parts.header, now)
-        if not key.verifies(parts):
-            raise InvalidToken("the signature is wrong")
-        try:
-            claims = orjson.loads(compact_jws.decoded(parts.payload, "payload"))
-        except orjson.JSONDecodeError as error:
-            raise InvalidToken("the payload is not JSON") from error
-        if not isinstance(claims, dict):
-            raise InvalidToken("the payload is not a JSON object")
-        return claims
+        return _verified(token, self._keys, now)
+
+    def verify_of_ourselves(self, token: str, now: datetime) -> Mapping[str, Any]:
+        """Return the claims of a token that `sign_for_ourselves` made."""
+        return _verified(token, self._secret_keys, now)
+
+    def _signer(self, algorithm: KeyAlgorithm, now: datetime) -> RealmKey:
+        record = key_lifecycle.signing_key(self._records, algorithm, now)
+        if record is None:
+            raise LookupError(f"the realm has no active {algorithm} key")
+        return record
 
     def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
         """Return the public keys to publish, the signing ones first, then the newest."""
@@ -101,15 +117,38 @@ class PyJwtKeyRing:
     def _signs(self, record: RealmKey, now: datetime) -> bool:
         return key_lifecycle.standing(record, self._records, now) is KeyStatus.ACTIVE
 
-    def _key_of(self, header: dict[str, Any], now: datetime) -> ParsedKey:
-        kid = header.get("kid")
-        key = self._keys.get(kid) if isinstance(kid, str) else None
-        if key is None or not key_lifecycle.verifies(key.record, now):
-            raise InvalidToken("kid names no key of this realm that verifies")
-        if header.get("alg") != key.record.algorithm.value:
-            raise InvalidToken("alg is not the algorithm of the key")
-        if "crit" in header:
-            raise InvalidToken("crit demands an extension that is not understood")
-        if header.get("typ", _TYPE) != _TYPE:
-            raise InvalidToken("typ is not JWT")
-        return key
+
+Keys = Mapping[str, ParsedKey] | Mapping[str, ParsedSecretKey]
+
+
+def _signed(claims: Mapping[str, Any], keys: Keys, signer: RealmKey) -> str:
+    payload = orjson.dumps(claims, default=dict, option=orjson.OPT_PASSTHROUGH_DATETIME)
+    return keys[signer.kid].sign(payload)
+
+
+def _verified(token: str, keys: Keys, now: datetime) -> Mapping[str, Any]:
+    parts = compact_jws.parse(token)
+    key = _key_of(parts.header, keys, now)
+    if not key.verifies(parts):
+        raise InvalidToken("the signature is wrong")
+    try:
+        claims = orjson.loads(compact_jws.decoded(parts.payload, "payload"))
+    except orjson.JSONDecodeError as error:
+        raise InvalidToken("the payload is not JSON") from error
+    if not isinstance(claims, dict):
+        raise InvalidToken("the payload is not a JSON object")
+    return claims
+
+
+def _key_of(header: dict[str, Any], keys: Keys, now: datetime) -> ParsedKey | ParsedSecretKey:
+    kid = header.get("kid")
+    key = keys.get(kid) if isinstance(kid, str) else None
+    if key is None or not key_lifecycle.verifies(key.record, now):
+        raise InvalidToken("kid names no key of this realm that verifies")
+    if header.get("alg") != key.record.algorithm.value:
+        raise InvalidToken("alg is not the algorithm of the key")
+    if "crit" in header:
+        raise InvalidToken("crit demands an extension that is not understood")
+    if header.get("typ", _TYPE) != _TYPE:
+        raise InvalidToken("typ is not JWT")
+    return key

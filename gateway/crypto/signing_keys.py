@@ -21,7 +21,8 @@ from gateway.crypto.private_keys import (
     generate_rsa_key,
     write_private_key,
 )
-from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
+from gateway.crypto.secret_keys import generate_secret_key
+from gateway.domain.keys import KeyAlgorithm, KeyStatus, RealmKey, SecretAlgorithm
 
 _CERTIFICATE_LIFE = timedelta(days=3652)
 _COMMON_NAME_MAX = 64
@@ -37,20 +38,26 @@ class PyJwtKeyFactory:
         self._rsa_key = rsa_key
 
     def generate(
-        self, realm_id: str, realm_name: str, algorithm: SignatureAlgorithm, now: datetime
+        self, realm_id: str, realm_name: str, algorithm: KeyAlgorithm, now: datetime
     ) -> RealmKey:
         """Generate a key that signs from `now` on."""
-        key = generate_private_key(algorithm, self._rsa_key)
+        if isinstance(algorithm, SecretAlgorithm):
+            kid, material = generate_secret_key()
+            certificate = None
+        else:
+            key = generate_private_key(algorithm, self._rsa_key)
+            kid, material = key_id(key.public_key()), write_private_key(key)
+            certificate = _self_signed(key, realm_name, now)
         return RealmKey(
             id=str(uuid4()),
             realm_id=realm_id,
-            kid=key_id(key.public_key()),
+            kid=kid,
             algorithm=algorithm,
             status=KeyStatus.ACTIVE,
             created_at=now,
             active_from=now,
-            private_key=write_private_key(key),
-            certificate=_self_signed(key, realm_name, now),
+            private_key=material,
+            certificate=certificate,
         )
 
     def ring(self, keys: tuple[RealmKey, ...]) -> PyJwtKeyRing:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
+from gateway.domain.keys import KeyAlgorithm, KeyStatus, RealmKey
 
 
 def verifies(key: RealmKey, now: datetime) -> bool:
@@ -24,7 +24,7 @@ def verifies(key: RealmKey, now: datetime) -> bool:
 
 
 def signing_key(
-    keys: Iterable[RealmKey], algorithm: SignatureAlgorithm, now: datetime
+    keys: Iterable[RealmKey], algorithm: KeyAlgorithm, now: datetime
 ) -> RealmKey | None:
     """Return the key that signs: of those that have begun, the one that began last.
 

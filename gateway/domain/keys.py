@@ -25,6 +25,22 @@ class SignatureAlgorithm(StrEnum):
     EDDSA = "EdDSA"
 
 
+class SecretAlgorithm(StrEnum):
+    """Algorithms of tokens that only we read: refresh tokens. Spec: RFC 7518 §3.2."""
+
+    HS512 = "HS512"
+
+
+KeyAlgorithm = SignatureAlgorithm | SecretAlgorithm
+
+
+def key_algorithm(name: str) -> KeyAlgorithm:
+    """Return the algorithm of that name; raises ValueError."""
+    if name in set(SecretAlgorithm):
+        return SecretAlgorithm(name)
+    return SignatureAlgorithm(name)
+
+
 class KeyStatus(StrEnum):
     """What a key may still do."""
 
@@ -37,7 +53,8 @@ class KeyStatus(StrEnum):
 class RealmKey:
     """A signing key of one realm: `algorithm` is pinned to it for life.
 
-    `private_key` is PKCS#8 PEM, `certificate` PEM (self-signed, CN=realm; None for EdDSA).
+    `private_key` is PKCS#8 PEM, base64 of random bytes for a secret algorithm; `certificate` is
+    PEM (self-signed, CN=realm; None for EdDSA and for secret algorithms).
     `active_from` lets a new key be published before it signs.
     `retire_at` is when a PASSIVE key leaves the JWKS; None for an ACTIVE one.
     """
@@ -45,7 +62,7 @@ class RealmKey:
     id: str
     realm_id: str
     kid: str
-    algorithm: SignatureAlgorithm
+    algorithm: KeyAlgorithm
     status: KeyStatus
     created_at: datetime
     active_from: datetime

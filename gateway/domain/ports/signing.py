@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
-from gateway.domain.keys import RealmKey, SignatureAlgorithm
+from gateway.domain.keys import KeyAlgorithm, RealmKey, SignatureAlgorithm
 
 
 class KeyRing(Protocol):
@@ -24,6 +24,17 @@ class KeyRing(Protocol):
         """
         ...
 
+    def sign_for_ourselves(self, claims: Mapping[str, Any], now: datetime) -> str:
+        """Return a JWS under the realm's secret key, which nobody else can check.
+
+        Raises LookupError when the realm has no such key.
+        """
+        ...
+
+    def verify_of_ourselves(self, token: str, now: datetime) -> Mapping[str, Any]:
+        """Return the claims of a token that `sign_for_ourselves` made; raises InvalidToken."""
+        ...
+
     def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
         """Return the public keys to publish, the signing ones first. Spec: RFC 7517."""
         ...
@@ -37,7 +48,7 @@ class KeyFactory(Protocol):
     """Makes keys and key rings."""
 
     def generate(
-        self, realm_id: str, realm_name: str, algorithm: SignatureAlgorithm, now: datetime
+        self, realm_id: str, realm_name: str, algorithm: KeyAlgorithm, now: datetime
     ) -> RealmKey:
         """Generate an ACTIVE key with a self-signed certificate where the kind allows one."""
         ...

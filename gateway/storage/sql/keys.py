@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import Row, insert, select, update
 
-from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
+from gateway.domain.keys import KeyStatus, RealmKey, key_algorithm
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.schema import realm_keys
@@ -59,7 +59,7 @@ class SqlKeys:
             id=row.id,
             realm_id=row.realm_id,
             kid=row.kid,
-            algorithm=SignatureAlgorithm(row.algorithm),
+            algorithm=key_algorithm(row.algorithm),
             status=KeyStatus(row.status),
             created_at=row.created_at,
             active_from=row.active_from,
