@@ -66,6 +66,7 @@ def test_an_empty_value_is_no_certificate(value: bytes) -> None:
         (f'"{ESCAPED}', "not one URL-encoded PEM"),
         (f'""{ESCAPED}""', "not one URL-encoded PEM"),
         (quote(pem(b"")), "empty"),
+        (quote("-----BEGIN CERTIFICATE-----END CERTIFICATE-----"), "empty"),
         (quote("-----BEGIN CERTIFICATE-----"), "not one URL-encoded PEM"),
         (quote(pem().replace("=", "")), "not clean base64"),
         (quote(pem().replace("=", "==")), "not clean base64"),
