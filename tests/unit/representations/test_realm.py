@@ -346,6 +346,8 @@ def test_of_a_setting_that_is_also_an_attribute_the_changed_one_is_taken() -> No
     by_field = read_realm(body | {"oauth2DeviceCodeLifespan": 77}, base=before)
     assert by_field.token_lifespans.device_code == timedelta(seconds=77)
     assert by_field.attributes["oauth2DeviceCodeLifespan"] == "77"
+    both = {"oauth2DeviceCodeLifespan": 77, "attributes": {"oauth2DeviceCodeLifespan": "88"}}
+    assert read_realm(body | both, base=before).token_lifespans.device_code.seconds == 77
     wrong = body | {"attributes": {"oauth2DevicePollingInterval": "soon"}}
     assert "attributes.oauth2DevicePollingInterval" in errors(wrong, base=before)
 
