@@ -113,6 +113,9 @@ def test_the_realms_scopes_are_inherited_only_where_neither_list_is_given() -> N
     client = read_client({"clientId": "x", "default_client_scopes": ["basic"]}, "realm-1")
     assert client.default_client_scopes == ("basic",)
     assert client.optional_client_scopes == ()
+    assert (
+        read_client({"clientId": "x", "optionalClientScopes": []}, "r").default_client_scopes == ()
+    )
 
 
 def test_snake_case_is_read_too_and_both_spellings_are_refused() -> None:

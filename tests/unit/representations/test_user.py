@@ -47,6 +47,13 @@ def test_what_is_written_is_read_back_to_an_equal_user(user: User) -> None:
     assert read_user(write_user(user), "realm-1", now=NOW, base=user) == user
 
 
+def test_id_and_creation_stay_as_they_are_in_an_update() -> None:
+    before = read_user({"username": "a"}, "realm-1", now=NOW)
+    change = {"id": "other", "createdTimestamp": 5, "firstName": "A"}
+    after = read_user(change, "realm-1", now=NOW, base=before)
+    assert (after.id, after.created_at, after.first_name) == (before.id, NOW, "A")
+
+
 def test_names_and_addresses_are_lower_cased_and_users_start_disabled() -> None:
     user = read_user({"username": "Alice", "email": "A@B.test"}, "realm-1", now=NOW)
     assert (user.username, user.email, user.enabled) == ("alice", "a@b.test", False)
