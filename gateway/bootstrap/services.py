@@ -48,6 +48,14 @@ def encryption_keys(settings: Settings) -> tuple[bytes, ...]:
     return load_or_create_keys(settings.encryption_key_file)
 
 
+def preload(settings: Settings) -> None:
+    """Load what opening the services would, so that forked workers share it.
+
+    Reads the operator's keys too: raises InvalidInput where they cannot be used.
+    """
+    SqlDatabase(settings.database_url, AesGcmSecrets(encryption_keys(settings)))
+
+
 def redis_url(settings: Settings) -> Secret:
     """Return the configured server's URL, or that of the private one."""
     return settings.redis_url or PrivateRedis(settings.state_dir).url

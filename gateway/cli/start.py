@@ -4,6 +4,8 @@ Flags win over the environment, which wins over `.env`. The options of the certi
 the specification's names, in both spellings of Keycloak.
 """
 
+import gc
+
 import click
 
 
@@ -34,6 +36,8 @@ import click
 @click.pass_context
 def start(ctx: click.Context, /, **options: object) -> None:
     """Run the gateway until SIGTERM; SIGHUP replaces its workers one by one."""
+    # What is imported now stays: looking through it for garbage costs a fifth of the start.
+    gc.disable()
     from gateway.cli.failures import report  # noqa: PLC0415 - help and usage errors stay quick
     from gateway.settings import load_settings  # noqa: PLC0415
     from gateway.supervisor.gateway import run_gateway  # noqa: PLC0415

@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -43,12 +44,15 @@ def run_gateway(settings: Settings, report: Report) -> int:
         share_metrics(metrics)
         redis = None if settings.redis_url else PrivateRedis(settings.state_dir)
         if redis is not None:
-            redis.start()
             stack.callback(redis.stop)
-        # Imported here, after the cheap checks: these are most of a start's time.
-        from gateway.supervisor.preparation import prepare  # noqa: PLC0415
-        from gateway.supervisor.worker import WorkerPlan, run_worker  # noqa: PLC0415
+        with _started(redis):
+            # Imported while Redis starts, after the cheap checks: most of a start's time.
+            from gateway.bootstrap.services import preload  # noqa: PLC0415
+            from gateway.supervisor.preparation import prepare  # noqa: PLC0415
+            from gateway.supervisor.worker import WorkerPlan, run_worker  # noqa: PLC0415
 
+            server = find_server(settings.server)
+            preload(settings)
         code = _in_child(lambda: prepare(settings), report)
         if code:
             return code
@@ -62,6 +66,18 @@ def run_gateway(settings: Settings, report: Report) -> int:
             settings.shutdown_grace,
             tend=partial(_revive, redis),
         ).run()
+
+
+@contextmanager
+def _started(redis: PrivateRedis | None) -> Iterator[None]:
+    """Start the private Redis in a thread that has ended before anything is forked."""
+    if redis is None:
+        yield
+        return
+    with ThreadPoolExecutor(1) as pool:
+        starting = pool.submit(redis.start)
+        yield
+        starting.result()
 
 
 def _revive(redis: PrivateRedis | None) -> None:

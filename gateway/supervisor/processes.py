@@ -80,9 +80,9 @@ class Supervisor:
 
     def run(self) -> int:
         """Start the workers and stay until all have ended; returns the exit code."""
-        # What exists now is never collected: workers keep sharing these pages with us.
-        gc.collect()
+        # What exists now is never looked at again: workers keep sharing these pages with us.
         gc.freeze()
+        gc.enable()
         with _signals() as signals:
             self._selector.register(signals, selectors.EVENT_READ, None)
             for _ in range(self._count):

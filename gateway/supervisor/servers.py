@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from importlib.util import find_spec
+from importlib import import_module
 from typing import Any
 
 from gateway.domain.errors import RealmgateError
@@ -42,10 +42,18 @@ Server = Callable[[Serving], Coroutine[Any, Any, None]]
 
 
 def find_server(name: str) -> Server:
-    """Return the server of that name; raises ServerMissing."""
-    if name == "uvicorn" and (find_spec("uvicorn") is None or find_spec("httptools") is None):
-        raise ServerMissing("the server uvicorn is not installed: pip install 'realmgate[fast]'")
-    return serve_with_uvicorn if name == "uvicorn" else serve_with_hypercorn
+    """Import the server of that name, once for all workers; raises ServerMissing."""
+    if name == "hypercorn":
+        import_module("hypercorn.asyncio.run")
+        return serve_with_hypercorn
+    try:
+        import_module("httptools")
+        import_module("uvicorn.protocols.http.httptools_impl")
+    except ImportError as failure:
+        raise ServerMissing(
+            "the server uvicorn is not installed: pip install 'realmgate[fast]'"
+        ) from failure
+    return serve_with_uvicorn
 
 
 async def serve_with_hypercorn(serving: Serving) -> None:

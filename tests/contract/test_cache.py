@@ -1,7 +1,7 @@
 """The cache of realms and clients: fresh by message and by age, bounded, closed on doubt."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -104,6 +104,8 @@ class WatchedDatabase:
                 await stores.realms.find_by_name("snapshot")
                 self.snapshots += 1
                 await self.gate.wait()
+                if self.away:
+                    raise StoreUnavailable("sql")
                 yield stores
         finally:
             self.open -= 1
@@ -271,17 +273,41 @@ async def test_one_who_gives_up_does_not_take_the_answer_from_the_others(bench: 
     assert bench.database.reads == 1
 
 
-async def test_an_answer_older_than_a_message_is_not_kept(bench: Bench) -> None:
+@pytest.mark.parametrize(
+    ("ask", "change", "before", "after"),
+    [(Bench.enabled, Bench.disable, True, False), (Bench.shown, Bench.rename, None, "changed")],
+)
+async def test_an_answer_older_than_a_message_is_not_kept(
+    bench: Bench,
+    ask: Callable[[Bench], Awaitable[object]],
+    change: Callable[[Bench], Awaitable[None]],
+    before: object,
+    after: object,
+) -> None:
     """The snapshot was taken before the change, and arrives after its message."""
     bench.database.gate.clear()
-    early = asyncio.create_task(bench.enabled())
+    early = asyncio.ensure_future(ask(bench))
     await eventually(lambda: bench.database.snapshots == 1)
-    await bench.disable()
+    await change(bench)
     await bench.channel.publish("realm:demo-id")
-    late = asyncio.create_task(bench.enabled())
+    late = asyncio.ensure_future(ask(bench))
     bench.database.gate.set()
-    assert (await early, await late) == (True, False)
-    assert not await bench.enabled()
+    assert (await early, await late) == (before, after)
+    assert await ask(bench) == after
+
+
+@pytest.mark.parametrize("ask", [Bench.enabled, Bench.shown])
+async def test_an_answer_that_only_the_early_one_waited_for_is_not_kept_either(
+    bench: Bench, ask: Callable[[Bench], Awaitable[object]]
+) -> None:
+    bench.database.gate.clear()
+    early = asyncio.ensure_future(ask(bench))
+    await eventually(lambda: bench.database.snapshots == 1)
+    await bench.channel.publish("realm:demo-id")
+    bench.database.gate.set()
+    await early
+    await ask(bench)
+    assert bench.database.reads == 2
 
 
 async def test_an_unknown_client_is_asked_for_once_in_five_seconds(bench: Bench) -> None:
@@ -386,6 +412,21 @@ async def test_a_realm_that_is_known_to_have_changed_is_not_served_old(bench: Be
     await bench.channel.publish("realm:demo-id")
     with pytest.raises(StoreUnavailable):
         await bench.shown()
+
+
+async def test_a_realm_that_changed_while_it_was_asked_for_in_vain_is_not_served_old(
+    bench: Bench,
+) -> None:
+    await bench.shown()
+    bench.clock.move(timedelta(seconds=60))
+    bench.database.gate.clear()
+    asking = asyncio.ensure_future(bench.shown())
+    await eventually(lambda: bench.database.snapshots == 2)
+    await bench.channel.publish("realm:demo-id")
+    bench.database.away = True
+    bench.database.gate.set()
+    with pytest.raises(StoreUnavailable):
+        await asking
 
 
 async def test_during_an_outage_the_database_is_tried_once_a_second_and_then_used(

@@ -1,6 +1,7 @@
 """Migrations: complete, repeatable, one at a time, and harmless to a newer schema."""
 
 import asyncio
+import fcntl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -99,6 +100,17 @@ def test_two_gateways_that_migrate_at_once_do_it_once(empty_database: Secret) ->
     ]
     answers = [migrator.communicate(timeout=30)[0].strip() for migrator in migrators]
     assert sorted(answers) == ["False", "False", "True"]
+
+
+async def test_while_another_gateway_migrates_the_file_is_left_alone(tmp_path: Path) -> None:
+    url = Secret(f"sqlite:///{tmp_path}/realmgate.db")
+    with (tmp_path / "realmgate.db.lock").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        waiting = asyncio.create_task(migrate(url))
+        done, _ = await asyncio.wait({waiting}, timeout=0.3)
+        assert done == set()
+        assert await current_revision(url) is None
+    assert await waiting
 
 
 async def test_a_schema_of_a_newer_version_is_left_alone_and_used(

@@ -86,6 +86,40 @@ async def test_existing_realms_may_be_skipped(imports: Imports) -> None:
     assert imports.messages.topics == ["realm:other"]
 
 
+async def test_a_service_account_gets_the_roles_of_the_file_when_it_is_made_and_never_again(
+    imports: Imports,
+) -> None:
+    account = {"username": "service-account-robot", "serviceAccountClientId": "Robot"}
+    await imports.run(changed(users=[{**account, "realmRoles": ["worker"]}]))
+    granted = (await imports.roles("service-account-robot")).realm
+    assert granted == ("default-roles-acme", "offline_access", "uma_authorization", "worker")
+    await imports.run(changed(users=[{**account, "realmRoles": ["boss"]}]))
+    assert (await imports.roles("service-account-robot")).realm == granted
+
+
+async def test_a_service_account_under_another_name_is_refused(imports: Imports) -> None:
+    stranger = {"username": "alice", "serviceAccountClientId": "Robot"}
+    found = await imports.refused(changed(users=[stranger]))
+    assert found == {"0.json: users[0].username": '"alice"'}
+
+
+async def test_a_known_client_gains_what_its_new_settings_call_for(imports: Imports) -> None:
+    await imports.run(ACME)
+    settings = {"clientId": "page", "publicClient": False, "serviceAccountsEnabled": True}
+    await imports.run(changed(clients=[settings]))
+    page = await imports.client("page")
+    assert page.secret is not None
+    assert "service_account" in page.default_client_scopes
+    assert (await imports.user("service-account-page")).service_account_client == page.id
+
+
+async def test_composites_are_added_to_and_never_taken_away(imports: Imports) -> None:
+    await imports.run(ACME)
+    roles = {"realm": [{"name": "boss", "composites": {"realm": ["offline_access"]}}]}
+    await imports.run(changed(roles=roles))
+    assert (await imports.roles("alice")).realm == ("boss", "offline_access", "worker")
+
+
 async def test_another_default_algorithm_brings_its_key(imports: Imports) -> None:
     await imports.run(ACME)
     await imports.run({"realm": "acme", "default_signature_algorithm": "EdDSA"})

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -166,31 +166,30 @@ async def test_an_endless_topic_is_not_passed_on(
     assert heard.topics == ["realm:after"]
 
 
-async def test_the_private_server_keeps_what_it_was_given(tmp_path: Path) -> None:
+@pytest.fixture
+def private(tmp_path: Path) -> Iterator[PrivateRedis]:
     server = PrivateRedis(tmp_path)
     server.start()
-    client = create_client(server.url)
-    assert await check_server(client) == ()
-    await client.set("lockout", "1")
-    await client.aclose()
+    yield server
     server.stop()
-    server.start()
-    client = create_client(server.url)
-    assert await client.get("lockout") == "1"
-    assert (await client.config_get("appendfsync"))["appendfsync"] == "everysec"
-    await client.aclose()
-    server.stop()
-    assert server.pid is None
 
 
+async def test_the_private_server_keeps_what_it_was_given(private: PrivateRedis) -> None:
+    async with create_client(private.url) as client:
+        assert await check_server(client) == ()
+        assert (await client.config_get("appendfsync"))["appendfsync"] == "everysec"
+        await client.set("lockout", "1")
+    private.stop()
+    assert private.pid is None
+    private.start()
+    async with create_client(private.url) as client:
+        assert await client.get("lockout") == "1"
+
+
+@pytest.mark.usefixtures("private")
 def test_the_private_server_is_for_its_user_alone(tmp_path: Path) -> None:
-    server = PrivateRedis(tmp_path)
-    server.start()
-    try:
-        assert (tmp_path / "run").stat().st_mode & 0o077 == 0
-        assert (tmp_path / "run" / "redis.sock").stat().st_mode & 0o077 == 0
-    finally:
-        server.stop()
+    assert (tmp_path / "run").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "run" / "redis.sock").stat().st_mode & 0o077 == 0
 
 
 def test_processes_of_one_state_folder_share_a_server_that_its_starter_ends(
@@ -225,13 +224,10 @@ def test_a_server_that_outlived_its_starter_is_taken_over(tmp_path: Path) -> Non
         os.kill(pid, 0)
 
 
-def test_a_left_over_socket_does_not_hinder_a_start(tmp_path: Path) -> None:
-    server = PrivateRedis(tmp_path)
-    server.start()
-    assert server.pid is not None
-    os.kill(server.pid, signal.SIGKILL)
-    server.stop()
+def test_a_left_over_socket_does_not_hinder_a_start(private: PrivateRedis, tmp_path: Path) -> None:
+    assert private.pid is not None
+    os.kill(private.pid, signal.SIGKILL)
+    private.stop()
     assert (tmp_path / "run" / "redis.sock").exists()
-    server.start()
-    assert server.pid is not None
-    server.stop()
+    private.start()
+    assert private.pid is not None

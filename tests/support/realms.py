@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from gateway.domain.keys import SignatureAlgorithm
@@ -28,6 +29,8 @@ from gateway.domain.realm import (
 from gateway.domain.secrets import Secret
 
 MOST = 2**31 - 1
+thorough = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A realm has a hundred settings: drawing one takes time, the more so on a busy machine."""
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 names = st.text("abcdefghijklmnopqrstuvwxyzäßABC0189-_.~", min_size=1, max_size=20).filter(

@@ -17,9 +17,10 @@ def subject_matches(subject: DistinguishedName, expected: str, *, regex: bool) -
     """Tell whether `subject` is the registered one; a faulty `expected` matches nothing.
 
     `regex` matches the pattern against the whole legacy form, else both are compared as parsed
-    names. A blank `expected` never matches, nor does an ambiguous subject.
+    names. An ambiguous subject never matches, and so nothing matches a blank `expected`: only the
+    empty name would.
     """
-    if not expected.strip() or is_ambiguous(subject):
+    if is_ambiguous(subject):
         return False
     return _matches_pattern(subject, expected) if regex else _equals(subject, expected)
 

@@ -71,7 +71,7 @@ class Edge:
         """Believe the peers that `trust` believes."""
         self._trust = trust
         self._headers = EdgeHeaderReader(certificate_header)
-        self._lookup = lru_cache(maxsize=2048)(certificate_lookup)
+        self._lookup = certificate_lookup
         self._certificates = certificates
 
     def facts(self, scope: Scope) -> EdgeFacts:

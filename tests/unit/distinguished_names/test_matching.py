@@ -125,6 +125,14 @@ def test_the_legacy_form_is_the_one_java_writes() -> None:
     )
 
 
+@pytest.mark.parametrize("regex", [False, True])
+@pytest.mark.parametrize("expected", ["", " ", "\n"])
+def test_a_blank_setting_matches_no_subject(expected: str, *, regex: bool) -> None:
+    """Keycloak 1.2: blank, the authenticator never succeeds, not even for the empty subject."""
+    for subject in (DistinguishedName(), DEVICE, common_name("")):
+        assert not subject_matches(subject, expected, regex=regex)
+
+
 def test_a_very_long_subject_is_not_given_to_a_pattern() -> None:
     """A pattern that backtracks must not be fed by whoever chooses the subject."""
     assert subject_matches(common_name("a" * 900), "CN=a*, O=Acme", regex=True)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.domain.clients import Client, ProtocolMapper
@@ -16,7 +16,7 @@ from gateway.representations.client import (
     read_client,
     write_client,
 )
-from tests.support.realms import counts, json_values, names, texts
+from tests.support.realms import counts, json_values, names, texts, thorough
 
 SUBJECT = "x509.subjectdn"
 EXACT = {"x509.allow.regex.pattern.comparison": "false"}
@@ -67,13 +67,13 @@ def device(**attributes: object) -> dict[str, Any]:
 
 
 @given(clients)
-@settings(max_examples=50)
+@thorough
 def test_what_is_written_is_read_back_to_an_equal_client(client: Client) -> None:
     assert read_client(write_client(client, masked=False), "realm-1") == client
 
 
 @given(clients)
-@settings(max_examples=50)
+@thorough
 def test_a_fetched_body_put_back_changes_nothing_the_secret_included(client: Client) -> None:
     assert read_client(write_client(client), "realm-1", base=client) == client
 
@@ -113,6 +113,9 @@ def test_the_realms_scopes_are_inherited_only_where_neither_list_is_given() -> N
     client = read_client({"clientId": "x", "default_client_scopes": ["basic"]}, "realm-1")
     assert client.default_client_scopes == ("basic",)
     assert client.optional_client_scopes == ()
+    assert (
+        read_client({"clientId": "x", "optionalClientScopes": []}, "r").default_client_scopes == ()
+    )
 
 
 def test_snake_case_is_read_too_and_both_spellings_are_refused() -> None:

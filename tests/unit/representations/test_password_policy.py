@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import PasswordRule
 from gateway.representations.password_policy import RULES, PasswordPolicyText
+from tests.support.realms import thorough
 
 SHAPE = PasswordPolicyText()
 REFERENCE = (
@@ -79,6 +80,7 @@ def test_only_text_of_bounded_length_is_a_policy(given: object) -> None:
     assert len(refusals(given)) == 1
 
 
+@thorough
 @given(st.lists(st.sampled_from(sorted(RULES)), unique=True))
 def test_order_is_kept(names: list[str]) -> None:
     arguments = {"regexPattern": "x", "passwordBlacklist": "words.txt"}

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from gateway.domain.errors import InvalidInput
 from gateway.domain.keys import SignatureAlgorithm
@@ -19,7 +19,7 @@ from gateway.representations.realm import (
     resources_not_imported,
     write_realm,
 )
-from tests.support.realms import SPECIFICATION_SETTINGS, realms
+from tests.support.realms import SPECIFICATION_SETTINGS, realms, thorough
 
 ACME = {"realm": "acme"}
 
@@ -31,19 +31,19 @@ def errors(document: Any, **options: Any) -> dict[str, tuple[str, str]]:
 
 
 @given(realms())
-@settings(max_examples=40)
+@thorough
 def test_what_is_written_is_read_back_to_an_equal_realm(realm: Realm) -> None:
     assert read_realm(json.loads(dump_realm(realm, masked=False))) == realm
 
 
 @given(realms())
-@settings(max_examples=40)
+@thorough
 def test_a_fetched_body_put_back_changes_nothing(realm: Realm) -> None:
     assert read_realm(write_realm(realm), base=realm) == realm
 
 
 @given(realms())
-@settings(max_examples=40)
+@thorough
 def test_the_text_is_the_same_byte_for_byte_after_a_round_trip(realm: Realm) -> None:
     text = dump_realm(realm)
     again = read_realm(json.loads(text), base=realm)
@@ -51,7 +51,7 @@ def test_the_text_is_the_same_byte_for_byte_after_a_round_trip(realm: Realm) -> 
 
 
 @given(realms(), realms())
-@settings(max_examples=20)
+@thorough
 def test_putting_one_realm_over_another_gives_the_first_but_for_the_id(
     one: Realm, other: Realm
 ) -> None:
@@ -346,6 +346,8 @@ def test_of_a_setting_that_is_also_an_attribute_the_changed_one_is_taken() -> No
     by_field = read_realm(body | {"oauth2DeviceCodeLifespan": 77}, base=before)
     assert by_field.token_lifespans.device_code == timedelta(seconds=77)
     assert by_field.attributes["oauth2DeviceCodeLifespan"] == "77"
+    both = {"oauth2DeviceCodeLifespan": 77, "attributes": {"oauth2DeviceCodeLifespan": "88"}}
+    assert read_realm(body | both, base=before).token_lifespans.device_code.seconds == 77
     wrong = body | {"attributes": {"oauth2DevicePollingInterval": "soon"}}
     assert "attributes.oauth2DevicePollingInterval" in errors(wrong, base=before)
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from gateway.domain.errors import InvalidInput
 from gateway.representations.security_headers import SecurityHeadersMap
+from tests.support.realms import thorough
 
 SHAPE = SecurityHeadersMap()
 
@@ -59,6 +60,7 @@ def test_values_that_together_exceed_a_proxys_buffer_are_refused() -> None:
         SHAPE.read({"a": "x" * 2000, "b": "x" * 1001}, "h")
 
 
+@thorough
 @given(st.text(max_size=30))
 def test_whatever_is_accepted_can_be_sent_by_the_server(value: str) -> None:
     try:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.domain.errors import InvalidInput
@@ -13,7 +13,7 @@ from gateway.domain.users import Credential, User
 from gateway.representations.credentials import NewPassword, read_credentials, write_credential
 from gateway.representations.role import RoleName, read_role_names, read_roles
 from gateway.representations.user import read_user, write_user
-from tests.support.realms import names, texts
+from tests.support.realms import names, texts, thorough
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 STANDARD = Credential("credential-1", "user-1", "password", NOW, "", "")
@@ -41,10 +41,17 @@ def errors(document: Any) -> dict[str, str]:
 
 
 @given(users)
-@settings(max_examples=50)
+@thorough
 def test_what_is_written_is_read_back_to_an_equal_user(user: User) -> None:
     assert read_user(write_user(user), "realm-1", now=NOW) == user
     assert read_user(write_user(user), "realm-1", now=NOW, base=user) == user
+
+
+def test_id_and_creation_stay_as_they_are_in_an_update() -> None:
+    before = read_user({"username": "a"}, "realm-1", now=NOW)
+    change = {"id": "other", "createdTimestamp": 5, "firstName": "A"}
+    after = read_user(change, "realm-1", now=NOW, base=before)
+    assert (after.id, after.created_at, after.first_name) == (before.id, NOW, "A")
 
 
 def test_names_and_addresses_are_lower_cased_and_users_start_disabled() -> None:

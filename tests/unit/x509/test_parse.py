@@ -1,6 +1,5 @@
 """One certificate and nothing else, its names as encoded; hostile bytes end in one error."""
 
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from gateway.crypto.x509.authorities import AuthorityBundle
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import X509CertificateReader
+from gateway.domain.certificates import Standing
 from gateway.domain.distinguished_names import Attribute, DistinguishedName
 from gateway.domain.ports.certificates import MalformedCertificate
 from tests.support.certificates import Zoo
@@ -199,17 +199,16 @@ def test_a_certificate_with_one_bit_changed_is_never_trusted(
     assert not read.identifies
 
 
-@pytest.mark.parametrize("kind", ["huge 25 kB", "subject 1 kB", "huge 91 kB"])
-def test_the_largest_certificates_are_judged_within_5_ms(certificate_zoo: Zoo, kind: str) -> None:
-    """Attacks A17, A18: the best of five, which is free of the noise of other processes."""
-    der = certificate_zoo[kind].der
-    durations = []
-    for _ in range(5):
-        reader = X509CertificateReader(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
-        begin = time.perf_counter()
-        try:
-            reader.read(der, verified_by_proxy=True)
-        except MalformedCertificate:
-            assert len(der) > 64 * 1024
-        durations.append(time.perf_counter() - begin)
-    assert min(durations) < 0.005
+@pytest.mark.parametrize("kind", ["huge 13 kB", "huge 25 kB", "subject 1 kB"])
+def test_a_large_certificate_is_judged_like_any_other(certificate_zoo: Zoo, kind: str) -> None:
+    """Attack A17."""
+    reader = X509CertificateReader(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
+    read = reader.read(certificate_zoo[kind].der, verified_by_proxy=True)
+    assert read.standing is Standing.UNTRUSTED
+
+
+def test_a_certificate_of_more_than_64_kb_is_no_certificate(certificate_zoo: Zoo) -> None:
+    """Attack A17."""
+    reader = X509CertificateReader(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
+    with pytest.raises(MalformedCertificate):
+        reader.read(certificate_zoo["huge 91 kB"].der, verified_by_proxy=True)

@@ -31,7 +31,7 @@ def certificate_from_header(value: bytes) -> bytes | None:
     if WRONG_ESCAPE.search(escaped):
         raise MalformedCertificate("header has a percent sign without two hexadecimal digits")
     text = unquote_to_bytes(escaped).rstrip(LINE_ENDS)
-    if not text.startswith(BEGIN) or not text.endswith(END) or len(text) < len(BEGIN) + len(END):
+    if not text.startswith(BEGIN) or not text.endswith(END):
         raise MalformedCertificate("header is not one URL-encoded PEM certificate")
     return _from_base64(text[len(BEGIN) : -len(END)].translate(None, LINE_ENDS))
 

@@ -1,0 +1,105 @@
+"""Runs the rows, prints their table and writes results.json. Called by scripts/bench."""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from bench.context import Bench
+from bench.figures import Result, lines
+from bench.machine import describe
+from bench.processes import BenchError
+from bench.rows import (
+    handshake,
+    introspection,
+    latency,
+    memory,
+    observability,
+    population,
+    start,
+    tokens,
+    workers,
+)
+from bench.workspace import BENCH, DEFAULT, FULL, QUICK, Workspace
+
+ROWS = {
+    "tokens": tokens,
+    "workers": workers,
+    "population": population,
+    "observability": observability,
+    "latency": latency,
+    "introspection": introspection,
+    "handshake": handshake,
+    "memory": memory,
+    "start": start,
+}
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench",
+        description="Measure Realmgate on this machine. Without options: about 10 minutes.",
+        epilog="Only a whole run without --quick and --only replaces bench/results.json.",
+    )
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--quick", action="store_true", help="at most 3 minutes, rough figures")
+    length.add_argument("--full", action="store_true", help="memory over 1,000,000 requests")
+    parser.add_argument("--only", metavar="ROW", action="append", choices=ROWS, help=str([*ROWS]))
+    parser.add_argument("--output", type=Path, metavar="FILE", help="where the results go")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Measure what was asked for; 0 when every gate was kept."""
+    arguments = _arguments()
+    plan = QUICK if arguments.quick else FULL if arguments.full else DEFAULT
+    machine = describe()
+    for name, value in machine.items():
+        print(f"{name:<22} {value}")
+    results: dict[str, Result] = {}
+    failed: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="realmgate-bench-") as folder:
+        bench = Bench(Workspace(Path(folder), plan))
+        for name in arguments.only or ROWS:
+            began = time.monotonic()
+            try:
+                results[name] = ROWS[name].measure(bench)
+            except BenchError as error:
+                failed.append(name)
+                print(f"\n{name}: not measured: {error}", file=sys.stderr)
+                continue
+            print()
+            print(*lines(ROWS[name].TITLE, results[name]), sep="\n")
+            print(f"  ({name}, {time.monotonic() - began:.0f} s)", flush=True)
+    whole = not (arguments.quick or arguments.only)
+    output = arguments.output or (BENCH / "results.json" if whole and not failed else None)
+    if output is not None:
+        output.write_text(json.dumps(_document(machine, results), indent=2) + "\n")
+    kept = all(
+        figure.gate.keeps(figure.value)
+        for result in results.values()
+        for figure in result.figures
+        if figure.gate is not None
+    )
+    return 0 if kept and not failed else 1
+
+
+def _document(machine: dict[str, Any], results: dict[str, Result]) -> dict[str, Any]:
+    return {
+        "machine": machine,
+        "rows": {
+            name: {
+                "title": ROWS[name].TITLE,
+                "how": result.how,
+                "figures": [figure.document() for figure in result.figures],
+            }
+            for name, result in results.items()
+        },
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+-- Requests of one wrk run: a path and a body in which %d stands for a number from 1 to COUNT,
+-- taken at random or, from FIRST on, in order. A COUNT of 0 sends the same request always.
+-- wrk ... -- PATH BODY COUNT FIRST
+
+local path, body, count, next_number
+
+function init(args)
+  path, body, count = args[1], args[2], tonumber(args[3])
+  wrk.method = "POST"
+  wrk.headers["Content-Type"] = "application/x-www-form-urlencoded"
+  next_number = tonumber(args[4])
+  math.randomseed(os.time())
+  if count == 0 then
+    local fixed = wrk.format("POST", path, nil, body)
+    request = function() return fixed end
+  end
+end
+
+function request()
+  local number
+  if next_number > 0 then
+    number = tostring(next_number)
+    next_number = next_number % count + 1
+  else
+    number = tostring(math.random(count))
+  end
+  return wrk.format("POST", path:gsub("%%d", number), nil, (body:gsub("%%d", number)))
+end
+
+function done(summary, latency)
+  io.write(string.format(
+    '\nRESULT {"requests": %d, "microseconds": %d, "refused": %d, "broken": %d, "p50": %d, "p99": %d}\n',
+    summary.requests, summary.duration, summary.errors.status,
+    summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout,
+    latency:percentile(50), latency:percentile(99)))
+end

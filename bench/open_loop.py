@@ -1,0 +1,162 @@
+"""Latency under Poisson arrivals: requests come when they come, whether or not others are done.
+
+A closed loop waits for slow answers and so hides them. Here each request has its moment; its
+latency counts from then. Runs in a process of its own and prints JSON.
+
+python -m bench.open_loop PORT RATE SECONDS PATH BODY
+"""
+
+import asyncio
+import json
+import random
+import selectors
+import sys
+from collections import deque
+from dataclasses import dataclass, field
+
+from bench.processes import LOAD_CORES, output_of
+from bench.workspace import ROOT
+
+_MOST_CONNECTIONS = 400
+_END_OF_HEAD = b"\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """What a run saw; durations in seconds. `late` is how late the generator itself was."""
+
+    requests: int
+    failed: int
+    p50: float
+    p99: float
+    late: float
+
+
+def poisson(port: int, rate: float, seconds: float, path: str, body: str) -> Latency:
+    """Send `rate` requests a second from the load's core."""
+    command = [sys.executable, "-m", "bench.open_loop", str(port), str(rate), str(seconds)]
+    text = output_of([*command, path, body], cores=LOAD_CORES, seconds=seconds + 40, cwd=ROOT)
+    return Latency(**json.loads(text))
+
+
+@dataclass(slots=True)
+class _Run:
+    """Everything sent and seen."""
+
+    port: int
+    request: bytes
+    idle: "deque[_Connection]" = field(default_factory=deque)
+    connections: int = 0
+    latencies: list[float] = field(default_factory=list)
+    late: list[float] = field(default_factory=list)
+    failed: int = 0
+
+
+class _Connection(asyncio.Protocol):
+    """One keep-alive connection with at most one request on it."""
+
+    def __init__(self, run: _Run) -> None:
+        self._run = run
+        self._received = b""
+        self._due = 0.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+
+    def send(self, due: float) -> None:
+        self._due = due
+        self.transport.write(self._run.request)  # type: ignore[attr-defined] # TCP
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head, end, body = self._received.partition(_END_OF_HEAD)
+        if not end or len(body) < _content_length(head):
+            return
+        run = self._run
+        if not head.startswith(b"HTTP/1.1 200"):
+            run.failed += 1
+        run.latencies.append(asyncio.get_running_loop().time() - self._due)
+        self._received = b""
+        run.idle.append(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        run = self._run
+        if self in run.idle:
+            run.idle.remove(self)
+        else:
+            run.failed += 1
+        run.connections -= 1
+
+
+def _content_length(head: bytes) -> int:
+    for line in head.lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"):
+            return int(line.partition(b":")[2])
+    return 0
+
+
+async def _send(run: _Run, due: float) -> None:
+    """Send one request on an idle connection, or on a new one."""
+    if run.idle:
+        connection = run.idle.pop()
+    elif run.connections < _MOST_CONNECTIONS:
+        run.connections += 1
+        loop = asyncio.get_running_loop()
+        _, connection = await loop.create_connection(
+            lambda: _Connection(run), "127.0.0.1", run.port
+        )
+    else:
+        run.failed += 1
+        return
+    connection.send(due)
+
+
+async def _drive(run: _Run, rate: float, seconds: float) -> None:
+    loop = asyncio.get_running_loop()
+    arrivals = random.Random(1)  # noqa: S311 - the same arrivals each time
+    async with asyncio.TaskGroup() as group:
+        due = loop.time() + 0.1
+        end = due + seconds
+        while due < end:
+            await asyncio.sleep(due - loop.time())
+            run.late.append(loop.time() - due)
+            if run.idle:
+                run.idle.pop().send(due)
+            else:
+                group.create_task(_send(run, due))
+            due += arrivals.expovariate(rate)
+    for _ in range(1_000):
+        if len(run.idle) == run.connections:
+            break
+        await asyncio.sleep(0.01)
+    run.failed += run.connections - len(run.idle)
+
+
+def _main(port: str, rate: str, seconds: str, path: str, body: str) -> None:
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+        "Content-Type: application/x-www-form-urlencoded\r\n\r\n"
+    )
+    run = _Run(int(port), (head + body).encode())
+    # select() takes microseconds; epoll would round each arrival up to a millisecond.
+    with asyncio.Runner(
+        loop_factory=lambda: asyncio.SelectorEventLoop(selectors.SelectSelector())
+    ) as runner:
+        runner.run(_drive(run, float(rate), float(seconds)))
+    seen = sorted(run.latencies)
+    late = sorted(run.late)
+    print(
+        json.dumps(
+            {
+                "requests": len(seen),
+                "failed": run.failed,
+                "p50": seen[len(seen) // 2],
+                "p99": seen[len(seen) * 99 // 100],
+                "late": late[len(late) * 99 // 100],
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -1,0 +1,26 @@
+"""How long a start takes, and the help."""
+
+from statistics import median
+
+from bench.context import Bench
+from bench.figures import Figure, Result, at_most
+from bench.stack import seconds_to_help, seconds_to_ready
+
+TITLE = "Start"
+HOW = (
+    "`realmgate start` on an existing database, from its exec to the first 200 of /health/ready,"
+    " the private redis-server included; `realmgate --help` from exec to end. Medians."
+)
+
+
+def measure(bench: Bench) -> Result:
+    """Measure several starts."""
+    site = bench.site
+    starts = [seconds_to_ready(site) for _ in range(bench.plan.starts)]
+    helps = [seconds_to_help() for _ in range(2 * bench.plan.starts)]
+    figures = (
+        Figure("cold start to ready", median(starts), "s", at_most(1.5, 0.8)),
+        Figure("slowest of these starts", max(starts), "s"),
+        Figure("realmgate --help", median(helps), "s", at_most(0.3, 0.15)),
+    )
+    return Result(figures, HOW)

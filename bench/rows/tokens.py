@@ -1,0 +1,132 @@
+"""client_credentials through nginx against the raw signature, and against other servers."""
+
+from contextlib import ExitStack
+from importlib.util import find_spec
+from statistics import median
+
+from bench.context import Bench
+from bench.figures import Figure, Gate, Result, at_least
+from bench.load import Load, Requests, drive, lending_nginx, middle, token_requests
+from bench.peer import peer_requests, peer_stack
+from bench.processes import SERVER_CORES
+from bench.signing import Limit, signing_limit
+from bench.stack import ES256_REALM, Stack, Start, nginx, stack
+from bench.static import static_answer
+
+TITLE = "client_credentials by mTLS keep-alive, nginx and one worker on one core"
+HOW = (
+    "Alternating rounds of: raw signatures, Realmgate RS256 and ES256, the same on uvicorn,"
+    " node-oidc-provider RS256 and ES256 (JWT, certificate-bound, tls_client_auth). nginx and"
+    " server share core 0, wrk with 32 connections and its TLS-speaking nginx share core 1."
+    " Processor time is read from /proc before and after each round. `path` is the same way to a"
+    " static answer instead of the gateway: what nginx and the load could carry."
+)
+_MICRO = 1e6
+
+
+def measure(bench: Bench) -> Result:
+    """Measure RS256, ES256, uvicorn and the peer in alternating rounds."""
+    with ExitStack() as running:
+        stacks = _stacks(bench, running)
+        ports = running.enter_context(
+            lending_nginx(
+                {name: running_stack.mtls_port for name, (running_stack, _) in stacks.items()},
+                bench.site.certificates,
+            )
+        )
+        for name, (target, requests) in stacks.items():
+            drive(target, ports[name], requests, bench.plan.warm_seconds)
+        limits: list[Limit] = []
+        loads: dict[str, list[Load]] = {name: [] for name in stacks}
+        for _ in range(bench.plan.rounds):
+            limits.append(signing_limit("RS256", bench.plan.seconds))
+            for name, (target, requests) in stacks.items():
+                loads[name].append(drive(target, ports[name], requests, bench.plan.seconds))
+    return Result(_figures(limits, loads), HOW)
+
+
+def _stacks(bench: Bench, running: ExitStack) -> dict[str, tuple[Stack, Requests]]:
+    product = running.enter_context(stack(bench.site))
+    peer = running.enter_context(peer_stack(bench.workspace, bench.site))
+    found = {
+        "rs256": (product, token_requests()),
+        "es256": (product, token_requests(ES256_REALM)),
+        "peer_rs256": (peer, peer_requests("RS256")),
+        "peer_es256": (peer, peer_requests("ES256")),
+    }
+    if find_spec("uvicorn") and find_spec("httptools"):
+        fast = running.enter_context(stack(bench.copy("fast"), Start(settings=_UVICORN)))
+        found["uvicorn_rs256"] = (fast, token_requests())
+        found["uvicorn_es256"] = (fast, token_requests(ES256_REALM))
+    return found | {"path": (_path_stack(bench, running), token_requests())}
+
+
+_UVICORN: dict[str, object] = {"server": "uvicorn"}
+
+
+def _path_stack(bench: Bench, running: ExitStack) -> Stack:
+    """Put a static answer where the gateway would be."""
+    answer = running.enter_context(static_answer(bench.workspace.folder / "static"))
+    server, mtls, https = running.enter_context(
+        nginx(bench.site, f"unix:{answer.socket}", SERVER_CORES)
+    )
+    return Stack(answer.process, server, mtls, https, 0, bench.site)
+
+
+def _figures(limits: list[Limit], loads: dict[str, list[Load]]) -> tuple[Figure, ...]:
+    signatures = median(limit.rate for limit in limits)
+    signature = median(limit.seconds for limit in limits)
+    own = middle(loads["rs256"])
+    es256 = middle(loads["es256"])
+    figures = [
+        Figure("RSA-2048 signatures", signatures, "/s"),
+        Figure("RS256 tokens", own.rate, "/s"),
+        _ratio("RS256 tokens / RSA-2048 signatures", limits, loads["rs256"], at_least(0.42, 0.5)),
+        Figure("processor time of a signature", signature * _MICRO, "us"),
+        Figure("processor time of a token, gateway", own.gateway * _MICRO, "us"),
+        Figure("processor time of a token, nginx", own.nginx * _MICRO, "us"),
+        Figure("the signature's share of the gateway's time", signature / own.gateway),
+        Figure("the signature's share of gateway and nginx", signature / (own.gateway + own.nginx)),
+        Figure("ES256 tokens", es256.rate, "/s"),
+        _between("ES256 / RS256", loads["es256"], loads["rs256"], at_least(1.8, 2.8)),
+        Figure("node-oidc-provider RS256", middle(loads["peer_rs256"]).rate, "/s"),
+        Figure("node-oidc-provider ES256", middle(loads["peer_es256"]).rate, "/s"),
+        _between(
+            "RS256 / node-oidc-provider", loads["rs256"], loads["peer_rs256"], at_least(1.0, 1.2)
+        ),
+        _between("ES256 / node-oidc-provider", loads["es256"], loads["peer_es256"]),
+    ]
+    if "uvicorn_rs256" in loads:
+        fast = loads["uvicorn_rs256"]
+        figures += [
+            Figure("on uvicorn: RS256 tokens", middle(fast).rate, "/s"),
+            _ratio("on uvicorn: RS256 / RSA-2048", limits, fast, at_least(0.55, 0.66)),
+            _between(
+                "on uvicorn: RS256 / node-oidc-provider",
+                fast,
+                loads["peer_rs256"],
+                at_least(1.4, 1.5),
+            ),
+            _between("on uvicorn: ES256 / RS256", loads["uvicorn_es256"], fast),
+            Figure(
+                "on uvicorn: processor time of a token, gateway",
+                middle(fast).gateway * _MICRO,
+                "us",
+            ),
+        ]
+    path = middle(loads["path"])
+    return (
+        *figures,
+        Figure("the path without a gateway", path.rate, "/s"),
+        Figure("nginx's processor time for it", path.nginx * _MICRO, "us"),
+    )
+
+
+def _ratio(name: str, limits: list[Limit], loads: list[Load], gate: Gate) -> Figure:
+    pairs = zip(loads, limits, strict=True)
+    return Figure(name, median(load.rate / limit.rate for load, limit in pairs), gate=gate)
+
+
+def _between(name: str, loads: list[Load], others: list[Load], gate: Gate | None = None) -> Figure:
+    pairs = zip(loads, others, strict=True)
+    return Figure(name, median(load.rate / other.rate for load, other in pairs), gate=gate)

@@ -1,0 +1,83 @@
+"""Where a run keeps its files, how long it measures, and the free ports it takes."""
+
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BENCH = ROOT / "bench"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is measured. Durations are in seconds."""
+
+    rounds: int
+    seconds: int
+    """One measurement of a closed loop."""
+    warm_seconds: int
+    """Before the first one, so that nobody is measured cold."""
+    open_loop_seconds: float
+    growth_seconds: float
+    growth_requests: int
+    """Memory is watched until so many requests were answered, or so many seconds have passed."""
+    starts: int
+    clients: int
+    realms: int
+
+
+DEFAULT = Plan(
+    rounds=4,
+    seconds=3,
+    warm_seconds=3,
+    open_loop_seconds=20.0,
+    growth_seconds=90.0,
+    growth_requests=1_000_000,
+    starts=5,
+    clients=100_000,
+    realms=1_000,
+)
+QUICK = Plan(
+    rounds=2,
+    seconds=1,
+    warm_seconds=2,
+    open_loop_seconds=5.0,
+    growth_seconds=10.0,
+    growth_requests=1_000_000,
+    starts=3,
+    clients=100_000,
+    realms=200,
+)
+FULL = Plan(
+    rounds=6,
+    seconds=5,
+    warm_seconds=5,
+    open_loop_seconds=30.0,
+    growth_seconds=1_500.0,
+    growth_requests=1_000_000,
+    starts=9,
+    clients=100_000,
+    realms=1_000,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The folder of one run, and its plan."""
+
+    folder: Path
+    plan: Plan
+
+    def new_folder(self, name: str) -> Path:
+        """Make a folder."""
+        folder = self.folder / name
+        folder.mkdir(mode=0o700)
+        return folder
+
+
+def free_port() -> int:
+    """Return a TCP port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

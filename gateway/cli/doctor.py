@@ -1,0 +1,181 @@
+"""`realmgate doctor`: looks at an installation and says in plain sentences what is wrong.
+
+Changes nothing, and needs no running gateway. Exit codes: 0 all in order, 1 something is not.
+"""
+
+import asyncio
+import re
+import shutil
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from gateway.settings import Settings
+
+_OLDEST = {"nginx": (1, 22), "redis-server": (6, 0)}
+_VERSION = re.compile(r"(?:nginx/|v=)(\d+)\.(\d+)")
+
+
+class Ailment(Exception):
+    """Something is not in order; `str()` says what, and what to do."""
+
+
+Examination = Callable[["Settings"], str]
+"""Looks at one part: returns what is in order, or raises Ailment."""
+
+
+@click.command()
+@click.pass_context
+def doctor(ctx: click.Context) -> None:
+    """Check settings, files, programs and stores."""
+    from gateway.settings import load_settings  # noqa: PLC0415 - help stays quick
+
+    settings = load_settings()
+    click.echo("ok    The settings can be used.")
+    ailing = False
+    for examine in EXAMINATIONS:
+        for healthy, sentence in _examined(examine, settings):
+            ailing |= not healthy
+            click.echo(f"{'ok   ' if healthy else 'WRONG'} {sentence}")
+    ctx.exit(1 if ailing else 0)
+
+
+def _examined(examine: Examination, settings: "Settings") -> Iterator[tuple[bool, str]]:
+    from gateway.domain.errors import RealmgateError  # noqa: PLC0415 - help stays quick
+
+    try:
+        yield True, examine(settings)
+    except (Ailment, RealmgateError, OSError) as failure:
+        yield False, str(failure)
+
+
+def _state_folder(settings: "Settings") -> str:
+    from gateway.supervisor.sockets import check_directory  # noqa: PLC0415 - help stays quick
+
+    run = settings.state_dir / "run"
+    if not run.exists():
+        return f"The state folder {settings.state_dir} will be made at the first start."
+    check_directory(run)
+    for secret in (settings.state_dir / "secrets").glob("*"):
+        _private(secret)
+    return f"Nobody else can reach sockets and secrets in {settings.state_dir}."
+
+
+def _private(file: Path) -> None:
+    mode = stat.S_IMODE(file.stat().st_mode)
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise Ailment(f"{file} can be read by others (mode {mode:04o}): chmod 0600 {file}")
+
+
+def _proxy(settings: "Settings") -> str:
+    from gateway.settings import TcpAddress  # noqa: PLC0415 - help stays quick
+
+    if isinstance(settings.listen, TcpAddress) and not settings.trusted_proxies:
+        raise Ailment(
+            f"The gateway listens on {settings.listen} and believes no proxy, so certificates and"
+            " https are never seen: set REALMGATE_TRUSTED_PROXIES and REALMGATE_PROXY_SECRET."
+        )
+    return f"The proxy on {settings.listen} will be believed."
+
+
+def _program(name: str, option: str, settings: "Settings") -> str:
+    if name == "redis-server" and settings.redis_url is not None:
+        return "A Redis is configured, so redis-server is not needed here."
+    binary = shutil.which(name)
+    if binary is None:
+        raise Ailment(f"{name} is not installed: apt-get install {name}")
+    told = subprocess.run([binary, option], capture_output=True, text=True, check=False, timeout=5)
+    match = _VERSION.search(told.stdout + told.stderr)
+    if match is None:
+        raise Ailment(f"{name} does not tell its version.")
+    version = int(match[1]), int(match[2])
+    if version < _OLDEST[name]:
+        oldest = ".".join(map(str, _OLDEST[name]))
+        raise Ailment(f"{name} {match[1]}.{match[2]} is too old: {oldest} or later is needed.")
+    return f"{name} {match[1]}.{match[2]} is installed."
+
+
+def _nginx(settings: "Settings") -> str:
+    return _program("nginx", "-v", settings)
+
+
+def _redis_server(settings: "Settings") -> str:
+    return _program("redis-server", "--version", settings)
+
+
+def _redis(settings: "Settings") -> str:
+    from gateway.storage.redis.connection import check_server, create_client  # noqa: PLC0415
+
+    async def ask() -> tuple[str, ...]:
+        if settings.redis_url is None:
+            return ()
+        client = create_client(settings.redis_url)
+        try:
+            return await check_server(client)
+        finally:
+            await client.aclose()
+
+    if settings.redis_url is None:
+        return "The gateway runs a private Redis for itself."
+    warnings = asyncio.run(ask())
+    return " ".join(("Redis answers and suits.", *warnings))
+
+
+def _database(settings: "Settings") -> str:
+    from gateway.bootstrap.services import open_services  # noqa: PLC0415 - help stays quick
+    from gateway.domain.realm import MASTER  # noqa: PLC0415
+
+    default = settings.state_dir / "realmgate.db"
+    if str(default) in settings.database_url.reveal() and not default.exists():
+        return "The database will be made at the first start."
+    if settings.encryption_key is None and not settings.encryption_key_file.exists():
+        raise Ailment(
+            f"There is a database, and no key that opens it: {settings.encryption_key_file}."
+        )
+
+    async def ask() -> int:
+        async with open_services(settings) as services, services.database.read() as stores:
+            realm = await stores.realms.find_by_name(MASTER)
+            if realm is not None:
+                await stores.keys.list(realm.id)
+            return len(await stores.realms.list())
+
+    return f"The database answers, holds {asyncio.run(ask())} realms, and the key opens it."
+
+
+def _certificates(settings: "Settings") -> str:
+    from gateway.bootstrap.client_certificates import read_client_certificates  # noqa: PLC0415
+    from gateway.domain.clock import SystemClock  # noqa: PLC0415
+
+    clock = SystemClock()
+    found = read_client_certificates(settings, clock)
+    if settings.client_ca_file is None:
+        raise Ailment("No client certificate is trusted: set REALMGATE_CLIENT_CA_FILE.")
+    if found.revocation is None:
+        return "Client certificates are trusted; revocation is left to the proxy."
+    status = found.revocation.status(clock.now())
+    if status.problem is not None:
+        raise Ailment(f"{settings.client_crl_file}: {status.problem}.")
+    return f"The revocation lists are good until {_day(status.next_update)}."
+
+
+def _day(instant: datetime | None) -> str:
+    return "an unknown day" if instant is None else instant.isoformat(" ", "minutes")
+
+
+EXAMINATIONS: tuple[Examination, ...] = (
+    _state_folder,
+    _proxy,
+    _nginx,
+    _redis_server,
+    _redis,
+    _database,
+    _certificates,
+)
+"""Every look that is taken, in the order of the report."""

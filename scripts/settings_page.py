@@ -1,0 +1,95 @@
+"""Prints docs/settings.md from gateway/settings.py, so that the page and the program agree.
+
+scripts/settings_page.py > docs/settings.md; a test compares them.
+"""
+
+import ast
+import inspect
+import sys
+from datetime import timedelta
+from typing import Any
+
+from gateway import settings as module
+from gateway.settings import Settings, file_variable, variable
+
+HEAD = """\
+# Settings
+
+Each setting is an environment variable; [.env.example](../.env.example) has them all to copy.
+Precedence: flags of `realmgate start`, the environment, `.env` in the working directory, the
+default. An empty value counts as not given. Every mistake is reported at once, by name, and the
+gateway does not start; an unknown `REALMGATE_` name is a mistake.
+
+Durations carry a unit: `500ms`, `10s`, `5m`, `1h`, `1d`. Lists are separated by commas. What ends
+in `_FILE` names a file that holds the value. `realmgate settings show` prints what is in force,
+secrets masked. This page is made from the program by `scripts/settings_page.py`.
+
+| variable | default | meaning |
+|---|---|---|
+"""
+TAIL = """
+## Other names for the same
+
+| name | is |
+|---|---|
+"""
+DERIVED = {
+    "database_url": "`realmgate.db` in the state folder",
+    "listen": "`run/gateway.sock` in the state folder",
+    "encryption_key_file": "`secrets/encryption.key` in the state folder",
+    "state_dir": "`var`",
+}
+
+
+def page() -> str:
+    """Return the whole page."""
+    rows = [
+        f"| {_names(field)} | {_default(field)} | {_meaning(field)} |"
+        for field in Settings.model_fields
+    ]
+    aliases = [f"| `{name}` | `{variable(field)}` |" for name, field in _other_names().items()]
+    return HEAD + "\n".join(rows) + "\n" + TAIL + "\n".join(aliases) + "\n"
+
+
+def _names(field: str) -> str:
+    by_file = file_variable(field)
+    return f"`{variable(field)}`" + (f"<br>`{by_file}`" if by_file else "")
+
+
+def _default(field: str) -> str:
+    if field in DERIVED:
+        return DERIVED[field]
+    value: Any = Settings.model_fields[field].default
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, timedelta):
+        return f"`{value.total_seconds():g}s`"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _meaning(field: str) -> str:
+    return " ".join(_docstrings()[field].split()).replace("|", "\\|")
+
+
+def _docstrings() -> dict[str, str]:
+    """Return the text below each field of the class."""
+    (found,) = (
+        node
+        for node in ast.parse(inspect.getsource(module)).body
+        if isinstance(node, ast.ClassDef) and node.name == "Settings"
+    )
+    texts: dict[str, str] = {}
+    for before, node in zip(found.body, found.body[1:], strict=False):
+        if isinstance(before, ast.AnnAssign) and isinstance(node, ast.Expr):
+            texts[ast.unparse(before.target)] = inspect.cleandoc(ast.literal_eval(node.value))
+    return texts
+
+
+def _other_names() -> dict[str, str]:
+    aliases: dict[str, str] = module._ALIASES  # noqa: SLF001 - the page is made of this very table
+    flags: dict[str, str] = module._FLAGS  # noqa: SLF001
+    return {flag: field for field, flag in flags.items()} | aliases
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

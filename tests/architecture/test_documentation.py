@@ -1,0 +1,67 @@
+"""The documentation says what the program does: settings, and links that lead somewhere."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gateway.cli import COMMANDS
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST_README = 110
+
+
+def _script(name: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, ROOT / "scripts" / name],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_the_page_of_settings_is_the_programs() -> None:
+    made = _script("settings_page.py")
+    assert made.returncode == 0, made.stderr
+    assert (ROOT / "docs/settings.md").read_text(encoding="utf-8") == made.stdout, (
+        "make it anew: scripts/settings_page.py > docs/settings.md"
+    )
+
+
+def test_no_link_is_dead() -> None:
+    checked = _script("check_links.py")
+    assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[a](gone.md)", "gone.md: no such file"),
+        ("[a](page.md#gone)", "page.md#gone: no such heading"),
+        ("[a](#no-heading)", "#no-heading: no such heading"),
+        ("[a](page.md#a-heading-with-code) [b](#a-heading-with-code) [c](https://x.test/y)", ""),
+        ("`[a](gone.md)`\n\n```\n[b](gone.md)\n```", ""),
+    ],
+)
+def test_a_dead_link_is_found(tmp_path: Path, text: str, complaint: str) -> None:
+    (tmp_path / "scripts").mkdir()
+    script = tmp_path / "scripts/check_links.py"
+    script.write_text((ROOT / "scripts/check_links.py").read_text())
+    (tmp_path / "page.md").write_text(f"# A heading, with `code`\n\n{text}\n")
+    checked = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert checked.returncode == (1 if complaint else 0)
+    assert checked.stdout.strip() == (f"page.md: {complaint}" if complaint else "")
+
+
+def test_the_readme_stays_within_two_screens() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= LONGEST_README
+
+
+def test_every_command_is_documented() -> None:
+    pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*/README.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    assert [name for name in COMMANDS if f"realmgate {name}" not in text] == []

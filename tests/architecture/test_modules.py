@@ -1,0 +1,96 @@
+"""The bars that every module of the program keeps. Source: the plan in docs/architecture.md."""
+
+import ast
+import statistics
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST_MODULE, MEDIAN_MODULE = 400, 120
+MEDIAN_FUNCTION, MOST_FUNCTIONS = 10, 40
+READS_ENVIRONMENT = {"gateway/settings.py"}
+CATCHES_EVERYTHING = {"gateway/http/errors.py", "gateway/listeners/dispatch.py"}
+VAGUE = {"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"}
+MODULES = sorted(
+    str(path.relative_to(ROOT))
+    for path in chain((ROOT / "gateway").rglob("*.py"), (ROOT / "scripts").rglob("*.py"))
+)
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    """Parse a module."""
+    return ast.parse((ROOT / module).read_text(encoding="utf-8"))
+
+
+def lines(module: str) -> int:
+    """Count a module's lines."""
+    return len((ROOT / module).read_text(encoding="utf-8").splitlines())
+
+
+def functions() -> Iterator[int]:
+    """Yield the length of every function, its docstring not counted."""
+    for module in MODULES:
+        for node in ast.walk(tree(module)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                if body:
+                    yield (body[-1].end_lineno or 0) - body[0].lineno + 1
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_tells_which_rule_it_owns(module: str) -> None:
+    assert ast.get_docstring(tree(module))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_is_named_for_what_it_holds(module: str) -> None:
+    assert VAGUE.isdisjoint(Path(module).with_suffix("").parts)
+
+
+def test_no_module_is_longer_than_can_be_read_at_a_sitting() -> None:
+    assert {module: lines(module) for module in MODULES if lines(module) > LONGEST_MODULE} == {}
+    assert statistics.median(map(lines, MODULES)) <= MEDIAN_MODULE
+
+
+def test_functions_are_short() -> None:
+    lengths = sorted(functions())
+    assert statistics.median(lengths) <= MEDIAN_FUNCTION
+    assert statistics.quantiles(lengths, n=20)[-1] <= MOST_FUNCTIONS
+
+
+def test_one_module_reads_the_environment() -> None:
+    readers = {
+        module
+        for module in MODULES
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "os"
+        and node.attr in {"environ", "environb", "getenv", "putenv"}
+    }
+    assert readers == READS_ENVIRONMENT
+
+
+def test_only_the_boundaries_catch_everything() -> None:
+    catchers = {
+        module
+        for module in MODULES
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.ExceptHandler) and _is_broad(node)
+    }
+    assert catchers - CATCHES_EVERYTHING == set()
+    assert "gateway/http/errors.py" in catchers
+
+
+def _is_broad(handler: ast.ExceptHandler) -> bool:
+    caught = handler.type
+    kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return any(
+        kind is None or (isinstance(kind, ast.Name) and kind.id in {"Exception", "BaseException"})
+        for kind in kinds
+    )

@@ -1,0 +1,88 @@
+"""`realmgate doctor` finds what is wrong, and says so in a sentence."""
+
+import base64
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.gateway_process import free_port
+
+
+def examine(tmp_path: Path, **settings: object) -> tuple[int, str]:
+    key = base64.b64encode(bytes(32)).decode()
+    settings = {"state_dir": tmp_path / "state", "encryption_key": key} | settings
+    done = subprocess.run(
+        [sys.executable, "-m", "gateway", "doctor"],
+        cwd=tmp_path,
+        env={
+            "PATH": os.environ["PATH"],
+            **{f"REALMGATE_{name.upper()}": str(value) for name, value in settings.items()},
+        },
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_new_installation_with_authorities_is_in_order(tmp_path: Path, pki: Path) -> None:
+    code, said = examine(tmp_path, client_ca_file=pki / "ca.crt", client_crl_file=pki / "ca.crl")
+    assert (code, said.count("WRONG")) == (0, 0), said
+    assert "The revocation lists are good until 20" in said
+    assert not (tmp_path / "state").exists(), "it changes nothing"
+
+
+def test_without_authorities_no_certificate_is_trusted(tmp_path: Path) -> None:
+    code, said = examine(tmp_path)
+    assert code == 1
+    assert "WRONG No client certificate is trusted" in said
+
+
+def test_secrets_that_others_can_read_are_found(tmp_path: Path, pki: Path) -> None:
+    secrets = tmp_path / "state" / "secrets"
+    secrets.mkdir(mode=0o700, parents=True)
+    (tmp_path / "state" / "run").mkdir(mode=0o700)
+    (secrets / "encryption.key").write_text("x")
+    (secrets / "encryption.key").chmod(0o644)
+    code, said = examine(tmp_path, client_ca_file=pki / "ca.crt")
+    assert code == 1
+    assert f"chmod 0600 {secrets / 'encryption.key'}" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("listen", "127.0.0.1:8000", "believes no proxy"),
+        ("redis_url", f"redis://127.0.0.1:{free_port()}", "redis is not available"),
+        ("database_url", "postgresql://x@127.0.0.1:1/x", "sql is not available"),
+    ],
+)
+def test_what_cannot_work_is_named(
+    tmp_path: Path, pki: Path, name: str, value: str, sentence: str
+) -> None:
+    code, said = examine(tmp_path, client_ca_file=pki / "ca.crt", **{name: value})
+    assert code == 1
+    assert sentence in said
+    assert said.count("WRONG") == 1
+
+
+def test_settings_that_cannot_be_used_end_it_with_two(tmp_path: Path) -> None:
+    code, said = examine(tmp_path, workers="many")
+    assert code == 2
+    assert "REALMGATE_WORKERS" in said
+
+
+def test_a_database_without_its_key_is_found_and_no_key_is_made(tmp_path: Path, pki: Path) -> None:
+    code, said = examine(
+        tmp_path,
+        client_ca_file=pki / "ca.crt",
+        database_url="postgresql://x@127.0.0.1:1/x",
+        encryption_key="",
+    )
+    assert code == 1
+    assert "no key that opens it" in said
+    assert not (tmp_path / "state").exists()

@@ -1,0 +1,110 @@
+"""Each protocol mapper puts its claim into a token, and none where it has nothing to say.
+
+Spec: RFC 7519 §4.1.3; Keycloak: protocol mappers
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gateway.domain.clients import Client, ProtocolMapper
+from gateway.domain.roles import EffectiveRoles
+from gateway.domain.users import User
+from gateway.protocol.claims import CLAIM_MAPPERS, add_mapped_claims
+from gateway.protocol.claims.subject import TokenSubject
+
+MADE = datetime(2026, 1, 1, tzinfo=UTC)
+FULL = TokenSubject(
+    user=User(
+        *("user-1", "demo", "alice"),
+        enabled=True,
+        created_at=MADE,
+        email="alice@example.org",
+        first_name="Alice",
+        last_name="Doe",
+    ),
+    client=Client("client-1", "demo", "app", web_origins=("https://app.example.org",)),
+    roles=EffectiveRoles(("auditor",), (("app", ("user",)), ("reports", ("reader", "writer")))),
+    session_notes={"clientAddress": "192.0.2.7"},
+    acr="1",
+)
+BARE = TokenSubject(
+    user=User("user-2", "demo", "bob", enabled=True, created_at=MADE),
+    client=Client("client-2", "demo", "plain"),
+    roles=EffectiveRoles(),
+    session_notes={},
+    acr="1",
+)
+CASES: list[tuple[str, dict[str, str], dict[str, Any], dict[str, Any]]] = [
+    ("oidc-sub-mapper", {}, {"sub": "user-1"}, {"sub": "user-2"}),
+    ("oidc-acr-mapper", {}, {"acr": "1"}, {"acr": "1"}),
+    (
+        "oidc-allowed-origins-mapper",
+        {},
+        {"allowed-origins": ["https://app.example.org"]},
+        {},
+    ),
+    ("oidc-audience-mapper", {"included.client.audience": "x"}, {"aud": "x"}, {"aud": "x"}),
+    ("oidc-audience-mapper", {"included.custom.audience": "y"}, {"aud": "y"}, {"aud": "y"}),
+    ("oidc-audience-resolve-mapper", {}, {"aud": "reports"}, {}),
+    ("oidc-usermodel-realm-role-mapper", {}, {"realm_access": {"roles": ["auditor"]}}, {}),
+    (
+        "oidc-usermodel-client-role-mapper",
+        {},
+        {
+            "resource_access": {
+                "app": {"roles": ["user"]},
+                "reports": {"roles": ["reader", "writer"]},
+            }
+        },
+        {},
+    ),
+    ("oidc-full-name-mapper", {}, {"name": "Alice Doe"}, {}),
+    (
+        "oidc-usermodel-property-mapper",
+        {"user.attribute": "email", "claim.name": "email"},
+        {"email": "alice@example.org"},
+        {},
+    ),
+    (
+        "oidc-usersessionmodel-note-mapper",
+        {"user.session.note": "clientAddress", "claim.name": "clientAddress"},
+        {"clientAddress": "192.0.2.7"},
+        {},
+    ),
+]
+
+
+def _claims(mapper_type: str, config: dict[str, str], subject: TokenSubject) -> dict[str, Any]:
+    claims: dict[str, Any] = {}
+    add_mapped_claims(claims, [ProtocolMapper("id", "name", mapper_type, config)], subject)
+    return claims
+
+
+@pytest.mark.parametrize(("mapper_type", "config", "full", "bare"), CASES)
+def test_a_mapper_adds_its_claim_where_there_is_something_to_tell(
+    mapper_type: str, config: dict[str, str], full: dict[str, Any], bare: dict[str, Any]
+) -> None:
+    assert _claims(mapper_type, config, FULL) == full
+    assert _claims(mapper_type, config, BARE) == bare
+
+
+def test_every_mapper_is_among_the_cases() -> None:
+    assert {mapper_type for mapper_type, *_ in CASES} == set(CLAIM_MAPPERS)
+
+
+@pytest.mark.parametrize("mapper_type", CLAIM_MAPPERS)
+def test_a_mapper_that_is_not_meant_for_access_tokens_adds_nothing(mapper_type: str) -> None:
+    config = {"access.token.claim": "false", "included.client.audience": "x"}
+    assert _claims(mapper_type, config, FULL) == {}
+
+
+def test_two_audience_mappers_make_a_list_without_repetition() -> None:
+    claims: dict[str, Any] = {}
+    mappers = [
+        ProtocolMapper(name, name, "oidc-audience-mapper", {"included.client.audience": name})
+        for name in ("a", "b", "a")
+    ]
+    add_mapped_claims(claims, mappers, FULL)
+    assert claims == {"aud": ["a", "b"]}
