@@ -2,6 +2,7 @@
 
 RealmgateError
 ├── StoreUnavailable        a database or Redis did not answer: 503, Retry-After, fail closed
+├── Overloaded              more work was asked for than there is room to let wait: 503, Retry-After
 ├── InvalidInput            input refused field by field: paths, what was given, what is allowed
 ├── RealmNotFound           no realm of that name
 ├── AlreadyExists           a unique name or id is taken
@@ -24,6 +25,15 @@ class StoreUnavailable(RealmgateError):
         """Name the store: `sql` or `redis`."""
         super().__init__(f"{store} is not available")
         self.store = store
+        self.retry_after = retry_after
+
+
+class Overloaded(RealmgateError):
+    """There is no room to let more work wait; the caller may try again after `retry_after`."""
+
+    def __init__(self, retry_after: timedelta = timedelta(seconds=2)) -> None:
+        """Shed the work before it has begun."""
+        super().__init__("too many requests wait already")
         self.retry_after = retry_after
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from structlog.typing import FilteringBoundLogger
 
-from gateway.domain.errors import RealmNotFound, StoreUnavailable
+from gateway.domain.errors import Overloaded, RealmNotFound, StoreUnavailable
 from gateway.http.edge.facts import EdgeRefusal
 from gateway.http.exchange import Exchange
 from gateway.http.form import FormRefused
@@ -75,7 +75,7 @@ def _known(error: Exception) -> Reply | None:
             )
         case EdgeRefusal():
             return oauth_error("invalid_request", "Malformed request from the proxy")
-        case StoreUnavailable():
+        case StoreUnavailable() | Overloaded():
             return _unavailable(error)
         case _:
             return None
@@ -87,7 +87,7 @@ def _refused_form(error: FormRefused) -> Reply:
     return oauth_error("invalid_request", error.description, status=error.status)
 
 
-def _unavailable(error: StoreUnavailable) -> Reply:
+def _unavailable(error: StoreUnavailable | Overloaded) -> Reply:
     seconds = max(1, round(error.retry_after.total_seconds()))
     headers: Headers = ((b"retry-after", str(seconds).encode()),)
     return oauth_error(

@@ -1,0 +1,1 @@
+"""The sign-in engine: who proves to be which user, behind the guard against guessing."""
