@@ -25,7 +25,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 HTTP_OK, UNAUTHORIZED = 200, 401
-WIDTH = 100
+WIDTH, LONGEST = 100, 160
 TIMEOUT_SECONDS = 10
 TOKEN = "/protocol/openid-connect/token"  # noqa: S105 - a path
 INTROSPECT = TOKEN + "/introspect"
@@ -127,11 +127,13 @@ class Terminal:
         print(self.paint("33", f"{shown}  ◀ {note}") if note else shown)
 
     def check(self, passed: bool, label: str, text: str, *more: str) -> None:  # noqa: FBT001 - reads as a sentence
-        """Print a result with its mark; `more` explains it below."""
+        """Print a result with its mark; of `more`, the last line explains what stands before."""
         self.failures += not passed
         mark = self.paint("32", "✓") if passed else self.paint("31", "✗ not as expected:")
         print(f"   {mark} {self.paint('1', f'{label:<10}')} {_cut(text, WIDTH - 16)}")
-        for line in more:
+        for line in more[:-1]:
+            print(textwrap.fill(textwrap.shorten(line, LONGEST, placeholder=" …"), WIDTH, **_BELOW))
+        for line in more[-1:]:
             print(self.paint("2", textwrap.fill(line, WIDTH, **_BELOW)))
 
     def paint(self, code: str, text: str) -> str:

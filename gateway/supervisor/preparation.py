@@ -8,14 +8,13 @@ import asyncio
 import structlog
 
 from gateway.admin.bootstrap_administrator import ensure_administrator
-from gateway.admin.realm_files import RealmFile
+from gateway.admin.realm_files import load_realm_files
 from gateway.admin.realm_import import RealmImport
 from gateway.bootstrap.applications import find_tracer
 from gateway.bootstrap.client_certificates import read_client_certificates
 from gateway.bootstrap.services import Services, open_services
 from gateway.domain.errors import SecretUnreadable, StoreUnavailable
 from gateway.domain.realm import MASTER
-from gateway.representations.plain_json import parse_json
 from gateway.settings import Settings
 from gateway.storage.redis.connection import check_server, create_client
 from gateway.storage.sql.migrate import migrate
@@ -69,9 +68,8 @@ async def _check_encryption_key(services: Services) -> None:
 
 
 async def _import(settings: Settings, services: Services) -> None:
-    files = [
-        RealmFile(str(file), parse_json(file.read_bytes(), file)) for file in settings.import_realm
-    ]
+    """Import the realms that do not exist; what administrators changed since then stays."""
+    files = load_realm_files(settings.import_realm)
     if not files:
         return
     realms = RealmImport(
@@ -81,14 +79,9 @@ async def _import(settings: Settings, services: Services) -> None:
         clock=services.clock,
         invalidation=services.invalidation,
     )
-    try:
-        for imported in await realms.run(files):
-            structlog.get_logger().info(
-                "realm imported", realm=imported.name, created=imported.created
-            )
-    except StoreUnavailable as failure:
-        if failure.store != "redis":
-            raise
+    for imported in await realms.run(files, skip_existing=True):
+        event = "realm exists" if imported.skipped else "realm imported"
+        structlog.get_logger().info(event, realm=imported.name)
 
 
 async def _administrator(settings: Settings, services: Services) -> None:

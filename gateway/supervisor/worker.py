@@ -21,6 +21,7 @@ from gateway.bootstrap.services import open_services
 from gateway.domain.errors import RealmgateError
 from gateway.http.management.lifecycle import Lifecycle
 from gateway.settings import Settings
+from gateway.supervisor.housekeeping import keep_house
 from gateway.supervisor.processes import CANNOT_START, Lifeline
 from gateway.supervisor.servers import Server, Serving
 
@@ -64,6 +65,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
             (apps.management, plan.management, _DRAIN),
         ):
             group.create_task(plan.server(Serving(app, listener, ended.wait, grace)))
+        housekeeping = group.create_task(keep_house(services.database, services.clock))
         lifecycle.started = True
         os.write(lifeline.ready, b"1")
         os.close(lifeline.ready)
@@ -71,6 +73,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
         lifecycle.draining = True
         await asyncio.sleep(min(_DRAIN, settings.shutdown_grace).total_seconds())
         ended.set()
+        housekeeping.cancel()
 
 
 def _parent_died(loop: asyncio.AbstractEventLoop, lifeline: Lifeline, asked: asyncio.Event) -> None:

@@ -42,7 +42,7 @@ end_process() { # NAME SIGNAL SECONDS
 end_all_processes() {
     end_process nginx TERM 5
     end_process gateway TERM 20
-    rm -rf "$(socket_folder)"
+    ((EUID != 0)) || rm -rf "$(socket_folder)"
     rm -f "$state/run.env"
 }
 

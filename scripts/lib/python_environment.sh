@@ -59,6 +59,7 @@ _environment_is_current() { # LOCK_FILE
 _build_environment() { # LOCK_FILE INTERPRETER
     local pip=("$python" -m pip --no-input --disable-pip-version-check install)
     unset PYTHONDONTWRITEBYTECODE
+    umask 022 # whoever may read the project may run it
     "$python" -c '' 2>/dev/null || "$2" -m venv --clear "$root/.venv"
     "${pip[@]}" --require-hashes --requirement "$1"
     "${pip[@]}" --no-deps --no-build-isolation --editable "$root"
@@ -67,5 +68,6 @@ _build_environment() { # LOCK_FILE INTERPRETER
 
 # Compiled beforehand, so that no start has to; quick when nothing changed.
 compile_program() {
-    env -u PYTHONDONTWRITEBYTECODE "$python" -m compileall -q "$root/gateway"
+    [[ -w $root/gateway ]] || return 0
+    (umask 022 && exec env -u PYTHONDONTWRITEBYTECODE "$python" -m compileall -q "$root/gateway")
 }

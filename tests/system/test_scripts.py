@@ -159,6 +159,9 @@ def test_once_shows_a_bound_token_and_leaves_nothing_running(
     assert max(map(len, done.stdout.splitlines())) <= 100
     assert place.processes() == []
     assert not (place.state / "run.env").exists()
+    left = {path.suffix for path in (place.state / "run").iterdir()}
+    assert left.isdisjoint({".process", ".pid", ".sock"})
+    assert (place.state / "run/lock").exists()
 
 
 def test_secrets_are_their_owners_alone_and_never_shown(

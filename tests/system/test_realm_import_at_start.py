@@ -1,0 +1,40 @@
+"""`start --import-realm` makes realms that are missing. Keycloak: existing realms are skipped."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.gateway_process import Gateway, start_gateway
+from tests.support.wire import SECRET, client, protocol
+
+SVC = {"grant_type": "client_credentials", "client_id": "svc", "client_secret": SECRET}
+
+
+def _lifespan(gateway: Gateway) -> int:
+    with gateway.client() as http:
+        return int(http.post(protocol("r", "token"), data=SVC).json()["expires_in"])
+
+
+def _realm(lifespan: int) -> str:
+    document = {"realm": "r", "enabled": True, "accessTokenLifespan": lifespan}
+    return json.dumps(document | {"clients": [client("svc")]})
+
+
+def test_what_an_administrator_changed_survives_the_next_start(tmp_path: Path) -> None:
+    at_start, by_hand = tmp_path / "start.json", tmp_path / "hand.json"
+    at_start.write_text(_realm(111))
+    by_hand.write_text(_realm(222))
+    with start_gateway(tmp_path, import_realm=at_start) as gateway:
+        assert _lifespan(gateway) == 111
+        subprocess.run(
+            [sys.executable, "-m", "gateway", "realm", "import", str(by_hand)],
+            env={"PATH": os.environ["PATH"], "REALMGATE_STATE_DIR": str(gateway.state_dir)},
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+        )
+        assert _lifespan(gateway) == 222
+    with start_gateway(tmp_path, import_realm=at_start) as gateway:
+        assert _lifespan(gateway) == 222
