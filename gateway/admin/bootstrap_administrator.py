@@ -4,7 +4,8 @@ Keycloak: KC_BOOTSTRAP_ADMIN_USERNAME, KC_BOOTSTRAP_ADMIN_PASSWORD
 """
 
 from gateway.admin.new_passwords import hashed_credential
-from gateway.admin.realm_roles import ADMIN, RoleBook, default_role
+from gateway.admin.realm_defaults import ensure_realm_defaults
+from gateway.admin.realm_roles import ADMIN, default_role
 from gateway.admin.signing_keys import ensure_signing_keys, signing_algorithms
 from gateway.domain.clock import Clock
 from gateway.domain.ports.passwords import PasswordHasher
@@ -48,8 +49,6 @@ async def ensure_administrator(
 
 
 async def _grant(stores: Stores, realm: Realm, user: User) -> None:
-    roles = RoleBook(stores, realm, {})
-    await roles.load()
-    await roles.add_built_in()
+    roles = await ensure_realm_defaults(stores, realm)
     granted = roles.ids((default_role(realm), RoleName(ADMIN)), "roles")
     await stores.roles.grant(realm.id, user.id, granted)

@@ -11,6 +11,7 @@ from typing import Any
 
 from gateway.admin.client_import import ClientChange, read_clients
 from gateway.admin.client_registration import ensure_service_account
+from gateway.admin.realm_defaults import ensure_administration, ensure_realm_defaults
 from gateway.admin.realm_files import RealmFile
 from gateway.admin.realm_roles import RoleBook, default_role
 from gateway.admin.signing_keys import ensure_signing_keys, signing_algorithms
@@ -43,6 +44,8 @@ class ImportedRealm:
     """Parts of the file that this version does not read."""
     announced: bool = True
     """False when no message reached the gateways: they learn of it when their copy has aged."""
+    changed: tuple[str, ...] = ()
+    """The ids of the realms that this has changed: its own, and that of its administrators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,8 @@ class RealmImport:
         await ensure_signing_keys(stores, realm, algorithms, self._keys, self._clock)
         for change in plan.clients:
             await change.store(stores)
-        roles = await _roles(stores, plan)
+        roles = await ensure_realm_defaults(stores, realm, plan.roles)
+        master = await ensure_administration(stores, realm)
         accounts = await self._service_accounts(stores, plan, roles)
         return ImportedRealm(
             id=realm.id,
@@ -167,6 +171,7 @@ class RealmImport:
             created=plan.before is None,
             clients=sum(change.before is None for change in plan.clients),
             users=await self._users(stores, plan, roles, accounts),
+            changed=(realm.id,) if master is None else (realm.id, master.id),
         )
 
     async def _service_accounts(
@@ -200,10 +205,11 @@ class RealmImport:
         return added
 
     async def _announced(self, realm: ImportedRealm) -> ImportedRealm:
-        if self._invalidation is None or realm.skipped:
+        if self._invalidation is None:
             return realm
         try:
-            await self._invalidation.publish(f"realm:{realm.id}")
+            for realm_id in realm.changed:
+                await self._invalidation.publish(f"realm:{realm_id}")
         except StoreUnavailable:
             # The realm is stored: a message that is lost must not make it look otherwise.
             return replace(realm, announced=False)
@@ -214,12 +220,3 @@ def _read_settings(document: Mapping[str, Any], before: Realm | None, path: str)
     if before is None:
         return create_realm(document, path=path)
     return read_realm(document, base=before, path=path)
-
-
-async def _roles(stores: Stores, plan: RealmPlan) -> RoleBook:
-    clients = {client.client_id: client.id for client in await stores.clients.list(plan.realm.id)}
-    roles = RoleBook(stores, plan.realm, clients)
-    await roles.load()
-    await roles.add_built_in()
-    await roles.add(plan.roles)
-    return roles

@@ -1,15 +1,13 @@
-"""The roles of a realm: those every realm is created with, and those a file brings.
-
-Keycloak: what creating a realm creates
-"""
+"""The roles of a realm by name: adding them, and saying what they contain."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 from uuid import uuid4
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.storage import Stores
-from gateway.domain.realm import MASTER, Realm
+from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
 from gateway.representations.refusals import describe, join
 from gateway.representations.role import GivenRole, RoleName
@@ -17,8 +15,6 @@ from gateway.representations.role import GivenRole, RoleName
 ADMIN: Final = "admin"
 """The role of the realm `master` that may do everything."""
 CREATE_REALM: Final = "create-realm"
-_OFFLINE = RoleName("offline_access")
-_AUTHORIZATION = RoleName("uma_authorization")
 
 
 def default_role(realm: Realm) -> RoleName:
@@ -44,22 +40,10 @@ class RoleBook:
             if role.client is None or client is not None:
                 self._roles[RoleName(role.name, client)] = role
 
-    async def add_built_in(self) -> None:
-        """Add what a realm is created with and does not have yet."""
-        parts = {
-            default_role(self._realm): ("${role_default-roles}", (_OFFLINE, _AUTHORIZATION)),
-            _OFFLINE: ("${role_offline-access}", ()),
-            _AUTHORIZATION: ("${role_uma_authorization}", ()),
-        }
-        if self._realm.name == MASTER:
-            create = RoleName(CREATE_REALM)
-            parts[RoleName(ADMIN)] = ("${role_admin}", (create,))
-            parts[create] = ("${role_create-realm}", ())
-        await self.add(
-            GivenRole(name, description, composites, "")
-            for name, (description, composites) in parts.items()
-            if name not in self._roles
-        )
+    @property
+    def names(self) -> frozenset[RoleName]:
+        """The names of all roles."""
+        return frozenset(self._roles)
 
     async def add(self, given: Iterable[GivenRole]) -> None:
         """Add the roles that are missing; give all of them their composites, taking none away."""
@@ -106,3 +90,4 @@ class RoleBook:
         parts = role.composites | set(self.ids(given.composites, f"{given.path}.composites"))
         if parts != role.composites:
             await self._stores.roles.set_composites(self._realm.id, role.id, sorted(parts))
+            self._roles[given.role] = replace(role, composites=parts)

@@ -8,6 +8,7 @@ import asyncio
 import structlog
 
 from gateway.admin.bootstrap_administrator import ensure_administrator
+from gateway.admin.realm_defaults import ensure_defaults
 from gateway.admin.realm_files import load_realm_files
 from gateway.admin.realm_import import RealmImport
 from gateway.bootstrap.applications import find_tracer
@@ -37,6 +38,7 @@ async def _prepare(settings: Settings) -> None:
             log.info("the database was brought to this version's schema")
         await _check_encryption_key(services)
         await _import(settings, services)
+        await _defaults(services)
         await _administrator(settings, services)
 
 
@@ -82,6 +84,11 @@ async def _import(settings: Settings, services: Services) -> None:
     for imported in await realms.run(files, skip_existing=True):
         event = "realm exists" if imported.skipped else "realm imported"
         structlog.get_logger().info(event, realm=imported.name)
+
+
+async def _defaults(services: Services) -> None:
+    for realm in await ensure_defaults(services.database):
+        structlog.get_logger().info("default clients and roles added", realm=realm.name)
 
 
 async def _administrator(settings: Settings, services: Services) -> None:

@@ -110,7 +110,7 @@ def test_a_client_without_full_scope_gets_no_roles(wire: Wire) -> None:
 
 
 def test_audience_mappers_name_clients_the_asking_one_included(wire: Wire) -> None:
-    assert claims_of(wire.token("aud"))["aud"] == ["aud", "svc2"]
+    assert claims_of(wire.token("aud"))["aud"] == ["account", "aud", "svc2"]
 
 
 def test_no_id_token_comes_with_client_credentials(wire: Wire) -> None:

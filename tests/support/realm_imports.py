@@ -146,9 +146,10 @@ class Imports:
         )
 
     async def algorithms(self, realm_id: str = "acme") -> list[SignatureAlgorithm]:
-        """Return the algorithms of the realm's keys."""
+        """Return what the realm's published keys sign with."""
         async with self.database.read() as stores:
-            return sorted(key.algorithm for key in await stores.keys.list(realm_id))
+            found = [key.algorithm for key in await stores.keys.list(realm_id)]
+        return sorted(item for item in found if isinstance(item, SignatureAlgorithm))
 
 
 def changed(**settings: Any) -> dict[str, Any]:

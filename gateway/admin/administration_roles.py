@@ -1,0 +1,53 @@
+"""The roles that let somebody administer a realm, and the clients that hold them.
+
+A realm's own administrators have them from its client `realm-management`, those of the realm
+`master` from the client `<realm>-realm` there. Keycloak: 9
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+REALM_MANAGEMENT: Final = "realm-management"
+"""The client of a realm that holds the roles over it."""
+REALM_ADMIN: Final = "realm-admin"
+"""The role of `realm-management` that contains all the others."""
+
+
+class AdminRole(StrEnum):
+    """A right over one realm."""
+
+    CREATE_CLIENT = "create-client"
+    IMPERSONATION = "impersonation"
+    MANAGE_AUTHORIZATION = "manage-authorization"
+    MANAGE_CLIENTS = "manage-clients"
+    MANAGE_EVENTS = "manage-events"
+    MANAGE_IDENTITY_PROVIDERS = "manage-identity-providers"
+    MANAGE_ORGANIZATIONS = "manage-organizations"
+    MANAGE_REALM = "manage-realm"
+    MANAGE_USERS = "manage-users"
+    QUERY_CLIENTS = "query-clients"
+    QUERY_GROUPS = "query-groups"
+    QUERY_ORGANIZATIONS = "query-organizations"
+    QUERY_REALMS = "query-realms"
+    QUERY_USERS = "query-users"
+    VIEW_AUTHORIZATION = "view-authorization"
+    VIEW_CLIENTS = "view-clients"
+    VIEW_EVENTS = "view-events"
+    VIEW_IDENTITY_PROVIDERS = "view-identity-providers"
+    VIEW_ORGANIZATIONS = "view-organizations"
+    VIEW_REALM = "view-realm"
+    VIEW_USERS = "view-users"
+
+
+CONTAINED: Final[Mapping[AdminRole, tuple[AdminRole, ...]]] = {
+    AdminRole.VIEW_CLIENTS: (AdminRole.QUERY_CLIENTS,),
+    AdminRole.VIEW_ORGANIZATIONS: (AdminRole.QUERY_ORGANIZATIONS,),
+    AdminRole.VIEW_USERS: (AdminRole.QUERY_USERS, AdminRole.QUERY_GROUPS),
+}
+"""Who may look at all of them may also look for one."""
+
+
+def administration_client(realm_name: str) -> str:
+    """Return the client of `master` that holds the roles over a realm."""
+    return f"{realm_name}-realm"

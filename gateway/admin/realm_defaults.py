@@ -1,0 +1,218 @@
+"""What every realm has from its creation: clients, their roles, and its administration in `master`.
+
+Whatever is missing is added, also to realms of earlier versions; what an administrator took out
+of a role stays out of it. Keycloak: 8.6 (what creating a realm creates), 9 (the roles)
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from gateway.admin.administration_roles import (
+    CONTAINED,
+    REALM_ADMIN,
+    REALM_MANAGEMENT,
+    AdminRole,
+    administration_client,
+)
+from gateway.admin.realm_roles import ADMIN, CREATE_REALM, RoleBook, default_role
+from gateway.domain.errors import AlreadyExists
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import MASTER, Realm
+from gateway.representations.client import read_client
+from gateway.representations.role import GivenRole, RoleName
+
+ACCOUNT: Final = "account"
+ADMIN_CLI: Final = "admin-cli"
+_OFFLINE = RoleName("offline_access")
+_AUTHORIZATION = RoleName("uma_authorization")
+_ACCOUNT_ROLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "delete-account": (),
+    "manage-account": ("manage-account-links",),
+    "manage-account-links": (),
+    "manage-consent": ("view-consent",),
+    "view-applications": (),
+    "view-consent": (),
+    "view-groups": (),
+    "view-profile": (),
+}
+_HELD_BY_EVERYBODY: Final = ("manage-account", "view-profile")
+_FOR_A_REALM: Final = {"realm_client": "true"}
+_NOT_FOR_A_REALM: Final = {"realm_client": "false"}
+
+
+async def ensure_realm_defaults(
+    stores: Stores, realm: Realm, given: Iterable[GivenRole] = ()
+) -> RoleBook:
+    """Add the clients and roles that the realm lacks, and the roles of a file; return all roles."""
+    for document in _clients(realm):
+        await _add_client(stores, realm, document)
+    administered = await _add_administration(stores, realm) if realm.name == MASTER else ()
+    clients = await stores.clients.list(realm.id)
+    roles = RoleBook(stores, realm, {client.client_id: client.id for client in clients})
+    await roles.load()
+    brought = tuple(given)
+    known = roles.names | {role.role for role in brought}
+    await roles.add((*brought, *_missing((*_roles(realm), *_over_realms(administered)), known)))
+    return roles
+
+
+async def ensure_administration(stores: Stores, realm: Realm) -> Realm | None:
+    """Let the administrators in `master` administer the realm; return `master` if it changed.
+
+    Without the realm `master` there is nobody: once it is made, it gets what all realms need.
+    """
+    master = await stores.realms.find_by_name(MASTER)
+    if master is None or realm.name == MASTER:
+        return None
+    name = administration_client(realm.name)
+    if await stores.clients.find_by_client_id(master.id, name) is not None:
+        return None
+    await ensure_realm_defaults(stores, master)
+    return master
+
+
+async def ensure_defaults(database: Database) -> tuple[Realm, ...]:
+    """Give realms of earlier versions what they lack; return those that lacked something."""
+    async with database.read() as stores:
+        if not await _incomplete(stores):
+            return ()
+    try:
+        return await _complete(database)
+    except AlreadyExists:
+        # Another gateway that starts now has added them: look again.
+        return await _complete(database)
+
+
+async def _complete(database: Database) -> tuple[Realm, ...]:
+    async with database.write() as stores:
+        realms = await _incomplete(stores)
+        for realm in realms:
+            await ensure_realm_defaults(stores, realm)
+        for realm in realms:
+            await ensure_administration(stores, realm)
+        return realms
+
+
+async def _incomplete(stores: Stores) -> tuple[Realm, ...]:
+    realms = await stores.realms.list()
+    masters = [realm for realm in realms if realm.name == MASTER]
+    wanted = {(realm.id, document["clientId"]) for realm in realms for document in _clients(realm)}
+    wanted |= {
+        (master.id, administration_client(realm.name)) for master in masters for realm in realms
+    }
+    lacking = {
+        realm_id
+        for realm_id, client_id in wanted
+        if await stores.clients.find_by_client_id(realm_id, client_id) is None
+    }
+    return tuple(realm for realm in realms if realm.id in lacking)
+
+
+async def _add_administration(stores: Stores, master: Realm) -> tuple[str, ...]:
+    """Add the clients that hold the roles over other realms; return the names of new ones."""
+    documents = [_administration(realm) for realm in await stores.realms.list()]
+    return tuple(
+        [
+            document["clientId"]
+            for document in documents
+            if await _add_client(stores, master, document)
+        ]
+    )
+
+
+async def _add_client(stores: Stores, realm: Realm, document: Mapping[str, Any]) -> bool:
+    if await stores.clients.find_by_client_id(realm.id, document["clientId"]) is not None:
+        return False
+    await stores.clients.add(read_client(document, realm.id))
+    return True
+
+
+def _clients(realm: Realm) -> Iterator[dict[str, Any]]:
+    account = f"/realms/{quote(realm.name, safe='')}/account/"
+    yield {
+        "clientId": ACCOUNT,
+        "name": "${client_account}",
+        "rootUrl": "${authBaseUrl}",
+        "baseUrl": account,
+        "redirectUris": [f"{account}*"],
+        "publicClient": True,
+        "fullScopeAllowed": False,
+        "attributes": {**_NOT_FOR_A_REALM, "post.logout.redirect.uris": "+"},
+    }
+    yield {
+        "clientId": ADMIN_CLI,
+        "name": "${client_admin-cli}",
+        "publicClient": True,
+        "standardFlowEnabled": False,
+        "directAccessGrantsEnabled": True,
+        "attributes": {
+            **_NOT_FOR_A_REALM,
+            "client.use.lightweight.access.token.enabled": "true",
+        },
+    }
+    if realm.name != MASTER:
+        yield {
+            "clientId": REALM_MANAGEMENT,
+            "name": "${client_realm-management}",
+            "bearerOnly": True,
+            "fullScopeAllowed": False,
+            "attributes": _FOR_A_REALM,
+        }
+
+
+def _administration(realm: Realm) -> dict[str, Any]:
+    return {
+        "clientId": administration_client(realm.name),
+        "name": f"{realm.name} Realm",
+        "bearerOnly": True,
+        "fullScopeAllowed": False,
+        "attributes": _FOR_A_REALM,
+    }
+
+
+def _roles(realm: Realm) -> Iterator[GivenRole]:
+    everybody = (RoleName(name, ACCOUNT) for name in _HELD_BY_EVERYBODY)
+    contained = (_OFFLINE, _AUTHORIZATION, *everybody)
+    yield GivenRole(default_role(realm), "${role_default-roles}", contained, "")
+    yield GivenRole(_OFFLINE, "${role_offline-access}", (), "")
+    yield GivenRole(_AUTHORIZATION, "${role_uma_authorization}", (), "")
+    for name, parts in _ACCOUNT_ROLES.items():
+        yield _client_role(ACCOUNT, name, parts)
+    if realm.name == MASTER:
+        yield GivenRole(RoleName(CREATE_REALM), "${role_create-realm}", (), "")
+        yield GivenRole(RoleName(ADMIN), "${role_admin}", (RoleName(CREATE_REALM),), "")
+    else:
+        yield from _admin_roles(REALM_MANAGEMENT)
+        yield _client_role(REALM_MANAGEMENT, REALM_ADMIN, AdminRole)
+
+
+def _over_realms(clients: tuple[str, ...]) -> Iterator[GivenRole]:
+    for client in clients:
+        yield from _admin_roles(client)
+    everything = tuple(RoleName(role, client) for client in clients for role in AdminRole)
+    if clients:
+        yield GivenRole(RoleName(ADMIN), "${role_admin}", everything, "")
+
+
+def _admin_roles(client: str) -> Iterator[GivenRole]:
+    for role in AdminRole:
+        yield _client_role(client, role, CONTAINED.get(role, ()))
+
+
+def _client_role(client: str, name: str, parts: Iterable[str]) -> GivenRole:
+    contained = tuple(RoleName(part, client) for part in parts)
+    return GivenRole(RoleName(name, client), f"${{role_{name}}}", contained, "")
+
+
+def _missing(roles: Iterable[GivenRole], known: Container[RoleName]) -> Iterator[GivenRole]:
+    """Yield what must be added: a part only where it or the whole is new."""
+    return (
+        GivenRole(
+            role.role,
+            role.description,
+            tuple(p for p in role.composites if role.role not in known or p not in known),
+            role.path,
+        )
+        for role in roles
+    )
