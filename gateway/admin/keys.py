@@ -15,7 +15,7 @@ from gateway.domain import key_lifecycle
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput, RealmNotFound, StoreUnavailable
-from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
+from gateway.domain.keys import KeyAlgorithm, KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
@@ -129,7 +129,7 @@ class RealmKeys:
         return await self._generate(realm, key.algorithm, delay)
 
     async def _generate(
-        self, realm: Realm, algorithm: SignatureAlgorithm, publish_for: timedelta
+        self, realm: Realm, algorithm: KeyAlgorithm, publish_for: timedelta
     ) -> RealmKey:
         # Finding an RSA key takes a tenth of a second: off the loop, and before any lock is held.
         made = await asyncio.to_thread(

@@ -40,6 +40,9 @@ def build_applications(
     parts = HttpParts(
         directory=services.directory,
         database=services.database,
+        online_sessions=services.online_sessions,
+        passwords=services.passwords,
+        login_failures=services.login_failures,
         clock=services.clock,
         edge=_edge(settings, certificates),
         metrics=PrometheusMetrics(),

@@ -14,15 +14,20 @@ from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.crypto.signing_keys import PyJwtKeyFactory
 from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.domain.secrets import Secret
 from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
+from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.invalidation import RedisInvalidation
 from gateway.storage.redis.private_server import PrivateRedis
+from gateway.storage.redis.login_failures import RedisLoginFailures
+from gateway.storage.redis.sessions import RedisSessions
 from gateway.storage.sql.database import SqlDatabase
 
 _PASSWORD_THREADS: Final = 2
@@ -39,6 +44,8 @@ class Services:
     secrets: SecretsAtRest
     keys: KeyFactory
     passwords: PasswordHasher
+    online_sessions: SessionStore
+    login_failures: LoginFailureStore
 
 
 def encryption_keys(settings: Settings) -> tuple[bytes, ...]:
@@ -76,6 +83,9 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         invalidation = RedisInvalidation(redis_url(settings))
         stack.push_async_callback(invalidation.stop)
         passwords = PooledPasswordHasher(_PASSWORD_THREADS)
+        stack.callback(passwords.close)
+        redis = create_client(redis_url(settings))
+        stack.push_async_callback(redis.aclose)
         yield Services(
             clock=clock,
             database=database,
@@ -84,4 +94,6 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             secrets=secrets,
             keys=keys,
             passwords=passwords,
+            online_sessions=RedisSessions(redis, clock),
+            login_failures=RedisLoginFailures(redis),
         )

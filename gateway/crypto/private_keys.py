@@ -18,13 +18,13 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from gateway.domain.errors import SecretUnreadable
-from gateway.domain.keys import RealmKey, SignatureAlgorithm
+from gateway.domain.keys import KeyAlgorithm, RealmKey, SignatureAlgorithm
 from gateway.domain.secrets import Secret
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
 RSA_BITS = 2048
-_CURVES: dict[SignatureAlgorithm, ec.EllipticCurve] = {
+_CURVES: dict[KeyAlgorithm, ec.EllipticCurve] = {
     SignatureAlgorithm.ES256: ec.SECP256R1(),
     SignatureAlgorithm.ES384: ec.SECP384R1(),
     SignatureAlgorithm.ES512: ec.SECP521R1(),
@@ -67,7 +67,7 @@ def load_private_key(record: RealmKey) -> PrivateKey:
     raise SecretUnreadable(f"the private key of {record.kid} is not a {record.algorithm} key")
 
 
-def _fits(key: PrivateKey, algorithm: SignatureAlgorithm) -> bool:
+def _fits(key: PrivateKey, algorithm: KeyAlgorithm) -> bool:
     if isinstance(key, ed25519.Ed25519PrivateKey):
         return algorithm is SignatureAlgorithm.EDDSA
     curve = _CURVES.get(algorithm)

@@ -39,6 +39,9 @@ class Client:
     client_authenticator_type: str = "client-secret"
     secret: Secret | None = None
     service_accounts_enabled: bool = False
+    direct_access_grants_enabled: bool = False
+    """The client may ask for tokens with a user's password."""
+    consent_required: bool = False
     full_scope_allowed: bool = True
     not_before: int = 0
     web_origins: tuple[str, ...] = ()

@@ -7,9 +7,14 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
 
+from gateway.authentication.brute_force_guard import BruteForceGuard
+from gateway.authentication.password import PasswordLogin
 from gateway.domain.clock import Clock
 from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.metrics import Metrics
+from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.ports.tracing import Tracer
 from gateway.http.edge.facts import Edge
@@ -20,6 +25,8 @@ from gateway.http.middleware.request_log import RequestLog
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import prose_error, send_reply
 from gateway.http.routes import build_routes
+from gateway.protocol.grants.services import GrantServices
+from gateway.protocol.sessions import Sessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,9 @@ class HttpParts:
 
     directory: Directory
     database: Database
+    online_sessions: SessionStore
+    passwords: PasswordHasher
+    login_failures: LoginFailureStore
     clock: Clock
     edge: Edge
     metrics: Metrics
@@ -47,12 +57,23 @@ def build_http_application(parts: HttpParts) -> ASGIApp:
         mtls_public_url=parts.mtls_public_url,
     )
     router = Router(
-        build_routes(context, parts.database, parts.metrics),
+        build_routes(context, _grant_services(parts), parts.metrics),
         redirect_slashes=False,
         default=_unmatched,
     )
     guarded = EdgeMiddleware(AuthPrefix(router), parts.edge, parts.metrics, parts.log)
     return RequestLog(guarded, parts.log, parts.metrics, parts.tracer)
+
+
+def _grant_services(parts: HttpParts) -> GrantServices:
+    guard = BruteForceGuard(parts.login_failures, parts.clock, parts.metrics)
+    return GrantServices(
+        directory=parts.directory,
+        database=parts.database,
+        sessions=Sessions(parts.online_sessions, parts.database),
+        password_login=PasswordLogin(parts.database, parts.passwords, guard),
+        guard=guard,
+    )
 
 
 async def _unmatched(scope: Scope, receive: Receive, send: Send) -> None:

@@ -15,7 +15,7 @@ from gateway.http.edge.facts import EdgeRefusal
 from gateway.http.exchange import Exchange
 from gateway.http.form import FormRefused
 from gateway.http.replies import Headers, Reply, oauth_error, prose_error
-from gateway.protocol.errors import OAuthError
+from gateway.protocol.errors import BearerChallenge, OAuthError
 
 WRONG_CONTENT_TYPE: Final = "The content-type header value did not match the value in @Consumes"
 UNMATCHED: Final = "Unable to find matching target resource method"
@@ -47,7 +47,7 @@ async def answered(
 
 def reply_for(error: Exception, exchange: Exchange, log: FilteringBoundLogger) -> Reply:
     """Return the documented answer for any exception, and note its reason for the log line."""
-    reply = _known(error)
+    reply = _known(error, exchange.log.get("realm", ""))
     if reply is not None:
         exchange.log.setdefault("reason", str(error))
         return reply
@@ -59,8 +59,10 @@ def reply_for(error: Exception, exchange: Exchange, log: FilteringBoundLogger) -
     )
 
 
-def _known(error: Exception) -> Reply | None:
+def _known(error: Exception, realm: str) -> Reply | None:
     match error:
+        case BearerChallenge():
+            return _bearer_challenge(error, realm)
         case OAuthError():
             return oauth_error(error.error, error.description, status=error.status)
         case RealmNotFound():
@@ -85,6 +87,15 @@ def _refused_form(error: FormRefused) -> Reply:
     if error.status == HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
         return prose_error(error.status, WRONG_CONTENT_TYPE)
     return oauth_error("invalid_request", error.description, status=error.status)
+
+
+def _bearer_challenge(error: BearerChallenge, realm: str) -> Reply:
+    parts = [f'realm="{realm}"']
+    if error.error:
+        parts += [f'error="{error.error}"', f'error_description="{error.description}"']
+    challenge = f"Bearer {', '.join(parts)}".encode("latin-1", "replace")
+    plain = (b"content-type", b"text/plain;charset=utf-8")
+    return Reply(error.status, (plain, (b"www-authenticate", challenge)))
 
 
 def _unavailable(error: StoreUnavailable | Overloaded) -> Reply:

@@ -76,7 +76,6 @@ class RealmEndpoint:
         self._handler = handler
         self._context = context
         self._methods = methods
-        self._reads_form = "POST" in methods
         self._always = always
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -119,7 +118,7 @@ class RealmEndpoint:
         return await self._handler(request, exchange)
 
     async def _parameters(self, scope: Scope, receive: Receive, exchange: Exchange) -> Parameters:
-        if not self._reads_form:
+        if scope["method"] != "POST":
             return Parameters()
         sent = exchange.facts.headers.values
         body = await read_body(receive, sent.get(b"content-length"))

@@ -9,21 +9,25 @@ from typing import Final
 from starlette.routing import BaseRoute, Route
 
 from gateway.domain.ports.metrics import Metrics
-from gateway.domain.ports.storage import Database
 from gateway.http.oidc.discovery import (
     OpenIdConfigurationHandler,
     key_set_handler,
     realm_information_handler,
 )
 from gateway.http.oidc.introspection import IntrospectionHandler
+from gateway.http.oidc.logout import LogoutHandler
 from gateway.http.oidc.revocation import RevocationHandler
 from gateway.http.oidc.token import TokenHandler
+from gateway.http.oidc.userinfo import UserinfoHandler
 from gateway.http.realm_endpoint import ProtocolHandler, RealmContext, RealmEndpoint
 from gateway.http.replies import NO_STORE, Headers
 from gateway.protocol.access_tokens import AccessTokens
+from gateway.protocol.grants.services import GrantServices
 from gateway.protocol.introspection import IntrospectionEndpoint
+from gateway.protocol.logout import LogoutEndpoint
 from gateway.protocol.revocation import RevocationEndpoint
 from gateway.protocol.token_endpoint import TokenEndpoint
+from gateway.protocol.userinfo import UserinfoEndpoint
 
 _PROTOCOL: Final = "/realms/{realm}/protocol/openid-connect"
 
@@ -36,17 +40,23 @@ class _Row:
     always: Headers = ()
 
 
-def build_routes(context: RealmContext, database: Database, metrics: Metrics) -> list[BaseRoute]:
+def build_routes(
+    context: RealmContext, services: GrantServices, metrics: Metrics
+) -> list[BaseRoute]:
     """Return every URL that the gateway answers, the busiest first."""
-    directory = context.directory
-    access_tokens = AccessTokens(directory, database)
-    token = TokenHandler(TokenEndpoint(directory), metrics)
+    directory, database = services.directory, services.database
+    access_tokens = AccessTokens(directory, database, services.sessions)
+    token = TokenHandler(TokenEndpoint(services), metrics)
     introspection = IntrospectionHandler(IntrospectionEndpoint(directory, access_tokens))
     revocation = RevocationHandler(RevocationEndpoint(directory, access_tokens, database))
+    userinfo = UserinfoHandler(UserinfoEndpoint(access_tokens))
+    logout = LogoutHandler(LogoutEndpoint(directory, services.sessions))
     rows = (
         _Row(f"{_PROTOCOL}/token", token, ("POST",), NO_STORE),
         _Row(f"{_PROTOCOL}/token/introspect", introspection, ("POST",), NO_STORE),
         _Row(f"{_PROTOCOL}/revoke", revocation, ("POST",), NO_STORE),
+        _Row(f"{_PROTOCOL}/userinfo", userinfo, ("GET", "HEAD", "POST"), NO_STORE),
+        _Row(f"{_PROTOCOL}/logout", logout, ("POST",), NO_STORE),
         _Row(f"{_PROTOCOL}/certs", key_set_handler),
         _Row(
             "/realms/{realm}/.well-known/openid-configuration", OpenIdConfigurationHandler(context)

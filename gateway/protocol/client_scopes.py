@@ -12,6 +12,7 @@ from gateway.domain.clients import Client, ProtocolMapper
 from gateway.protocol.errors import OAuthError
 
 OPENID: Final = "openid"
+OFFLINE_ACCESS: Final = "offline_access"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,44 +24,45 @@ class ClientScope:
     in_token_scope: bool = False
 
 
-def _mapper(name: str, mapper_type: str, **config: str) -> ProtocolMapper:
+_ACCESS: Final = {"access.token.claim": "true"}
+_ID: Final = {**_ACCESS, "id.token.claim": "true"}
+_EVERYWHERE: Final = {**_ID, "userinfo.token.claim": "true"}
+
+
+def _mapper(name: str, mapper_type: str, config: Mapping[str, str]) -> ProtocolMapper:
     return ProtocolMapper(id=name, name=name, mapper_type=mapper_type, config=config)
 
 
 def _user_property(name: str, property_name: str, claim: str) -> ProtocolMapper:
-    return _mapper(
-        name,
-        "oidc-usermodel-property-mapper",
-        **{"user.attribute": property_name, "claim.name": claim},
-    )
+    config = {**_EVERYWHERE, "user.attribute": property_name, "claim.name": claim}
+    return _mapper(name, "oidc-usermodel-property-mapper", config)
 
 
 def _session_note(name: str, note: str) -> ProtocolMapper:
-    return _mapper(
-        name, "oidc-usersessionmodel-note-mapper", **{"user.session.note": note, "claim.name": note}
-    )
+    config = {**_ID, "user.session.note": note, "claim.name": note}
+    return _mapper(name, "oidc-usersessionmodel-note-mapper", config)
 
 
 BUILT_IN: Final[Mapping[str, ClientScope]] = {
     scope.name: scope
     for scope in (
-        ClientScope("basic", (_mapper("sub", "oidc-sub-mapper"),)),
-        ClientScope("acr", (_mapper("acr loa level", "oidc-acr-mapper"),)),
+        ClientScope("basic", (_mapper("sub", "oidc-sub-mapper", _ACCESS),)),
+        ClientScope("acr", (_mapper("acr loa level", "oidc-acr-mapper", _ID),)),
         ClientScope(
-            "web-origins", (_mapper("allowed web origins", "oidc-allowed-origins-mapper"),)
+            "web-origins", (_mapper("allowed web origins", "oidc-allowed-origins-mapper", _ACCESS),)
         ),
         ClientScope(
             "roles",
             (
-                _mapper("audience resolve", "oidc-audience-resolve-mapper"),
-                _mapper("realm roles", "oidc-usermodel-realm-role-mapper"),
-                _mapper("client roles", "oidc-usermodel-client-role-mapper"),
+                _mapper("audience resolve", "oidc-audience-resolve-mapper", _ACCESS),
+                _mapper("realm roles", "oidc-usermodel-realm-role-mapper", _ACCESS),
+                _mapper("client roles", "oidc-usermodel-client-role-mapper", _ACCESS),
             ),
         ),
         ClientScope(
             "profile",
             (
-                _mapper("full name", "oidc-full-name-mapper"),
+                _mapper("full name", "oidc-full-name-mapper", _EVERYWHERE),
                 _user_property("username", "username", "preferred_username"),
                 _user_property("given name", "firstName", "given_name"),
                 _user_property("family name", "lastName", "family_name"),
@@ -75,6 +77,7 @@ BUILT_IN: Final[Mapping[str, ClientScope]] = {
             ),
             in_token_scope=True,
         ),
+        ClientScope(OFFLINE_ACCESS, in_token_scope=True),
         ClientScope(
             "service_account",
             (
@@ -94,6 +97,17 @@ class GrantedScopes:
 
     scopes: tuple[ClientScope, ...]
     openid: bool
+
+    @property
+    def offline(self) -> bool:
+        """Tell whether the session is to outlive the browser."""
+        return any(scope.name == OFFLINE_ACCESS for scope in self.scopes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return every name, those a client may not see included."""
+        names = tuple(scope.name for scope in self.scopes)
+        return (OPENID, *names) if self.openid else names
 
     @property
     def text(self) -> str:

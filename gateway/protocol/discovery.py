@@ -29,6 +29,8 @@ def openid_configuration(issuer: str, mtls_issuer: str | None) -> dict[str, Any]
         "issuer": issuer,
         "token_endpoint": endpoints["token_endpoint"],
         "introspection_endpoint": endpoints["introspection_endpoint"],
+        "userinfo_endpoint": endpoints["userinfo_endpoint"],
+        "end_session_endpoint": f"{issuer}/protocol/openid-connect/logout",
         "jwks_uri": f"{issuer}/protocol/openid-connect/certs",
         "grant_types_supported": list(GRANTS),
         "response_types_supported": [],
@@ -54,6 +56,7 @@ def _endpoints(issuer: str) -> dict[str, str]:
         "token_endpoint": f"{protocol}/token",
         "revocation_endpoint": f"{protocol}/revoke",
         "introspection_endpoint": f"{protocol}/token/introspect",
+        "userinfo_endpoint": f"{protocol}/userinfo",
     }
 
 

@@ -1,7 +1,8 @@
 """Refusals of the protocol endpoints, in the words that clients match on.
 
 OAuthError
-└── ClientAuthenticationFailed    the caller did not prove to be the client it names
+├── ClientAuthenticationFailed    the caller did not prove to be the client it names
+└── BearerChallenge               a bearer token that does not hold, told in WWW-Authenticate
 
 Spec: RFC 6749 §5.2, RFC 6750 §3.1; Keycloak: error-body family A
 """
@@ -50,6 +51,21 @@ class ClientAuthenticationFailed(OAuthError):
             status=HTTPStatus.UNAUTHORIZED,
             reason=reason,
         )
+
+
+class BearerChallenge(OAuthError):
+    """A refusal by header with an empty body; `error` is empty where no token came at all."""
+
+    def __init__(
+        self,
+        error: str = "",
+        description: str | None = None,
+        *,
+        status: HTTPStatus = HTTPStatus.UNAUTHORIZED,
+        reason: str | None = None,
+    ) -> None:
+        """Ask for a bearer token. Spec: RFC 6750 §3."""
+        super().__init__(error, description, status=status, reason=reason)
 
 
 def duplicated_parameter() -> OAuthError:

@@ -79,7 +79,7 @@ class IntrospectionEndpoint:
         return {
             **shown,
             "client_id": active.client.client.client_id,
-            "username": active.user.username,
+            "username": active.user.user.username,
             "token_type": "Bearer",
             "active": True,
         }

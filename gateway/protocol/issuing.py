@@ -1,34 +1,69 @@
-"""Issuing access tokens: claims, lifetime, signature.
+"""Issuing tokens: access, ID and refresh tokens of one answer.
 
-Spec: RFC 9068 §2.2 (claims), RFC 8705 §3.1 (cnf); Keycloak: 2.1 to 2.3
+Spec: RFC 9068 §2.2 (claims), RFC 8705 §3.1 (cnf), OpenID Connect Core §2; Keycloak: 2.1 to 2.3
 """
 
+import base64
+import hashlib
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from gateway.domain.clients import Client
 from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.realm import Realm
+from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.certificate_binding import confirmation_claim
-from gateway.protocol.claims import add_mapped_claims
+from gateway.protocol.claims import ClaimsFor, add_mapped_claims
+from gateway.protocol.claims.audiences import audiences_of
 from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.client_scopes import GrantedScopes
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.session_limits import access_tokens_end_at, client_session_ends_at
 
 ACCESS_TOKEN_LIFESPAN: Final = "access.token.lifespan"  # noqa: S105 - an attribute's name
 SIGNED_RESPONSE_ALG: Final = "access.token.signed.response.alg"
+ID_SIGNED_RESPONSE_ALG: Final = "id.token.signed.response.alg"
 LOWER_CASE_BEARER: Final = "token.response.type.bearer.lower-case"
+LIGHTWEIGHT: Final = "client.use.lightweight.access.token.enabled"
+USE_REFRESH_TOKENS: Final = "use.refresh.tokens"
+REFRESH: Final = "Refresh"
+OFFLINE: Final = "Offline"
 _SSO_MAX_LIFESPAN: Final = timedelta(seconds=36000)
 """Where the realm says 0. Keycloak: 3.1"""
 
 
 @dataclass(frozen=True, slots=True)
+class SessionPart:
+    """The session that tokens belong to, and the asking client's part in it.
+
+    `family` is the family of refresh tokens, None where they do not rotate; `refresh_id` is the
+    jti that the next refresh token gets.
+    """
+
+    session: UserSession
+    client_session: ClientSession
+    refresh_id: str
+    family: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """What is to be issued. `grant` is the grant's two letters in the jti's prefix."""
+
+    subject: TokenSubject
+    granted: GrantedScopes
+    grant: str
+    part: SessionPart | None = None
+    """None for a transient session: no refresh token, no `sid`."""
+
+
+@dataclass(frozen=True, slots=True)
 class TokenResponse:
-    """A successful answer of the token endpoint. `expires_in` is in seconds."""
+    """A successful answer of the token endpoint. Lifespans are in seconds."""
 
     access_token: str = field(repr=False)
     token_id: str
@@ -36,52 +71,51 @@ class TokenResponse:
     token_type: str
     not_before: int
     scope: str
+    refresh_token: str | None = field(default=None, repr=False)
+    refresh_expires_in: int = 0
+    id_token: str | None = field(default=None, repr=False)
+    session_state: str | None = None
 
     def document(self) -> dict[str, Any]:
-        """Return the response's members in Keycloak's order."""
-        return {
+        """Return the response's members in Keycloak's order, absent ones left out."""
+        members = {
             "access_token": self.access_token,
             "expires_in": self.expires_in,
-            "refresh_expires_in": 0,
+            "refresh_expires_in": self.refresh_expires_in,
+            "refresh_token": self.refresh_token,
             "token_type": self.token_type,
+            "id_token": self.id_token,
             "not-before-policy": self.not_before,
+            "session_state": self.session_state,
             "scope": self.scope,
         }
+        return {name: value for name, value in members.items() if value is not None}
 
 
-def issue_access_token(
-    request: ProtocolRequest, subject: TokenSubject, granted: GrantedScopes, context: str
-) -> TokenResponse:
-    """Sign an access token for `subject`; `context` is the jti's prefix, as `trrtcc`.
+def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
+    """Sign the tokens of one answer.
 
     Raises OAuthError when the client wants a bound token and shows no certificate, or an
     algorithm for which the realm has no key.
     """
-    client = subject.client
+    client = issue.subject.client
     confirmation = confirmation_claim(client, request.certificate)
-    issued_at = int(request.now.timestamp())
-    expires_at = int((request.now + access_token_lifespan(request.realm.realm, client)).timestamp())
-    claims: dict[str, Any] = {
-        "exp": expires_at,
-        "iat": issued_at,
-        "jti": f"{context}:{uuid.uuid4()}",
-        "iss": request.issuer,
-        "typ": "Bearer",
-        "azp": client.client_id,
-    }
-    for scope in granted.scopes:
-        add_mapped_claims(claims, scope.mappers, subject)
-    add_mapped_claims(claims, client.protocol_mappers, subject)
-    claims["scope"] = granted.text
-    if confirmation is not None:
-        claims["cnf"] = confirmation
+    claims = _access_claims(request, issue, confirmation)
+    access_token = _sign(request, client, claims, SIGNED_RESPONSE_ALG)
+    refresh_token, refresh_expires_in = _refresh_token(request, issue, claims, confirmation)
     return TokenResponse(
-        access_token=_sign(request, client, claims, request.now),
+        access_token=access_token,
         token_id=claims["jti"],
-        expires_in=expires_at - issued_at,
-        token_type=_token_type(client),
-        not_before=max(request.realm.realm.not_before, client.not_before),
-        scope=granted.text,
+        expires_in=claims["exp"] - claims["iat"],
+        token_type="bearer" if _is_on(client, LOWER_CASE_BEARER) else "Bearer",
+        not_before=max(
+            request.realm.realm.not_before, client.not_before, issue.subject.user.not_before
+        ),
+        scope=issue.granted.text,
+        refresh_token=refresh_token,
+        refresh_expires_in=refresh_expires_in,
+        id_token=_id_token(request, issue, claims, access_token),
+        session_state=issue.part.session.id if issue.part else None,
     )
 
 
@@ -100,6 +134,121 @@ def access_token_lifespan(realm: Realm, client: Client) -> timedelta:
     return longest if lifespan < timedelta(0) else min(lifespan, longest)
 
 
+def _access_claims(
+    request: ProtocolRequest, issue: Issue, confirmation: Mapping[str, str] | None
+) -> dict[str, Any]:
+    client, part = issue.subject.client, issue.part
+    lightweight = _is_on(client, LIGHTWEIGHT)
+    expires_at = request.now + access_token_lifespan(request.realm.realm, client)
+    if part is not None:
+        end = access_tokens_end_at(
+            request.realm.realm.session_limits, part.session, client, part.client_session
+        )
+        expires_at = expires_at if end is None else min(expires_at, end)
+    claims: dict[str, Any] = {
+        "exp": int(expires_at.timestamp()),
+        "iat": int(request.now.timestamp()),
+        "jti": f"{_context(issue, lightweight=lightweight)}:{uuid.uuid4()}",
+        "iss": request.issuer,
+        "typ": "Bearer",
+        "azp": client.client_id,
+    }
+    if part is not None:
+        claims["sid"] = part.session.id
+    if not lightweight:
+        _add_mapped(claims, issue, ClaimsFor.ACCESS_TOKEN)
+    elif part is None:
+        claims["sub"] = issue.subject.user.id
+    claims["scope"] = issue.granted.text
+    if confirmation is not None:
+        claims["cnf"] = confirmation
+    return claims
+
+
+def _context(issue: Issue, *, lightweight: bool) -> str:
+    """Return the jti's prefix: session kind, token kind, grant. Keycloak: 2.2."""
+    session = "tr" if issue.part is None else "of" if issue.part.session.offline else "on"
+    return f"{session}{'lt' if lightweight else 'rt'}{issue.grant}"
+
+
+def _add_mapped(claims: dict[str, Any], issue: Issue, purpose: ClaimsFor) -> None:
+    for scope in issue.granted.scopes:
+        add_mapped_claims(claims, scope.mappers, issue.subject, purpose)
+    add_mapped_claims(claims, issue.subject.client.protocol_mappers, issue.subject, purpose)
+
+
+def _refresh_token(
+    request: ProtocolRequest,
+    issue: Issue,
+    access: Mapping[str, Any],
+    confirmation: Mapping[str, str] | None,
+) -> tuple[str | None, int]:
+    part, client = issue.part, issue.subject.client
+    if part is None or client.attributes.get(USE_REFRESH_TOKENS, "true").lower() == "false":
+        return None, 0
+    limits = request.realm.realm.session_limits
+    issued_at = int(request.now.timestamp())
+    claims: dict[str, Any] = {
+        "iat": issued_at,
+        "jti": part.refresh_id,
+        "iss": request.issuer,
+        "aud": request.issuer,
+        "sub": issue.subject.user.id,
+        "typ": OFFLINE if part.session.offline else REFRESH,
+        "azp": client.client_id,
+        "sid": part.session.id,
+        "scope": " ".join(issue.granted.names),
+        "prov": "default",
+    }
+    if "aud" in access:
+        claims["aud_x"] = access["aud"]
+    if part.family is not None:
+        claims["reuse_id"] = part.family
+    if confirmation is not None:
+        claims["cnf"] = confirmation
+    expires_in = 0
+    if not part.session.offline or limits.offline_max_lifespan_enabled:
+        end = client_session_ends_at(limits, part.session, client, part.client_session)
+        claims["exp"] = int(end.timestamp())
+        expires_in = claims["exp"] - issued_at
+    return request.realm.key_ring.sign_for_ourselves(claims, request.now), expires_in
+
+
+def _id_token(
+    request: ProtocolRequest, issue: Issue, access: Mapping[str, Any], access_token: str
+) -> str | None:
+    """Return the ID token where `openid` was granted for a user who signed in."""
+    if issue.part is None or not issue.granted.openid:
+        return None
+    client = issue.subject.client
+    claims: dict[str, Any] = {
+        "exp": access["exp"],
+        "iat": access["iat"],
+        "jti": str(uuid.uuid4()),
+        "iss": request.issuer,
+        "aud": client.client_id,
+        "sub": issue.subject.user.id,
+        "typ": "ID",
+        "azp": client.client_id,
+        "sid": issue.part.session.id,
+        "at_hash": _half_hash(access_token),
+    }
+    _add_mapped(claims, issue, ClaimsFor.ID_TOKEN)
+    if client.client_id not in audiences_of(claims):
+        claims["aud"] = [client.client_id, *audiences_of(claims)]
+    return _sign(request, client, claims, ID_SIGNED_RESPONSE_ALG)
+
+
+def _half_hash(token: str) -> str:
+    """Return `at_hash`. Spec: OpenID Connect Core §3.1.3.6."""
+    digest = hashlib.sha256(token.encode("ascii")).digest()
+    return base64.urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=").decode("ascii")
+
+
+def _is_on(client: Client, attribute: str) -> bool:
+    return client.attributes.get(attribute, "").lower() == "true"
+
+
 def _longest(realm: Realm) -> timedelta:
     limits = realm.session_limits
     session = limits.max_lifespan if limits.max_lifespan > timedelta(0) else _SSO_MAX_LIFESPAN
@@ -108,23 +257,18 @@ def _longest(realm: Realm) -> timedelta:
 
 
 def _sign(
-    request: ProtocolRequest, client: Client, claims: Mapping[str, Any], now: datetime
+    request: ProtocolRequest, client: Client, claims: Mapping[str, Any], attribute: str
 ) -> str:
-    chosen = client.attributes.get(SIGNED_RESPONSE_ALG)
+    chosen = client.attributes.get(attribute)
     try:
         algorithm = (
             SignatureAlgorithm(chosen)
             if chosen
             else request.realm.realm.default_signature_algorithm
         )
-        return request.realm.key_ring.sign(claims, algorithm, now)
+        return request.realm.key_ring.sign(claims, algorithm, request.now)
     except (ValueError, LookupError) as error:
         raise OAuthError(
             "invalid_request",
             f"The realm has no active key for {chosen or 'its default algorithm'}",
         ) from error
-
-
-def _token_type(client: Client) -> str:
-    lower = client.attributes.get(LOWER_CASE_BEARER, "").lower() == "true"
-    return "bearer" if lower else "Bearer"

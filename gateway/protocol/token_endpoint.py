@@ -4,10 +4,10 @@ realm open -> grant_type -> client authentication -> repeated parameters -> the 
 Spec: RFC 6749 §3.2; Keycloak: 1.1
 """
 
-from gateway.domain.ports.directory import Directory
 from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
 from gateway.protocol.errors import OAuthError, duplicated_parameter
 from gateway.protocol.grants import GRANTS, Grant
+from gateway.protocol.grants.services import GrantServices
 from gateway.protocol.issuing import TokenResponse
 from gateway.protocol.realm_checks import require_open_realm
 from gateway.protocol.requests import ProtocolRequest
@@ -16,25 +16,25 @@ from gateway.protocol.requests import ProtocolRequest
 class TokenEndpoint:
     """Answers token requests of every realm."""
 
-    def __init__(self, directory: Directory) -> None:
-        """Look clients up in `directory`."""
-        self._directory = directory
+    def __init__(self, services: GrantServices) -> None:
+        """Make every grant with what it needs of `services`."""
+        self._directory = services.directory
+        self._grants = {name: make(services) for name, make in GRANTS.items()}
 
     async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, TokenResponse]:
         """Return who asked and the tokens; raises OAuthError or StoreUnavailable."""
         require_open_realm(request)
-        grant = _grant(request)
+        grant = self._grant(request)
         caller = await authenticate_client(request, self._directory)
         if request.parameters.repeated:
             raise duplicated_parameter()
         return caller, await grant(request, caller)
 
-
-def _grant(request: ProtocolRequest) -> Grant:
-    grant_type = request.parameters.raw("grant_type")
-    if grant_type is None:
-        raise OAuthError("invalid_request", "Missing form parameter: grant_type")
-    grant = GRANTS.get(grant_type)
-    if grant is None:
-        raise OAuthError("unsupported_grant_type", "Unsupported grant_type")
-    return grant
+    def _grant(self, request: ProtocolRequest) -> Grant:
+        grant_type = request.parameters.raw("grant_type")
+        if grant_type is None:
+            raise OAuthError("invalid_request", "Missing form parameter: grant_type")
+        grant = self._grants.get(grant_type)
+        if grant is None:
+            raise OAuthError("unsupported_grant_type", "Unsupported grant_type")
+        return grant

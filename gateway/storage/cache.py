@@ -17,7 +17,7 @@ from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.keys import RealmKey
-from gateway.domain.ports.directory import ClientEntry, RealmEntry
+from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
@@ -36,7 +36,11 @@ _REALM_NAMES = ""
 _LONGEST_NAME = 255
 """Longer names exist nowhere, and are not worth remembering."""
 
+USER_TOPIC = "user:"
+"""The topic of a user is this, the realm's id, a colon and the user's id."""
+
 ClientKey = tuple[str, str]
+UserKey = tuple[str, str]
 T = TypeVar("T")
 
 
@@ -46,6 +50,7 @@ class CacheLimits:
 
     realms: int = 1_000
     clients: int = 10_000
+    users: int = 10_000
     unknown: int = 1_000
     """Names of realms, and ids of clients, that are known not to exist."""
     age: timedelta = timedelta(seconds=60)
@@ -95,9 +100,11 @@ class RealmCache:
         self._realms: GroupedLru[str, _Kept[RealmEntry]] = GroupedLru(self._limits.realms)
         self._parsed: GroupedLru[str, _Parsed] = GroupedLru(self._limits.realms)
         self._clients: GroupedLru[ClientKey, _Kept[ClientEntry]] = GroupedLru(self._limits.clients)
+        self._users: GroupedLru[UserKey, _Kept[UserEntry]] = GroupedLru(self._limits.users)
         self._unknown: GroupedLru[str | ClientKey, datetime] = GroupedLru(self._limits.unknown)
         self._realm_loads: SingleFlight[str, RealmEntry | None] = SingleFlight()
         self._client_loads: SingleFlight[ClientKey, ClientEntry | None] = SingleFlight()
+        self._user_loads: SingleFlight[UserKey, UserEntry | None] = SingleFlight()
         self._news = 0
         self._connection = 0
         self._outage_at: datetime | None = None
@@ -125,6 +132,15 @@ class RealmCache:
         if self._is_unknown(key, now):
             return None
         return await self._client_loads.run(key, lambda: self._load_client(key, now))
+
+    async def user(self, realm_id: str, user_id: str) -> UserEntry | None:
+        """Return the user with that id; raises StoreUnavailable, never a stale one."""
+        now = self._clock.now()
+        key = (realm_id, user_id)
+        kept = self._users.get(key)
+        if kept is not None and self._is_fresh(kept, now):
+            return kept.entry
+        return await self._user_loads.run(key, lambda: self._load_user(key, now))
 
     def _is_fresh(self, kept: _Kept[Any], now: datetime) -> bool:
         limits = self._limits
@@ -192,6 +208,21 @@ class RealmCache:
             self._clients.put(key, realm_id, _Kept(entry, now, connection))
         return entry
 
+    async def _load_user(self, key: UserKey, now: datetime) -> UserEntry | None:
+        news, connection = self._news, self._connection
+        realm_id, user_id = key
+        async with self._database.read() as stores:
+            user = await stores.users.find_by_id(realm_id, user_id)
+            if user is None:
+                self._users.drop(key)
+                return None
+            roles = await stores.roles.effective(realm_id, user_id)
+            groups = await stores.groups.of_user(realm_id, user_id)
+        entry = UserEntry(user, roles, tuple(group.path for group in groups))
+        if news == self._news:
+            self._users.put(key, realm_id, _Kept(entry, now, connection))
+        return entry
+
     def _remember_unknown(self, key: str | ClientKey, group: str, now: datetime, news: int) -> None:
         name = key if isinstance(key, str) else key[1]
         if news == self._news and len(name) <= _LONGEST_NAME:
@@ -201,14 +232,20 @@ class RealmCache:
         self._news += 1
         self._realm_loads.forget()
         self._client_loads.forget()
+        self._user_loads.forget()
         if topic is None:
             self._connection += 1
             self._clients.clear()
+            self._users.clear()
             self._unknown.clear()
+        elif topic.startswith(USER_TOPIC):
+            realm_id, _, user_id = topic.removeprefix(USER_TOPIC).rpartition(":")
+            self._users.drop((realm_id, user_id))
         elif topic.startswith(TOPIC):
             realm_id = topic.removeprefix(TOPIC)
             self._realms.drop_group(realm_id)
             self._clients.drop_group(realm_id)
+            self._users.drop_group(realm_id)
             self._unknown.drop_group(realm_id)
             self._unknown.drop_group(_REALM_NAMES)
 

@@ -12,7 +12,7 @@ def test_the_metadata_lists_what_works_and_nothing_else(wire: Wire) -> None:
     response = wire.get(CONFIGURATION)
     document = response.json()
     assert document["issuer"] == ISSUER
-    assert document["grant_types_supported"] == ["client_credentials"]
+    assert document["grant_types_supported"] == ["client_credentials", "password", "refresh_token"]
     assert document["token_endpoint_auth_methods_supported"] == [
         "client_secret_basic",
         "client_secret_post",
@@ -26,7 +26,7 @@ def test_every_endpoint_it_names_answers(wire: Wire) -> None:
     document = wire.get(CONFIGURATION).json()
     aliases = document["mtls_endpoint_aliases"]
     named = [url for name, url in document.items() if name.endswith(("_endpoint", "_uri"))]
-    assert len(named) == 4
+    assert len(named) == 6
     for url in named:
         assert wire.get(url.removeprefix(PUBLIC_URL)).status_code in {200, 405}
     for name, url in aliases.items():

@@ -130,6 +130,65 @@ REALMS = [
 ]
 
 
+PASSWORD = "The right password 1"
+CHEAP = "hashAlgorithm(pbkdf2-sha256) and hashIterations(1000)"
+
+
+def user(username: str, **fields: Any) -> dict[str, Any]:
+    """Return an enabled user with a complete profile and the password above."""
+    return {
+        "username": username,
+        "enabled": True,
+        "email": f"{username}@example.test",
+        "emailVerified": True,
+        "firstName": "Ada",
+        "lastName": username.capitalize(),
+        "credentials": [{"type": "password", "value": PASSWORD}],
+    } | fields
+
+
+def app(client_id: str, **fields: Any) -> dict[str, Any]:
+    """Return a public client that may ask with a user's password."""
+    return {
+        "clientId": client_id,
+        "enabled": True,
+        "publicClient": True,
+        "directAccessGrantsEnabled": True,
+    } | fields
+
+
+PEOPLE = {
+    "realm": "people",
+    "enabled": True,
+    "sslRequired": "none",
+    "passwordPolicy": CHEAP,
+    "users": [
+        user("alice"),
+        user("bob"),
+        user("disabled", enabled=False),
+        user("unfinished", requiredActions=["UPDATE_PASSWORD"]),
+        {"username": "wordless", "enabled": True},
+    ],
+    "clients": [
+        app("app"),
+        app("other-app"),
+        app("no-grant", directAccessGrantsEnabled=False),
+        app("consent", consentRequired=True),
+        app("no-refresh", attributes={"use.refresh.tokens": "false"}),
+        app("light", attributes={"client.use.lightweight.access.token.enabled": "true"}),
+        client("svc", directAccessGrantsEnabled=True, protocolMappers=[audience("svc")]),
+        client("watcher"),
+        client(
+            "bound-app",
+            directAccessGrantsEnabled=True,
+            attributes=BOUND,
+            protocolMappers=[audience("bound-app")],
+        ),
+    ],
+}
+REALMS.append(PEOPLE)
+
+
 @dataclass(frozen=True, slots=True)
 class Wire:
     """The gateway as the proxy sees it."""
@@ -180,6 +239,25 @@ class Wire:
         response = self.post("token", form, certificate=certificate)
         assert response.status_code == httpx2.codes.OK, response.text
         return str(response.json()["access_token"])
+
+    def sign_in(
+        self, username: str = "alice", form: Mapping[str, str] | None = None, **how: Any
+    ) -> httpx2.Response:
+        """Sign a user in through the client `app`; `how` may name another realm."""
+        asked = {
+            "grant_type": "password",
+            "client_id": "app",
+            "username": username,
+            "password": PASSWORD,
+        }
+        return self.post("token", asked | dict(form or {}), **{"realm": "people", **how})
+
+    def refresh(
+        self, token: str, form: Mapping[str, str] | None = None, **how: Any
+    ) -> httpx2.Response:
+        """Use a refresh token as the client `app`."""
+        asked = {"grant_type": "refresh_token", "client_id": "app", "refresh_token": token}
+        return self.post("token", asked | dict(form or {}), **{"realm": "people", **how})
 
     def introspect(
         self, token: str, client_id: str = "svc2", form: Mapping[str, str] | None = None, **how: Any

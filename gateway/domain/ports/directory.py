@@ -34,8 +34,20 @@ class ClientEntry:
     roles: EffectiveRoles
 
 
+@dataclass(frozen=True, slots=True)
+class UserEntry:
+    """A user with everything that tokens tell of it. `groups` are paths."""
+
+    user: User
+    roles: EffectiveRoles
+    groups: tuple[str, ...] = ()
+
+
 class Directory(Protocol):
-    """Finds realms and clients for the endpoints, by their public names."""
+    """Finds realms, clients and users for the endpoints.
+
+    Whoever changes one user publishes `user:<realm id>:<user id>` on Invalidation.
+    """
 
     async def realm(self, name: str) -> RealmEntry | None:
         """Return the realm named exactly `name`; raises StoreUnavailable.
@@ -46,4 +58,8 @@ class Directory(Protocol):
 
     async def client(self, realm_id: str, client_id: str) -> ClientEntry | None:
         """Return the client with that public name; raises StoreUnavailable, never a stale one."""
+        ...
+
+    async def user(self, realm_id: str, user_id: str) -> UserEntry | None:
+        """Return the user with that id; raises StoreUnavailable, never a stale one."""
         ...

@@ -4,6 +4,7 @@ A mapper is one file and one line here; its id and its `config` are Keycloak's.
 """
 
 from collections.abc import Iterable
+from enum import StrEnum
 from typing import Any, Final, Protocol
 
 from gateway.domain.clients import ProtocolMapper
@@ -14,6 +15,7 @@ from gateway.protocol.claims import (
     audience_resolve,
     client_roles,
     full_name,
+    group_membership,
     realm_roles,
     session_note,
     sub,
@@ -41,17 +43,29 @@ CLAIM_MAPPERS: Final[dict[str, ClaimMapper]] = {
     realm_roles.MAPPER_TYPE: realm_roles.add,
     client_roles.MAPPER_TYPE: client_roles.add,
     full_name.MAPPER_TYPE: full_name.add,
+    group_membership.MAPPER_TYPE: group_membership.add,
     user_property.MAPPER_TYPE: user_property.add,
     session_note.MAPPER_TYPE: session_note.add,
 }
 """Keycloak's protocol mapper id -> mapper."""
 
 
+class ClaimsFor(StrEnum):
+    """What claims are for: the mapper's option that must say `true`."""
+
+    ACCESS_TOKEN = "access.token.claim"  # noqa: S105 - an option's name
+    ID_TOKEN = "id.token.claim"  # noqa: S105 - the same
+    USERINFO = "userinfo.token.claim"
+
+
 def add_mapped_claims(
-    claims: dict[str, Any], mappers: Iterable[ProtocolMapper], subject: TokenSubject
+    claims: dict[str, Any],
+    mappers: Iterable[ProtocolMapper],
+    subject: TokenSubject,
+    purpose: ClaimsFor = ClaimsFor.ACCESS_TOKEN,
 ) -> None:
-    """Run every mapper of a known type that is meant for access tokens."""
+    """Run every mapper of a known type whose options name the purpose."""
     for mapper in mappers:
         add = CLAIM_MAPPERS.get(mapper.mapper_type)
-        if add is not None and mapper.config.get("access.token.claim", "true") == "true":
+        if add is not None and mapper.config.get(purpose) == "true":
             add(claims, mapper, subject)

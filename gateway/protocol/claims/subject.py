@@ -20,3 +20,5 @@ class TokenSubject:
     roles: EffectiveRoles
     session_notes: Mapping[str, str]
     acr: str
+    groups: tuple[str, ...] = ()
+    """Paths of the user's groups."""

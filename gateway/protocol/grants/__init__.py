@@ -1,10 +1,11 @@
 """The grants of the token endpoint: one file and one line each."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 from gateway.protocol.client_authentication import AuthenticatedClient
-from gateway.protocol.grants import client_credentials
+from gateway.protocol.grants import client_credentials, password, refresh_token
+from gateway.protocol.grants.services import GrantServices
 from gateway.protocol.issuing import TokenResponse
 from gateway.protocol.requests import ProtocolRequest
 
@@ -19,7 +20,9 @@ class Grant(Protocol):
         ...
 
 
-GRANTS: Final[dict[str, Grant]] = {
-    client_credentials.GRANT_TYPE: client_credentials.grant,
+GRANTS: Final[dict[str, Callable[[GrantServices], Grant]]] = {
+    client_credentials.GRANT_TYPE: client_credentials.ClientCredentials,
+    password.GRANT_TYPE: password.Password,
+    refresh_token.GRANT_TYPE: refresh_token.RefreshToken,
 }
-"""grant_type -> grant."""
+"""grant_type -> grant, made with what it needs."""

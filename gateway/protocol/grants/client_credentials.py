@@ -7,37 +7,40 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.domain.clients import Client
-from gateway.domain.roles import EffectiveRoles
+from gateway.domain.ports.directory import UserEntry
 from gateway.domain.users import User
-from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.client_scopes import grant_scopes
 from gateway.protocol.errors import OAuthError
-from gateway.protocol.issuing import TokenResponse, issue_access_token
+from gateway.protocol.grants.services import GrantServices
+from gateway.protocol.issuing import Issue, TokenResponse, issue_tokens
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.subjects import subject_of
 
 GRANT_TYPE: Final = "client_credentials"
-_TOKEN_CONTEXT: Final = "trrtcc"  # noqa: S105 - transient session, regular token, this grant
-_ACR: Final = "1"
+_LETTERS: Final = "cc"
 
 
-async def grant(request: ProtocolRequest, caller: AuthenticatedClient) -> TokenResponse:
-    """Issue a token for the client's service account."""
-    client = caller.entry.client
-    user = _service_account(client, caller.entry.service_account)
-    granted = grant_scopes(client, request.parameters.raw("scope"))
-    subject = TokenSubject(
-        user=user,
-        client=client,
-        roles=caller.entry.roles if client.full_scope_allowed else EffectiveRoles(),
-        session_notes={
+class ClientCredentials:
+    """Issues a token for the client's service account."""
+
+    def __init__(self, services: GrantServices) -> None:
+        """Need nothing: the caller's entry says it all."""
+
+    async def __call__(
+        self, request: ProtocolRequest, caller: AuthenticatedClient
+    ) -> TokenResponse:
+        """Return an access token alone."""
+        client = caller.entry.client
+        user = _service_account(client, caller.entry.service_account)
+        granted = grant_scopes(client, request.parameters.raw("scope"))
+        notes = {
             "client_id": client.client_id,
             "clientHost": request.remote_address,
             "clientAddress": request.remote_address,
-        },
-        acr=_ACR,
-    )
-    return issue_access_token(request, subject, granted, _TOKEN_CONTEXT)
+        }
+        subject = subject_of(client, UserEntry(user, caller.entry.roles), notes)
+        return issue_tokens(request, Issue(subject, granted, _LETTERS))
 
 
 def _service_account(client: Client, user: User | None) -> User:

@@ -1,0 +1,20 @@
+"""What grants are made with."""
+
+from dataclasses import dataclass
+
+from gateway.authentication.brute_force_guard import BruteForceGuard
+from gateway.authentication.password import PasswordLogin
+from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.storage import Database
+from gateway.protocol.sessions import Sessions
+
+
+@dataclass(frozen=True, slots=True)
+class GrantServices:
+    """Each grant takes what it needs of these."""
+
+    directory: Directory
+    database: Database
+    sessions: Sessions
+    password_login: PasswordLogin
+    guard: BruteForceGuard

@@ -1,0 +1,36 @@
+"""Logout by a client that holds a refresh token: the session ends everywhere.
+
+Keycloak: 12.6 (POST with refresh_token)
+"""
+
+from gateway.domain.ports.directory import Directory
+from gateway.protocol.certificate_binding import require_binding
+from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
+from gateway.protocol.errors import OAuthError, duplicated_parameter
+from gateway.protocol.grants.refresh_token import read_refresh_token
+from gateway.protocol.realm_checks import require_open_realm
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sessions import Sessions
+
+
+class LogoutEndpoint:
+    """Ends sessions for clients of every realm."""
+
+    def __init__(self, directory: Directory, sessions: Sessions) -> None:
+        """Look clients up in `directory`, end sessions in `sessions`."""
+        self._directory = directory
+        self._sessions = sessions
+
+    async def answer(self, request: ProtocolRequest) -> AuthenticatedClient:
+        """End the session of the token, again without complaint; raises OAuthError."""
+        require_open_realm(request)
+        caller = await authenticate_client(request, self._directory)
+        if request.parameters.repeated:
+            raise duplicated_parameter()
+        text = request.parameters.get("refresh_token")
+        if text is None:
+            raise OAuthError("invalid_request", "No refresh token")
+        token = read_refresh_token(request, caller.entry.client, text)
+        require_binding(token.claims, request.certificate)
+        await self._sessions.end(request.realm.realm.id, str(token.claims["sid"]))
+        return caller

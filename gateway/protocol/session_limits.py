@@ -1,0 +1,111 @@
+"""How long sessions last, and the refresh tokens that keep them: one place for every limit.
+
+Idle counts from the last refresh, maximum from the start; a client's own limits are counted within
+the user session's. Spec: 2.1 (session settings); Keycloak: 3.1, 3.2
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from gateway.domain.clients import Client
+from gateway.domain.realm import SessionLimits
+from gateway.domain.sessions import ClientSession, UserSession
+
+_NONE: Final = timedelta()
+_SSO_IDLE: Final = timedelta(seconds=1800)
+_SSO_MAX: Final = timedelta(seconds=36000)
+_OFFLINE_IDLE: Final = timedelta(seconds=2592000)
+_OFFLINE_MAX: Final = timedelta(seconds=5184000)
+"""What stands for a setting of zero. Keycloak: 3.1."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLifespan:
+    """Idle and maximum lifespan of a session or of a client's part; None is without end."""
+
+    idle: timedelta
+    maximum: timedelta | None
+
+    def ends_at(self, started_at: datetime, refreshed_at: datetime) -> datetime:
+        """Return when it ends unless it is refreshed before."""
+        idle_end = refreshed_at + self.idle
+        return idle_end if self.maximum is None else min(idle_end, started_at + self.maximum)
+
+
+def user_session_lifespan(limits: SessionLimits, session: UserSession) -> SessionLifespan:
+    """Return the limits of the whole session."""
+    if session.offline:
+        maximum = _or(limits.offline_max_lifespan, _OFFLINE_MAX)
+        return SessionLifespan(
+            _or(limits.offline_idle, _OFFLINE_IDLE),
+            maximum if limits.offline_max_lifespan_enabled else None,
+        )
+    idle = _or(limits.idle, _SSO_IDLE)
+    maximum = _or(limits.max_lifespan, _SSO_MAX)
+    if session.remember_me:
+        idle = max(idle, limits.idle_remember_me)
+        maximum = max(maximum, limits.max_lifespan_remember_me)
+    return SessionLifespan(idle, maximum)
+
+
+def client_session_lifespan(
+    limits: SessionLimits, session: UserSession, client: Client
+) -> SessionLifespan:
+    """Return the limits of one client's part; its maximum counts from the client's start."""
+    whole = user_session_lifespan(limits, session)
+    own = _own_offline(limits, client) if session.offline else _own_online(limits, client)
+    maximum = own.maximum or whole.maximum
+    return SessionLifespan(own.idle or whole.idle, maximum)
+
+
+def session_ends_at(limits: SessionLimits, session: UserSession) -> datetime:
+    """Return when the session ends unless somebody refreshes it."""
+    return user_session_lifespan(limits, session).ends_at(session.started_at, session.refreshed_at)
+
+
+def client_session_ends_at(
+    limits: SessionLimits, session: UserSession, client: Client, part: ClientSession
+) -> datetime:
+    """Return when the client's part ends, never later than the session's maximum."""
+    own = client_session_lifespan(limits, session, client)
+    end = own.ends_at(part.started_at, part.refreshed_at)
+    maximum = user_session_lifespan(limits, session).maximum
+    return end if maximum is None else min(end, session.started_at + maximum)
+
+
+def access_tokens_end_at(
+    limits: SessionLimits, session: UserSession, client: Client, part: ClientSession
+) -> datetime | None:
+    """Return the instant that no access token of the session outlives; None without one."""
+    ends = (
+        (part.started_at, client_session_lifespan(limits, session, client).maximum),
+        (session.started_at, user_session_lifespan(limits, session).maximum),
+    )
+    return min((start + span for start, span in ends if span is not None), default=None)
+
+
+def _own_online(limits: SessionLimits, client: Client) -> SessionLifespan:
+    return SessionLifespan(
+        _attribute(client, "client.session.idle.timeout") or limits.client_idle,
+        _attribute(client, "client.session.max.lifespan") or limits.client_max_lifespan,
+    )
+
+
+def _own_offline(limits: SessionLimits, client: Client) -> SessionLifespan:
+    maximum = _attribute(client, "client.offline.session.max.lifespan")
+    if not maximum and limits.offline_max_lifespan_enabled:
+        maximum = limits.client_offline_max_lifespan
+    return SessionLifespan(
+        _attribute(client, "client.offline.session.idle.timeout") or limits.client_offline_idle,
+        maximum,
+    )
+
+
+def _attribute(client: Client, name: str) -> timedelta:
+    text = client.attributes.get(name, "")
+    return timedelta(seconds=int(text)) if text.isdecimal() else _NONE
+
+
+def _or(setting: timedelta, otherwise: timedelta) -> timedelta:
+    return setting if setting > _NONE else otherwise
