@@ -17,10 +17,12 @@ class LoginFailures:
     locked_until: datetime | None = None
     last_failure: datetime | None = None
     last_address: str | None = None
+    permanent: bool = False
+    """Too many for good: the account is, or is about to be, disabled in the database."""
 
     def is_locked(self, now: datetime) -> bool:
-        """Tell whether the temporary lock-out lasts."""
-        return self.locked_until is not None and now < self.locked_until
+        """Tell whether the account is locked out, for a while or for good."""
+        return self.permanent or (self.locked_until is not None and now < self.locked_until)
 
 
 class Admission(StrEnum):
@@ -30,6 +32,8 @@ class Admission(StrEnum):
     """The attempt holds one of the places that are left; it must be settled."""
     LOCKED = "locked"
     """The account is locked out: the password is not looked at."""
+    LOCKED_FOR_GOOD = "locked for good"
+    """The same, and the database has to know of it, even if its writer died on the way."""
     BUSY = "busy"
     """Other attempts hold every place that is left; ask again when one has settled."""
 

@@ -1,8 +1,9 @@
 """Counting failed sign-ins, atomically for every gateway.
 
-Reserve, then check: of many attempts at once no more are admitted than failures are left before
-the lock-out, so that a password is looked at no more often than the realm allows. An attempt that
-is never settled (its gateway died) gives its place back after `ATTEMPT_LIFESPAN`.
+Reserve, then check: an attempt is admitted while the account would still be open if every attempt
+that is under way failed at once. So a password is looked at no more often than one attempt after
+another would allow. An attempt that is never settled (its gateway died) gives its place back after
+`ATTEMPT_LIFESPAN`.
 All methods raise StoreUnavailable("redis"): without the count nobody signs in.
 """
 
@@ -37,12 +38,12 @@ class LoginFailureStore(Protocol):
         """Settle the attempt as failed: count it, and lock where the rules say so."""
         ...
 
-    async def succeed(self, realm_id: str, user_id: str) -> None:
-        """Forget everything of the user: the right password was given."""
+    async def succeed(self, realm_id: str, user_id: str, attempt: str) -> None:
+        """Settle the attempt and forget the user's failures; other attempts keep their places."""
         ...
 
     async def release(self, realm_id: str, user_id: str, attempt: str) -> None:
-        """Give the attempt's place back uncounted: the password was never compared."""
+        """Give the attempt's place back uncounted: it said nothing about the user's password."""
         ...
 
     async def record(self, realm_id: str, user_id: str) -> LoginFailures:
@@ -58,5 +59,5 @@ class LoginFailureStore(Protocol):
         ...
 
     async def locked(self, realm_id: str, now: datetime) -> tuple[tuple[str, LoginFailures], ...]:
-        """Return the users that are locked out now, by id, with their records."""
+        """Return the users that are locked out now with their records, the soonest free first."""
         ...

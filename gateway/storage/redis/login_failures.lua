@@ -1,0 +1,204 @@
+-- Failed sign-ins of one realm; login_failures.py says what stands where.
+-- ARGV: operation, realm, now in milliseconds, then what the operation takes.
+-- `rules` are nine numbers: see _rules in login_failures.py.
+
+local operation, realm, now = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local RECORD = 'rg:failures:' .. realm .. ':'
+local ATTEMPTS = 'rg:attempts:' .. realm .. ':'
+local FAILED = 'rg:failed:' .. realm
+local LOCKED = 'rg:locked:' .. realm
+local FIELDS = {'failures', 'lockouts', 'locked_until', 'last_failure', 'permanent'}
+local GRACE, DAY = 60000, 86400000
+local YEAR = 365 * DAY
+
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
+local function parse_rules(first)
+  local number = {}
+  for position = first, first + 8 do
+    table.insert(number, tonumber(ARGV[position]))
+  end
+  return {
+    permanent = number[1] == 1,
+    max_temporary = number[2],
+    for_good = number[1] == 1 and number[2] == 0,
+    linear = number[3] == 1,
+    factor = number[4],
+    increment = number[5],
+    max_wait = number[6],
+    quick_wait = number[7],
+    quick_check = number[8],
+    window = number[9],
+  }
+end
+
+local function read(user)
+  local stored = redis.call('HMGET', RECORD .. user, unpack(FIELDS))
+  local record = {}
+  for position, field in ipairs(FIELDS) do
+    record[field] = tonumber(stored[position] or 0)
+  end
+  return record
+end
+
+local function is_locked(record)
+  return record.permanent == 1 or math.floor(now / 1000) < record.locked_until
+end
+
+local function wait_of(record, rules)
+  if rules.for_good or rules.factor <= 0 then
+    return 0
+  end
+  if rules.linear then
+    return rules.increment * (1 + record.failures - rules.factor)
+  end
+  return rules.increment * math.floor(record.failures / rules.factor)
+end
+
+-- Keycloak's seven steps on a failure that happens now; tells whether a temporary lock-out began.
+local function count(record, rules)
+  local again = record.last_failure > 0
+  local since = again and now - record.last_failure or 0
+  if not rules.for_good and since > rules.window then
+    record.failures, record.lockouts, record.locked_until = 0, 0, 0
+  end
+  record.last_failure = now
+  record.failures = record.failures + 1
+  local wait, quick, locked = wait_of(record, rules), false, false
+  if wait <= 0 and again and since < rules.quick_check then
+    wait, quick = rules.quick_wait, true
+  end
+  if wait > 0 then
+    if not rules.for_good then
+      wait = math.min(wait, rules.max_wait)
+    end
+    if not quick then
+      record.lockouts = record.lockouts + 1
+    end
+    if quick or not rules.permanent or record.lockouts <= rules.max_temporary then
+      record.locked_until = math.floor(now / 1000) + wait
+      locked = wait > 0
+    end
+  end
+  local spent = rules.max_temporary == 0 and record.failures >= rules.factor
+  if rules.permanent and (record.lockouts > rules.max_temporary or spent) then
+    record.permanent = 1
+  end
+  return locked
+end
+
+local function lifetime(record, rules)
+  if rules.for_good or record.permanent == 1 then
+    return YEAR
+  end
+  return rules.window + math.max(0, record.locked_until * 1000 - now) + GRACE
+end
+
+local function list(index, score, user, milliseconds)
+  -- A day late, so that a clock that was set back finds what it looks for.
+  redis.call('ZREMRANGEBYSCORE', index, '-inf', whole(now - DAY))
+  redis.call('ZADD', index, score, user)
+  if redis.call('PTTL', index) < milliseconds then
+    redis.call('PEXPIRE', index, whole(milliseconds))
+  end
+end
+
+local function write(user, record, address, milliseconds)
+  local values = {'address', address}
+  for _, field in ipairs(FIELDS) do
+    table.insert(values, field)
+    table.insert(values, whole(record[field]))
+  end
+  redis.call('HSET', RECORD .. user, unpack(values))
+  redis.call('PEXPIRE', RECORD .. user, whole(milliseconds))
+  list(FAILED, whole(now + milliseconds), user, milliseconds)
+  if record.permanent == 1 then
+    list(LOCKED, whole(now + milliseconds), user, milliseconds)
+  elseif is_locked(record) then
+    list(LOCKED, whole(record.locked_until * 1000), user, milliseconds)
+  else
+    redis.call('ZREM', LOCKED, user)
+  end
+end
+
+local function forget(user)
+  redis.call('ZREM', FAILED, user)
+  redis.call('ZREM', LOCKED, user)
+  return redis.call('DEL', RECORD .. user)
+end
+
+local function show(user)
+  return redis.call('HMGET', RECORD .. user, 'address', unpack(FIELDS))
+end
+
+local operations = {}
+
+function operations.reserve()
+  local user, attempt, lifespan = ARGV[4], ARGV[5], ARGV[6]
+  local record, rules, attempts = read(user), parse_rules(7), ATTEMPTS .. user
+  if record.permanent == 1 then
+    return 'locked for good'
+  elseif is_locked(record) then
+    return 'locked'
+  end
+  redis.call('ZREMRANGEBYSCORE', attempts, '-inf', whole(now))
+  for _ = 1, redis.call('ZCARD', attempts) do
+    count(record, rules)
+    if is_locked(record) then
+      return 'busy'
+    end
+  end
+  redis.call('ZADD', attempts, whole(now + lifespan), attempt)
+  redis.call('PEXPIRE', attempts, lifespan)
+  return 'admitted'
+end
+
+function operations.fail()
+  local user, attempt, address = ARGV[4], ARGV[5], ARGV[6]
+  local record, rules = read(user), parse_rules(7)
+  local was_permanent = record.permanent == 1
+  redis.call('ZREM', ATTEMPTS .. user, attempt)
+  local locked = count(record, rules)
+  local permanent = record.permanent == 1 and not was_permanent
+  write(user, record, address, lifetime(record, rules))
+  return {locked and 1 or 0, permanent and 1 or 0, show(user)}
+end
+
+function operations.succeed()
+  redis.call('ZREM', ATTEMPTS .. ARGV[4], ARGV[5])
+  return forget(ARGV[4])
+end
+
+function operations.release()
+  return redis.call('ZREM', ATTEMPTS .. ARGV[4], ARGV[5])
+end
+
+function operations.record()
+  return show(ARGV[4])
+end
+
+function operations.clear()
+  return forget(ARGV[4])
+end
+
+function operations.clear_some()
+  local users, known = redis.call('ZRANGE', FAILED, 0, ARGV[4] - 1), 0
+  for _, user in ipairs(users) do
+    known = known + forget(user)
+  end
+  return {#users, known}
+end
+
+function operations.locked()
+  local found = {}
+  local after = '(' .. whole(now)
+  local users = redis.call('ZRANGEBYSCORE', LOCKED, after, '+inf', 'LIMIT', ARGV[4], ARGV[5])
+  for _, user in ipairs(users) do
+    table.insert(found, {user, show(user)})
+  end
+  return found
+end
+
+return operations[operation]()

@@ -1,0 +1,129 @@
+"""Failed sign-ins in Redis: one script a call, so that every gateway counts the same.
+
+`rg:failures:<realm>:<user>` is the record, `rg:attempts:<realm>:<user>` are the attempts under way
+by the instant their places come back. `rg:failed:<realm>` and `rg:locked:<realm>` list users by
+when their records and lock-outs end. What has ended is swept out by later failures, and every key
+ends by itself: a record when the realm would not count it any more, a year after the last failure
+where the realm counts for ever (permanent lock-out), for the lock itself stands in SQL.
+
+Time is the caller's, never the server's. A wiped Redis gives `failureFactor` guesses anew.
+Keycloak: 4.1 (brute-force protection)
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from redis.asyncio import Redis
+
+from gateway.domain.login_failures import Admission, FailureOutcome, LoginFailures
+from gateway.domain.ports.login_failures import ATTEMPT_LIFESPAN
+from gateway.domain.realm import BruteForce, BruteForceStrategy
+from gateway.storage.redis.connection import named_failures
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_SECOND: Final = timedelta(seconds=1)
+_AT_ONCE: Final = 500
+"""How many users one script touches: the server answers nobody else meanwhile."""
+
+
+class RedisLoginFailures:
+    """LoginFailureStore in the server that `client` is connected to."""
+
+    def __init__(self, client: Redis) -> None:
+        self._script = client.register_script(
+            Path(__file__).with_suffix(".lua").read_text(encoding="ascii")
+        )
+
+    async def reserve(
+        self, realm_id: str, user_id: str, attempt: str, *, rules: BruteForce, now: datetime
+    ) -> Admission:
+        """Take a place for the attempt, unless the user is locked out or every place is taken."""
+        lifespan = ATTEMPT_LIFESPAN // _MILLISECOND
+        return Admission(
+            await self._run("reserve", realm_id, now, user_id, attempt, lifespan, *_rules(rules))
+        )
+
+    async def fail(
+        self,
+        realm_id: str,
+        user_id: str,
+        attempt: str,
+        *,
+        rules: BruteForce,
+        now: datetime,
+        address: str,
+    ) -> FailureOutcome:
+        """Settle the attempt as failed: count it, and lock where the rules say so."""
+        locked_now, permanent, values = await self._run(
+            "fail", realm_id, now, user_id, attempt, address, *_rules(rules)
+        )
+        return FailureOutcome(_record(values), bool(locked_now), bool(permanent))
+
+    async def succeed(self, realm_id: str, user_id: str, attempt: str) -> None:
+        """Settle the attempt and forget the user's failures; other attempts keep their places."""
+        await self._run("succeed", realm_id, _EPOCH, user_id, attempt)
+
+    async def release(self, realm_id: str, user_id: str, attempt: str) -> None:
+        """Give the attempt's place back uncounted: it said nothing about the user's password."""
+        await self._run("release", realm_id, _EPOCH, user_id, attempt)
+
+    async def record(self, realm_id: str, user_id: str) -> LoginFailures:
+        """Return what is remembered of a user."""
+        return _record(await self._run("record", realm_id, _EPOCH, user_id))
+
+    async def clear(self, realm_id: str, user_id: str) -> bool:
+        """Forget a user's failures; tell whether there were any."""
+        return bool(await self._run("clear", realm_id, _EPOCH, user_id))
+
+    async def clear_realm(self, realm_id: str) -> int:
+        """Forget the failures of every user of a realm; return how many had any."""
+        cleared, seen = 0, _AT_ONCE
+        while seen == _AT_ONCE:
+            seen, known = await self._run("clear_some", realm_id, _EPOCH, _AT_ONCE)
+            cleared += known
+        return cleared
+
+    async def locked(self, realm_id: str, now: datetime) -> tuple[tuple[str, LoginFailures], ...]:
+        """Return the users that are locked out now with their records, the soonest free first."""
+        found: list[tuple[str, LoginFailures]] = []
+        offset, page = 0, _AT_ONCE
+        while page == _AT_ONCE:
+            users = await self._run("locked", realm_id, now, offset, _AT_ONCE)
+            found.extend((user, _record(values)) for user, values in users)
+            offset, page = offset + len(users), len(users)
+        return tuple((user, record) for user, record in found if record.is_locked(now))
+
+    async def _run(self, operation: str, realm_id: str, now: datetime, *rest: str | int) -> Any:
+        milliseconds = (now - _EPOCH) // _MILLISECOND
+        with named_failures():
+            return await self._script(args=(operation, realm_id, milliseconds, *rest))
+
+
+def _rules(rules: BruteForce) -> tuple[int, ...]:
+    return (
+        int(rules.permanent_lockout),
+        rules.max_temporary_lockouts,
+        int(rules.strategy is BruteForceStrategy.LINEAR),
+        rules.failure_factor,
+        rules.wait_increment // _SECOND,
+        rules.max_failure_wait // _SECOND,
+        rules.minimum_quick_login_wait // _SECOND,
+        rules.quick_login_check // _MILLISECOND,
+        rules.max_delta_time // _MILLISECOND,
+    )
+
+
+def _record(values: Sequence[str | None]) -> LoginFailures:
+    address, *numbers = values
+    failures, lockouts, locked_until, last_failure, permanent = (int(n or 0) for n in numbers)
+    return LoginFailures(
+        failures=failures,
+        temporary_lockouts=lockouts,
+        locked_until=_EPOCH + locked_until * _SECOND if locked_until else None,
+        last_failure=_EPOCH + last_failure * _MILLISECOND if last_failure else None,
+        last_address=address,
+        permanent=bool(permanent),
+    )
