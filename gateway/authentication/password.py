@@ -1,13 +1,39 @@
-"""Signing in by user name, or e-mail address, and password."""
+"""Signing in by user name, or e-mail address, and password.
 
+A guesser learns nothing: an unknown user, a wrong password and a locked account do the same work,
+one hash at the realm's present cost among it, and end in the same refusal. That an account is
+disabled or not set up is told only to who knows the password (Keycloak 26.7).
+
+Keycloak: 1.5, 4.2, 5.3; attacks: D4, D10, D11
+"""
+
+import hashlib
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
-from gateway.authentication.brute_force_guard import BruteForceGuard
+from gateway.authentication.brute_force_guard import Attempt, BruteForceGuard
+from gateway.authentication.errors import AccountDisabled, AccountNotSetUp, InvalidUserCredentials
+from gateway.authentication.permanent_lockout import is_locked_for_good, lock_for_good
+from gateway.domain.errors import Overloaded
+from gateway.domain.login_failures import Admission
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
-from gateway.domain.users import User
+from gateway.domain.users import Credential, User, canonical_name
+from gateway.representations.credentials import PASSWORD
+
+_UPDATE_PASSWORD: Final = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
+
+
+@dataclass(frozen=True, slots=True)
+class _Account:
+    """What was found under a name; `guarded_as` is whose attempts it counts among."""
+
+    user: User | None
+    credential: Credential | None
+    guarded_as: str
 
 
 class PasswordLogin:
@@ -23,5 +49,124 @@ class PasswordLogin:
     async def authenticate(
         self, realm: Realm, username: str, password: Secret | None, *, address: str, now: datetime
     ) -> User:
-        """Return the user; raises SignInRefused, Overloaded or StoreUnavailable."""
-        raise NotImplementedError
+        """Return the user; raises SignInRefused, Overloaded or StoreUnavailable.
+
+        No password is a wrong one. `address` is where the attempt comes from.
+        """
+        account = await self._find(realm, username)
+        async with self._guard.attempt(realm.brute_force, realm.id, account.guarded_as) as attempt:
+            given = password or Secret("")
+            right = await self._is_right(realm, account, given, attempt)
+            if account.user is None or account.credential is None or not right:
+                raise await self._refusal(realm, account, attempt, address)
+            await self._check_usable(realm, account.user, account.credential, now)
+            await attempt.succeeded()
+        await self._strengthen(realm, account.credential, given)
+        return account.user
+
+    async def _find(self, realm: Realm, username: str) -> _Account:
+        """Ask the same of the database whoever it is."""
+        name = canonical_name(username)
+        nobody = "unknown-" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+        async with self._database.read() as stores:
+            user = await stores.users.find_by_username(realm.id, name)
+            if _may_be_address(realm, name):
+                by_address = await stores.users.find_by_email(realm.id, name)
+                user = user or by_address
+            credentials = await stores.users.credentials(realm.id, user.id if user else nobody)
+        password = next((one for one in credentials if one.type == PASSWORD), None)
+        return _Account(user, password, user.id if user else nobody)
+
+    async def _is_right(
+        self, realm: Realm, account: _Account, given: Secret, attempt: Attempt
+    ) -> bool:
+        policy, stored = realm.password_policy, account.credential
+        algorithm, iterations = policy.hash_algorithm, policy.hash_iterations
+        spent = None
+        if stored is not None and attempt.admitted and _may_sign_in(account.user):
+            data = (stored.credential_data, stored.secret_data)
+            # An empty password never signs in, even where one was imported.
+            if await self._passwords.verify(given, *data) and given.reveal():
+                return True
+            if not self._passwords.needs_rehash(*data, algorithm=algorithm, iterations=iterations):
+                return False
+            spent = stored.credential_data
+        await self._passwords.pretend(
+            given, algorithm=algorithm, iterations=iterations, spent=spent
+        )
+        return False
+
+    async def _refusal(
+        self, realm: Realm, account: _Account, attempt: Attempt, address: str
+    ) -> InvalidUserCredentials:
+        user = account.user
+        if user is None:
+            return InvalidUserCredentials("user_not_found")
+        if user.service_account_client is not None:
+            return InvalidUserCredentials("invalid_user")
+        if is_locked_for_good(user):
+            return InvalidUserCredentials("user_disabled")
+        if attempt.admitted:
+            outcome = await attempt.failed(address)
+            if outcome.permanent:
+                await self._lock_for_good(realm, user)
+            return InvalidUserCredentials("invalid_user_credentials")
+        if attempt.admission is Admission.LOCKED_FOR_GOOD:
+            # Who counted the last failure may have died before it could write this.
+            await self._lock_for_good(realm, user)
+            return InvalidUserCredentials("user_disabled")
+        return InvalidUserCredentials("user_temporarily_disabled")
+
+    async def _lock_for_good(self, realm: Realm, user: User) -> None:
+        async with self._database.write() as stores:
+            await lock_for_good(stores, realm.id, user.id)
+
+    async def _check_usable(
+        self, realm: Realm, user: User, credential: Credential, now: datetime
+    ) -> None:
+        """Refuse who has given the right password and may still not sign in."""
+        if not user.enabled:
+            raise AccountDisabled
+        longest = realm.password_policy.maximum_age
+        if longest is not None and now - credential.created_at > longest:
+            await self._demand_new_password(realm, user)
+            raise AccountNotSetUp
+        if user.required_actions or (realm.login.verify_email and not user.email_verified):
+            raise AccountNotSetUp
+
+    async def _demand_new_password(self, realm: Realm, user: User) -> None:
+        if _UPDATE_PASSWORD in user.required_actions:
+            return
+        async with self._database.write() as stores:
+            known = await stores.users.find_by_id(realm.id, user.id)
+            if known is not None and _UPDATE_PASSWORD not in known.required_actions:
+                actions = (*known.required_actions, _UPDATE_PASSWORD)
+                await stores.users.replace(replace(known, required_actions=actions))
+
+    async def _strengthen(self, realm: Realm, credential: Credential, given: Secret) -> None:
+        """Hash anew where the realm now asks for another cost; the age of the password stays."""
+        policy, data = realm.password_policy, (credential.credential_data, credential.secret_data)
+        algorithm, iterations = policy.hash_algorithm, policy.hash_iterations
+        if not self._passwords.needs_rehash(*data, algorithm=algorithm, iterations=iterations):
+            return
+        try:
+            made, secret = await self._passwords.hash(
+                given, algorithm=algorithm, iterations=iterations
+            )
+        except Overloaded:
+            return  # the next login does it
+        async with self._database.write() as stores:
+            # A password that was changed meanwhile must not be set back.
+            if credential in await stores.users.credentials(realm.id, credential.user_id):
+                stronger = replace(credential, credential_data=made, secret_data=secret)
+                await stores.users.set_credential(realm.id, stronger)
+
+
+def _may_be_address(realm: Realm, name: str) -> bool:
+    login = realm.login
+    return "@" in name and login.login_with_email_allowed and not login.duplicate_emails_allowed
+
+
+def _may_sign_in(user: User | None) -> bool:
+    """Tell whether the password may be looked at: a service account has none to be guessed."""
+    return user is not None and user.service_account_client is None and not is_locked_for_good(user)

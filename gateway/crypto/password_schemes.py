@@ -39,6 +39,11 @@ class PasswordScheme(Protocol):
         ...
 
     @property
+    def key_bytes(self) -> int:
+        """The length of a hash."""
+        ...
+
+    @property
     def parameters(self) -> Mapping[str, str]:
         """What else is written beside the hash, in Keycloak's order."""
         ...

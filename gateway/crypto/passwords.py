@@ -11,14 +11,22 @@ Spec: RFC 8265 §4 (normalisation), NIST SP 800-63B §3.1.1. Keycloak: password 
 import asyncio
 import re
 import unicodedata
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 from gateway.crypto.password_schemes import ALIASES, ARGON2, SCHEMES, PasswordScheme
-from gateway.crypto.stored_passwords import read_stored_password
-from gateway.domain.errors import FieldError, InvalidInput, SecretUnreadable
+from gateway.crypto.stored_passwords import StoredPassword, read_stored_password
+from gateway.domain.errors import FieldError, InvalidInput, Overloaded, SecretUnreadable
 from gateway.domain.secrets import Secret
 
 MAX_PASSWORD_LENGTH = 1024
+MOST_WAITING = 16
+"""At 0.1 s a hash and two threads this is 0.8 s: who waits longer has given up or tries again."""
+ResultT = TypeVar("ResultT")
+_NO_SALT = bytes(16)
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _SCHEMES = {scheme.name: scheme for scheme in SCHEMES}
 
@@ -72,27 +80,82 @@ def needs_rehash(
     )
 
 
-class PooledPasswordHasher:
-    """PasswordHasher in `threads` threads of its own: more at once only slows all of them."""
+def pretend_to_verify(
+    password: Secret,
+    algorithm: str | None = None,
+    iterations: int | None = None,
+    spent: str | None = None,
+) -> None:
+    """Take the time of a check that fails; blocks for it.
 
-    def __init__(self, threads: int) -> None:
+    `spent` is the credential data of a hash that was checked already: its time is taken off
+    where the algorithm is the same.
+    """
+    scheme = _scheme(algorithm)
+    rounds, value = iterations or scheme.default_iterations, bytes(scheme.key_bytes)
+    decoy = StoredPassword(scheme.name, rounds, _NO_SALT, value, scheme.parameters)
+    if spent is not None:
+        before = read_stored_password(spent, decoy.secret_data())
+        rounds -= before.iterations if before.algorithm == scheme.name else 0
+    if rounds > 0:
+        rest = replace(decoy, iterations=rounds)
+        verify_password(password, rest.credential_data(), rest.secret_data())
+
+
+class PooledPasswordHasher:
+    """PasswordHasher in `threads` threads of its own: more at once only slows all of them.
+
+    `waiting` hashes may wait for a thread; who comes later is told to come again (Overloaded).
+    Belongs to one event loop.
+    """
+
+    def __init__(self, threads: int, waiting: int = MOST_WAITING) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="password")
+        self._room = threads + waiting
 
     async def hash(
         self, password: Secret, *, algorithm: str | None, iterations: int | None = None
     ) -> tuple[str, str]:
         """Return `(credential_data, secret_data)`."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(
-            self._pool, hash_password, password, algorithm, iterations
-        )
+        return await self._run(partial(hash_password, password, algorithm, iterations))
 
     async def verify(self, password: Secret, credential_data: str, secret_data: str) -> bool:
         """Tell whether the stored credential was made from `password`."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(
-            self._pool, verify_password, password, credential_data, secret_data
-        )
+        return await self._run(partial(verify_password, password, credential_data, secret_data))
+
+    async def pretend(
+        self,
+        password: Secret,
+        *,
+        algorithm: str | None,
+        iterations: int | None = None,
+        spent: str | None = None,
+    ) -> None:
+        """Take the time of a check that fails, less that of the hash checked already."""
+        await self._run(partial(pretend_to_verify, password, algorithm, iterations, spent))
+
+    def needs_rehash(
+        self,
+        credential_data: str,
+        secret_data: str,
+        *,
+        algorithm: str | None,
+        iterations: int | None = None,
+    ) -> bool:
+        """Tell whether the stored credential was made otherwise than `hash` would make it now."""
+        return needs_rehash(credential_data, secret_data, algorithm, iterations)
+
+    async def _run(self, work: Callable[[], ResultT]) -> ResultT:
+        if self._room <= 0:
+            raise Overloaded
+        self._room -= 1
+        running = asyncio.get_running_loop().run_in_executor(self._pool, work)
+        running.add_done_callback(self._leave)
+        # Who stops waiting does not make room: the thread works on.
+        return await asyncio.shield(running)
+
+    def _leave(self, _: "asyncio.Future[ResultT]") -> None:
+        self._room += 1
 
     def close(self) -> None:
         """Let running hashes end and forget the waiting ones."""

@@ -3,10 +3,19 @@
 Keycloak: UserRepresentation. `document` keeps what has no typed field.
 """
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+
+def canonical_name(name: str) -> str:
+    """Return the form in which user names and e-mail addresses are kept and looked up.
+
+    Capitals make no difference, nor does how an accent was composed. Spec: RFC 8265 §3.3.
+    """
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).lower())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""Hashing and checking passwords. Keycloak: the two JSON strings of a password credential."""
+"""Hashing and checking passwords. Keycloak: the two JSON strings of a password credential.
+
+Whatever hashes raises Overloaded where too many hashes wait already.
+"""
 
 from typing import Protocol
 
@@ -20,4 +23,29 @@ class PasswordHasher(Protocol):
 
     async def verify(self, password: Secret, credential_data: str, secret_data: str) -> bool:
         """Tell whether the stored credential was made from `password`."""
+        ...
+
+    async def pretend(
+        self,
+        password: Secret,
+        *,
+        algorithm: str | None,
+        iterations: int | None = None,
+        spent: str | None = None,
+    ) -> None:
+        """Take the time of a check that fails, so that its absence tells nothing.
+
+        `spent` is the credential data of a hash that was checked already: its time is taken off.
+        """
+        ...
+
+    def needs_rehash(
+        self,
+        credential_data: str,
+        secret_data: str,
+        *,
+        algorithm: str | None,
+        iterations: int | None = None,
+    ) -> bool:
+        """Tell whether the stored credential was made otherwise than `hash` would make it now."""
         ...

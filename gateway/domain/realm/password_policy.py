@@ -1,6 +1,9 @@
 """The realm's password rules, as given and in the given order. Keycloak: passwordPolicy."""
 
 from dataclasses import dataclass
+from datetime import timedelta
+
+_DAYS_WITHOUT_ARGUMENT = 365
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +34,11 @@ class PasswordPolicy:
         """The number that `hashIterations` gives."""
         argument = self.argument("hashIterations")
         return int(argument) if argument else None
+
+    @property
+    def maximum_age(self) -> timedelta | None:
+        """How old a password may grow, by `forceExpiredPasswordChange`; None is for ever."""
+        if all(rule.name != "forceExpiredPasswordChange" for rule in self.rules):
+            return None
+        days = int(self.argument("forceExpiredPasswordChange") or _DAYS_WITHOUT_ARGUMENT)
+        return None if days < 0 else timedelta(days=days)

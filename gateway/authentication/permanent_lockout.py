@@ -1,0 +1,41 @@
+"""Accounts that the guard has locked for good: disabled, with the reason beside it.
+
+It stands with the user in SQL, so that no loss of Redis opens an account again.
+Keycloak: 4.1 step 7 (permanentLockout)
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from gateway.domain.ports.storage import Stores
+from gateway.domain.users import User
+
+REASON_ATTRIBUTE: Final = "disabledReason"
+REASON: Final = "permanentLockout"
+
+
+def is_locked_for_good(user: User) -> bool:
+    """Tell whether the guard, and not an administrator, has disabled the account."""
+    return not user.enabled and REASON in user.attributes.get(REASON_ATTRIBUTE, ())
+
+
+async def lock_for_good(stores: Stores, realm_id: str, user_id: str) -> None:
+    """Disable the account, unless it is gone or disabled already."""
+    user = await stores.users.find_by_id(realm_id, user_id)
+    if user is not None and user.enabled:
+        attributes = {**user.attributes, REASON_ATTRIBUTE: (REASON,)}
+        await stores.users.replace(replace(user, enabled=False, attributes=attributes))
+
+
+async def unlock(stores: Stores, realm_id: str, user_id: str) -> bool:
+    """Enable an account that the guard has disabled; tell whether it was one."""
+    user = await stores.users.find_by_id(realm_id, user_id)
+    if user is None or not is_locked_for_good(user):
+        return False
+    await stores.users.replace(replace(user, enabled=True, attributes=without_reason(user)))
+    return True
+
+
+def without_reason(user: User) -> dict[str, tuple[str, ...]]:
+    """Return the attributes of a user that is enabled again."""
+    return {name: texts for name, texts in user.attributes.items() if name != REASON_ATTRIBUTE}
