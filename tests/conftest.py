@@ -11,6 +11,7 @@ pytest_plugins: list[str] = [
     "tests.support.postgres",
     "tests.support.redis_server",
     "tests.support.storage",
+    "tests.support.sessions",
     "tests.support.realm_imports",
 ]
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
-from redis.asyncio import Redis
+from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import NoPermissionError, RedisError
@@ -32,22 +32,24 @@ _UNCHECKED = (
 def create_client(url: Secret, answer: timedelta = _ANSWER) -> Redis:
     """Return a client that connects when first used; raises InvalidInput for a wrong URL."""
     try:
-        client: Redis = Redis.from_url(
+        pool = BlockingConnectionPool.from_url(
             url.reveal(),
             decode_responses=True,
             protocol=2,
+            # Who finds all of them in use waits for one: a burst is no outage.
             max_connections=_CONNECTIONS,
+            timeout=answer.total_seconds(),
             socket_connect_timeout=_CONNECT.total_seconds(),
             socket_timeout=answer.total_seconds(),
             # A script may have run although its answer was lost: only callers know what to repeat.
             retry=Retry(NoBackoff(), 0),
         )
         # Made and not opened: a wrong option shows itself here, not at the first request.
-        client.connection_pool.make_connection()  # type: ignore[no-untyped-call] # redis-py
+        pool.make_connection()  # type: ignore[no-untyped-call] # redis-py
     except (ValueError, TypeError):
         allowed = "redis://, rediss:// or unix:// with options that the client knows"
         raise InvalidInput((FieldError("redis_url", "another form", allowed),)) from None
-    return client
+    return Redis.from_pool(pool)
 
 
 @contextmanager

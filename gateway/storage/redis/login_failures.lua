@@ -116,7 +116,7 @@ local function write(user, record, address, milliseconds)
   list(FAILED, whole(now + milliseconds), user, milliseconds)
   if record.permanent == 1 then
     list(LOCKED, whole(now + milliseconds), user, milliseconds)
-  elseif is_locked(record) then
+  elseif record.locked_until > 0 then
     list(LOCKED, whole(record.locked_until * 1000), user, milliseconds)
   else
     redis.call('ZREM', LOCKED, user)

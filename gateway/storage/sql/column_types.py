@@ -5,7 +5,7 @@ holds all of them: what one of the two would refuse is refused on both, before i
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -79,3 +79,20 @@ class Document(TypeDecorator[Mapping[str, Any]]):
         """Read the object."""
         del dialect
         return None if value is None else dict(json.loads(value))
+
+
+class Names(TypeDecorator[tuple[str, ...]]):
+    """A few names, as a JSON array in ASCII."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Sequence[str] | None, dialect: Dialect) -> str | None:
+        """Write the array."""
+        del dialect
+        return None if value is None else json.dumps(list(value), separators=(",", ":"))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> tuple[str, ...] | None:
+        """Read the array."""
+        del dialect
+        return None if value is None else tuple(json.loads(value))

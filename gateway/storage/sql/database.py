@@ -11,9 +11,12 @@ from gateway.domain.secrets import Secret
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.clients import SqlClients
 from gateway.storage.sql.engine import create_engines
+from gateway.storage.sql.groups import SqlGroups
 from gateway.storage.sql.keys import SqlKeys
 from gateway.storage.sql.limits import Limits
+from gateway.storage.sql.offline_sessions import SqlOfflineSessions
 from gateway.storage.sql.realms import SqlRealms
+from gateway.storage.sql.refresh_tokens import SqlRefreshTokens
 from gateway.storage.sql.revocations import SqlRevocations
 from gateway.storage.sql.roles import SqlRoles
 from gateway.storage.sql.transaction import Transaction, named_failures
@@ -28,6 +31,9 @@ class SqlStores:
     clients: SqlClients
     users: SqlUsers
     roles: SqlRoles
+    groups: SqlGroups
+    refresh_tokens: SqlRefreshTokens
+    offline_sessions: SqlOfflineSessions
     keys: SqlKeys
     revocations: SqlRevocations
     transaction: Transaction = field(repr=False)
@@ -75,6 +81,9 @@ class SqlDatabase:
             clients=SqlClients(transaction, self._secrets),
             users=SqlUsers(transaction, self._secrets),
             roles=SqlRoles(transaction),
+            groups=SqlGroups(transaction),
+            refresh_tokens=SqlRefreshTokens(transaction),
+            offline_sessions=SqlOfflineSessions(transaction),
             keys=SqlKeys(transaction, self._secrets),
             revocations=SqlRevocations(transaction),
             transaction=transaction,

@@ -1,14 +1,18 @@
-"""Roles, composites and grants. Composites are followed to the end; circles do no harm."""
+"""Roles, composites and grants. Composites are followed to the end; circles do no harm.
+
+A user has what is granted to it, to its groups and to their parents. Keycloak: role mappings
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import CTE, and_, delete, insert, select
+from sqlalchemy import CTE, and_, delete, insert, select, union
 
 from gateway.domain.roles import EffectiveRoles, Role
 from gateway.storage.sql.inserts import insert_into
-from gateway.storage.sql.schema import clients, role_composites, roles, user_roles
+from gateway.storage.sql.lineage import groups_of
+from gateway.storage.sql.schema import clients, group_roles, role_composites, roles, user_roles
 from gateway.storage.sql.transaction import Transaction
 
 
@@ -95,7 +99,7 @@ class SqlRoles:
         return frozenset(row.role_id for row in rows)
 
     async def effective(self, realm_id: str, user_id: str) -> EffectiveRoles:
-        """Return what the user has after composites, names sorted."""
+        """Return what the user has, by groups too and after composites, names sorted."""
         held = _held(realm_id, user_id)
         rows = await self._transaction.execute(
             select(roles.c.name, clients.c.client_id)
@@ -116,11 +120,16 @@ class SqlRoles:
 
 def _held(realm_id: str, user_id: str) -> CTE:
     """Select the ids of granted roles and of all they contain; UNION ends circles."""
-    held = (
-        select(user_roles.c.role_id)
-        .where(user_roles.c.realm_id == realm_id, user_roles.c.user_id == user_id)
-        .cte("held", recursive=True)
+    of_user = select(user_roles.c.role_id).where(
+        user_roles.c.realm_id == realm_id, user_roles.c.user_id == user_id
     )
+    lineage = groups_of(realm_id, user_id)
+    of_groups = select(group_roles.c.role_id).join(
+        lineage,
+        and_(group_roles.c.group_id == lineage.c.group_id, group_roles.c.realm_id == realm_id),
+    )
+    granted = union(of_user, of_groups).subquery()
+    held = select(granted.c.role_id).cte("held", recursive=True)
     contained = select(role_composites.c.composite_id).join(
         held,
         and_(

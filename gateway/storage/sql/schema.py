@@ -18,7 +18,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from gateway.storage.sql.column_types import Document, Instant, Name
+from gateway.storage.sql.column_types import Document, Instant, Name, Names
 
 metadata = MetaData(
     naming_convention={
@@ -76,10 +76,25 @@ users = Table(
     Column("last_name", Name),
     Column("service_account_client", Name),
     Column("document", Document, nullable=False),
+    Column("first_name_lower", Name, comment="what is searched"),
+    Column("last_name_lower", Name, comment="what is searched"),
     UniqueConstraint("realm_id", "username"),
     UniqueConstraint("realm_id", "service_account_client"),
     _reference("service_account_client", "clients"),
     Index(None, "realm_id", "email"),
+    Index(None, "realm_id", "first_name_lower"),
+    Index(None, "realm_id", "last_name_lower"),
+)
+
+user_attributes = Table(
+    "user_attributes",
+    metadata,
+    _realm_id(),
+    Column("name", Name, primary_key=True, comment="what is searched, see attribute_index"),
+    Column("value", Name, primary_key=True, comment="what is searched, see attribute_index"),
+    Column("user_id", Name, primary_key=True),
+    _reference("user_id", "users"),
+    Index(None, "realm_id", "user_id"),
 )
 
 credentials = Table(
@@ -139,6 +154,48 @@ user_roles = Table(
     Index(None, "realm_id", "role_id"),
 )
 
+groups = Table(
+    "groups",
+    metadata,
+    _realm_id(),
+    Column("id", Name, primary_key=True),
+    Column("name", Name, nullable=False),
+    Column("parent", Name, comment="null at the top"),
+    Column("attributes", Document, nullable=False),
+    _reference("parent", "groups"),
+)
+Index(
+    "uq_groups_at_top",
+    groups.c.realm_id,
+    groups.c.name,
+    unique=True,
+    sqlite_where=groups.c.parent.is_(None),
+    postgresql_where=groups.c.parent.is_(None),
+)
+Index("uq_groups_of_parent", groups.c.realm_id, groups.c.parent, groups.c.name, unique=True)
+
+group_members = Table(
+    "group_members",
+    metadata,
+    _realm_id(),
+    Column("user_id", Name, primary_key=True),
+    Column("group_id", Name, primary_key=True),
+    _reference("user_id", "users"),
+    _reference("group_id", "groups"),
+    Index(None, "realm_id", "group_id"),
+)
+
+group_roles = Table(
+    "group_roles",
+    metadata,
+    _realm_id(),
+    Column("group_id", Name, primary_key=True),
+    Column("role_id", Name, primary_key=True),
+    _reference("group_id", "groups"),
+    _reference("role_id", "roles"),
+    Index(None, "realm_id", "role_id"),
+)
+
 realm_keys = Table(
     "realm_keys",
     metadata,
@@ -161,4 +218,53 @@ revocations = Table(
     _realm_id(),
     Column("token_id", Name, primary_key=True),
     Column("expires_at", Instant, nullable=False, index=True),
+)
+
+offline_sessions = Table(
+    "offline_sessions",
+    metadata,
+    _realm_id(),
+    Column("id", Name, primary_key=True),
+    Column("user_id", Name, nullable=False),
+    Column("username", Name, nullable=False),
+    Column("ip_address", Name, nullable=False),
+    Column("started_at", Instant, nullable=False),
+    Column("refreshed_at", Instant, nullable=False),
+    Column("expires_at", Instant, nullable=False, index=True),
+    Column("remember_me", Boolean, nullable=False),
+    Column("notes", Document, nullable=False),
+    _reference("user_id", "users"),
+    Index(None, "realm_id", "user_id"),
+)
+
+offline_client_sessions = Table(
+    "offline_client_sessions",
+    metadata,
+    _realm_id(),
+    Column("session_id", Name, primary_key=True),
+    Column("client", Name, primary_key=True, comment="internal id"),
+    Column("session_started_at", Instant, nullable=False, comment="the order of a client's list"),
+    Column("started_at", Instant, nullable=False),
+    Column("refreshed_at", Instant, nullable=False),
+    Column("scope", Text, nullable=False),
+    _reference("session_id", "offline_sessions"),
+    _reference("client", "clients"),
+    Index(
+        "ix_offline_client_sessions_order",
+        *("realm_id", "client", "session_started_at", "session_id"),
+    ),
+)
+
+refresh_families = Table(
+    "refresh_families",
+    metadata,
+    _realm_id(),
+    Column("family", Name, primary_key=True),
+    Column("session_id", Name, nullable=False),
+    Column("token_id", Name, nullable=False, comment="the token whose turn it is"),
+    Column("uses", Integer, nullable=False, comment="of that token"),
+    Column("successors", Names, nullable=False, comment="the tokens given for it"),
+    Column("expires_at", Instant, nullable=False, index=True),
+    Column("ended", Boolean, nullable=False),
+    Index(None, "realm_id", "session_id"),
 )

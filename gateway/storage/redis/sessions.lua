@@ -1,0 +1,195 @@
+-- Online sessions of one realm; sessions.py says what stands where.
+-- ARGV: operation, realm, now, then what the operation takes. Instants are whole microseconds: they
+-- are compared as numbers and written as the text they came as, for Lua would round them.
+
+local operation, realm, now = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local SESSION = 'rg:session:' .. realm .. ':'
+local OF_REALM = 'rg:sessions:' .. realm
+local OF_USER = 'rg:sessions-of-user:' .. realm .. ':'
+local OF_CLIENT = 'rg:sessions-of-client:' .. realm .. ':'
+local SWEPT_BY_WRITES, SWEPT_BY_READS = 10, 1000
+
+local function parse(text)
+  local session = {clients = {}, parts = {}}
+  local head, rest, parts = text:match('^([^\n]*)\n([^\n]*)\n(.*)$')
+  session.expires, session.started, session.refreshed, session.user =
+    head:match('^(%d+) (%d+) (%d+) (.*)$')
+  session.rest = rest
+  for part in parts:gmatch('[^\n]+') do
+    local client = part:match('^(%S+)')
+    table.insert(session.clients, client)
+    session.parts[client] = part
+  end
+  return session
+end
+
+local function write(session)
+  local lines = {
+    table.concat({session.expires, session.started, session.refreshed, session.user}, ' '),
+    session.rest,
+  }
+  for _, client in ipairs(session.clients) do
+    table.insert(lines, session.parts[client])
+  end
+  return table.concat(lines, '\n') .. '\n'
+end
+
+local function list_in(index, score, id, ttl)
+  redis.call('ZADD', index, score, id)
+  if redis.call('PTTL', index) < tonumber(ttl) then
+    redis.call('PEXPIRE', index, ttl)
+  end
+end
+
+local function list(id, session, ttl)
+  list_in(OF_REALM, session.expires, id, ttl)
+  list_in(OF_USER .. session.user, session.started, id, ttl)
+  for _, client in ipairs(session.clients) do
+    list_in(OF_CLIENT .. client, session.started, id, ttl)
+  end
+end
+
+local function lives(session)
+  return tonumber(session.expires) > now
+end
+
+local function live(id)
+  local text = redis.call('GET', SESSION .. id)
+  local session = text and parse(text)
+  return session and lives(session) and session or nil
+end
+
+-- Forget a session and its places in every index; 1 when it was a living one.
+local function forget(id)
+  local text = redis.call('GET', SESSION .. id)
+  redis.call('ZREM', OF_REALM, id)
+  if not text then
+    return 0
+  end
+  redis.call('DEL', SESSION .. id)
+  local session = parse(text)
+  redis.call('ZREM', OF_USER .. session.user, id)
+  for _, client in ipairs(session.clients) do
+    redis.call('ZREM', OF_CLIENT .. client, id)
+  end
+  return lives(session) and 1 or 0
+end
+
+local function sweep(most)
+  local expired = redis.call('ZRANGEBYSCORE', OF_REALM, '-inf', ARGV[3], 'LIMIT', 0, most)
+  for _, id in ipairs(expired) do
+    forget(id)
+  end
+  return #expired
+end
+
+-- The living sessions at the places from `first` on; what is gone leaves the index on the way.
+local function page(index, first, most)
+  local found = {}
+  while #found < most * 2 do
+    local ids = redis.call('ZRANGE', index, first, first + most - #found / 2 - 1)
+    if #ids == 0 then
+      break
+    end
+    for _, id in ipairs(ids) do
+      local text = redis.call('GET', SESSION .. id)
+      if not text then
+        redis.call('ZREM', index, id)
+      else
+        first = first + 1
+        if lives(parse(text)) then
+          table.insert(found, id)
+          table.insert(found, text)
+        end
+      end
+    end
+  end
+  return found
+end
+
+local operations = {}
+
+function operations.add(id, text, ttl)
+  sweep(SWEPT_BY_WRITES)
+  if not redis.call('SET', SESSION .. id, text, 'PX', ttl, 'NX') then
+    return 0
+  end
+  list(id, parse(text), ttl)
+  return 1
+end
+
+function operations.join(id, refreshed, expires, ttl, client, part)
+  sweep(SWEPT_BY_WRITES)
+  local session = live(id)
+  if not session then
+    return 0
+  end
+  session.refreshed, session.expires = refreshed, expires
+  if not session.parts[client] then
+    table.insert(session.clients, client)
+  end
+  session.parts[client] = part
+  redis.call('SET', SESSION .. id, write(session), 'PX', ttl)
+  list(id, session, ttl)
+  return 1
+end
+
+function operations.leave(id, client)
+  local session = live(id)
+  if not session or not session.parts[client] then
+    return 0
+  end
+  if #session.clients == 1 then
+    return forget(id)
+  end
+  redis.call('ZREM', OF_CLIENT .. client, id)
+  for place, name in ipairs(session.clients) do
+    if name == client then
+      table.remove(session.clients, place)
+      break
+    end
+  end
+  redis.call('SET', SESSION .. id, write(session), 'KEEPTTL')
+  return 1
+end
+
+operations['end'] = forget
+
+-- Up to `most` sessions at once, so that Redis answers others in between.
+local function end_all(index, most)
+  local ids = redis.call('ZRANGE', index, 0, most - 1)
+  local ended = 0
+  for _, id in ipairs(ids) do
+    ended = ended + forget(id)
+    redis.call('ZREM', index, id)
+  end
+  return {ended, #ids}
+end
+
+function operations.end_of_user(most, user)
+  return end_all(OF_USER .. user, most)
+end
+
+function operations.end_of_realm(most)
+  return end_all(OF_REALM, most)
+end
+
+function operations.of_user(user)
+  return page(OF_USER .. user, 0, redis.call('ZCARD', OF_USER .. user))
+end
+
+function operations.of_client(client, first, most)
+  sweep(SWEPT_BY_READS)
+  return page(OF_CLIENT .. client, tonumber(first), tonumber(most))
+end
+
+function operations.count_of_client(client)
+  sweep(SWEPT_BY_READS)
+  return redis.call('ZCARD', OF_CLIENT .. client)
+end
+
+function operations.purge()
+  return sweep(SWEPT_BY_READS)
+end
+
+return operations[operation](unpack(ARGV, 4))

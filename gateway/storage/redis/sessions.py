@@ -1,0 +1,186 @@
+"""Online sessions in Redis: what a user signed in to, gone with its patience or at a word.
+
+A session is one key, `rg:session:<realm>:<id>`: a line of instants and the user's id, a line of
+JSON, and a line for each client. Its ids stand in three sorted sets: of the realm by expiry, of the
+user and of each client by start. Every call is one script, so nobody ever sees half of a change,
+and a refresh that meets an ended session finds nothing to write to.
+
+Expiry is judged by the gateway's clock. What has expired is swept out of the sets by later calls
+of the same realm, at least as fast as sessions come in, and by `purge`; keys end by themselves a
+day after. Ids hold neither spaces nor colons (representations: UrlName).
+Keycloak: 3; attacks: a session that is revived by a parallel refresh
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from redis.asyncio import Redis
+
+from gateway.domain.clock import Clock
+from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
+from gateway.domain.sessions import ClientSession, UserSession
+from gateway.storage.redis.connection import named_failures
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_MILLISECOND = timedelta(milliseconds=1)
+_GRACE: Final = timedelta(days=1)
+"""How long the keys of an expired session remain for the sweep to find their places by."""
+_ENDED_AT_ONCE: Final = 500
+
+
+class RedisSessions:
+    """SessionStore in the server that `client` is connected to."""
+
+    def __init__(self, client: Redis, clock: Clock) -> None:
+        self._clock = clock
+        self._client = client
+        self._script = client.register_script(
+            Path(__file__).with_suffix(".lua").read_text(encoding="ascii")
+        )
+
+    async def add(self, session: UserSession, expires_at: datetime) -> None:
+        """Keep a new session; raises AlreadyExists."""
+        arguments = (session.id, _encode(session, expires_at), self._lifetime(expires_at))
+        if not await self._run("add", session.realm_id, *arguments):
+            raise AlreadyExists("Session exists")
+
+    async def find(self, realm_id: str, session_id: str) -> UserSession | None:
+        """Return the session; None when it was ended or forgotten."""
+        with named_failures():
+            text: Any = await self._client.get(f"rg:session:{realm_id}:{session_id}")
+        if text is None or _instant(text.split(" ", 1)[0]) <= self._clock.now():
+            return None
+        return _decode(realm_id, session_id, text)
+
+    async def join(
+        self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
+    ) -> bool:
+        """Add or replace one client's part and move `refreshed_at`; False when it was ended."""
+        arguments = (
+            session_id,
+            _number(client.refreshed_at),
+            _number(expires_at),
+            self._lifetime(expires_at),
+            client.client,
+            _encode_part(client),
+        )
+        return bool(await self._run("join", realm_id, *arguments))
+
+    async def leave(self, realm_id: str, session_id: str, client: str) -> None:
+        """Take one client's part away; the last one ends the session."""
+        await self._run("leave", realm_id, session_id, client)
+
+    async def end(self, realm_id: str, session_id: str) -> bool:
+        """End a session; tell whether there was one."""
+        return bool(await self._run("end", realm_id, session_id))
+
+    async def end_of_user(self, realm_id: str, user_id: str) -> int:
+        """End every session of a user; return how many."""
+        return await self._end_all("end_of_user", realm_id, user_id)
+
+    async def end_of_realm(self, realm_id: str) -> int:
+        """End every session of a realm; return how many."""
+        return await self._end_all("end_of_realm", realm_id)
+
+    async def of_user(self, realm_id: str, user_id: str) -> tuple[UserSession, ...]:
+        """Return the user's sessions, oldest first."""
+        return _decode_all(realm_id, await self._run("of_user", realm_id, user_id))
+
+    async def of_client(
+        self, realm_id: str, client: str, first: int, maximum: int
+    ) -> tuple[UserSession, ...]:
+        """Return a page of the sessions in which a client takes part, oldest first."""
+        return _decode_all(realm_id, await self._run("of_client", realm_id, client, first, maximum))
+
+    async def count_of_client(self, realm_id: str, client: str) -> int:
+        """Return in how many sessions a client takes part."""
+        return int(await self._run("count_of_client", realm_id, client))
+
+    async def purge(self, realm_id: str) -> int:
+        """Forget the realm's expired sessions; return how many there were."""
+        purged = 0
+        while some := int(await self._run("purge", realm_id)):
+            purged += some
+        return purged
+
+    async def _end_all(self, operation: str, realm_id: str, *arguments: str) -> int:
+        ended = 0
+        while True:
+            some: int
+            some, seen = await self._run(operation, realm_id, _ENDED_AT_ONCE, *arguments)
+            ended += some
+            if seen < _ENDED_AT_ONCE:
+                return ended
+
+    async def _run(self, operation: str, realm_id: str, *arguments: str | int) -> Any:
+        now = _number(self._clock.now())
+        with named_failures():
+            return await self._script(args=(operation, realm_id, now, *arguments))
+
+    def _lifetime(self, expires_at: datetime) -> int:
+        """Return in milliseconds how long the keys live from now on."""
+        return max(expires_at - self._clock.now() + _GRACE, _MILLISECOND) // _MILLISECOND
+
+
+def _number(instant: datetime) -> int:
+    return (instant - _EPOCH) // _MICROSECOND
+
+
+def _instant(number: str) -> datetime:
+    return _EPOCH + int(number) * _MICROSECOND
+
+
+def _json(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        error = FieldError("session", "characters that cannot be stored", "Unicode")
+        raise InvalidInput((error,)) from None
+
+
+def _encode(session: UserSession, expires_at: datetime) -> str:
+    instants = (expires_at, session.started_at, session.refreshed_at)
+    head = " ".join((*(str(_number(instant)) for instant in instants), session.user_id))
+    rest = [session.username, session.ip_address, int(session.remember_me)]
+    notes = [dict(session.notes)] if session.notes else []
+    lines = (head, _json(rest + notes), *map(_encode_part, session.clients.values()))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _encode_part(part: ClientSession) -> str:
+    instants = f"{_number(part.started_at)} {_number(part.refreshed_at)}"
+    return f"{part.client} {instants} {_json(part.scope)}"
+
+
+def _decode(realm_id: str, session_id: str, text: str) -> UserSession:
+    head, rest, *parts = text.removesuffix("\n").split("\n")
+    _, started_at, refreshed_at, user_id = head.split(" ")
+    username, ip_address, remember_me, *notes = orjson.loads(rest)
+    return UserSession(
+        id=session_id,
+        realm_id=realm_id,
+        user_id=user_id,
+        username=username,
+        ip_address=ip_address,
+        started_at=_instant(started_at),
+        refreshed_at=_instant(refreshed_at),
+        remember_me=bool(remember_me),
+        clients={part.client: part for part in map(_decode_part, parts)},
+        notes=notes[0] if notes else {},
+    )
+
+
+def _decode_part(line: str) -> ClientSession:
+    client, started_at, refreshed_at, scope = line.split(" ", 3)
+    return ClientSession(client, _instant(started_at), _instant(refreshed_at), orjson.loads(scope))
+
+
+def _decode_all(realm_id: str, found: Sequence[str]) -> tuple[UserSession, ...]:
+    pairs: Iterator[str] = iter(found)
+    return tuple(
+        _decode(realm_id, session_id, text) for session_id, text in zip(pairs, pairs, strict=True)
+    )

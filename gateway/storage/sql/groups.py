@@ -1,0 +1,102 @@
+"""Groups, their members and the roles they bring. A path is made of the names on the way down.
+
+Keycloak: GroupRepresentation
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, and_, insert, select
+
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.groups import Group
+from gateway.storage.sql.inserts import insert_into
+from gateway.storage.sql.lineage import groups_of
+from gateway.storage.sql.schema import group_members, group_roles, groups
+from gateway.storage.sql.transaction import Transaction
+
+
+class SqlGroups:
+    """GroupRepository on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def list(self, realm_id: str) -> tuple[Group, ...]:
+        """Return the realm's groups, by path."""
+        return _by_path((await self._rows(groups.c.realm_id == realm_id)).values())
+
+    async def add(self, group: Group) -> None:
+        """Store a new group, whose path follows from its parent; raises AlreadyExists."""
+        if group.parent == group.id:
+            error = FieldError("parent", "the group itself", "another group")
+            raise InvalidInput((error,))
+        values = {
+            "realm_id": group.realm_id,
+            "id": group.id,
+            "name": group.name,
+            "parent": group.parent,
+            "attributes": {name: list(texts) for name, texts in group.attributes.items()},
+        }
+        level = "Top level" if group.parent is None else "Sibling"
+        await self._transaction.execute(
+            insert(groups), values, taken=f"{level} group named '{group.name}' already exists."
+        )
+
+    async def join(self, realm_id: str, user_id: str, group_id: str) -> None:
+        """Make the user a member; twice is once."""
+        await self._transaction.execute(
+            insert_into(group_members, self._transaction.dialect).on_conflict_do_nothing(),
+            {"realm_id": realm_id, "user_id": user_id, "group_id": group_id},
+        )
+
+    async def of_user(self, realm_id: str, user_id: str) -> tuple[Group, ...]:
+        """Return the groups of a user, by path; parents are not implied."""
+        lineage = select(groups_of(realm_id, user_id).c.group_id)
+        known = await self._rows(and_(groups.c.realm_id == realm_id, groups.c.id.in_(lineage)))
+        rows = await self._transaction.execute(
+            select(group_members.c.group_id).where(
+                group_members.c.realm_id == realm_id, group_members.c.user_id == user_id
+            )
+        )
+        joined = {row.group_id for row in rows}
+        return tuple(group for group in _by_path(known.values()) if group.id in joined)
+
+    async def grant(self, realm_id: str, group_id: str, role_ids: Sequence[str]) -> None:
+        """Give roles to a group: its members, and those of its children, have them."""
+        if role_ids:
+            await self._transaction.execute(
+                insert_into(group_roles, self._transaction.dialect).on_conflict_do_nothing(),
+                [
+                    {"realm_id": realm_id, "group_id": group_id, "role_id": role_id}
+                    for role_id in role_ids
+                ],
+            )
+
+    async def _rows(self, condition: ColumnElement[bool]) -> dict[str, Row[Any]]:
+        rows = await self._transaction.execute(select(groups).where(condition))
+        return {row.id: row for row in rows}
+
+
+def _by_path(rows: Iterable[Row[Any]]) -> tuple[Group, ...]:
+    known = {row.id: row for row in rows}
+    found = (
+        Group(
+            id=row.id,
+            realm_id=row.realm_id,
+            name=row.name,
+            path=_path(row, known),
+            parent=row.parent,
+            attributes={name: tuple(texts) for name, texts in row.attributes.items()},
+        )
+        for row in known.values()
+    )
+    return tuple(sorted(found, key=lambda group: group.path))
+
+
+def _path(row: Row[Any], known: Mapping[str, Row[Any]]) -> str:
+    names = [row.name]
+    while row.parent is not None:
+        row = known[row.parent]
+        names.append(row.name)
+    return "".join(f"/{name}" for name in reversed(names))
