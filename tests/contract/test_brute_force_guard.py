@@ -1,0 +1,348 @@
+"""The gate against guessing, on a real Redis: races, outages, and what it leaves behind."""
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gateway.authentication.brute_force_guard import BruteForceGuard
+from gateway.domain.errors import Overloaded, StoreUnavailable
+from gateway.domain.login_failures import Admission
+from gateway.domain.realm import BruteForce
+from gateway.storage.redis.connection import create_client
+from gateway.storage.redis.login_failures import RedisLoginFailures
+from tests.support.deadline import eventually_succeeds
+from tests.support.login_failures import LIFESPAN, START
+from tests.support.redis_server import RedisServer
+from tests.support.set_clock import SetClock
+
+REALM = "demo-id"
+NOT_QUICK = BruteForce(protected=True, failure_factor=6, quick_login_check=timedelta(0))
+QUICK = replace(NOT_QUICK, quick_login_check=timedelta(seconds=1))
+ADDRESS = "192.0.2.1"
+
+
+class CountedEvents:
+    """Metrics that remember the security events."""
+
+    def __init__(self) -> None:
+        self.events: Counter[str] = Counter()
+
+    def request(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count no request."""
+
+    def token_grant(self, realm: str, grant_type: str, outcome: str) -> None:
+        """Count no grant."""
+
+    def security_event(self, kind: str) -> None:
+        """Count one."""
+        self.events[kind] += 1
+
+
+class Gate:
+    """A guard with a connection of its own, as a second gateway has."""
+
+    def __init__(self, server: RedisServer, clock: SetClock) -> None:
+        self.client = create_client(server.url)
+        self.store = RedisLoginFailures(self.client)
+        self.metrics = CountedEvents()
+        self.clock = clock
+        self.guard = BruteForceGuard(self.store, clock, self.metrics)
+
+    async def try_password(
+        self, rules: BruteForce, *, right: bool = False, user: str = "alice"
+    ) -> str:
+        """Sign in with a hash of real cost; tell `in`, `wrong` or `refused`."""
+        async with self.guard.attempt(rules, REALM, user) as attempt:
+            if not attempt.admitted:
+                return "refused"
+            await asyncio.to_thread(hashlib.pbkdf2_hmac, "sha256", b"guess", b"salt", 5_000)
+            if right:
+                await attempt.succeeded()
+                return "in"
+            await attempt.failed(ADDRESS)
+            return "wrong"
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock(START)
+
+
+@pytest.fixture
+async def gates(redis_server: RedisServer, clock: SetClock) -> AsyncIterator[tuple[Gate, Gate]]:
+    pair = Gate(redis_server, clock), Gate(redis_server, clock)
+    yield pair
+    for gate in pair:
+        await gate.client.aclose()
+
+
+@pytest.fixture
+async def gate(gates: tuple[Gate, Gate]) -> Gate:
+    return gates[0]
+
+
+@pytest.fixture
+def durable_redis() -> Iterator[RedisServer]:
+    server = RedisServer(appendonly="yes", appendfsync="always")
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+async def _parallel(gates: tuple[Gate, Gate], rules: BruteForce, user: str) -> Counter[str]:
+    attempts = (gates[n % 2].try_password(rules, user=user) for n in range(200))
+    return Counter(await asyncio.gather(*attempts))
+
+
+async def test_of_200_guesses_at_once_as_many_are_looked_at_as_the_realm_allows(
+    gates: tuple[Gate, Gate],
+) -> None:
+    for repetition in range(20):
+        said = await _parallel(gates, NOT_QUICK, f"user-{repetition}")
+        assert said == {"wrong": NOT_QUICK.failure_factor, "refused": 194}
+    locks = sum((gate.metrics.events for gate in gates), Counter())
+    assert locks == {"temporary_lockout": 20}
+
+
+async def test_where_quick_failures_lock_at_most_two_guesses_are_looked_at(
+    gates: tuple[Gate, Gate],
+) -> None:
+    for repetition in range(5):
+        said = await _parallel(gates, QUICK, f"user-{repetition}")
+        assert said == {"wrong": 2, "refused": 198}
+
+
+async def test_a_permanent_lockout_allows_no_more_guesses_either(gates: tuple[Gate, Gate]) -> None:
+    rules = replace(NOT_QUICK, permanent_lockout=True)
+    said = await _parallel(gates, rules, "alice")
+    assert said == {"wrong": rules.failure_factor, "refused": 194}
+    locks = sum((gate.metrics.events for gate in gates), Counter())
+    assert locks == {"permanent_lockout": 1}
+    gates[0].clock.advance(timedelta(days=300))
+    async with gates[0].guard.attempt(rules, REALM, "alice") as attempt:
+        assert attempt.admission is Admission.LOCKED_FOR_GOOD
+
+
+async def test_after_a_lockout_each_further_failure_locks_again(gate: Gate) -> None:
+    """Keycloak's growth: failures 6 to 11 wait one increment each, not six guesses more."""
+    for _ in range(NOT_QUICK.failure_factor):
+        await gate.try_password(NOT_QUICK)
+    gate.clock.advance(timedelta(seconds=61))
+    said = Counter(await asyncio.gather(*(gate.try_password(NOT_QUICK) for _ in range(20))))
+    assert said == {"wrong": 1, "refused": 19}
+
+
+async def test_the_right_password_gets_in_among_wrong_ones(gates: tuple[Gate, Gate]) -> None:
+    wrong = (gates[n % 2].try_password(NOT_QUICK) for n in range(NOT_QUICK.failure_factor - 1))
+    said = Counter(await asyncio.gather(*wrong, gates[0].try_password(NOT_QUICK, right=True)))
+    assert said == {"wrong": 5, "in": 1}
+
+
+async def test_many_right_passwords_at_once_all_get_in(gates: tuple[Gate, Gate]) -> None:
+    """More than there are places: those who find none wait for one."""
+    right = (gates[n % 2].try_password(NOT_QUICK, right=True) for n in range(12))
+    assert Counter(await asyncio.gather(*right)) == {"in": 12}
+
+
+async def test_success_forgets_the_failures(gate: Gate) -> None:
+    for _ in range(NOT_QUICK.failure_factor - 1):
+        await gate.try_password(NOT_QUICK)
+    await gate.try_password(NOT_QUICK, right=True)
+    assert (await gate.store.record(REALM, "alice")).failures == 0
+    for _ in range(NOT_QUICK.failure_factor - 1):
+        assert await gate.try_password(NOT_QUICK) == "wrong"
+    assert await gate.try_password(NOT_QUICK, right=True) == "in"
+
+
+async def test_a_success_gives_no_places_to_attempts_beside_those_under_way(gate: Gate) -> None:
+    """Otherwise each success among parallel guesses would allow `failureFactor` more."""
+    rules = replace(NOT_QUICK, failure_factor=2)
+    now = gate.clock.now()
+    for attempt in ("first", "second"):
+        await gate.store.reserve(REALM, "alice", attempt, rules=rules, now=now)
+    await gate.store.succeed(REALM, "alice", "first")
+    said = [
+        await gate.store.reserve(REALM, "alice", attempt, rules=rules, now=now)
+        for attempt in ("third", "fourth")
+    ]
+    assert said == [Admission.ADMITTED, Admission.BUSY]
+
+
+async def test_an_attempt_whose_gateway_died_gives_its_place_back(gate: Gate) -> None:
+    rules, now = replace(NOT_QUICK, failure_factor=1), gate.clock.now()
+
+    async def ask(attempt: str, after: timedelta) -> Admission:
+        return await gate.store.reserve(REALM, "alice", attempt, rules=rules, now=now + after)
+
+    assert await ask("dead", timedelta(0)) is Admission.ADMITTED
+    assert await ask("other", LIFESPAN - timedelta(milliseconds=1)) is Admission.BUSY
+    assert await ask("other", LIFESPAN) is Admission.ADMITTED
+
+
+async def test_who_finds_no_place_for_long_is_refused(gate: Gate) -> None:
+    rules = replace(NOT_QUICK, failure_factor=1)
+    await gate.store.reserve(REALM, "alice", "slow", rules=rules, now=gate.clock.now())
+    begin = asyncio.get_running_loop().time()
+    assert await gate.try_password(rules, right=True) == "refused"
+    assert 1.9 < asyncio.get_running_loop().time() - begin < 4
+
+
+async def test_work_that_was_shed_is_not_counted_and_holds_no_place(gate: Gate) -> None:
+    rules = replace(NOT_QUICK, failure_factor=1)
+
+    async def shed() -> None:
+        async with gate.guard.attempt(rules, REALM, "alice"):
+            raise Overloaded
+
+    with pytest.raises(Overloaded):
+        await shed()
+    assert await gate.try_password(rules, right=True) == "in"
+
+
+async def test_an_attempt_cancelled_in_the_middle_gives_no_further_guess(gate: Gate) -> None:
+    """Closing the connection before the answer must not make the guess free."""
+    rules, held = replace(NOT_QUICK, failure_factor=1), asyncio.Event()
+
+    async def hang() -> None:
+        async with gate.guard.attempt(rules, REALM, "alice"):
+            held.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(hang())
+    await held.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    said = await gate.store.reserve(REALM, "alice", "next", rules=rules, now=gate.clock.now())
+    assert said is Admission.BUSY
+
+
+async def test_a_locked_user_is_known_to_ways_in_without_a_password(gate: Gate) -> None:
+    rules = replace(NOT_QUICK, failure_factor=1)
+    assert not await gate.guard.is_locked(rules, REALM, "alice")
+    await gate.try_password(rules)
+    assert await gate.guard.is_locked(rules, REALM, "alice")
+    assert not await gate.guard.is_locked(replace(rules, protected=False), REALM, "alice")
+    gate.clock.advance(timedelta(minutes=1))
+    assert not await gate.guard.is_locked(rules, REALM, "alice")
+
+
+async def test_each_call_is_one_round_trip_and_survives_a_forgotten_script(
+    gate: Gate, redis_server: RedisServer
+) -> None:
+    await gate.try_password(NOT_QUICK)
+    with redis_server.client() as plain:
+        plain.config_resetstat()
+        await gate.try_password(NOT_QUICK)
+        assert plain.info("commandstats")["cmdstat_evalsha"]["calls"] == 2
+        plain.script_flush()
+    await gate.try_password(NOT_QUICK)
+    assert (await gate.store.record(REALM, "alice")).failures == 3
+
+
+async def test_an_unprotected_realm_asks_no_redis(own_redis: RedisServer, clock: SetClock) -> None:
+    gate = Gate(own_redis, clock)
+    own_redis.stop()
+    rules = replace(NOT_QUICK, protected=False, failure_factor=1)
+    for _ in range(3):
+        assert await gate.try_password(rules) == "wrong"
+    assert await gate.try_password(rules, right=True) == "in"
+    await gate.client.aclose()
+
+
+async def test_without_redis_nobody_is_let_through_and_with_it_everybody_again(
+    own_redis: RedisServer, clock: SetClock
+) -> None:
+    gate = Gate(own_redis, clock)
+    await gate.try_password(NOT_QUICK)
+    own_redis.stop()
+    with pytest.raises(StoreUnavailable):
+        await gate.try_password(NOT_QUICK, right=True)
+    own_redis.start()
+
+    async def sign_in() -> None:
+        assert await gate.try_password(NOT_QUICK, right=True) == "in"
+
+    await eventually_succeeds(sign_in, StoreUnavailable)
+    await gate.client.aclose()
+
+
+async def test_a_failure_that_cannot_be_counted_is_no_answer(
+    own_redis: RedisServer, clock: SetClock
+) -> None:
+    gate = Gate(own_redis, clock)
+
+    async def fail_after_the_server() -> None:
+        async with gate.guard.attempt(NOT_QUICK, REALM, "alice") as attempt:
+            own_redis.stop()
+            await attempt.failed(ADDRESS)
+
+    with pytest.raises(StoreUnavailable):
+        await fail_after_the_server()
+    await gate.client.aclose()
+
+
+async def test_a_lockout_survives_a_restart_of_gateway_and_redis(
+    durable_redis: RedisServer, clock: SetClock
+) -> None:
+    gate = Gate(durable_redis, clock)
+    for _ in range(NOT_QUICK.failure_factor):
+        await gate.try_password(NOT_QUICK)
+    await gate.client.aclose()
+    durable_redis.stop()
+    durable_redis.start()
+    again = Gate(durable_redis, clock)
+    assert await again.try_password(NOT_QUICK, right=True) == "refused"
+    await again.client.aclose()
+
+
+async def test_a_wiped_redis_gives_no_more_than_the_factor_anew(
+    gates: tuple[Gate, Gate], redis_server: RedisServer
+) -> None:
+    await _parallel(gates, NOT_QUICK, "alice")
+    with redis_server.client() as plain:
+        plain.flushall()
+    assert (await _parallel(gates, NOT_QUICK, "alice"))["wrong"] == NOT_QUICK.failure_factor
+
+
+async def test_every_key_ends_by_itself_but_not_before_the_realm_would_forget(
+    gate: Gate, redis_server: RedisServer
+) -> None:
+    rules = replace(NOT_QUICK, failure_factor=1)
+    await gate.try_password(rules)
+    await gate.try_password(replace(rules, permanent_lockout=True), user="bob")
+    await gate.store.reserve(REALM, "carol", "dead", rules=rules, now=gate.clock.now())
+    with redis_server.client() as plain:
+        left = {key: timedelta(milliseconds=plain.pttl(key)) for key in plain.scan_iter()}
+    records = {key: ttl for key, ttl in left.items() if key.startswith("rg:failures:")}
+    assert len(left) == 5
+    assert min(left.values()) > timedelta(seconds=20)
+    assert records[f"rg:failures:{REALM}:alice"] > rules.max_delta_time + rules.wait_increment
+    assert records[f"rg:failures:{REALM}:bob"] > timedelta(days=360)
+    assert left[f"rg:attempts:{REALM}:carol"] <= LIFESPAN
+
+
+async def test_a_realm_of_many_failures_is_listed_and_cleared_alone(gate: Gate) -> None:
+    """More users than one script touches."""
+    rules, now = replace(NOT_QUICK, failure_factor=1), gate.clock.now()
+    users = [f"user-{number:04}" for number in range(1_100)]
+    for realm_id, some in ((REALM, users), ("other-id", ["alice"])):
+        await asyncio.gather(
+            *(
+                gate.store.fail(realm_id, user, "", rules=rules, now=now, address=ADDRESS)
+                for user in some
+            )
+        )
+    locked = await gate.store.locked(REALM, now)
+    assert sorted(user for user, _ in locked) == users
+    assert await gate.store.locked(REALM, now + timedelta(seconds=60)) == ()
+    assert await gate.store.clear_realm(REALM) == len(users)
+    assert await gate.store.locked(REALM, now) == ()
+    assert (await gate.store.record("other-id", "alice")).failures == 1
