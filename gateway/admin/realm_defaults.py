@@ -15,7 +15,7 @@ from gateway.admin.administration_roles import (
     AdminRole,
     administration_client,
 )
-from gateway.admin.realm_roles import ADMIN, CREATE_REALM, RoleBook, default_role
+from gateway.admin.realm_roles import ADMIN, CREATE_REALM, RoleBook, default_role, load_roles
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import MASTER, Realm
@@ -48,9 +48,7 @@ async def ensure_realm_defaults(
     for document in _clients(realm):
         await _add_client(stores, realm, document)
     administered = await _add_administration(stores, realm) if realm.name == MASTER else ()
-    clients = await stores.clients.list(realm.id)
-    roles = RoleBook(stores, realm, {client.client_id: client.id for client in clients})
-    await roles.load()
+    roles = await load_roles(stores, realm)
     brought = tuple(given)
     known = roles.names | {role.role for role in brought}
     await roles.add((*brought, *_missing((*_roles(realm), *_over_realms(administered)), known)))

@@ -1,6 +1,6 @@
 """The roles of a realm by name: adding them, and saying what they contain."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 from uuid import uuid4
@@ -44,6 +44,11 @@ class RoleBook:
     def names(self) -> frozenset[RoleName]:
         """The names of all roles."""
         return frozenset(self._roles)
+
+    def names_of(self, role_ids: Container[str]) -> tuple[RoleName, ...]:
+        """Return the names of the roles with these ids, realm roles first."""
+        found = [name for name, role in self._roles.items() if role.id in role_ids]
+        return tuple(sorted(found, key=lambda name: (name.client or "", name.name)))
 
     async def add(self, given: Iterable[GivenRole]) -> None:
         """Add the roles that are missing; give all of them their composites, taking none away."""
@@ -91,3 +96,11 @@ class RoleBook:
         if parts != role.composites:
             await self._stores.roles.set_composites(self._realm.id, role.id, sorted(parts))
             self._roles[given.role] = replace(role, composites=parts)
+
+
+async def load_roles(stores: Stores, realm: Realm) -> RoleBook:
+    """Return the roles of the realm and of its clients."""
+    clients = await stores.clients.list(realm.id)
+    roles = RoleBook(stores, realm, {client.client_id: client.id for client in clients})
+    await roles.load()
+    return roles

@@ -47,14 +47,15 @@ def read_users(
     """Return the users of the file; raises InvalidInput with every wrong field of all of them."""
     errors: list[FieldError] = []
     read = [
-        attempt(errors, None, _read, item, realm, at, clock)
+        attempt(errors, None, read_new_user, item, realm, at, clock)
         for at, item in embedded(document, "users", path)
     ]
     raise_all(errors)
     return tuple(user for user in read if user is not None)
 
 
-def _read(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> NewUser:
+def read_new_user(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> NewUser:
+    """Return one user; raises InvalidInput with every wrong field of it."""
     errors: list[FieldError] = []
     collected = _NAMES.collect(item, path, errors)
     given = {name: value for name, (_, value) in collected.items()}

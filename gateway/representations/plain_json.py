@@ -21,7 +21,7 @@ def parse_json(text: bytes, source: str | Path) -> Any:
     """Return the JSON value in `text`; raises InvalidInput naming the file, line and column."""
     try:
         value = json.loads(
-            text.decode("utf-8-sig"), object_pairs_hook=_unrepeated, parse_constant=_no_constant
+            text.decode("utf-8-sig"), object_pairs_hook=unrepeated, parse_constant=reject_constant
         )
     except json.JSONDecodeError as error:
         place = f"{source}, line {error.lineno}, column {error.colno}"
@@ -73,7 +73,8 @@ def _is_exact(value: Any) -> bool:
     return value is None or (isinstance(value, int) and abs(value) <= _MAX_INTEGER)
 
 
-def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; a name that comes twice is a ValueError."""
     unique = dict(pairs)
     if len(unique) != len(pairs):
         names = [name for name, _ in pairs]
@@ -82,5 +83,6 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return unique
 
 
-def _no_constant(name: str) -> Any:
+def reject_constant(name: str) -> Any:
+    """Refuse NaN and the infinities."""
     raise ValueError(f"{name} as a number")

@@ -1,0 +1,25 @@
+"""What an operator names: a realm by its name, a user by username or id."""
+
+from gateway.domain.errors import FieldError, InvalidInput, RealmNotFound
+from gateway.domain.ports.storage import Stores
+from gateway.domain.realm import Realm
+from gateway.domain.users import User, canonical_name
+from gateway.representations.refusals import describe
+
+
+async def find_realm(stores: Stores, name: str) -> Realm:
+    """Return the realm; raises RealmNotFound."""
+    realm = await stores.realms.find_by_name(name)
+    if realm is None:
+        raise RealmNotFound(f"there is no realm {name!r}")
+    return realm
+
+
+async def find_user(stores: Stores, realm: Realm, name: str) -> User:
+    """Return the user of that name, or with that id; raises InvalidInput."""
+    user = await stores.users.find_by_username(realm.id, canonical_name(name))
+    user = user or await stores.users.find_by_id(realm.id, name)
+    if user is None:
+        allowed = f"the name or id of a user of the realm {realm.name}"
+        raise InvalidInput((FieldError("user", describe(name), allowed),))
+    return user
