@@ -151,8 +151,7 @@ def _told_to_change(new: NewUser) -> User:
         isinstance(credential, NewPassword) and credential.temporary
         for credential in new.credentials
     )
-    actions = new.user.document.get("requiredActions", [])
+    actions = new.user.required_actions
     if not temporary or _UPDATE_PASSWORD in actions:
         return new.user
-    document = {**new.user.document, "requiredActions": [*actions, _UPDATE_PASSWORD]}
-    return replace(new.user, document=document)
+    return replace(new.user, required_actions=(*actions, _UPDATE_PASSWORD))

@@ -5,7 +5,7 @@ Keycloak: UserRepresentation
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -45,26 +45,36 @@ class EmailAddress(Same):
         return text.lower()
 
 
-class TextLists(Same):
+class TextLists:
     """`attributes`: lists of texts by name; a single text counts as a list of one."""
 
-    def read(self, value: Any, path: str) -> dict[str, list[str]]:
+    def read(self, value: Any, path: str) -> dict[str, tuple[str, ...]]:
         """Return the lists."""
         if not isinstance(value, Mapping) or len(value) > _MOST_ATTRIBUTES:
             raise refused(path, value, f"an object of at most {_MOST_ATTRIBUTES} lists of texts")
         errors: list[FieldError] = []
-        lists: dict[str, list[str]] = {}
+        lists: dict[str, tuple[str, ...]] = {}
         for name, item in value.items():
             at = join(path, name)
             attempt(errors, "", Text(least=1, most=255).read, name, at)
             texts = [item] if isinstance(item, str) else item
-            lists[name] = list(attempt(errors, (), TextList(Text()).read, texts, at))
+            lists[name] = attempt(errors, (), TextList(Text()).read, texts, at)
         raise_all(errors)
         return lists
 
+    def write(self, value: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
+        """Return the object."""
+        return {name: list(texts) for name, texts in value.items()}
 
-def _own(name: str, attribute: str, shape: Shape) -> Setting:
-    return Setting(name, None, attribute, shape, absent)
+
+def _empty(value: Mapping[str, Any]) -> bool:
+    return not value
+
+
+def _own(
+    name: str, attribute: str, shape: Shape, hidden: Callable[[Any], bool] = absent
+) -> Setting:
+    return Setting(name, None, attribute, shape, hidden)
 
 
 _TABLE = FieldTable(
@@ -75,12 +85,12 @@ _TABLE = FieldTable(
         _own("lastName", "last_name", Text(most=255)),
         _own("email", "email", EmailAddress()),
         _own("emailVerified", "email_verified", Flag()),
-        Kept("attributes", None, TextLists()),
+        _own("attributes", "attributes", TextLists(), hidden=_empty),
         _own("enabled", "enabled", Flag()),
         _own("createdTimestamp", "created_at", Milliseconds()),
         Kept("federationLink", None, Text(most=255)),
-        Kept("requiredActions", [], TextList()),
-        Kept("notBefore", 0, Count(unit="seconds since 1970")),
+        _own("requiredActions", "required_actions", TextList()),
+        _own("notBefore", "not_before", Count(unit="seconds since 1970")),
     ),
     beside=(
         "access",

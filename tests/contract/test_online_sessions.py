@@ -12,8 +12,9 @@ from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.sessions import RedisSessions
 from tests.support.deadline import eventually_succeeds
 from tests.support.redis_server import RedisServer
-from tests.support.sessions import LATER, NOW, part, session
+from tests.support.sessions import LATER, part, session
 from tests.support.set_clock import SetClock
+from tests.support.stored_values import NOW
 
 _MINUTE = timedelta(minutes=1)
 _DAY_AND_HALF_AN_HOUR = (24 * 60 + 30) * 60
@@ -84,8 +85,8 @@ async def test_what_has_expired_goes_as_new_sessions_come(
     for _ in range(30):
         for number in range(10):
             name = f"{clock.instant.timestamp()}-{number}"
-            fields = {"user_id": name, "started_at": clock.instant}
-            await sessions.add(session(name, "device", **fields), clock.instant + _MINUTE)
+            new = session(name, "device", user_id=name, started_at=clock.instant)
+            await sessions.add(new, clock.instant + _MINUTE)
         clock.advance(_MINUTE)
     with redis_server.client() as plain:
         assert plain.zcard("rg:sessions-of-client:demo-id:device-uuid") <= 20

@@ -28,8 +28,8 @@ async def test_a_user_without_named_roles_has_the_default_ones(imports: Imports)
 
 async def test_a_temporary_password_must_be_changed(imports: Imports) -> None:
     await imports.run(ACME)
-    assert (await imports.user("bob")).document["requiredActions"] == ["UPDATE_PASSWORD"]
-    assert "requiredActions" not in (await imports.user("alice")).document
+    assert (await imports.user("bob")).required_actions == ("UPDATE_PASSWORD",)
+    assert (await imports.user("alice")).required_actions == ()
 
 
 async def test_a_confidential_client_without_a_secret_gets_a_strong_one(imports: Imports) -> None:

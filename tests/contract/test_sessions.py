@@ -8,7 +8,8 @@ import pytest
 
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.sessions import UserSession
-from tests.support.sessions import LATER, NOW, SessionStorage, part
+from tests.support.sessions import LATER, SessionStorage, part
+from tests.support.stored_values import NOW
 
 _SECOND = timedelta(seconds=1)
 

@@ -17,14 +17,18 @@ async def test_a_user_comes_back_as_stored(database: SqlDatabase) -> None:
         email_verified=True,
         first_name="Alice",
         last_name="O'Neil",
-        document={"attributes": {"z": ["1"], "a": ["\ud800 \0"]}},
+        attributes={"z": ("1", "2", "1"), "a": ("\ud800 \0", "x" * 5000), "none": ()},
+        required_actions=("UPDATE_PASSWORD", "VERIFY_EMAIL"),
+        not_before=1_700_000_000,
+        document={"federationLink": "ldap", "unknown": {"b": 1, "a": 2}},
     )
     async with database.write() as stores:
         await stores.users.add(stored)
     async with database.read() as stores:
         found = await stores.users.find_by_username("demo-id", "alice")
     assert found == stored
-    assert list(found.document["attributes"]) == ["z", "a"]
+    assert list(found.attributes) == ["z", "a", "none"]
+    assert list(found.document["unknown"]) == ["b", "a"]
 
 
 async def test_a_username_is_unique_in_its_realm_only(database: SqlDatabase) -> None:

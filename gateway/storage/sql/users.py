@@ -1,18 +1,22 @@
 """Users and their credentials; what a credential hides is sealed.
 
+Attributes, required actions and `not_before` stand in the document under Keycloak's names, where
+the version before this one looks for them; attributes are indexed beside it.
 Keycloak: UserRepresentation, CredentialRepresentation.
 """
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, insert, select, update
+from sqlalchemy import ColumnElement, Row, delete, func, insert, select, update
 
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
-from gateway.domain.users import Credential, User
+from gateway.domain.users import Credential, User, UserQuery
+from gateway.storage.sql.attribute_index import index_terms
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.inserts import insert_into
-from gateway.storage.sql.schema import credentials, users
+from gateway.storage.sql.schema import credentials, user_attributes, users
 from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.user_search import matching
 
 _TAKEN = "User exists with same username"
 _FIELDS = (
@@ -26,7 +30,6 @@ _FIELDS = (
     "first_name",
     "last_name",
     "service_account_client",
-    "document",
 )
 
 
@@ -43,13 +46,56 @@ class SqlUsers:
             return None
         return await self._find(realm_id, users.c.username == username)
 
+    async def find_by_id(self, realm_id: str, user_id: str) -> User | None:
+        """Return the user with that id, if it is one of this realm."""
+        if not is_name(user_id):
+            return None
+        return await self._find(realm_id, users.c.id == user_id)
+
+    async def find_by_email(self, realm_id: str, email: str) -> User | None:
+        """Return the first user with that (lower-cased) e-mail address, by username."""
+        if not is_name(email):
+            return None
+        return await self._find(realm_id, users.c.email == email)
+
+    async def search(
+        self, realm_id: str, query: UserQuery, first: int, maximum: int
+    ) -> tuple[User, ...]:
+        """Return a page of the users that match, by username; service accounts left out."""
+        # Ids first: rows that the page does not show are skipped without their documents.
+        page = (
+            select(users.c.id)
+            .where(users.c.realm_id == realm_id, *matching(realm_id, query))
+            .order_by(users.c.username)
+            .offset(first)
+            .limit(maximum)
+        )
+        rows = await self._transaction.execute(
+            select(users)
+            .where(users.c.realm_id == realm_id, users.c.id.in_(page))
+            .order_by(users.c.username)
+        )
+        return tuple(_user(row) for row in rows)
+
+    async def count(self, realm_id: str, query: UserQuery) -> int:
+        """Return how many users match."""
+        rows = await self._transaction.execute(
+            select(func.count())
+            .select_from(users)
+            .where(users.c.realm_id == realm_id, *matching(realm_id, query))
+        )
+        return int(rows.scalar_one())
+
     async def find_service_account(self, realm_id: str, client: str) -> User | None:
         """Return the service-account user of the client with internal id `client`."""
         return await self._find(realm_id, users.c.service_account_client == client)
 
     async def _find(self, realm_id: str, condition: ColumnElement[bool]) -> User | None:
         rows = await self._transaction.execute(
-            select(users).where(users.c.realm_id == realm_id, condition)
+            select(users)
+            .where(users.c.realm_id == realm_id, condition)
+            .order_by(users.c.username)
+            .limit(1)
         )
         row = rows.first()
         return None if row is None else _user(row)
@@ -64,6 +110,7 @@ class SqlUsers:
     async def add(self, user: User) -> None:
         """Store a new user; raises AlreadyExists."""
         await self._transaction.execute(insert(users), _values(user), taken=_TAKEN)
+        await self._index(user)
 
     async def replace(self, user: User) -> None:
         """Overwrite the user with the same id in the same realm."""
@@ -73,6 +120,18 @@ class SqlUsers:
             .values(_values(user)),
             taken=_TAKEN,
         )
+        of_user = (
+            user_attributes.c.realm_id == user.realm_id,
+            user_attributes.c.user_id == user.id,
+        )
+        await self._transaction.execute(delete(user_attributes).where(*of_user))
+        await self._index(user)
+
+    async def _index(self, user: User) -> None:
+        key = {"realm_id": user.realm_id, "user_id": user.id}
+        terms = [key | {"name": name, "value": text} for name, text in index_terms(user.attributes)]
+        if terms:
+            await self._transaction.execute(insert(user_attributes), terms)
 
     async def credentials(self, realm_id: str, user_id: str) -> tuple[Credential, ...]:
         """Return the user's credentials by priority."""
@@ -122,8 +181,29 @@ def _context(realm_id: str, credential_id: str) -> str:
 
 
 def _values(user: User) -> dict[str, Any]:
-    return {field: getattr(user, field) for field in _FIELDS}
+    return {field: getattr(user, field) for field in _FIELDS} | {
+        "document": _document(user),
+        "first_name_lower": user.first_name and user.first_name.lower(),
+        "last_name_lower": user.last_name and user.last_name.lower(),
+    }
+
+
+def _document(user: User) -> dict[str, Any]:
+    typed = {
+        "attributes": {name: list(texts) for name, texts in user.attributes.items()},
+        "requiredActions": list(user.required_actions),
+        "notBefore": user.not_before,
+    }
+    return {name: value for name, value in typed.items() if value} | dict(user.document)
 
 
 def _user(row: Row[Any]) -> User:
-    return User(**{field: getattr(row, field) for field in _FIELDS})
+    document = row.document
+    attributes = document.pop("attributes", {})
+    return User(
+        **{field: getattr(row, field) for field in _FIELDS},
+        attributes={name: tuple(texts) for name, texts in attributes.items()},
+        required_actions=tuple(document.pop("requiredActions", ())),
+        not_before=document.pop("notBefore", 0),
+        document=document,
+    )

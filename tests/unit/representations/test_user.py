@@ -1,5 +1,6 @@
 """Reading and writing users, their credentials and roles. Keycloak: UserRepresentation."""
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,8 +30,10 @@ users = st.builds(
     email_verified=st.booleans(),
     first_name=st.none() | texts,
     last_name=st.none() | texts,
-    document=st.just({})
-    | st.just({"attributes": {"team": ["a", "b"]}, "requiredActions": ["UPDATE_PASSWORD"]}),
+    attributes=st.dictionaries(names, st.lists(texts, max_size=3).map(tuple), max_size=3),
+    required_actions=st.lists(names, max_size=2).map(tuple),
+    not_before=st.integers(0, 2**31 - 1),
+    document=st.just({}) | st.just({"federationLink": "ldap", "unknown": [1, {"b": 2, "a": 1}]}),
 )
 
 
@@ -45,6 +48,37 @@ def errors(document: Any) -> dict[str, str]:
 def test_what_is_written_is_read_back_to_an_equal_user(user: User) -> None:
     assert read_user(write_user(user), "realm-1", now=NOW) == user
     assert read_user(write_user(user), "realm-1", now=NOW, base=user) == user
+
+
+def test_a_user_is_written_in_the_order_of_fields_and_attributes() -> None:
+    answer = {
+        "id": "user-1",
+        "username": "a",
+        "emailVerified": False,
+        "attributes": {"z": ["2", "1"], "a": []},
+        "enabled": True,
+        "createdTimestamp": 5,
+        "requiredActions": ["b", "a"],
+        "notBefore": 7,
+        "unknown": {"b": 1, "a": 2},
+    }
+    written = write_user(read_user(answer, "realm-1", now=NOW))
+    assert json.dumps(written) == json.dumps(answer)
+
+
+def test_an_update_replaces_attributes_and_actions_that_it_names() -> None:
+    first = {"username": "a", "attributes": {"x": "1", "y": ["2"]}, "requiredActions": ["A"]}
+    before = read_user(first, "realm-1", now=NOW)
+    assert before.attributes == {"x": ("1",), "y": ("2",)}
+    assert read_user({"firstName": "A"}, "realm-1", now=NOW, base=before).attributes == {
+        "x": ("1",),
+        "y": ("2",),
+    }
+    change = {"attributes": {"y": ["3"]}, "requiredActions": [], "notBefore": 9}
+    after = read_user(change, "realm-1", now=NOW, base=before)
+    assert (after.attributes, after.required_actions) == ({"y": ("3",)}, ())
+    assert after.not_before == 9
+    assert after.document == {}
 
 
 def test_id_and_creation_stay_as_they_are_in_an_update() -> None:
@@ -87,6 +121,8 @@ def test_a_fetched_user_is_understood_with_its_computed_fields() -> None:
         ("attributes", {"a": [1]}),
         ("attributes", ["a"]),
         ("requiredActions", "UPDATE_PASSWORD"),
+        ("notBefore", -1),
+        ("notBefore", "0"),
     ],
 )
 def test_a_wrong_field_is_refused(name: str, value: object) -> None:

@@ -1,0 +1,237 @@
+"""Finding users: by name, address and id, and by search, on both databases."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from gateway.domain.errors import InvalidInput
+from gateway.domain.users import User, UserQuery
+from gateway.storage.sql.database import SqlDatabase
+from tests.support.storage import StoredDatabase
+from tests.support.stored_values import client, store_realms, user
+
+_PEOPLE = (
+    user("alice", email="alice@example.test", first_name="Alice", last_name="Adams"),
+    user("bob", email="robert@example.test", first_name="Bob", last_name="Ärger", enabled=False),
+    user("carol", email="carol@other.test", email_verified=True, last_name="Van Alice"),
+    user("dave_1", email="100%@example.test", first_name="D/\\ave"),
+    user("dave21", first_name="Dave", attributes={"team": ("Red", "blue"), "x_y": ("1",)}),
+    user("erin", attributes={"team": ("blue",), "longest": ("Z" * 3000,), "odd": ("\ud800\0",)}),
+)
+
+
+@pytest.fixture
+async def people(database: SqlDatabase) -> SqlDatabase:
+    await store_realms(database, "demo", "other")
+    async with database.write() as stores:
+        for person in _PEOPLE:
+            await stores.users.add(person)
+        await stores.clients.add(client("device"))
+        await stores.users.add(
+            user(
+                "service-account-device",
+                email="device@example.test",
+                service_account_client="device-uuid",
+            )
+        )
+    return database
+
+
+async def _found(database: SqlDatabase, query: UserQuery, of: str = "demo-id") -> str:
+    """Return the usernames, after counting them too."""
+    async with database.read() as stores:
+        users = await stores.users.search(of, query, 0, 100)
+        assert await stores.users.count(of, query) == len(users)
+    return " ".join(found.username for found in users)
+
+
+async def test_a_user_is_found_by_id_and_by_address(people: SqlDatabase) -> None:
+    async with people.read() as stores:
+        assert await stores.users.find_by_id("demo-id", "alice-uuid") == _PEOPLE[0]
+        assert await stores.users.find_by_email("demo-id", "alice@example.test") == _PEOPLE[0]
+        for wrong in ("ghost", "alice", "ALICE-UUID", "nul\0", "x" * 300):
+            assert await stores.users.find_by_id("demo-id", wrong) is None
+            assert await stores.users.find_by_email("demo-id", wrong) is None
+        assert await stores.users.find_by_id("other-id", "alice-uuid") is None
+        assert await stores.users.find_by_email("other-id", "alice@example.test") is None
+
+
+async def test_of_several_users_with_one_address_the_first_by_name_is_found(
+    people: SqlDatabase,
+) -> None:
+    async with people.write() as stores:
+        await stores.users.add(user("aaron", email="alice@example.test"))
+        found = await stores.users.find_by_email("demo-id", "alice@example.test")
+    assert found is not None
+    assert found.username == "aaron"
+
+
+async def test_everybody_is_found_but_service_accounts(people: SqlDatabase) -> None:
+    everybody = "alice bob carol dave21 dave_1 erin"
+    assert await _found(people, UserQuery()) == everybody
+    for nothing in ("", "  ", "*", "**"):
+        assert await _found(people, UserQuery(search=nothing)) == everybody
+    assert await _found(people, UserQuery(username="", email="", exact=True)) == everybody
+    assert await _found(people, UserQuery(search="service")) == ""
+    assert await _found(people, UserQuery(search="id:service-account-device-uuid")) == ""
+
+
+@pytest.mark.parametrize(
+    ("search", "expected"),
+    [
+        ("ali", "alice"),
+        ("ALI", "alice"),
+        ("lice", ""),
+        ("rob", "bob"),
+        ("är", "bob"),
+        ("ÄRGER", "bob"),
+        ("*lice", "alice carol"),
+        ("a*ce", "alice"),
+        ("d*1", "dave21 dave_1"),
+        ("dave*", "dave21 dave_1"),
+        ("da**ve*", "dave21 dave_1"),
+        ("v*n", "carol"),
+        ("dave alice", ""),
+        ("alice adams", "alice"),
+        (" van  c ", "carol"),
+        ('"alice"', "alice"),
+        ('"ALICE"', "alice"),
+        ('"ali"', ""),
+        ('"van alice"', "carol"),
+        ('"*"', ""),
+        ('"', ""),
+        ("dave_", "dave_1"),
+        ("_ave", ""),
+        ("%", ""),
+        ("100%", "dave_1"),
+        ("*0%@*", "dave_1"),
+        ("*_1", "dave_1"),
+        ("d/\\a", "dave_1"),
+        ("d*\\a", "dave_1"),
+        ("d/*ave", "dave_1"),
+        ("d*/*ave", "dave_1"),
+        ("\U0010ffff", ""),
+        ("nul\0", ""),
+        ("\ud800", ""),
+        ("x" * 300, ""),
+        ("id:bob-uuid", "bob"),
+        ("id:bob-uuid  erin-uuid", "bob erin"),
+        ("id:bob", ""),
+        ("id:", ""),
+        ("id:\0", ""),
+    ],
+)
+async def test_search_is_a_prefix_of_any_name_or_address(
+    people: SqlDatabase, search: str, expected: str
+) -> None:
+    assert await _found(people, UserQuery(search=search)) == expected
+    assert await _found(people, UserQuery(search=search), of="other-id") == ""
+
+
+@pytest.mark.parametrize("prefix", ["a\U0010ffff", "z\ud7ff", "~", "Ω"])
+async def test_the_last_of_a_prefix_is_found_and_not_its_neighbours(
+    people: SqlDatabase, prefix: str
+) -> None:
+    async with people.write() as stores:
+        for number, name in enumerate((prefix, prefix + "\U0010ffff" * 2, prefix + "a")):
+            await stores.users.add(user(f"u{number}", first_name=name))
+        following = chr(ord(prefix[-1]) + 1) if ord(prefix[-1]) < 0xD7FF else "\ue000"
+        await stores.users.add(user("neighbour", first_name=prefix[:-1] + following))
+    assert await _found(people, UserQuery(search=prefix.lower())) == "u0 u1 u2"
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (UserQuery(username="AV"), "dave21 dave_1"),
+        (UserQuery(username="_"), "dave_1"),
+        (UserQuery(username="%"), ""),
+        (UserQuery(username="*"), ""),
+        (UserQuery(email="%@E"), "dave_1"),
+        (UserQuery(email="example"), "alice bob dave_1"),
+        (UserQuery(first_name="/\\A"), "dave_1"),
+        (UserQuery(first_name="b"), "bob"),
+        (UserQuery(last_name="Ä"), "bob"),
+        (UserQuery(last_name="alice"), "carol"),
+        (UserQuery(last_name="\0"), ""),
+        (UserQuery(username="Alice", exact=True), "alice"),
+        (UserQuery(username="alic", exact=True), ""),
+        (UserQuery(last_name="VAN alice", exact=True), "carol"),
+        (UserQuery(username="dave__", exact=True), ""),
+        (UserQuery(username="a", last_name="adams"), "alice"),
+        (UserQuery(enabled=False), "bob"),
+        (UserQuery(enabled=True, email="example"), "alice dave_1"),
+        (UserQuery(email_verified=True), "carol"),
+        (UserQuery(email_verified=False, search="c"), ""),
+        (UserQuery(attributes={"team": "BLUE"}), "dave21 erin"),
+        (UserQuery(attributes={"TEAM": "red"}), "dave21"),
+        (UserQuery(attributes={"team": "blu"}), ""),
+        (UserQuery(attributes={"team": "blue", "x_y": "1"}), "dave21"),
+        (UserQuery(attributes={"xay": "1"}), ""),
+        (UserQuery(attributes={"longest": "z" * 3000}), "erin"),
+        (UserQuery(attributes={"longest": "z" * 2999}), ""),
+        (UserQuery(attributes={"odd": "\ud800\0"}), "erin"),
+    ],
+)
+async def test_each_field_narrows_the_search(
+    people: SqlDatabase, query: UserQuery, expected: str
+) -> None:
+    assert await _found(people, query) == expected
+    assert await _found(people, query, of="other-id") == ""
+
+
+@pytest.mark.parametrize("search", ["*a*b*c*d", " ".join("abcdefghijk")])
+async def test_a_search_that_would_take_too_long_is_refused(
+    people: SqlDatabase, search: str
+) -> None:
+    with pytest.raises(InvalidInput, match=r"^search: more given, at most"):
+        await _found(people, UserQuery(search=search))
+
+
+async def test_pages_follow_each_other_in_the_order_of_names(people: SqlDatabase) -> None:
+    async with people.read() as stores:
+        pages = [
+            [found.username for found in await stores.users.search("demo-id", UserQuery(), *page)]
+            for page in ((0, 2), (2, 2), (4, 2), (6, 2), (1, 0), (3, 100))
+        ]
+    assert pages == [
+        ["alice", "bob"],
+        ["carol", "dave21"],
+        ["dave_1", "erin"],
+        [],
+        [],
+        ["dave21", "dave_1", "erin"],
+    ]
+
+
+async def test_what_a_user_no_longer_has_is_not_found(people: SqlDatabase) -> None:
+    changed = replace(
+        _PEOPLE[4], first_name="Other", attributes={"team": ("green",)}, required_actions=("A",)
+    )
+    async with people.write() as stores:
+        await stores.users.replace(changed)
+    assert await _found(people, UserQuery(attributes={"team": "blue"})) == "erin"
+    assert await _found(people, UserQuery(attributes={"team": "green"})) == "dave21"
+    assert await _found(people, UserQuery(first_name="dave")) == ""
+    assert await _found(people, UserQuery(search="other")) == "dave21"
+    async with people.read() as stores:
+        assert await stores.users.find_by_id("demo-id", "dave21-uuid") == changed
+
+
+async def test_what_the_version_before_wrote_is_read_and_the_other_way_round(
+    people: SqlDatabase, stored_database: StoredDatabase
+) -> None:
+    """Both keep attributes, actions and notBefore in the document, under Keycloak's names."""
+    assert json.dumps({"team": ["Red", "blue"], "x_y": ["1"]}, separators=(",", ":")) in (
+        _decoded(stored_database)
+    )
+    async with people.write() as stores:
+        old: User = user("old", document={"attributes": {"a": ["1"]}, "requiredActions": ["A"]})
+        await stores.users.add(replace(old, document={**old.document, "notBefore": 5}))
+        found = await stores.users.find_by_id("demo-id", "old-uuid")
+    assert found == user("old", attributes={"a": ("1",)}, required_actions=("A",), not_before=5)
+
+
+def _decoded(stored_database: StoredDatabase) -> str:
+    return stored_database.dump().decode("latin-1")
