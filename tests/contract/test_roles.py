@@ -102,6 +102,20 @@ async def test_granting_twice_is_granting_once(database: SqlDatabase) -> None:
         assert await stores.roles.granted("demo-id", "alice-uuid") == {"a-role", "b-role"}
 
 
+async def test_what_is_revoked_is_gone_and_the_rest_stays(database: SqlDatabase) -> None:
+    await store_realms(database, "demo", "other")
+    async with database.write() as stores:
+        for realm in ("demo", "other"):
+            await stores.users.add(user("alice", of=realm))
+            await _store_roles(stores, "a", "b", of=realm)
+            await stores.roles.grant(f"{realm}-id", "alice-uuid", ["a-role", "b-role"])
+        await stores.roles.revoke("demo-id", "alice-uuid", ["a-role", "never-granted"])
+        await stores.roles.revoke("demo-id", "alice-uuid", [])
+    async with database.read() as stores:
+        assert await stores.roles.granted("demo-id", "alice-uuid") == {"b-role"}
+        assert await stores.roles.granted("other-id", "alice-uuid") == {"a-role", "b-role"}
+
+
 async def test_grants_do_not_cross_realms(database: SqlDatabase) -> None:
     """The same ids stand in both realms; a grant in one means nothing in the other."""
     await store_realms(database, "demo", "other")

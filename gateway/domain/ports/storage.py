@@ -128,6 +128,10 @@ class RoleRepository(Protocol):
         """Give roles to a user; those already held are left alone."""
         ...
 
+    async def revoke(self, realm_id: str, user_id: str, role_ids: Sequence[str]) -> None:
+        """Take roles from a user that were granted to it directly; others are left alone."""
+        ...
+
     async def granted(self, realm_id: str, user_id: str) -> frozenset[str]:
         """Return the ids of the roles granted to a user directly."""
         ...

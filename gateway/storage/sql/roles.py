@@ -89,6 +89,16 @@ class SqlRoles:
                 ],
             )
 
+    async def revoke(self, realm_id: str, user_id: str, role_ids: Sequence[str]) -> None:
+        """Take roles from a user that were granted to it directly; others are left alone."""
+        await self._transaction.execute(
+            delete(user_roles).where(
+                user_roles.c.realm_id == realm_id,
+                user_roles.c.user_id == user_id,
+                user_roles.c.role_id.in_(role_ids),
+            )
+        )
+
     async def granted(self, realm_id: str, user_id: str) -> frozenset[str]:
         """Return the ids of the roles granted to a user directly."""
         rows = await self._transaction.execute(
