@@ -6,6 +6,7 @@ pytest_plugins: list[str] = [
     "tests.support.certificates",
     "tests.support.gateway_process",
     "tests.support.wire",
+    "tests.support.administration",
     "tests.support.nginx",
     "tests.support.signing_keys",
     "tests.support.postgres",

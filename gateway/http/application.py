@@ -17,6 +17,7 @@ from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.ports.tracing import Tracer
+from gateway.http.admin.routes import build_admin_routes
 from gateway.http.edge.facts import Edge
 from gateway.http.errors import UNMATCHED
 from gateway.http.middleware.auth_prefix import AuthPrefix
@@ -25,6 +26,7 @@ from gateway.http.middleware.request_log import RequestLog
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import prose_error, send_reply
 from gateway.http.routes import build_routes
+from gateway.protocol.access_tokens import AccessTokens
 from gateway.protocol.grants.services import GrantServices
 from gateway.protocol.sessions import Sessions
 
@@ -56,8 +58,17 @@ def build_http_application(parts: HttpParts) -> ASGIApp:
         public_url=parts.public_url,
         mtls_public_url=parts.mtls_public_url,
     )
+    services = _grant_services(parts)
     router = Router(
-        build_routes(context, _grant_services(parts), parts.metrics),
+        [
+            *build_routes(context, services, parts.metrics),
+            *build_admin_routes(
+                context,
+                AccessTokens(parts.directory, parts.database, services.sessions),
+                parts.database,
+                parts.login_failures,
+            ),
+        ],
         redirect_slashes=False,
         default=_unmatched,
     )

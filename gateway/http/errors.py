@@ -10,11 +10,12 @@ from typing import Final
 
 from structlog.typing import FilteringBoundLogger
 
+from gateway.admin.errors import AdminRefusal, Forbidden, Missing, NotAuthenticated, TooMany
 from gateway.domain.errors import Overloaded, RealmNotFound, StoreUnavailable
 from gateway.http.edge.facts import EdgeRefusal
 from gateway.http.exchange import Exchange
 from gateway.http.form import FormRefused
-from gateway.http.replies import Headers, Reply, oauth_error, prose_error
+from gateway.http.replies import Headers, Reply, json_reply, oauth_error, prose_error
 from gateway.protocol.errors import BearerChallenge, OAuthError
 
 WRONG_CONTENT_TYPE: Final = "The content-type header value did not match the value in @Consumes"
@@ -65,6 +66,8 @@ def _known(error: Exception, realm: str) -> Reply | None:
             return _bearer_challenge(error, realm)
         case OAuthError():
             return oauth_error(error.error, error.description, status=error.status)
+        case AdminRefusal():
+            return _refused_administration(error)
         case RealmNotFound():
             return prose_error(HTTPStatus.NOT_FOUND, "Realm does not exist")
         case FormRefused():
@@ -79,6 +82,20 @@ def _known(error: Exception, realm: str) -> Reply | None:
             return oauth_error("invalid_request", "Malformed request from the proxy")
         case StoreUnavailable() | Overloaded():
             return _unavailable(error)
+        case _:
+            return None
+
+
+def _refused_administration(error: AdminRefusal) -> Reply | None:
+    match error:
+        case NotAuthenticated():
+            return prose_error(HTTPStatus.UNAUTHORIZED, "HTTP 401 Unauthorized")
+        case Forbidden():
+            return prose_error(HTTPStatus.FORBIDDEN, "HTTP 403 Forbidden")
+        case Missing():
+            return prose_error(HTTPStatus.NOT_FOUND, str(error))
+        case TooMany():
+            return json_reply({"errorMessage": str(error)}, status=HTTPStatus.BAD_REQUEST)
         case _:
             return None
 

@@ -1,0 +1,127 @@
+"""Finding users of a realm, as much of them as the caller may see.
+
+Keycloak: GET users, GET users/count, GET users/{id}
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gateway.admin.access import Rights
+from gateway.admin.administration_roles import AdminRole
+from gateway.admin.errors import Missing, TooMany
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.domain.users import User, UserQuery
+from gateway.representations.user_answers import brief_user, full_user
+
+VIEW_USERS: Final = (AdminRole.VIEW_USERS, AdminRole.MANAGE_USERS)
+QUERY_USERS: Final = (AdminRole.QUERY_USERS, *VIEW_USERS)
+MOST: Final = 10_000
+"""How many users one answer may hold."""
+_BY_ID: Final = "id:"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a listing; `maximum` None asks for all of it."""
+
+    first: int = 0
+    maximum: int | None = 100
+
+
+class UserListing:
+    """Reads users for administrators. All methods raise Forbidden and StoreUnavailable."""
+
+    def __init__(self, database: Database) -> None:
+        """Read from `database`."""
+        self._database = database
+
+    async def page(
+        self, realm: Realm, rights: Rights, query: UserQuery, page: Page, *, brief: bool
+    ) -> list[dict[str, Any]]:
+        """Return the users of the page; raises TooMany.
+
+        Who may only query users sees none: each of them would take the right to view it.
+        """
+        rights.require(*QUERY_USERS)
+        if not rights.has(*VIEW_USERS):
+            return []
+        wanted = MOST + 1 if page.maximum is None else min(page.maximum, MOST + 1)
+        async with self._database.read() as stores:
+            users = await _matching(stores, realm, query, page.first, wanted)
+            if len(users) > MOST:
+                raise TooMany(f"More than {MOST} users: ask page by page, with first and max")
+            access = {"manage": rights.has(AdminRole.MANAGE_USERS)}
+            if brief:
+                return [{**brief_user(user), "access": access} for user in users]
+            return [
+                {**full_user(user, totp=await _has_totp(stores, user)), "access": access}
+                for user in users
+            ]
+
+    async def count(self, realm: Realm, rights: Rights, query: UserQuery) -> int:
+        """Return how many users match, of those the caller may view."""
+        rights.require(*QUERY_USERS)
+        if not rights.has(*VIEW_USERS):
+            return 0
+        async with self._database.read() as stores:
+            if query.search is not None and query.search.startswith(_BY_ID):
+                return len(await _by_id(stores, realm, query.search))
+            return await stores.users.count(realm.id, query)
+
+    async def one(self, realm: Realm, rights: Rights, user_id: str) -> dict[str, Any]:
+        """Return the user; raises Missing, told only to who may look for users."""
+        rights.require(*QUERY_USERS)
+        async with self._database.read() as stores:
+            user = await stores.users.find_by_id(realm.id, user_id)
+            if user is None:
+                raise Missing("User not found")
+            rights.require(*VIEW_USERS)
+            return {
+                **full_user(user, totp=await _has_totp(stores, user)),
+                "access": _access(rights),
+            }
+
+
+def read_attribute_query(text: str) -> Mapping[str, str]:
+    """Return the values of `name:value "other name":"other value"` by name; the first wins."""
+    found: dict[str, str] = {}
+    for quoted_name, name, quoted_value, value in _PAIR.findall(text):
+        found.setdefault(quoted_name or name, quoted_value or value)
+    return found
+
+
+_PAIR: Final = re.compile(r'(?:"([^"]+)"|([^\s:"]+)):(?:"([^"]*)"|(\S+))')
+
+
+async def _matching(
+    stores: Stores, realm: Realm, query: UserQuery, first: int, maximum: int
+) -> tuple[User, ...]:
+    if query.search is not None and query.search.startswith(_BY_ID):
+        return (await _by_id(stores, realm, query.search))[first : first + maximum]
+    return await stores.users.search(realm.id, query, first, maximum)
+
+
+async def _by_id(stores: Stores, realm: Realm, search: str) -> tuple[User, ...]:
+    ids = dict.fromkeys(search.removeprefix(_BY_ID).split())
+    found = [await stores.users.find_by_id(realm.id, user_id) for user_id in ids]
+    return tuple(user for user in found if user is not None)
+
+
+async def _has_totp(stores: Stores, user: User) -> bool:
+    credentials = await stores.users.credentials(user.realm_id, user.id)
+    return any(credential.type == "otp" for credential in credentials)
+
+
+def _access(rights: Rights) -> dict[str, bool]:
+    manage = rights.has(AdminRole.MANAGE_USERS)
+    return {
+        "manageGroupMembership": manage,
+        "resetPassword": manage,
+        "view": rights.has(*VIEW_USERS),
+        "mapRoles": manage,
+        "impersonate": rights.has(AdminRole.IMPERSONATION),
+        "manage": manage,
+    }

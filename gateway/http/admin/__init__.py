@@ -1,0 +1,1 @@
+"""The admin API: /admin/realms/{realm}/..., in Keycloak's shape."""

@@ -1,0 +1,88 @@
+"""Who asks the admin API: the bearer of an access token of any realm, its issuer says of which.
+
+Keycloak: 9 (401 without WWW-Authenticate); Spec: RFC 6750 §2.1, RFC 8705 §3
+"""
+
+import base64
+import json
+from typing import Final
+from urllib.parse import unquote
+
+from gateway.admin.access import Caller
+from gateway.admin.errors import NotAuthenticated
+from gateway.domain.errors import InvalidToken
+from gateway.domain.ports.directory import RealmEntry
+from gateway.http.exchange import Exchange
+from gateway.http.realm_endpoint import RealmContext
+from gateway.protocol.access_tokens import AccessTokens
+from gateway.protocol.certificate_binding import require_binding
+from gateway.protocol.errors import OAuthError
+from gateway.protocol.parameters import Parameters
+from gateway.protocol.requests import ProtocolRequest
+
+_PARTS: Final = 2
+_LONGEST_NAME: Final = 255
+
+
+class AdminAuthentication:
+    """Turns a request's token into its caller."""
+
+    def __init__(self, context: RealmContext, access_tokens: AccessTokens) -> None:
+        """Judge tokens by `access_tokens`."""
+        self._context = context
+        self._access_tokens = access_tokens
+
+    async def caller(self, exchange: Exchange) -> Caller:
+        """Return who asks; raises NotAuthenticated, or StoreUnavailable."""
+        token = _bearer(exchange.facts.headers.text(b"authorization"))
+        issuer = _claimed_issuer(token)
+        entry = await self._realm(issuer)
+        if entry is None or not entry.realm.enabled:
+            raise NotAuthenticated("the token's issuer is no realm of ours that is enabled")
+        request = self._request(entry, issuer, exchange)
+        try:
+            active = await self._access_tokens.active(request, token)
+            require_binding(active.claims, request.certificate)
+        except (InvalidToken, OAuthError) as error:
+            raise NotAuthenticated(str(error)) from error
+        exchange.log["client"] = active.client.client.client_id
+        exchange.log["token_id"] = str(active.claims["jti"])
+        exchange.log["user"] = active.user.user.id
+        return Caller(entry.realm, active.user.user, active.client.client, active.claims)
+
+    async def _realm(self, issuer: str) -> RealmEntry | None:
+        base = self._context.issuer("")
+        name = unquote(issuer.removeprefix(base)) if issuer.startswith(base) else ""
+        if not name or len(name) > _LONGEST_NAME:
+            return None
+        return await self._context.directory.realm(name)
+
+    def _request(self, entry: RealmEntry, issuer: str, exchange: Exchange) -> ProtocolRequest:
+        facts = exchange.facts
+        return ProtocolRequest(
+            realm=entry,
+            issuer=issuer,
+            parameters=Parameters(),
+            authorization=None,
+            certificate=facts.certificate,
+            remote_address=facts.remote_address,
+            secure=facts.secure,
+            now=self._context.clock.now(),
+        )
+
+
+def _bearer(authorization: str | None) -> str:
+    parts = (authorization or "").split()
+    if len(parts) != _PARTS or parts[0].lower() != "bearer":
+        raise NotAuthenticated("no bearer token")
+    return parts[1]
+
+
+def _claimed_issuer(token: str) -> str:
+    """Return whom the token names as its issuer: nothing else of it is believed yet."""
+    try:
+        segment = token.split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
+        return str(claims["iss"])
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise NotAuthenticated("no JWT that names its issuer") from error

@@ -1,0 +1,170 @@
+"""Listing users: filters, pages and shapes. Keycloak: 7.2, 8.3."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.administration import USERNAMES, Administration
+
+
+def found(administration: Administration, **query: str) -> list[str]:
+    names = [user["username"] for user in administration.get("users", **query)]
+    assert administration.get("users/count", **query) == len(names)
+    return names
+
+
+def test_every_user_but_service_accounts_is_listed_by_name(administration: Administration) -> None:
+    assert found(administration) == list(USERNAMES)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ({"username": "NN"}, ["anna", "annabel"]),
+        ({"username": "anna", "exact": "true"}, ["anna"]),
+        ({"username": "anna", "exact": "True"}, ["anna"]),
+        ({"username": "Anna", "exact": "false"}, ["anna", "annabel"]),
+        ({"email": "acme"}, ["anna", "bob"]),
+        ({"email": "bob@acme.test", "exact": "true"}, ["bob"]),
+        ({"firstName": "a"}, ["anna", "carl", "dora"]),
+        ({"firstName": "Belle", "exact": "true"}, ["annabel"]),
+        ({"lastName": "an"}, ["carl"]),
+        ({"lastName": "an", "firstName": "x"}, []),
+        ({"enabled": "false"}, ["dora"]),
+        ({"enabled": "true"}, ["anna", "annabel", "bob", "carl"]),
+        ({"emailVerified": "true"}, ["anna"]),
+        ({"emailVerified": ""}, list(USERNAMES)),
+        ({"q": "team:red"}, ["bob"]),
+        ({"q": "team:blue desk:2"}, []),
+        ({"q": 'team:blue "desk":"1 a"'}, ["carl"]),
+        ({"search": "ann"}, ["anna", "annabel"]),
+        ({"search": "AND"}, ["carl"]),
+        ({"search": "*nd*"}, ["anna", "carl"]),
+        ({"search": '"anna"'}, ["anna"]),
+        ({"search": "belle@"}, ["annabel"]),
+        ({"search": "id:id-of-bob"}, ["bob"]),
+        ({"search": "id:id-of-bob id-of-carl nobody"}, ["bob", "carl"]),
+        ({"search": "id:id-of-zoe"}, []),
+        ({"search": "%"}, []),
+        ({"search": "_nna"}, []),
+        ({"idpAlias": "google"}, []),
+        ({"idpUserId": "5"}, []),
+        ({"unknown": "x"}, list(USERNAMES)),
+    ],
+)
+def test_filters_narrow(
+    administration: Administration, query: dict[str, str], names: list[str]
+) -> None:
+    assert found(administration, **query) == names
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ({"first": "1", "max": "2"}, USERNAMES[1:3]),
+        ({"first": "4"}, USERNAMES[4:]),
+        ({"first": "99"}, ()),
+        ({"max": "0"}, ()),
+        ({"max": "-1"}, USERNAMES),
+        ({"first": "-1", "max": "2"}, USERNAMES[:2]),
+        ({"first": "", "max": ""}, USERNAMES),
+    ],
+)
+def test_pages(
+    administration: Administration, page: dict[str, str], names: tuple[str, ...]
+) -> None:
+    assert [user["username"] for user in administration.get("users", **page)] == list(names)
+    assert administration.get("users/count", **page) == len(USERNAMES)
+
+
+@pytest.mark.parametrize("page", ["first=x", "max=1.5", "first=99999999999", "max=0x1"])
+def test_a_page_that_is_no_number_does_not_exist(administration: Administration, page: str) -> None:
+    response = administration.ask("GET", f"acme/users?{page}")
+    assert (response.status_code, response.json()) == (404, {"error": "HTTP 404 Not Found"})
+
+
+@pytest.mark.parametrize("query", ["search=%", "search=%ff", "search=%00", "username=%ed%a0%80"])
+def test_a_query_that_is_no_text_is_refused(administration: Administration, query: str) -> None:
+    response = administration.ask("GET", f"acme/users?{query}")
+    assert response.status_code == 400
+    assert response.json()["error"] == "invalid_request"
+
+
+def test_the_first_of_a_repeated_parameter_counts(administration: Administration) -> None:
+    users = administration.ask("GET", "acme/users?username=bob&username=carl").json()
+    assert [user["username"] for user in users] == ["bob"]
+
+
+def test_a_listed_user_has_keycloaks_fields_in_keycloaks_order(
+    administration: Administration,
+) -> None:
+    (bob,) = administration.get("users", username="bob")
+    assert bob.pop("createdTimestamp") > 0
+    assert list(bob.items()) == [
+        ("id", "id-of-bob"),
+        ("username", "bob"),
+        ("firstName", "Bob"),
+        ("lastName", "Berg"),
+        ("email", "bob@acme.test"),
+        ("emailVerified", False),
+        ("attributes", {"team": ["red"]}),
+        ("enabled", True),
+        ("totp", False),
+        ("disableableCredentialTypes", []),
+        ("requiredActions", []),
+        ("notBefore", 0),
+        ("access", {"manage": True}),
+    ]
+
+
+def test_a_brief_listing_leaves_out_attributes(administration: Administration) -> None:
+    (bob,) = administration.get("users", username="bob", briefRepresentation="true")
+    assert list(bob) == [
+        "id",
+        "username",
+        "firstName",
+        "lastName",
+        "email",
+        "emailVerified",
+        "enabled",
+        "createdTimestamp",
+        "access",
+    ]
+
+
+def test_one_user_tells_what_the_caller_may_do(administration: Administration) -> None:
+    dora = administration.get("users/id-of-dora", userProfileMetadata="True")
+    assert dora["requiredActions"] == ["UPDATE_PASSWORD"]
+    assert dora["access"] == dict.fromkeys(dora["access"], True)
+    assert list(dora["access"]) == [
+        "manageGroupMembership",
+        "resetPassword",
+        "view",
+        "mapRoles",
+        "impersonate",
+        "manage",
+    ]
+    viewer = administration.token("view-users", "acme")
+    seen = administration.ask("GET", "acme/users/id-of-dora", viewer).json()
+    assert {name for name, may in seen["access"].items() if may} == {"view"}
+    (listed,) = administration.ask("GET", "acme/users?username=dora", viewer).json()
+    assert listed["access"] == {"manage": False}
+
+
+def test_who_may_only_query_sees_no_user(administration: Administration) -> None:
+    token = administration.token("query-users", "acme")
+    assert administration.ask("GET", "acme/users", token).json() == []
+    assert administration.ask("GET", "acme/users/count", token).json() == 0
+
+
+@pytest.mark.parametrize("user_id", ["id-of-zoe", "nobody", "id-of-anna%00", "x" * 300])
+def test_the_id_of_no_user_of_this_realm_is_not_found(
+    administration: Administration, user_id: str
+) -> None:
+    response = administration.ask("GET", f"acme/users/{user_id}")
+    assert (response.status_code, response.json()) == (404, {"error": "User not found"})
+
+
+def test_a_head_request_says_what_a_get_would(administration: Administration) -> None:
+    answer: Any = administration.ask("HEAD", "acme/users")
+    assert (answer.status_code, answer.content) == (200, b"")

@@ -1,0 +1,143 @@
+"""A gateway whose realms have administrators of every kind, asked as the proxy asks it.
+
+`<role>` in the realm `acme`, or in `master`, is a client whose service account has that one role
+over `acme`; `nobody` has none, `root` is the administrator of all realms.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+import pytest
+
+from gateway.admin.administration_roles import REALM_MANAGEMENT, AdminRole
+from tests.support.gateway_process import Gateway, start_gateway
+
+SECRET = "a-clients-secret"
+ADMIN_PASSWORD = "the administrator's word"
+NAMES = (*AdminRole, "nobody")
+ELLIPTIC = {"enabled": True, "sslRequired": "none", "defaultSignatureAlgorithm": "ES256"}
+
+_PEOPLE: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+    ("anna", "Anna", "Arendt", {"email": "anna@acme.test", "emailVerified": True}),
+    ("bob", "Bob", "Berg", {"email": "bob@acme.test", "attributes": {"team": ["red"]}}),
+    ("carl", "Carl", "Anders", {"attributes": {"team": ["blue"], "desk": ["1 a"]}}),
+    ("dora", "Dora", "Dunn", {"enabled": False, "requiredActions": ["UPDATE_PASSWORD"]}),
+    ("annabel", "Belle", "Zorn", {"email": "belle@other.test"}),
+)
+USERNAMES = tuple(sorted(person[0] for person in _PEOPLE))
+
+
+def _user(username: str, first: str, last: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    names = {"username": username, "firstName": first, "lastName": last}
+    return {"id": f"id-of-{username}", "enabled": True, **names, **fields}
+
+
+def _clients(holder: str) -> dict[str, list[dict[str, Any]]]:
+    """Return a client for each role of the client `holder`, and its service account."""
+    return {
+        "clients": [
+            {"clientId": name, "secret": SECRET, "serviceAccountsEnabled": True, "enabled": True}
+            for name in NAMES
+        ],
+        "users": [
+            {
+                "username": f"service-account-{name}",
+                "serviceAccountClientId": name,
+                "clientRoles": {holder: [name]} if name != "nobody" else {},
+            }
+            for name in NAMES
+        ],
+    }
+
+
+def _realms() -> list[dict[str, Any]]:
+    acme, master = _clients(REALM_MANAGEMENT), _clients("acme-realm")
+    acme["users"] += [_user(*person) for person in _PEOPLE]
+    root = {"clientId": "root", "secret": SECRET, "serviceAccountsEnabled": True, "enabled": True}
+    master["clients"].append(root)
+    master["users"].append(
+        {
+            "username": "service-account-root",
+            "serviceAccountClientId": "root",
+            "realmRoles": ["admin"],
+        }
+    )
+    other = [_user("zoe", "Zoe", "Zander", {})]
+    return [
+        {"realm": "acme", **ELLIPTIC, "accessTokenLifespan": 1800, **acme},
+        {"realm": "other", **ELLIPTIC, **_clients(REALM_MANAGEMENT), "users": other},
+        {"realm": "master", **ELLIPTIC, "accessTokenLifespan": 1800, **master},
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Administration:
+    """The admin API as a caller sees it."""
+
+    gateway: Gateway
+    http: httpx2.Client
+    tokens: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def token(self, client_id: str = "root", realm: str = "master") -> str:
+        """Return a token of a service account, the same one each time."""
+        key = (client_id, realm)
+        if key not in self.tokens:
+            self.tokens[key] = self.fresh_token(client_id, realm)
+        return self.tokens[key]
+
+    def fresh_token(self, client_id: str = "root", realm: str = "master") -> str:
+        """Return a new token of a service account."""
+        form = {
+            "grant_type": "client_credentials",
+            "client_id": client_id,
+            "client_secret": SECRET,
+        }
+        return self._ask_for_token(realm, form)
+
+    def password_token(self, username: str, password: str, realm: str = "master") -> str:
+        """Return a token of a user who signed in with admin-cli."""
+        form = {"grant_type": "password", "client_id": "admin-cli"}
+        return self._ask_for_token(realm, form | {"username": username, "password": password})
+
+    def _ask_for_token(self, realm: str, form: dict[str, str]) -> str:
+        response = self.http.post(f"/realms/{realm}/protocol/openid-connect/token", data=form)
+        assert response.status_code == httpx2.codes.OK, response.text
+        return str(response.json()["access_token"])
+
+    def ask(
+        self, method: str, path: str, token: str | None = None, **headers: str
+    ) -> httpx2.Response:
+        """Send a request below /admin/realms, as `root` unless another token is given."""
+        sent = {"Authorization": f"Bearer {token or self.token()}", **headers}
+        return self.http.request(method, f"/admin/realms/{path}", headers=sent)
+
+    def get(self, path: str, **query: str) -> Any:
+        """Return the document at a path below the realm `acme`."""
+        response = self.http.get(
+            f"/admin/realms/acme/{path}",
+            params=query,
+            headers={"Authorization": f"Bearer {self.token()}"},
+        )
+        assert response.status_code == httpx2.codes.OK, response.text
+        return response.json()
+
+
+@pytest.fixture(scope="session")
+def administration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Administration]:
+    """Run one gateway for all tests of the admin API."""
+    folder = tmp_path_factory.mktemp("administration")
+    realms = folder / "realms.json"
+    realms.write_text(json.dumps(_realms()))
+    with (
+        start_gateway(
+            folder,
+            import_realm=realms,
+            public_url="https://gateway.test",
+            admin_password=ADMIN_PASSWORD,
+        ) as gateway,
+        gateway.client(**{"X-Forwarded-For": "203.0.113.9"}) as http,
+    ):
+        yield Administration(gateway, http)
