@@ -11,7 +11,7 @@ import pytest
 from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
-from gateway.protocol.claims import CLAIM_MAPPERS, add_mapped_claims
+from gateway.protocol.claims import CLAIM_MAPPERS, ClaimsFor, add_mapped_claims
 from gateway.protocol.claims.subject import TokenSubject
 
 MADE = datetime(2026, 1, 1, tzinfo=UTC)
@@ -28,6 +28,7 @@ FULL = TokenSubject(
     roles=EffectiveRoles(("auditor",), (("app", ("user",)), ("reports", ("reader", "writer")))),
     session_notes={"clientAddress": "192.0.2.7"},
     acr="1",
+    groups=("/staff/audit",),
 )
 BARE = TokenSubject(
     user=User("user-2", "demo", "bob", enabled=True, created_at=MADE),
@@ -62,6 +63,18 @@ CASES: list[tuple[str, dict[str, str], dict[str, Any], dict[str, Any]]] = [
     ),
     ("oidc-full-name-mapper", {}, {"name": "Alice Doe"}, {}),
     (
+        "oidc-group-membership-mapper",
+        {"claim.name": "groups"},
+        {"groups": ["/staff/audit"]},
+        {"groups": []},
+    ),
+    (
+        "oidc-group-membership-mapper",
+        {"claim.name": "groups", "full.path": "false"},
+        {"groups": ["audit"]},
+        {"groups": []},
+    ),
+    (
         "oidc-usermodel-property-mapper",
         {"user.attribute": "email", "claim.name": "email"},
         {"email": "alice@example.org"},
@@ -76,9 +89,15 @@ CASES: list[tuple[str, dict[str, str], dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-def _claims(mapper_type: str, config: dict[str, str], subject: TokenSubject) -> dict[str, Any]:
+def _claims(
+    mapper_type: str,
+    config: dict[str, str],
+    subject: TokenSubject,
+    purpose: ClaimsFor = ClaimsFor.ACCESS_TOKEN,
+) -> dict[str, Any]:
     claims: dict[str, Any] = {}
-    add_mapped_claims(claims, [ProtocolMapper("id", "name", mapper_type, config)], subject)
+    mapper = ProtocolMapper("id", "name", mapper_type, {purpose: "true", **config})
+    add_mapped_claims(claims, [mapper], subject, purpose)
     return claims
 
 
@@ -94,16 +113,26 @@ def test_every_mapper_is_among_the_cases() -> None:
     assert {mapper_type for mapper_type, *_ in CASES} == set(CLAIM_MAPPERS)
 
 
+@pytest.mark.parametrize("purpose", ClaimsFor)
+@pytest.mark.parametrize("option", ["false", "", "yes"])
 @pytest.mark.parametrize("mapper_type", CLAIM_MAPPERS)
-def test_a_mapper_that_is_not_meant_for_access_tokens_adds_nothing(mapper_type: str) -> None:
-    config = {"access.token.claim": "false", "included.client.audience": "x"}
-    assert _claims(mapper_type, config, FULL) == {}
+def test_a_mapper_adds_only_to_what_it_is_meant_for(
+    mapper_type: str, option: str, purpose: ClaimsFor
+) -> None:
+    """Keycloak: an option that is absent, or anything but "true", says no."""
+    config = {"included.client.audience": "x", "claim.name": "x", purpose: option}
+    assert _claims(mapper_type, config, FULL, purpose) == {}
 
 
 def test_two_audience_mappers_make_a_list_without_repetition() -> None:
     claims: dict[str, Any] = {}
     mappers = [
-        ProtocolMapper(name, name, "oidc-audience-mapper", {"included.client.audience": name})
+        ProtocolMapper(
+            name,
+            name,
+            "oidc-audience-mapper",
+            {"included.client.audience": name, "access.token.claim": "true"},
+        )
         for name in ("a", "b", "a")
     ]
     add_mapped_claims(claims, mappers, FULL)
