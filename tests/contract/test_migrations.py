@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import alembic.command
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
@@ -19,6 +20,7 @@ from gateway.cli.migrate import migrate as command
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.secrets import Secret
+from gateway.domain.users import UserQuery
 from gateway.storage.sql import migrations
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase
@@ -33,8 +35,21 @@ from tests.support.stored_values import store_realms
 _MIGRATE = """
 import asyncio, sys
 from gateway.domain.secrets import Secret
+from gateway.domain.users import UserQuery
 from gateway.storage.sql.migrate import migrate
 print(asyncio.run(migrate(Secret(sys.argv[1]))))
+"""
+
+
+_OLD_USERS = """
+WITH RECURSIVE numbers(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers
+    WHERE number < 1500)
+INSERT INTO users (realm_id, id, username, enabled, created_at, email_verified, last_name, document)
+SELECT realms.id, 'id' || number, 'u' || number, true, 0, false,
+    'Ärger ' || substr('000' || number, length('000' || number) - 3),
+    '{"attributes":{"Team":["T' || number || '","T' || number || '"]},'
+    || '"requiredActions":["UPDATE_PASSWORD"]}'
+FROM numbers, realms
 """
 
 
@@ -62,6 +77,21 @@ async def _drop_everything(url: Secret) -> None:
     async with engines.writer.begin() as connection:
         await connection.run_sync(metadata.drop_all)
         await connection.execute(text("DROP TABLE alembic_version"))
+    await engines.dispose()
+
+
+async def _upgrade(url: Secret, revision: str) -> None:
+    """Bring an empty database to an earlier revision, as an earlier version did."""
+
+    def upgrade(connection: Connection) -> None:
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+        config.set_main_option("path_separator", "os")
+        alembic.command.upgrade(config, revision)
+
+    engines = create_engines(parse_database_url(url))
+    async with engines.writer.begin() as connection:
+        await connection.run_sync(upgrade)
     await engines.dispose()
 
 
@@ -150,6 +180,30 @@ async def test_a_migration_that_fails_leaves_nothing_behind(empty_database: Secr
     assert await current_revision(empty_database) is None
     await _change(empty_database, "DROP TABLE revocations")
     assert await migrate(empty_database)
+
+
+async def test_users_of_the_first_schema_can_be_searched(
+    empty_database: Secret, secrets_at_rest: SecretsAtRest
+) -> None:
+    """More of them than fit into one batch of the migration, in two realms."""
+    await migrate(empty_database)
+    await _drop_everything(empty_database)
+    await _upgrade(empty_database, "0001")
+    database = SqlDatabase(empty_database, secrets_at_rest)
+    await store_realms(database, "demo", "other")
+    await _change(empty_database, _OLD_USERS)
+    await database.dispose()
+    assert await migrate(empty_database)
+    async with database.read() as stores:
+        for realm in ("demo-id", "other-id"):
+            for number in (1, 1500):
+                query = UserQuery(last_name=f"ÄRGER {number:04}", attributes={"TEAM": f"t{number}"})
+                (found,) = await stores.users.search(realm, query, 0, 10)
+                assert found.username == f"u{number}"
+                assert found.attributes == {"Team": (f"T{number}", f"T{number}")}
+                assert found.required_actions == ("UPDATE_PASSWORD",)
+            assert await stores.users.count(realm, UserQuery(search="är")) == 1500
+    await database.dispose()
 
 
 async def test_the_database_file_is_for_its_owner_alone(tmp_path: Path) -> None:
