@@ -17,6 +17,7 @@ from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.login_failures import RedisLoginFailures
 from tests.support.deadline import eventually_succeeds
 from tests.support.login_failures import LIFESPAN, START
+from tests.support.password_logins import CountedEvents
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
 
@@ -24,23 +25,6 @@ REALM = "demo-id"
 NOT_QUICK = BruteForce(protected=True, failure_factor=6, quick_login_check=timedelta(0))
 QUICK = replace(NOT_QUICK, quick_login_check=timedelta(seconds=1))
 ADDRESS = "192.0.2.1"
-
-
-class CountedEvents:
-    """Metrics that remember the security events."""
-
-    def __init__(self) -> None:
-        self.events: Counter[str] = Counter()
-
-    def request(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count no request."""
-
-    def token_grant(self, realm: str, grant_type: str, outcome: str) -> None:
-        """Count no grant."""
-
-    def security_event(self, kind: str) -> None:
-        """Count one."""
-        self.events[kind] += 1
 
 
 class Gate:

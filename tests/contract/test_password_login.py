@@ -1,0 +1,346 @@
+"""Signing in by password over the real stores: who gets in, and what the others learn."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gateway.authentication.errors import (
+    AccountDisabled,
+    AccountNotSetUp,
+    InvalidUserCredentials,
+    SignInRefused,
+)
+from gateway.domain.errors import Overloaded, StoreUnavailable
+from gateway.domain.realm import LoginSettings, PasswordRule
+from gateway.domain.secrets import Secret
+from gateway.domain.users import User
+from gateway.storage.sql.database import SqlDatabase
+from tests.support.password_logins import (
+    ADDRESS,
+    ITERATIONS,
+    RULES,
+    WRONG,
+    CountingHasher,
+    Gateway,
+    guarded_realm,
+    password_credential,
+    permanently,
+    store_user,
+)
+from tests.support.redis_server import RedisServer
+from tests.support.set_clock import SetClock
+from tests.support.stored_values import NOW, client, store_realms
+
+REALM = guarded_realm()
+
+
+@pytest.fixture
+async def gateway(database: SqlDatabase, redis_server: RedisServer) -> AsyncIterator[Gateway]:
+    await store_realms(database, "demo")
+    opened = Gateway(database, redis_server, SetClock(NOW))
+    yield opened
+    await opened.close()
+
+
+async def _stored(database: SqlDatabase) -> User:
+    async with database.read() as stores:
+        found = await stores.users.find_by_id(REALM.id, "alice-uuid")
+    assert found is not None
+    return found
+
+
+async def _failures(gateway: Gateway) -> int:
+    return (await gateway.failures.record(REALM.id, "alice-uuid")).failures
+
+
+async def _lock(gateway: Gateway) -> None:
+    for _ in range(RULES.failure_factor):
+        with pytest.raises(InvalidUserCredentials):
+            await gateway.sign_in(REALM, password=WRONG)
+
+
+async def test_the_right_password_signs_in_by_name_and_by_address(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    stored = await store_user(database, "zoë", email="zoe@example.test")
+    for name in ("zoë", "ZOË", "zoe\u0308", "Zoe@Example.test"):
+        assert await gateway.sign_in(REALM, name) == stored
+
+
+async def test_all_names_of_a_user_share_one_count(gateway: Gateway, database: SqlDatabase) -> None:
+    stored = await store_user(database, "zoë", email="zoe@example.test")
+    for name in ("zoë", "ZOE\u0308", "Zoe@Example.test"):
+        with pytest.raises(InvalidUserCredentials):
+            await gateway.sign_in(REALM, name, WRONG)
+    assert (await gateway.failures.record(REALM.id, stored.id)).failures == 3
+    with pytest.raises(InvalidUserCredentials, match="user_temporarily_disabled"):
+        await gateway.sign_in(REALM, "zoë")
+
+
+@pytest.mark.parametrize(
+    "login",
+    [LoginSettings(login_with_email_allowed=False), LoginSettings(duplicate_emails_allowed=True)],
+)
+async def test_an_address_that_may_not_name_a_user_does_not(
+    gateway: Gateway, database: SqlDatabase, login: LoginSettings
+) -> None:
+    await store_user(database, email="alice@example.test")
+    with pytest.raises(InvalidUserCredentials, match="user_not_found"):
+        await gateway.sign_in(guarded_realm(login=login), "alice@example.test")
+
+
+async def test_a_username_that_looks_like_anothers_address_is_still_the_name(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    await store_user(database, "alice", email="bob@example.test")
+    bob = await store_user(database, "bob@example.test")
+    assert await gateway.sign_in(REALM, "bob@example.test") == bob
+
+
+@pytest.mark.parametrize(
+    "password", [WRONG, None, Secret(""), Secret("x" * 2_000), Secret("\ud800")]
+)
+async def test_a_wrong_password_is_refused_and_counted(
+    gateway: Gateway, database: SqlDatabase, password: Secret | None
+) -> None:
+    await store_user(database)
+    with pytest.raises(InvalidUserCredentials, match=r"^invalid_user_credentials$"):
+        await gateway.sign_in(REALM, password=password)
+    record = await gateway.failures.record(REALM.id, "alice-uuid")
+    assert (record.failures, record.last_address) == (1, ADDRESS)
+
+
+async def test_an_empty_password_never_signs_in_even_where_one_is_stored(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    stored = await store_user(database)
+    async with database.write() as stores:
+        empty = replace(password_credential(stored.id, Secret("")), priority=1)
+        await stores.users.set_credential(REALM.id, empty)
+    for password in (None, Secret("")):
+        with pytest.raises(InvalidUserCredentials):
+            await gateway.sign_in(REALM, password=password)
+
+
+@pytest.mark.parametrize(
+    "name", ["nobody", "nobody@example.test", "", "\ud800", "a\0", "x" * 9_999]
+)
+async def test_nothing_is_remembered_of_who_does_not_exist(
+    gateway: Gateway, redis_server: RedisServer, name: str
+) -> None:
+    with pytest.raises(InvalidUserCredentials, match=r"^user_not_found$"):
+        await gateway.sign_in(REALM, name)
+    with redis_server.client() as plain:
+        assert plain.dbsize() == 0
+
+
+async def test_a_service_account_does_not_sign_in_by_password(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    async with database.write() as stores:
+        await stores.clients.add(client("device"))
+    await store_user(database, service_account_client="device-uuid")
+    with pytest.raises(InvalidUserCredentials, match=r"^invalid_user$"):
+        await gateway.sign_in(REALM)
+    assert gateway.hasher.looks == 0
+
+
+async def test_a_user_without_a_password_does_not_sign_in(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    await store_user(database)
+    async with database.write() as stores:
+        for stored in await stores.users.credentials(REALM.id, "alice-uuid"):
+            await stores.users.set_credential(REALM.id, replace(stored, type="otp"))
+    with pytest.raises(InvalidUserCredentials, match=r"^invalid_user_credentials$"):
+        await gateway.sign_in(REALM)
+
+
+async def test_a_locked_users_right_password_is_not_even_looked_at(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    await store_user(database)
+    await _lock(gateway)
+    looks = gateway.hasher.looks
+    with pytest.raises(InvalidUserCredentials, match=r"^user_temporarily_disabled$"):
+        await gateway.sign_in(REALM)
+    assert gateway.hasher.looks == looks == RULES.failure_factor
+    assert await _failures(gateway) == RULES.failure_factor
+    gateway.clock.advance(RULES.wait_increment)
+    await gateway.sign_in(REALM)
+    assert await _failures(gateway) == 0
+
+
+async def test_of_200_guesses_at_two_gateways_as_many_are_looked_at_as_allowed(
+    gateway: Gateway, database: SqlDatabase, redis_server: RedisServer
+) -> None:
+    await store_user(database)
+    other = Gateway(database, redis_server, gateway.clock)
+    guesses = [(gateway, other)[number % 2].sign_in(REALM, password=WRONG) for number in range(200)]
+    said = Counter(
+        str(refusal) for refusal in await asyncio.gather(*guesses, return_exceptions=True)
+    )
+    assert gateway.hasher.looks + other.hasher.looks == RULES.failure_factor
+    assert said == {"invalid_user_credentials": 3, "user_temporarily_disabled": 197}
+    await other.close()
+
+
+async def test_only_who_knows_the_password_learns_that_the_account_is_disabled(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    await store_user(database, enabled=False)
+    with pytest.raises(InvalidUserCredentials):
+        await gateway.sign_in(REALM, password=WRONG)
+    with pytest.raises(AccountDisabled):
+        await gateway.sign_in(REALM)
+    assert await _failures(gateway) == 1, "no sign-in: neither counted nor forgotten"
+
+
+async def test_only_who_knows_the_password_learns_that_something_is_left_to_do(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    await store_user(database, required_actions=("CONFIGURE_TOTP",))
+    with pytest.raises(InvalidUserCredentials):
+        await gateway.sign_in(REALM, password=WRONG)
+    with pytest.raises(AccountNotSetUp):
+        await gateway.sign_in(REALM)
+    assert await _failures(gateway) == 1
+
+
+async def test_an_address_must_be_verified_where_the_realm_says_so(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    await store_user(database, email="alice@example.test")
+    with pytest.raises(AccountNotSetUp):
+        await gateway.sign_in(guarded_realm(login=LoginSettings(verify_email=True)))
+
+
+async def test_an_expired_password_must_be_changed(gateway: Gateway, database: SqlDatabase) -> None:
+    await store_user(database)
+    realm = guarded_realm(more=(PasswordRule("forceExpiredPasswordChange", "30"),))
+    gateway.clock.advance(timedelta(days=30))
+    await gateway.sign_in(realm)
+    gateway.clock.advance(timedelta(milliseconds=1))
+    for _ in range(2):
+        with pytest.raises(AccountNotSetUp):
+            await gateway.sign_in(realm)
+    assert (await _stored(database)).required_actions == ("UPDATE_PASSWORD",)
+
+
+async def test_a_permanent_lockout_disables_the_account_in_the_database(
+    gateway: Gateway, database: SqlDatabase, redis_server: RedisServer
+) -> None:
+    await store_user(database, attributes={"kept": ("yes",)})
+    realm = guarded_realm(permanently())
+    for _ in range(RULES.failure_factor):
+        with pytest.raises(InvalidUserCredentials, match=r"^invalid_user_credentials$"):
+            await gateway.sign_in(realm, password=WRONG)
+    stored = await _stored(database)
+    assert not stored.enabled
+    assert stored.attributes == {"kept": ("yes",), "disabledReason": ("permanentLockout",)}
+    with redis_server.client() as plain:
+        plain.flushall()
+    for tried in (realm, REALM, guarded_realm(replace(RULES, protected=False))):
+        with pytest.raises(InvalidUserCredentials, match=r"^user_disabled$"):
+            await gateway.sign_in(tried)
+    assert gateway.hasher.looks == RULES.failure_factor
+
+
+async def test_a_permanent_lockout_that_its_gateway_did_not_live_to_write_is_written(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    await store_user(database)
+    realm = guarded_realm(permanently())
+    for _ in range(RULES.failure_factor):
+        await gateway.failures.fail(
+            realm.id, "alice-uuid", "", rules=realm.brute_force, now=NOW, address=ADDRESS
+        )
+    assert (await _stored(database)).enabled
+    with pytest.raises(InvalidUserCredentials, match=r"^user_disabled$"):
+        await gateway.sign_in(realm)
+    assert not (await _stored(database)).enabled
+
+
+async def test_a_password_is_hashed_anew_where_the_realm_asks_for_more(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    await store_user(database)
+    async with database.read() as stores:
+        (before,) = await stores.users.credentials(REALM.id, "alice-uuid")
+    for _ in range(2):
+        await gateway.sign_in(guarded_realm(iterations=2 * ITERATIONS))
+    async with database.read() as stores:
+        (after,) = await stores.users.credentials(REALM.id, "alice-uuid")
+    assert '"hashIterations":2000' in after.credential_data
+    assert (after.id, after.created_at) == (before.id, before.created_at)
+    await gateway.sign_in(guarded_realm(iterations=2 * ITERATIONS))
+
+
+async def test_hashing_anew_does_not_set_back_a_password_that_was_changed_meanwhile(
+    database: SqlDatabase, redis_server: RedisServer
+) -> None:
+    await store_realms(database, "demo")
+    await store_user(database)
+    new = Secret("changed by an administrator")
+
+    class ChangedMeanwhile(CountingHasher):
+        async def hash(
+            self, password: Secret, *, algorithm: str | None, iterations: int | None = None
+        ) -> tuple[str, str]:
+            async with database.write() as stores:
+                (old,) = await stores.users.credentials(REALM.id, "alice-uuid")
+                changed = password_credential(password=new)
+                await stores.users.set_credential(REALM.id, replace(changed, id=old.id))
+            return await super().hash(password, algorithm=algorithm, iterations=iterations)
+
+    gateway = Gateway(database, redis_server, SetClock(NOW), ChangedMeanwhile())
+    await gateway.sign_in(guarded_realm(iterations=2 * ITERATIONS))
+    with pytest.raises(InvalidUserCredentials):
+        await gateway.sign_in(REALM)
+    await gateway.sign_in(REALM, password=new)
+    await gateway.close()
+
+
+async def test_logins_beyond_the_room_to_wait_are_shed_uncounted(
+    database: SqlDatabase, redis_server: RedisServer
+) -> None:
+    await store_realms(database, "demo")
+    await store_user(database)
+    gateway = Gateway(database, redis_server, SetClock(NOW), CountingHasher(1, waiting=1))
+    names = ["alice", *(f"nobody-{number}" for number in range(20))]
+    refusals = await asyncio.gather(
+        *(gateway.sign_in(REALM, name, WRONG) for name in names), return_exceptions=True
+    )
+    kinds = Counter(type(refusal) for refusal in refusals)
+    assert kinds[Overloaded] + kinds[InvalidUserCredentials] == len(names)
+    assert kinds[Overloaded] > 0
+    assert await _failures(gateway) == (not isinstance(refusals[0], Overloaded))
+    await gateway.sign_in(REALM)
+    await gateway.close()
+
+
+async def test_without_redis_no_password_is_looked_at(
+    database: SqlDatabase, own_redis: RedisServer
+) -> None:
+    await store_realms(database, "demo")
+    await store_user(database)
+    gateway = Gateway(database, own_redis, SetClock(NOW))
+    own_redis.stop()
+    for name in ("alice", "nobody"):
+        with pytest.raises(StoreUnavailable):
+            await gateway.sign_in(REALM, name)
+    assert gateway.hasher.looks == 0
+    await gateway.sign_in(guarded_realm(replace(RULES, protected=False)))
+    await gateway.close()
+
+
+async def test_every_refusal_is_of_the_drawn_tree() -> None:
+    assert {kind.__name__ for kind in SignInRefused.__subclasses__()} == {
+        "InvalidUserCredentials",
+        "AccountDisabled",
+        "AccountNotSetUp",
+    }

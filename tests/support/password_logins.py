@@ -1,0 +1,125 @@
+"""Users with real passwords, and the sign-in over real stores, for tests."""
+
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+
+from gateway.authentication.brute_force_guard import BruteForceGuard
+from gateway.authentication.password import PasswordLogin
+from gateway.crypto.passwords import PooledPasswordHasher, hash_password
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import BruteForce, LoginSettings, PasswordPolicy, PasswordRule, Realm
+from gateway.domain.secrets import Secret
+from gateway.domain.users import Credential, User
+from gateway.storage.redis.connection import create_client
+from gateway.storage.redis.login_failures import RedisLoginFailures
+from tests.support.redis_server import RedisServer
+from tests.support.set_clock import SetClock
+from tests.support.stored_values import credential, realm, user
+
+ALGORITHM, ITERATIONS = "pbkdf2-sha256", 1_000
+PASSWORD = Secret("correct horse battery staple")
+WRONG = Secret("incorrect horse battery staple")
+ADDRESS = "192.0.2.1"
+RULES = BruteForce(protected=True, failure_factor=3, quick_login_check=timedelta(0))
+
+
+def guarded_realm(
+    rules: BruteForce = RULES,
+    iterations: int = ITERATIONS,
+    more: tuple[PasswordRule, ...] = (),
+    login: LoginSettings | None = None,
+) -> Realm:
+    """Return a realm whose passwords are cheap to hash."""
+    policy = PasswordPolicy(
+        (
+            PasswordRule("hashAlgorithm", ALGORITHM),
+            PasswordRule("hashIterations", str(iterations)),
+            *more,
+        )
+    )
+    return realm("demo", brute_force=rules, password_policy=policy, login=login or LoginSettings())
+
+
+def password_credential(
+    user_id: str = "alice-uuid", password: Secret = PASSWORD, iterations: int = ITERATIONS
+) -> Credential:
+    """Return the credential of a password."""
+    made, secret = hash_password(password, ALGORITHM, iterations)
+    return credential(user_id, credential_data=made, secret_data=secret)
+
+
+async def store_user(database: Database, username: str = "alice", **fields: object) -> User:
+    """Store a user of the realm `demo` with the password."""
+    stored = user(username, **fields)  # type: ignore[arg-type] # any field may be set
+    async with database.write() as stores:
+        await stores.users.add(stored)
+        await stores.users.set_credential(stored.realm_id, password_credential(stored.id))
+    return stored
+
+
+class CountedEvents:
+    """Metrics that remember the security events."""
+
+    def __init__(self) -> None:
+        self.events: Counter[str] = Counter()
+
+    def request(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count no request."""
+
+    def token_grant(self, realm: str, grant_type: str, outcome: str) -> None:
+        """Count no grant."""
+
+    def security_event(self, kind: str) -> None:
+        """Count one."""
+        self.events[kind] += 1
+
+
+class CountingHasher(PooledPasswordHasher):
+    """The product's hasher, which remembers how often a stored password was looked at."""
+
+    def __init__(self, threads: int = 2, waiting: int = 1_000) -> None:
+        super().__init__(threads, waiting)
+        self.looks = 0
+
+    async def verify(self, password: Secret, credential_data: str, secret_data: str) -> bool:
+        """Count and check."""
+        self.looks += 1
+        return await super().verify(password, credential_data, secret_data)
+
+
+class Gateway:
+    """The sign-in of one gateway, with connections of its own to stores that all share."""
+
+    def __init__(
+        self,
+        database: Database,
+        server: RedisServer,
+        clock: SetClock,
+        hasher: CountingHasher | None = None,
+    ) -> None:
+        self.client = create_client(server.url)
+        self.failures = RedisLoginFailures(self.client)
+        self.hasher = hasher or CountingHasher()
+        self.clock = clock
+        self.metrics = CountedEvents()
+        guard = BruteForceGuard(self.failures, clock, self.metrics)
+        self.login = PasswordLogin(database, self.hasher, guard)
+
+    async def sign_in(
+        self, realm: Realm, username: str = "alice", password: Secret | None = PASSWORD
+    ) -> User:
+        """Sign in now."""
+        return await self.login.authenticate(
+            realm, username, password, address=ADDRESS, now=self.clock.now()
+        )
+
+    async def close(self) -> None:
+        """Close connections and threads."""
+        self.hasher.close()
+        await self.client.aclose()
+
+
+def permanently(rules: BruteForce = RULES) -> BruteForce:
+    """Return the rules with permanent lock-outs."""
+    return replace(rules, permanent_lockout=True)
