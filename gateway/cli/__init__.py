@@ -15,6 +15,8 @@ COMMANDS = {
     "start": ("gateway.cli.start:start", "Run the gateway."),
     "migrate": ("gateway.cli.migrate:migrate", "Bring the database to this version's schema."),
     "realm": ("gateway.cli.realm:realm", "Import and export realms as files."),
+    "user": ("gateway.cli.user:user", "Create, change, unlock and import users."),
+    "session": ("gateway.cli.session:session", "List sessions and end them."),
     "keys": ("gateway.cli.keys:keys", "List and rotate a realm's signing keys."),
     "certs": ("gateway.cli.certs:certs", "Make and inspect certificates for development."),
     "nginx": ("gateway.cli.nginx:nginx", "Write and check nginx configurations."),

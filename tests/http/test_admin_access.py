@@ -122,6 +122,46 @@ def test_an_administrator_signs_in_with_admin_cli_and_carries_no_roles(
     assert administration.ask("GET", "acme/users", token).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("client_id", "status"),
+    [("unlimited", 200), ("scopeless", 403), ("light", 200), ("light-scopeless", 403)],
+)
+def test_a_token_brings_no_right_that_its_client_may_not_have(
+    administration: Administration, client_id: str, status: int
+) -> None:
+    token = administration.token(client_id, "acme")
+    carried = "resource_access" in claims_of(token)
+    assert carried is (client_id == "unlimited")
+    assert administration.ask("GET", "acme/users", token).status_code == status
+
+
+def test_a_right_that_was_taken_is_gone_though_the_token_carries_it(
+    administration: Administration,
+) -> None:
+    token = administration.fresh_token("unlimited", "acme")
+    account = ("--realm", "acme", "service-account-unlimited")
+    right = "realm-management/manage-users"
+    assert administration.ask("GET", "acme/users/count", token).status_code == 200
+    assert administration.command("user", "roles", *account, "--remove", right).exit_code == 0
+    assert administration.ask("GET", "acme/users/count", token).status_code == 403
+    assert administration.command("user", "roles", *account, "--add", right).exit_code == 0
+    assert administration.ask("GET", "acme/users/count", token).status_code == 200
+
+
+def test_a_right_that_was_given_counts_for_tokens_that_carry_it(
+    administration: Administration,
+) -> None:
+    token = administration.fresh_token("nobody", "acme")
+    account = ("--realm", "acme", "service-account-nobody")
+    right = "realm-management/view-users"
+    administration.command("user", "roles", *account, "--add", right)
+    assert administration.ask("GET", "acme/users/count", token).status_code == 403
+    fresh = administration.fresh_token("nobody", "acme")
+    assert administration.ask("GET", "acme/users/count", fresh).status_code == 200
+    administration.command("user", "roles", *account, "--remove", right)
+    assert administration.ask("GET", "acme/users/count", fresh).status_code == 403
+
+
 def test_a_known_url_without_the_method_is_405_and_an_unknown_one_404(
     administration: Administration,
 ) -> None:

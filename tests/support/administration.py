@@ -11,13 +11,16 @@ from typing import Any
 
 import httpx2
 import pytest
+from click.testing import CliRunner, Result
 
 from gateway.admin.administration_roles import REALM_MANAGEMENT, AdminRole
+from gateway.cli import main
 from tests.support.gateway_process import Gateway, start_gateway
 
 SECRET = "a-clients-secret"
 ADMIN_PASSWORD = "the administrator's word"
 NAMES = (*AdminRole, "nobody")
+PASSWORD = "a user's password"
 ELLIPTIC = {"enabled": True, "sslRequired": "none", "defaultSignatureAlgorithm": "ES256"}
 
 _PEOPLE: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
@@ -33,6 +36,31 @@ USERNAMES = tuple(sorted(person[0] for person in _PEOPLE))
 def _user(username: str, first: str, last: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     names = {"username": username, "firstName": first, "lastName": last}
     return {"id": f"id-of-{username}", "enabled": True, **names, **fields}
+
+
+_LIGHTWEIGHT = {"attributes": {"client.use.lightweight.access.token.enabled": "true"}}
+_LIMITED: dict[str, dict[str, Any]] = {
+    "unlimited": {},
+    "scopeless": {"fullScopeAllowed": False},
+    "light": _LIGHTWEIGHT,
+    "light-scopeless": {**_LIGHTWEIGHT, "fullScopeAllowed": False},
+}
+"""Clients whose service accounts may manage users; not all of their tokens say so."""
+
+
+def _account(client_id: str, roles: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    client = {
+        "clientId": client_id,
+        "secret": SECRET,
+        "serviceAccountsEnabled": True,
+        "enabled": True,
+    }
+    account = {
+        "username": f"service-account-{client_id}",
+        "serviceAccountClientId": client_id,
+        "clientRoles": {REALM_MANAGEMENT: roles},
+    }
+    return client, account
 
 
 def _clients(holder: str) -> dict[str, list[dict[str, Any]]]:
@@ -53,9 +81,35 @@ def _clients(holder: str) -> dict[str, list[dict[str, Any]]]:
     }
 
 
+def _guarded(realm: str) -> dict[str, Any]:
+    """Return a realm that locks out for a minute after two wrong passwords, and its users."""
+    names = ("mallory", "trudy", "peggy") if realm != "master" else ()
+    return {
+        **ELLIPTIC,
+        "bruteForceProtected": True,
+        "failureFactor": 2,
+        "waitIncrementSeconds": 60,
+        "quickLoginCheckMilliSeconds": 0,
+        "passwordPolicy": "hashAlgorithm(pbkdf2-sha256) and hashIterations(1000)",
+        "users": [
+            {
+                "id": f"{realm}-{name}",
+                "username": name,
+                "enabled": True,
+                "credentials": [{"type": "password", "value": PASSWORD}],
+            }
+            for name in names
+        ],
+    }
+
+
 def _realms() -> list[dict[str, Any]]:
     acme, master = _clients(REALM_MANAGEMENT), _clients("acme-realm")
     acme["users"] += [_user(*person) for person in _PEOPLE]
+    for client_id, fields in _LIMITED.items():
+        client, account = _account(client_id, ["manage-users"])
+        acme["clients"].append(client | fields)
+        acme["users"].append(account)
     root = {"clientId": "root", "secret": SECRET, "serviceAccountsEnabled": True, "enabled": True}
     master["clients"].append(root)
     master["users"].append(
@@ -67,9 +121,11 @@ def _realms() -> list[dict[str, Any]]:
     )
     other = [_user("zoe", "Zoe", "Zander", {})]
     return [
+        {"realm": "guarded", **_guarded("guarded")},
+        {"realm": "strict", **_guarded("strict"), "permanentLockout": True},
         {"realm": "acme", **ELLIPTIC, "accessTokenLifespan": 1800, **acme},
         {"realm": "other", **ELLIPTIC, **_clients(REALM_MANAGEMENT), "users": other},
-        {"realm": "master", **ELLIPTIC, "accessTokenLifespan": 1800, **master},
+        {"realm": "master", **_guarded("master"), "accessTokenLifespan": 1800, **master},
     ]
 
 
@@ -103,9 +159,41 @@ class Administration:
         return self._ask_for_token(realm, form | {"username": username, "password": password})
 
     def _ask_for_token(self, realm: str, form: dict[str, str]) -> str:
-        response = self.http.post(f"/realms/{realm}/protocol/openid-connect/token", data=form)
+        response = self.http.post(_token_url(realm), data=form)
         assert response.status_code == httpx2.codes.OK, response.text
         return str(response.json()["access_token"])
+
+    def signed_in(self, username: str, realm: str = "guarded") -> dict[str, Any]:
+        """Return what a user gets who signs in with admin-cli."""
+        form = {"grant_type": "password", "client_id": "admin-cli"}
+        credentials = {"username": username, "password": PASSWORD}
+        response = self.http.post(_token_url(realm), data=form | credentials)
+        assert response.status_code == httpx2.codes.OK, response.text
+        found: dict[str, Any] = response.json()
+        return found
+
+    def refreshes(self, tokens: Mapping[str, Any], realm: str = "guarded") -> bool:
+        """Tell whether the refresh token still brings another."""
+        form = {"grant_type": "refresh_token", "client_id": "admin-cli"}
+        sent = form | {"refresh_token": str(tokens["refresh_token"])}
+        return self.http.post(_token_url(realm), data=sent).status_code == httpx2.codes.OK
+
+    def sign_in(self, username: str, password: str = PASSWORD, realm: str = "guarded") -> int:
+        """Try to sign in with admin-cli; return the status."""
+        form = {"grant_type": "password", "client_id": "admin-cli"}
+        credentials = {"username": username, "password": password}
+        return self.http.post(_token_url(realm), data=form | credentials).status_code
+
+    def lock_out(self, username: str, realm: str = "guarded") -> None:
+        """Give wrong passwords until the account is locked out."""
+        for _ in range(2):
+            assert self.sign_in(username, "wrong", realm) != httpx2.codes.OK
+        assert self.sign_in(username, realm=realm) != httpx2.codes.OK
+
+    def command(self, *arguments: str, text: str | None = None) -> Result:
+        """Run `realmgate` beside the running gateway."""
+        environment = {"REALMGATE_STATE_DIR": str(self.gateway.state_dir)}
+        return CliRunner(env=environment).invoke(main, arguments, input=text)
 
     def ask(
         self, method: str, path: str, token: str | None = None, **headers: str
@@ -123,6 +211,10 @@ class Administration:
         )
         assert response.status_code == httpx2.codes.OK, response.text
         return response.json()
+
+
+def _token_url(realm: str) -> str:
+    return f"/realms/{realm}/protocol/openid-connect/token"
 
 
 @pytest.fixture(scope="session")

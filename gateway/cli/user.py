@@ -1,0 +1,269 @@
+"""`realmgate user`: the users of a realm, for daily work and for emergencies.
+
+Everything here works on the stores themselves: a shell on the host suffices, also where every
+account is locked out. Passwords are asked for without echo or read from a file, never arguments.
+Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a store is unreachable.
+"""
+
+# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
+# ruff: noqa: PLC0415
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from gateway.cli.user_import import import_
+
+if TYPE_CHECKING:
+    from gateway.admin.user_administration import UserAdministration
+    from gateway.domain.users import User
+    from gateway.representations.credentials import NewPassword
+
+Result = TypeVar("Result")
+Command = TypeVar("Command", bound=Callable[..., object])
+
+_MOST = 1000
+
+
+@click.group()
+def user() -> None:
+    """Create, change, unlock and import users."""
+
+
+user.add_command(import_)
+
+_realm = click.option("--realm", required=True, metavar="NAME", help="The realm.")
+_output = click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
+)
+_password_file = click.option(
+    "--password-file",
+    type=click.File("r", encoding="utf-8"),
+    help="Read the password from this file, - for standard input; its last line end is cut off.",
+)
+_temporary = click.option(
+    "--temporary", is_flag=True, help="Ask for another password at the next sign-in."
+)
+
+
+@user.command()
+@click.argument("username")
+@_realm
+@click.option("--email", help="The e-mail address.")
+@click.option("--email-verified", is_flag=True, help="The address is known to be the user's.")
+@click.option("--first-name", help="The given name.")
+@click.option("--last-name", help="The family name.")
+@click.option("--disabled", is_flag=True, help="Do not let the user sign in yet.")
+@click.option("--set-password", is_flag=True, help="Ask for a password.")
+@_password_file
+@_temporary
+@_output
+def create(
+    username: str,
+    realm: str,
+    output: str,
+    password_file: Any,
+    *,
+    set_password: bool,
+    temporary: bool,
+    disabled: bool,
+    **fields: Any,
+) -> None:
+    """Create the user USERNAME with the roles that every new user has."""
+    names = {"email": "email", "first_name": "firstName", "last_name": "lastName"}
+    document = {names[field]: fields[field] for field in names if fields[field] is not None}
+    document |= {"username": username, "enabled": not disabled}
+    document |= {"emailVerified": fields["email_verified"]}
+    password = None
+    if set_password or password_file is not None:
+        password = _password(password_file, temporary=temporary)
+    created = _run(lambda users: users.create(realm, document, password))
+    _tell(output, created, f"user {created.username}: created, id {created.id}")
+
+
+@user.command()
+@click.argument("name", metavar="USER")
+@_realm
+@_output
+def show(name: str, realm: str, output: str) -> None:
+    """Show USER, given by name or id: roles, lock-out, what is due."""
+    from gateway.representations.user import write_user
+
+    shown = _run(lambda users: users.show(realm, name))
+    document = write_user(shown.user) | {
+        "roles": [
+            f"{role.client}/{role.name}" if role.client else role.name for role in shown.granted
+        ],
+        "effectiveRoles": [
+            *shown.effective.realm,
+            *(f"{client}/{role}" for client, roles in shown.effective.clients for role in roles),
+        ],
+        "lockout": dict(shown.lockout.listed()) if shown.lockout else None,
+    }
+    if output == "json":
+        click.echo(json.dumps(document, indent=2))
+        return
+    for field, value in document.items():
+        click.echo(f"{field}: {value if isinstance(value, str) else json.dumps(value)}")
+
+
+@user.command("list")
+@_realm
+@click.option("--search", help="Begins a username, e-mail address or name; * is anything.")
+@click.option("--locked", is_flag=True, help="Only who is locked out now, with the time left.")
+@click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="Skip so many.")
+@click.option(
+    "--max", "maximum", type=click.IntRange(1, _MOST), default=100, show_default=True, help="Most."
+)
+@_output
+def list_(
+    realm: str, search: str | None, first: int, maximum: int, output: str, *, locked: bool
+) -> None:
+    """List users by name, a page at a time."""
+    if locked:
+        _list_lockouts(realm, output)
+        return
+    from gateway.domain.users import UserQuery
+    from gateway.representations.user import write_user
+
+    found = _run(lambda users: users.search(realm, UserQuery(search=search), first, maximum))
+    if output == "json":
+        click.echo(json.dumps([write_user(item) for item in found], indent=2))
+        return
+    for item in found:
+        state = "" if item.enabled else "  disabled"
+        click.echo(f"{item.id}  {item.username}{f'  {item.email}' if item.email else ''}{state}")
+
+
+@user.command("set-password")
+@click.argument("name", metavar="USER")
+@_realm
+@_password_file
+@_temporary
+def set_password(name: str, realm: str, password_file: Any, *, temporary: bool) -> None:
+    """Give USER a new password, asked for without echo."""
+    password = _password(password_file, temporary=temporary)
+    changed = _run(lambda users: users.set_password(realm, name, password))
+    click.echo(f"user {changed.username}: the password is set")
+
+
+@user.command()
+@click.argument("name", metavar="USER")
+@_realm
+@click.option("--add", multiple=True, metavar="[CLIENT/]ROLE", help="Give this role.")
+@click.option("--remove", multiple=True, metavar="[CLIENT/]ROLE", help="Take this role away.")
+@_output
+def roles(
+    name: str, realm: str, add: tuple[str, ...], remove: tuple[str, ...], output: str
+) -> None:
+    """Show, give and take the roles of USER."""
+    from gateway.admin.user_administration import RoleChange, read_role_arguments
+
+    if add or remove:
+        change = RoleChange(read_role_arguments(add), read_role_arguments(remove))
+        _run(lambda users: users.change_roles(realm, name, change))
+    shown = _run(lambda users: users.show(realm, name))
+    granted = [f"{role.client}/{role.name}" if role.client else role.name for role in shown.granted]
+    click.echo(json.dumps(granted, indent=2) if output == "json" else "\n".join(granted))
+
+
+@user.command()
+@click.argument("name", metavar="USER")
+@_realm
+def enable(name: str, realm: str) -> None:
+    """Let USER sign in again, whoever or whatever kept it out."""
+    changed = _run(lambda users: users.set_enabled(realm, name, enabled=True))
+    click.echo(f"user {changed.username}: enabled")
+
+
+@user.command()
+@click.argument("name", metavar="USER")
+@_realm
+def disable(name: str, realm: str) -> None:
+    """Let USER sign in no more; its tokens are not believed from now on."""
+    changed = _run(lambda users: users.set_enabled(realm, name, enabled=False))
+    click.echo(f"user {changed.username}: disabled")
+
+
+@user.command()
+@click.argument("name", metavar="USER")
+@_realm
+def unlock(name: str, realm: str) -> None:
+    """End USER's lock-out, temporary or permanent, and forget its failed sign-ins."""
+    ended = _run(lambda users: users.unlock(realm, name))
+    click.echo(f"user {name}: {'unlocked' if ended else 'was not locked out'}")
+
+
+@user.command()
+@click.argument("name", metavar="USER")
+@_realm
+def logout(name: str, realm: str) -> None:
+    """End every session of USER; tokens issued so far are not believed any more."""
+    from gateway.cli.session import run_sessions
+
+    count = run_sessions(lambda sessions: sessions.log_out(realm, name))
+    click.echo(f"user {name}: {count} sessions ended")
+
+
+def _list_lockouts(realm: str, output: str) -> None:
+    found = _run(lambda users: users.locked_out(realm))
+    if output == "json":
+        click.echo(json.dumps([dict(lockout.listed()) for lockout in found], indent=2))
+        return
+    for lockout in found:
+        left = lockout.seconds_left
+        until = "until it is unlocked" if left is None else f"{left} s left"
+        click.echo(f"{lockout.user_id}  {lockout.username}  {until}")
+
+
+def _password(file: Any, *, temporary: bool) -> "NewPassword":
+    from gateway.admin.user_administration import new_password
+
+    if file is None:
+        text = click.prompt("Password", hide_input=True, confirmation_prompt="Once more")
+    else:
+        text = _first_line(file)
+    return new_password(text, temporary=temporary)
+
+
+def _first_line(file: Any) -> str:
+    try:
+        text: str = file.read(_MOST * 10)
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.BadParameter(
+            "it cannot be read as UTF-8", param_hint="--password-file"
+        ) from error
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _tell(output: str, user: "User", line: str) -> None:
+    from gateway.representations.user import write_user
+
+    click.echo(json.dumps(write_user(user), indent=2) if output == "json" else line)
+
+
+def _run(act: "Callable[[UserAdministration], Awaitable[Result]]") -> Result:
+    from gateway.admin.lockouts import Lockouts
+    from gateway.admin.user_administration import UserAdministration
+    from gateway.bootstrap import open_services
+    from gateway.domain.errors import RealmNotFound
+    from gateway.settings import load_settings
+
+    async def run() -> Result:
+        async with open_services(load_settings()) as services:
+            users = UserAdministration(
+                database=services.database,
+                passwords=services.passwords,
+                lockouts=Lockouts(services.database, services.login_failures, services.clock),
+                clock=services.clock,
+                invalidation=services.invalidation,
+            )
+            return await act(users)
+
+    try:
+        return asyncio.run(run())
+    except RealmNotFound as error:
+        raise click.BadParameter(str(error), param_hint="--realm") from error

@@ -1,0 +1,85 @@
+"""`realmgate user import`: users by the million, in a stream.
+
+Exit codes: 0 all of them are there now, 1 some were refused, 2 usage or a refusal that ended it.
+"""
+
+# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
+# ruff: noqa: PLC0415
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from gateway.admin.user_stream import StreamedUsers
+    from gateway.domain.errors import InvalidInput
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True))
+@click.option("--realm", required=True, metavar="NAME", help="The realm.")
+@click.option("--continue", "go_on", is_flag=True, help="Leave out users that are refused.")
+@click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
+)
+def import_(file: Path, realm: str, output: str, *, go_on: bool) -> None:
+    """Import the users of FILE: JSON lines, a list, or a realm's export.
+
+    Users are stored a few hundred at a time; those that exist already are left alone, so that an
+    import that was stopped may be run again. Hashed passwords are taken as they are.
+    """
+    with click.progressbar(
+        length=max(1, file.stat().st_size),
+        label="Importing",
+        file=sys.stderr,
+        hidden=not sys.stderr.isatty(),
+    ) as bar:
+        done = asyncio.run(
+            _import(
+                file,
+                realm,
+                _tell_refusal if go_on else None,
+                lambda state: bar.update(max(0, state.read - bar.pos)),
+            )
+        )
+    if output == "json":
+        counts = {"added": done.added, "known": done.known, "refused": done.refused}
+        click.echo(json.dumps({"realm": realm, **counts}))
+    else:
+        click.echo(f"realm {realm}: {done.added} users added, {done.known} known before")
+    if done.refused:
+        raise click.ClickException(f"{done.refused} users were refused")
+
+
+def _tell_refusal(refusal: "InvalidInput") -> None:
+    for error in refusal.errors:
+        click.echo(f"refused: {error}", err=True)
+
+
+async def _import(
+    file: Path,
+    realm: str,
+    refuse: "Callable[[InvalidInput], None] | None",
+    progress: "Callable[[StreamedUsers], None]",
+) -> "StreamedUsers":
+    from gateway.admin.user_stream import UserStream
+    from gateway.bootstrap import open_services
+    from gateway.domain.errors import RealmNotFound
+    from gateway.representations.streamed_json import stream_objects
+    from gateway.settings import load_settings
+
+    async with open_services(load_settings()) as services:
+        users = UserStream(
+            database=services.database, passwords=services.passwords, clock=services.clock
+        )
+        with file.open(encoding="utf-8-sig", newline="") as text:
+            objects = stream_objects(text, "users", str(file))
+            try:
+                return await users.run(realm, objects, refuse=refuse, progress=progress)
+            except RealmNotFound as error:
+                raise click.BadParameter(str(error), param_hint="--realm") from error
