@@ -51,6 +51,10 @@ class Attempt:
         """Count the failure; say what it has brought."""
         return await self._guard.fail(self, address)
 
+    async def passed_over(self, address: str) -> None:
+        """Count nothing, for no password was looked at; take as long as a failure."""
+        await self._guard.pass_over(self, address)
+
     async def succeeded(self) -> None:
         """Forget the user's failures."""
         await self._guard.succeed(self)
@@ -109,6 +113,19 @@ class BruteForceGuard:
             self._metrics.security_event("temporary_lockout")
         return outcome
 
+    async def pass_over(self, attempt: Attempt, address: str) -> None:
+        """Settle an attempt at which nothing was looked at."""
+        if not attempt.settled:
+            attempt.settled = True
+            await self._store.pass_over(
+                attempt.realm_id,
+                attempt.user_id,
+                attempt.id,
+                rules=attempt.rules,
+                now=self._clock.now(),
+                address=address,
+            )
+
     async def succeed(self, attempt: Attempt) -> None:
         """Settle an attempt that was right."""
         if not attempt.settled:
@@ -132,7 +149,6 @@ class BruteForceGuard:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _release(self, attempt: Attempt) -> None:
-        # Also where no place was taken: a refusal costs the same calls as a wrong password.
         if not attempt.settled:
             attempt.settled = True
             await self._store.release(attempt.realm_id, attempt.user_id, attempt.id)

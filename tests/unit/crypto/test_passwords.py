@@ -1,5 +1,6 @@
 """Passwords are stored as Keycloak stores them, so that hashes move both ways unchanged."""
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -8,16 +9,19 @@ from typing import Any
 
 import pytest
 from argon2.low_level import Type, hash_secret_raw
+from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateway.crypto import password_schemes
 from gateway.crypto.passwords import (
     PooledPasswordHasher,
     hash_password,
     needs_rehash,
+    pretend_to_verify,
     verify_password,
 )
-from gateway.domain.errors import InvalidInput, SecretUnreadable
+from gateway.domain.errors import InvalidInput, Overloaded, SecretUnreadable
 from gateway.domain.secrets import Secret
 
 SALT = bytes(range(16))
@@ -242,3 +246,54 @@ async def test_the_pool_hashes_and_verifies_while_the_loop_goes_on() -> None:
         assert not await hasher.verify(Secret("q"), *stored)
     finally:
         hasher.close()
+
+
+async def test_more_hashes_than_may_wait_are_shed_and_room_comes_back() -> None:
+    hasher = PooledPasswordHasher(1, waiting=1)
+    work = [
+        asyncio.create_task(hasher.pretend(Secret("x"), algorithm="pbkdf2", iterations=200_000))
+        for _ in range(3)
+    ]
+    said = await asyncio.gather(*work, return_exceptions=True)
+    assert [type(one) for one in said] == [type(None), type(None), Overloaded]
+    await hasher.pretend(Secret("x"), algorithm="pbkdf2", iterations=1)
+    hasher.close()
+
+
+async def test_who_stops_waiting_makes_no_room_for_the_thread_works_on() -> None:
+    hasher = PooledPasswordHasher(1, waiting=0)
+    work = asyncio.create_task(
+        hasher.pretend(Secret("x"), algorithm="pbkdf2", iterations=1_000_000)
+    )
+    await asyncio.sleep(0)
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    with pytest.raises(Overloaded):
+        await hasher.pretend(Secret("x"), algorithm="pbkdf2", iterations=1)
+    hasher.close()
+
+
+@pytest.mark.parametrize(
+    ("spent", "left"), [(None, 90_000), ("pbkdf2-sha256", 60_000), ("pbkdf2-sha512", 90_000)]
+)
+def test_pretending_takes_the_rounds_that_are_left(
+    monkeypatch: pytest.MonkeyPatch, spent: str | None, left: int
+) -> None:
+    """Measured in rounds of the real derivation, not in time: the machine may be busy."""
+    rounds: list[int] = []
+    derive = PBKDF2HMAC
+
+    def counting(algorithm: Any, length: int, salt: bytes, iterations: int) -> Any:
+        rounds.append(iterations)
+        return derive(algorithm, length, salt, iterations)
+
+    before = None if spent is None else hash_password(Secret("x"), spent, 30_000)[0]
+    monkeypatch.setattr(password_schemes, "PBKDF2HMAC", counting)
+    pretend_to_verify(Secret("x"), "pbkdf2-sha256", 90_000, before)
+    assert rounds == [left]
+
+
+def test_pretending_takes_no_time_where_more_was_spent_already() -> None:
+    made, _ = hash_password(Secret("x"), "pbkdf2-sha256", 2)
+    pretend_to_verify(Secret("x"), "pbkdf2-sha256", 1, made)
