@@ -97,6 +97,50 @@ def _read_credentials(
     return read_credentials(value, path, owner=standard.user_id, standard=standard)
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedUser:
+    """A user that can be stored as it is: passwords hashed, roles found."""
+
+    user: User
+    credentials: tuple[Credential, ...]
+    role_ids: tuple[str, ...]
+    path: str
+
+    async def store(self, stores: Stores) -> None:
+        """Store the user; raises AlreadyExists."""
+        realm_id = self.user.realm_id
+        await stores.users.add(self.user)
+        for credential in self.credentials:
+            await stores.users.set_credential(realm_id, credential)
+        await stores.roles.grant(realm_id, self.user.id, self.role_ids)
+
+
+class UserPreparation:
+    """Does what takes long, or may fail, before a transaction is opened."""
+
+    def __init__(
+        self, realm: Realm, roles: RoleBook, passwords: PasswordHasher, clock: Clock
+    ) -> None:
+        self._realm = realm
+        self._roles = roles
+        self._passwords = passwords
+        self._clock = clock
+
+    async def prepared(self, new: NewUser) -> PreparedUser:
+        """Return the user ready to be stored; raises InvalidInput for unknown roles."""
+        role_ids = self._roles.ids(new.roles, new.path, _ROLE_LISTS)
+        user = _told_to_change(new)
+        credentials = [await self._hashed(credential, user) for credential in new.credentials]
+        return PreparedUser(user, tuple(credentials), role_ids, new.path)
+
+    async def _hashed(self, credential: NewPassword | Credential, user: User) -> Credential:
+        if isinstance(credential, Credential):
+            return credential
+        return await hashed_credential(
+            self._passwords, self._realm, user.id, credential.password, self._clock
+        )
+
+
 class UserImport:
     """Adds the users of one realm within one transaction."""
 
@@ -119,14 +163,8 @@ class UserImport:
         known = await self._stores.users.find_by_username(self._realm.id, new.user.username)
         if known is not None:
             return False
-        role_ids = self._roles.ids(new.roles, new.path, _ROLE_LISTS)
-        user = _told_to_change(new)
-        await self._stores.users.add(user)
-        for credential in new.credentials:
-            await self._stores.users.set_credential(
-                self._realm.id, await self._hashed(credential, user)
-            )
-        await self._stores.roles.grant(self._realm.id, user.id, role_ids)
+        preparation = UserPreparation(self._realm, self._roles, self._passwords, self._clock)
+        await (await preparation.prepared(new)).store(self._stores)
         return True
 
     async def grant_service_account(self, new: NewUser) -> None:
@@ -137,13 +175,6 @@ class UserImport:
             raise InvalidInput((FieldError(f"{new.path}.username", given, allowed),))
         role_ids = self._roles.ids(new.roles, new.path, _ROLE_LISTS)
         await self._stores.roles.grant(self._realm.id, account.id, role_ids)
-
-    async def _hashed(self, credential: NewPassword | Credential, user: User) -> Credential:
-        if isinstance(credential, Credential):
-            return credential
-        return await hashed_credential(
-            self._passwords, self._realm, user.id, credential.password, self._clock
-        )
 
 
 def _told_to_change(new: NewUser) -> User:

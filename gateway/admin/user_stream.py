@@ -12,7 +12,7 @@ from typing import Final
 
 from gateway.admin.finding import find_realm
 from gateway.admin.realm_roles import RoleBook, load_roles
-from gateway.admin.user_import import NewUser, UserImport, read_new_user
+from gateway.admin.user_import import NewUser, PreparedUser, UserPreparation, read_new_user
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.ports.passwords import PasswordHasher
@@ -76,12 +76,8 @@ class UserStream:
 
     async def _batch(self, batch: "_Batch", objects: Sequence[StreamedObject]) -> StreamedUsers:
         entries = [entry for item in objects if (entry := batch.read(item)) is not None]
-        try:
-            added = await self._store(batch, entries)
-        except InvalidInput:
-            if batch.refuse is None:
-                raise
-            added = sum([await self._store_alone(batch, entry) for entry in entries])
+        prepared = await self._prepared(batch, await self._unknown(batch.realm, entries))
+        added = await self._store(batch, prepared)
         return StreamedUsers(
             added=added,
             known=len(objects) - added - batch.refused,
@@ -89,24 +85,62 @@ class UserStream:
             read=objects[-1].read,
         )
 
-    async def _store_alone(self, batch: "_Batch", entry: NewUser) -> int:
+    async def _unknown(self, realm: Realm, entries: Sequence[NewUser]) -> list[NewUser]:
+        """Return the users that are not there yet, the first of each name."""
+        first = {entry.user.username: entry for entry in reversed(entries)}
+        async with self._database.read() as stores:
+            known = await stores.users.known(realm.id, list(first))
+        return [
+            entry
+            for entry in entries
+            if first[entry.user.username] is entry and entry.user.username not in known
+        ]
+
+    async def _prepared(self, batch: "_Batch", entries: Sequence[NewUser]) -> list[PreparedUser]:
+        preparation = UserPreparation(batch.realm, batch.roles, self._passwords, self._clock)
+        prepared = []
+        for entry in entries:
+            try:
+                prepared.append(await preparation.prepared(entry))
+            except InvalidInput as refusal:
+                batch.note(refusal)
+        return prepared
+
+    async def _store(self, batch: "_Batch", prepared: Sequence[PreparedUser]) -> int:
+        """Store all of them at once; where something is taken, find out what."""
+        if not prepared:
+            return 0
         try:
-            return await self._store(batch, [entry])
+            async with self._database.write() as stores:
+                await stores.users.add_all(
+                    [item.user for item in prepared],
+                    [credential for item in prepared for credential in item.credentials],
+                )
+                grants = [(item.user.id, role) for item in prepared for role in item.role_ids]
+                await stores.roles.grant_all(batch.realm.id, grants)
+        except AlreadyExists:
+            if batch.refuse is None:
+                await self._store_each(prepared)
+                return len(prepared)
+            return sum([await self._store_alone(batch, item) for item in prepared])
+        return len(prepared)
+
+    async def _store_alone(self, batch: "_Batch", item: PreparedUser) -> int:
+        try:
+            await self._store_each([item])
         except InvalidInput as refusal:
             batch.note(refusal)
             return 0
+        return 1
 
-    async def _store(self, batch: "_Batch", entries: Sequence[NewUser]) -> int:
-        added = 0
+    async def _store_each(self, prepared: Sequence[PreparedUser]) -> None:
         async with self._database.write() as stores:
-            users = UserImport(stores, batch.realm, batch.roles, self._passwords, self._clock)
-            for entry in entries:
+            for item in prepared:
                 try:
-                    added += await users.add(entry)
+                    await item.store(stores)
                 except AlreadyExists as taken:
                     allowed = "ids and names that are free"
-                    raise InvalidInput((FieldError(entry.path, str(taken), allowed),)) from taken
-        return added
+                    raise InvalidInput((FieldError(item.path, str(taken), allowed),)) from taken
 
 
 class _Batch:

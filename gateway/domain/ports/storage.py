@@ -84,6 +84,10 @@ class UserRepository(Protocol):
         """Return how many users match."""
         ...
 
+    async def known(self, realm_id: str, usernames: Sequence[str]) -> frozenset[str]:
+        """Return which of the (lower-cased) usernames are taken."""
+        ...
+
     async def find_service_account(self, realm_id: str, client: str) -> User | None:
         """Return the service-account user of the client with internal id `client`."""
         ...
@@ -94,6 +98,10 @@ class UserRepository(Protocol):
 
     async def add(self, user: User) -> None:
         """Store a new user; raises AlreadyExists."""
+        ...
+
+    async def add_all(self, added: Sequence[User], held: Sequence[Credential]) -> None:
+        """Store new users of one realm with the credentials they hold; raises AlreadyExists."""
         ...
 
     async def replace(self, user: User) -> None:
@@ -126,6 +134,10 @@ class RoleRepository(Protocol):
 
     async def grant(self, realm_id: str, user_id: str, role_ids: Sequence[str]) -> None:
         """Give roles to a user; those already held are left alone."""
+        ...
+
+    async def grant_all(self, realm_id: str, grants: Sequence[tuple[str, str]]) -> None:
+        """Give roles to many users, as pairs of user and role id."""
         ...
 
     async def revoke(self, realm_id: str, user_id: str, role_ids: Sequence[str]) -> None:

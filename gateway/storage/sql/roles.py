@@ -79,13 +79,17 @@ class SqlRoles:
 
     async def grant(self, realm_id: str, user_id: str, role_ids: Sequence[str]) -> None:
         """Give roles to a user; those already held are left alone."""
-        if role_ids:
+        await self.grant_all(realm_id, [(user_id, role_id) for role_id in role_ids])
+
+    async def grant_all(self, realm_id: str, grants: Sequence[tuple[str, str]]) -> None:
+        """Give roles to many users, as pairs of user and role id."""
+        if grants:
             statement = insert_into(user_roles, self._transaction.dialect)
             await self._transaction.execute(
                 statement.on_conflict_do_nothing(),
                 [
                     {"realm_id": realm_id, "user_id": user_id, "role_id": role_id}
-                    for role_id in role_ids
+                    for user_id, role_id in grants
                 ],
             )
 

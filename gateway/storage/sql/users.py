@@ -5,9 +5,10 @@ the version before this one looks for them; attributes are indexed beside it.
 Keycloak: UserRepresentation, CredentialRepresentation.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, Table, delete, func, insert, select, update
 
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.users import Credential, User, UserQuery
@@ -16,9 +17,11 @@ from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.inserts import insert_into
 from gateway.storage.sql.schema import credentials, user_attributes, users
 from gateway.storage.sql.transaction import Transaction
-from gateway.storage.sql.user_search import matching
+from gateway.storage.sql.user_search import is_indexed, matching
 
 _TAKEN = "User exists with same username"
+_ID_TAKEN = "A credential with the same id exists"
+_OWNER = frozenset({"realm_id", "id", "user_id"})
 _FIELDS = (
     "id",
     "realm_id",
@@ -62,20 +65,32 @@ class SqlUsers:
         self, realm_id: str, query: UserQuery, first: int, maximum: int
     ) -> tuple[User, ...]:
         """Return a page of the users that match, by username; service accounts left out."""
-        # Ids first: rows that the page does not show are skipped without their documents.
         page = (
-            select(users.c.id)
+            select(users.c.id, users.c.username)
             .where(users.c.realm_id == realm_id, *matching(realm_id, query))
-            .order_by(users.c.username)
+            .order_by(self._order(query))
             .offset(first)
             .limit(maximum)
+            .subquery()
         )
+        # Ids first: rows that the page does not show are skipped without their documents.
         rows = await self._transaction.execute(
             select(users)
-            .where(users.c.realm_id == realm_id, users.c.id.in_(page))
-            .order_by(users.c.username)
+            .join_from(page, users, users.c.id == page.c.id)
+            .where(users.c.realm_id == realm_id)
+            .order_by(page.c.username)
         )
         return tuple(_user(row) for row in rows)
+
+    def _order(self, query: UserQuery) -> ColumnElement[str]:
+        """Return the order of a page: by username.
+
+        SQLite keeps no numbers of what is how frequent, and would rather walk along all names than
+        find the few users by another index and sort them: an expression leaves it no choice.
+        """
+        if self._transaction.dialect == "sqlite" and is_indexed(query):
+            return users.c.username.concat("")
+        return users.c.username.expression
 
     async def count(self, realm_id: str, query: UserQuery) -> int:
         """Return how many users match."""
@@ -85,6 +100,16 @@ class SqlUsers:
             .where(users.c.realm_id == realm_id, *matching(realm_id, query))
         )
         return int(rows.scalar_one())
+
+    async def known(self, realm_id: str, usernames: Sequence[str]) -> frozenset[str]:
+        """Return which of the (lower-cased) usernames are taken."""
+        names = [name for name in usernames if is_name(name)]
+        rows = await self._transaction.execute(
+            select(users.c.username).where(
+                users.c.realm_id == realm_id, users.c.username.in_(names)
+            )
+        )
+        return frozenset(row.username for row in rows)
 
     async def find_service_account(self, realm_id: str, client: str) -> User | None:
         """Return the service-account user of the client with internal id `client`."""
@@ -109,8 +134,18 @@ class SqlUsers:
 
     async def add(self, user: User) -> None:
         """Store a new user; raises AlreadyExists."""
-        await self._transaction.execute(insert(users), _values(user), taken=_TAKEN)
-        await self._index(user)
+        await self.add_all([user], ())
+
+    async def add_all(self, added: Sequence[User], held: Sequence[Credential]) -> None:
+        """Store new users of one realm with the credentials they hold; raises AlreadyExists."""
+        rows: tuple[tuple[Table, list[dict[str, Any]], str], ...] = (
+            (users, [_values(user) for user in added], _TAKEN),
+            (user_attributes, [term for user in added for term in _terms(user)], ""),
+            (credentials, [self._row(added[0].realm_id, item) for item in held], _ID_TAKEN),
+        )
+        for table, values, taken in rows:
+            if values:
+                await self._transaction.execute(insert(table), values, taken=taken)
 
     async def replace(self, user: User) -> None:
         """Overwrite the user with the same id in the same realm."""
@@ -125,11 +160,7 @@ class SqlUsers:
             user_attributes.c.user_id == user.id,
         )
         await self._transaction.execute(delete(user_attributes).where(*of_user))
-        await self._index(user)
-
-    async def _index(self, user: User) -> None:
-        key = {"realm_id": user.realm_id, "user_id": user.id}
-        terms = [key | {"name": name, "value": text} for name, text in index_terms(user.attributes)]
+        terms = _terms(user)
         if terms:
             await self._transaction.execute(insert(user_attributes), terms)
 
@@ -144,17 +175,9 @@ class SqlUsers:
 
     async def set_credential(self, realm_id: str, credential: Credential) -> None:
         """Add the credential, or overwrite the one with the same id."""
-        values = {
-            "type": credential.type,
-            "created_at": credential.created_at,
-            "credential_data": credential.credential_data,
-            "secret_data": self._secrets.seal(
-                credential.secret_data, _context(realm_id, credential.id)
-            ),
-            "priority": credential.priority,
-        }
-        owner = {"realm_id": realm_id, "id": credential.id, "user_id": credential.user_id}
-        statement = insert_into(credentials, self._transaction.dialect).values(owner | values)
+        row = self._row(realm_id, credential)
+        values = {name: value for name, value in row.items() if name not in _OWNER}
+        statement = insert_into(credentials, self._transaction.dialect).values(row)
         await self._transaction.change(
             statement.on_conflict_do_update(
                 index_elements=["realm_id", "id"],
@@ -163,6 +186,20 @@ class SqlUsers:
                 where=credentials.c.user_id == credential.user_id,
             )
         )
+
+    def _row(self, realm_id: str, credential: Credential) -> dict[str, Any]:
+        return {
+            "realm_id": realm_id,
+            "id": credential.id,
+            "user_id": credential.user_id,
+            "type": credential.type,
+            "created_at": credential.created_at,
+            "credential_data": credential.credential_data,
+            "secret_data": self._secrets.seal(
+                credential.secret_data, _context(realm_id, credential.id)
+            ),
+            "priority": credential.priority,
+        }
 
     def _credential(self, row: Row[Any]) -> Credential:
         return Credential(
@@ -178,6 +215,11 @@ class SqlUsers:
 
 def _context(realm_id: str, credential_id: str) -> str:
     return f"credential:{realm_id}:{credential_id}"
+
+
+def _terms(user: User) -> list[dict[str, str]]:
+    key = {"realm_id": user.realm_id, "user_id": user.id}
+    return [key | {"name": name, "value": text} for name, text in index_terms(user.attributes)]
 
 
 def _values(user: User) -> dict[str, Any]:
