@@ -130,15 +130,21 @@ async def test_a_group_brings_its_roles_and_those_of_its_parents(tree: SqlDataba
 async def test_roles_by_groups_do_not_cross_realms(tree: SqlDatabase) -> None:
     """The same ids stand in both realms; what the other's group brings means nothing here."""
     async with tree.write() as stores:
-        for name in ("staff", "berlin"):
-            above = "/staff" if name == "berlin" else ""
-            await stores.groups.add(group(name, above, of="other"))
+        await stores.groups.add(group("staff", of="other"))
+        await stores.groups.add(group("theirs", of="other", id="guests-group"))
+        await stores.groups.add(group("else", of="other", id="berlin-group", parent="guests-group"))
+        await stores.groups.grant("demo-id", "guests-group", ["c-role"])
+        await stores.groups.grant("other-id", "guests-group", ["b-role"])
         await stores.groups.join("demo-id", "alice-uuid", "berlin-group")
         await stores.groups.grant("demo-id", "berlin-group", ["a-role"])
         await stores.groups.grant("other-id", "staff-group", ["b-role"])
         await stores.groups.grant("other-id", "berlin-group", ["c-role"])
         await stores.groups.join("other-id", "bob-uuid", "berlin-group")
     async with tree.read() as stores:
+        assert await stores.groups.of_user("demo-id", "alice-uuid") == (_TREE[1],)
+        assert [found.path for found in await stores.groups.of_user("other-id", "bob-uuid")] == [
+            "/theirs/else"
+        ]
         assert await stores.roles.effective("demo-id", "alice-uuid") == EffectiveRoles(("a",))
         assert await stores.roles.effective("demo-id", "bob-uuid") == EffectiveRoles()
         assert await stores.roles.effective("other-id", "bob-uuid") == EffectiveRoles(("b", "c"))

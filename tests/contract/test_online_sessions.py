@@ -34,10 +34,12 @@ async def sessions(redis_server: RedisServer, clock: SetClock) -> AsyncIterator[
 
 async def test_an_expired_session_is_gone(sessions: RedisSessions, clock: SetClock) -> None:
     await sessions.add(session("one", "device"), LATER)
+    await sessions.add(session("two", "device"), LATER)
     clock.instant = LATER
     assert await sessions.find("demo-id", "one-session") is None
-    assert not await sessions.join("demo-id", "one-session", part("device"), LATER + _MINUTE)
     assert await sessions.of_user("demo-id", "alice-uuid") == ()
+    assert not await sessions.end("demo-id", "two-session")
+    assert not await sessions.join("demo-id", "one-session", part("device"), LATER + _MINUTE)
     assert not await sessions.end("demo-id", "one-session")
 
 

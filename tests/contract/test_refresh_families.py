@@ -80,6 +80,14 @@ async def test_a_second_use_ends_the_family_for_its_successor_too(family: Family
     assert await family.use("t1", "t3") is STALE
 
 
+async def test_a_successor_is_used_once_as_well(family: Family) -> None:
+    await family.begin("t1")
+    assert await family.use("t1", "t2") is ACCEPTED
+    assert await family.use("t2", "t3") is ACCEPTED
+    assert await family.use("t2", "stolen") is REUSED
+    assert await family.use("t3", "t4") is STALE
+
+
 async def test_a_token_from_before_ends_the_family(family: Family) -> None:
     await family.begin("t1")
     assert await family.use("t1", "t2") is ACCEPTED

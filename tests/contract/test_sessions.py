@@ -147,6 +147,7 @@ async def test_all_sessions_of_a_realm_end_and_no_others(storage: SessionStorage
         assert await store.of_user("demo-id", "alice-uuid") == ()
         assert await store.count_of_client("demo-id", "device-uuid") == 0
         assert await store.find("other-id", "one-session") == elsewhere
+        assert await store.end_of_realm("other-id") == 1
 
 
 async def test_sessions_are_listed_oldest_first_and_by_the_page(storage: SessionStorage) -> None:
@@ -155,6 +156,7 @@ async def test_sessions_are_listed_oldest_first_and_by_the_page(storage: Session
         for number in range(5)
     ]
     await _add(storage, *reversed(sessions), storage.session("apart", "browser"))
+    await _add(storage, storage.session("elsewhere", "device", of="other"))
     async with storage.open() as store:
         of_user = await store.of_user("demo-id", "alice-uuid")
         assert [found.id for found in of_user if found.id != "apart-session"] == [

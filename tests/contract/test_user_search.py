@@ -21,12 +21,18 @@ _PEOPLE = (
 )
 
 
+def _theirs(person: User) -> dict[str, object]:
+    return {"id": person.id, "email": person.email, "attributes": {"team": ("blue", "red")}}
+
+
 @pytest.fixture
 async def people(database: SqlDatabase) -> SqlDatabase:
-    await store_realms(database, "demo", "other")
+    """Store people, and others with their ids in another realm."""
+    await store_realms(database, "demo", "other", "third")
     async with database.write() as stores:
         for person in _PEOPLE:
             await stores.users.add(person)
+            await stores.users.add(user(f"t{person.username}", of="third", **_theirs(person)))
         await stores.clients.add(client("device"))
         await stores.users.add(
             user(
