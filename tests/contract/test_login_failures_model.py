@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Coroutine
 from datetime import timedelta
 from typing import Any, TypeVar
+from uuid import uuid4
 
-from hypothesis import settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
@@ -163,6 +164,31 @@ class GuardMachine(RuleBasedStateMachine):
         assert set(self._run(self._store.locked(REALM, self._now))) == locked
 
 
+_GAPS = _seconds(0, 0.999, 1, 1.001, 4.999, 5, 5.001, 59, 999.999, 1000, 1000.001)
+
+
+@given(rules=_RULES, gaps=st.lists(_GAPS, min_size=2, max_size=14))
+@settings(
+    max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_a_history_of_failures_is_counted_as_the_rules_say(
+    redis_server: RedisServer, rules: BruteForce, gaps: list[timedelta]
+) -> None:
+    async def fail_again_and_again() -> None:
+        client = await _opened(redis_server)
+        store, user, model, now = RedisLoginFailures(client), str(uuid4()), ModelUser(), START
+        for gap in gaps:
+            now += gap
+            before = model.record
+            model.fail("", rules, now, "192.0.2.1")
+            outcome = await store.fail(REALM, user, "", rules=rules, now=now, address="192.0.2.1")
+            assert outcome.record == model.record.shown()
+            assert outcome.permanent == (model.record.permanent and not before.permanent)
+        await client.aclose()
+
+    asyncio.run(fail_again_and_again())
+
+
 async def _opened(server: RedisServer) -> Any:
     return create_client(server.url)
 
@@ -172,5 +198,5 @@ def test_the_store_equals_the_rules_in_every_order_of_events(redis_server: Redis
         server = redis_server
 
     run_state_machine_as_test(
-        Machine, settings=settings(max_examples=80, stateful_step_count=40, deadline=None)
+        Machine, settings=settings(max_examples=60, stateful_step_count=40, deadline=None)
     )
