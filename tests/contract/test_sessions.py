@@ -158,6 +158,7 @@ async def test_sessions_are_listed_oldest_first_and_by_the_page(storage: Session
     await _add(storage, *reversed(sessions), storage.session("apart", "browser"))
     await _add(storage, storage.session("elsewhere", "device", of="other"))
     async with storage.open() as store:
+        assert await store.count_of_client("demo-id", "device-uuid") == 5
         of_user = await store.of_user("demo-id", "alice-uuid")
         assert [found.id for found in of_user if found.id != "apart-session"] == [
             found.id for found in sessions
@@ -166,7 +167,6 @@ async def test_sessions_are_listed_oldest_first_and_by_the_page(storage: Session
         for first, maximum in ((0, 2), (1, 3), (4, 10), (5, 10), (2, 0)):
             page = await store.of_client("demo-id", "device-uuid", first, maximum)
             assert page == tuple(sessions[first : first + maximum])
-        assert await store.count_of_client("demo-id", "device-uuid") == 5
 
 
 async def test_a_session_of_another_realm_is_out_of_reach(storage: SessionStorage) -> None:

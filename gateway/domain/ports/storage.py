@@ -208,6 +208,14 @@ class RefreshTokenRepository(Protocol):
         ...
 
 
+class OfflineSessionRepository(SessionStore, Protocol):
+    """Sessions that outlive the browser."""
+
+    async def purge(self, before: datetime) -> int:
+        """Forget sessions that expired before the instant; return how many."""
+        ...
+
+
 class KeyRepository(Protocol):
     """Signing keys of a realm, private parts sealed."""
 
@@ -274,7 +282,7 @@ class Stores(Protocol):
         ...
 
     @property
-    def offline_sessions(self) -> SessionStore:
+    def offline_sessions(self) -> OfflineSessionRepository:
         """Sessions that outlive the browser."""
         ...
 
