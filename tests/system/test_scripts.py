@@ -164,6 +164,17 @@ def test_once_shows_a_bound_token_and_leaves_nothing_running(
     assert (place.state / "run/lock").exists()
 
 
+def test_once_fails_where_a_step_is_not_as_it_should_be(place: Place) -> None:
+    for suffix in ("crt", "key"):
+        shutil.copy(
+            place.state / f"certs/device-2.{suffix}", place.state / f"certs/device-1.{suffix}"
+        )
+    done = place.command("run", "--once")
+    assert done.returncode == 1
+    assert "✗ not as expected: 401" in done.stdout
+    assert place.processes() == []
+
+
 def test_secrets_are_their_owners_alone_and_never_shown(
     first_run: tuple[Place, "subprocess.CompletedProcess[str]"],
 ) -> None:
