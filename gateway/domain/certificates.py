@@ -15,7 +15,7 @@ class Standing(StrEnum):
     TRUSTED = "trusted"
     """The proxy says SUCCESS and our own checks agree: it may identify a client."""
     UNTRUSTED = "untrusted"
-    """Possession of the key is proved, the issuer is not known: it may bind a token, nothing more."""
+    """Possession of the key is proved, the issuer is not known: it may bind a token, no more."""
     REFUSED = "refused"
     """Expired, revoked, wrong purpose, weak or malformed: as if none had been sent."""
 
