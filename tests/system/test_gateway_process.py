@@ -58,8 +58,13 @@ def test_sigterm_ends_every_process_and_leaves_no_socket(tmp_path: Path, seed: P
 
 def test_ctrl_c_ends_it_as_sigterm_does(tmp_path: Path, seed: Path) -> None:
     with start_gateway(tmp_path, seed=seed) as gateway:
-        for pid in [gateway.pid, *gateway.workers()]:  # a terminal signals the whole group
+        before = gateway.workers()
+        for pid in before:  # a terminal signals the whole group; only the supervisor decides
             os.kill(pid, signal.SIGINT)
+        with gateway.client() as client:
+            assert client.get(REALM).status_code == 200
+        assert gateway.workers() == before
+        gateway.process.send_signal(signal.SIGINT)
         assert gateway.process.wait(20) == 0
         assert not gateway.socket.exists()
 
@@ -107,9 +112,14 @@ def test_a_request_that_never_ends_is_cut_after_the_grace(tmp_path: Path, seed: 
     with start_gateway(tmp_path, seed=seed, shutdown_grace="700ms") as gateway:
         with socket.socket(socket.AF_UNIX) as endless:
             endless.connect(str(gateway.socket))
-            endless.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n")
+            endless.sendall(
+                f"POST {REALM}/protocol/openid-connect/token HTTP/1.1\r\nhost: gateway\r\n"
+                "content-type: application/x-www-form-urlencoded\r\n"
+                "x-forwarded-proto: https\r\ncontent-length: 10\r\n\r\n".encode()
+            )
             assert gateway.stop() == 0
         assert "Traceback" not in gateway.log_text()
+        assert "did not end in time" not in gateway.log_text()
 
 
 def test_a_killed_worker_comes_back_within_a_second(tmp_path: Path, seed: Path) -> None:
