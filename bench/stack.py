@@ -89,6 +89,10 @@ class Start:
     """How a stack is started."""
 
     cores: str = SERVER_CORES
+    nginx_cores: str | None = None
+    """Where nginx is not to share the gateway's cores."""
+    nginx_batch: bool = False
+    """Whether nginx, when it has something to do, waits until the gateway pauses."""
     settings: dict[str, object] = field(default_factory=dict)
 
 
@@ -160,7 +164,9 @@ def stack(site: Site, start: Start | None = None) -> Iterator[Stack]:
     socket = site.state / "run" / f"gateway-{free_port()}.sock"
     with (
         gateway(site, start, socket) as (process, management),
-        nginx(site, f"unix:{socket}", start.cores) as (server, mtls, https),
+        nginx(
+            site, f"unix:{socket}", start.nginx_cores or start.cores, batch=start.nginx_batch
+        ) as (server, mtls, https),
     ):
         yield Stack(process, server, mtls, https, management, site)
 
@@ -203,7 +209,7 @@ def is_ready(management_port: int) -> bool:
 
 @contextmanager
 def nginx(
-    site: Site, upstream: str, cores: str
+    site: Site, upstream: str, cores: str, *, batch: bool = False
 ) -> Iterator[tuple[subprocess.Popen[bytes], int, int]]:
     """Run the shipped nginx in front of `upstream`."""
     https, mtls, self_signed, http = (free_port() for _ in range(4))
@@ -221,7 +227,8 @@ def nginx(
     output_of(command, cores="0,1", seconds=30)
     log = prefix / "logs" / "error.log"
     log.touch()
-    server: list[str | Path] = ["nginx", "-p", prefix, "-c", prefix / "conf" / "realmgate.conf"]
+    server: list[str | Path] = ["chrt", "--batch", "0"] if batch else []
+    server += ["nginx", "-p", prefix, "-c", prefix / "conf" / "realmgate.conf"]
     server += ["-e", log, "-g", "daemon off;"]
     with running(server, cores=cores, log=log) as process:
         until((prefix / "run" / "nginx.pid").exists, "nginx", process, log)
