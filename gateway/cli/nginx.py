@@ -237,9 +237,12 @@ def render(
 
     PREFIX needs the folders run/ and logs/. Rendering again replaces the files.
     """
-    site = NginxSite(
-        certificates=certificates.absolute(),
-        proxy_secret=proxy_secret_file.read().strip() if proxy_secret_file else "",
-        **values,
-    )
-    click.echo(render_nginx(site, output.absolute(), source))
+    try:
+        proxy_secret = proxy_secret_file.read().strip() if proxy_secret_file else ""
+    except UnicodeDecodeError as failure:
+        raise click.BadParameter("it is not text", param_hint="--proxy-secret-file") from failure
+    site = NginxSite(certificates=certificates.absolute(), proxy_secret=proxy_secret, **values)
+    try:
+        click.echo(render_nginx(site, output.absolute(), source))
+    except OSError as failure:
+        raise click.ClickException(f"{failure.filename}: {failure.strerror}") from failure
