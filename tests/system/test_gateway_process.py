@@ -229,10 +229,13 @@ def test_a_directory_open_to_everybody_is_refused(tmp_path: Path, mode: int) -> 
     assert f"chmod o-rwx {run}" in said
 
 
-def test_a_directory_that_everybody_may_write_above_the_socket_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+def test_a_directory_above_the_socket_that_others_may_write_is_refused(
+    tmp_path: Path, mode: int
+) -> None:
     (tmp_path / "state" / "run").mkdir(mode=0o700, parents=True)
-    (tmp_path / "state").chmod(0o777)
-    assert "may be written by everybody" in refused(tmp_path)
+    (tmp_path / "state").chmod(mode)
+    assert "may be written by others" in refused(tmp_path)
 
 
 def test_wrong_settings_end_it_with_every_line_and_two(tmp_path: Path, seed: Path) -> None:
@@ -324,3 +327,11 @@ def test_help_is_quick_because_it_imports_no_command() -> None:
         "sys.exit(bool({'pydantic', 'sqlalchemy', 'starlette', 'cryptography'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=20).returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_directory_above_the_socket_of_another_user_is_refused(tmp_path: Path) -> None:
+    """Its owner can put another socket in the place of ours."""
+    (tmp_path / "state" / "run").mkdir(mode=0o700, parents=True)
+    os.chown(tmp_path / "state", 65534, -1)
+    assert "belongs to another user" in refused(tmp_path)
