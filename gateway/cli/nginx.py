@@ -20,6 +20,8 @@ SITE = Path("realmgate", "site")
 # sun_path holds 108 bytes including the closing NUL.
 LONGEST_SOCKET_PATH = 107
 HTTPS = 443
+# nginx keeps the limit in 16 bits.
+MOST_CONNECTIONS = 65535
 
 _ADDRESS = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
 _UPSTREAM = re.compile(rf"(?:{_ADDRESS.pattern}):[0-9]{{1,5}}")
@@ -55,6 +57,7 @@ class NginxSite:
     http_port: int = 8080
     addresses: tuple[str, ...] = ()
     plain_http: PlainHttp = PlainHttp.REDIRECT
+    connections_per_address: int = 512
     proxy_secret: str = field(default="", repr=False)
     user: str = ""
 
@@ -68,6 +71,9 @@ class NginxSite:
             "listen-self-signed.conf": self._listen(self.self_signed_port, " ssl http2"),
             "listen-http.conf": self._listen(self.http_port, ""),
             "https-port.conf": f'map "" $realmgate_https_port {{ default "{port}"; }}\n',
+            "connection-limit.conf": (
+                f"limit_conn realmgate_addresses {self.connections_per_address};\n"
+            ),
             "plain-http.conf": f"include realmgate/{_PLAIN_HTTP_FILES[self.plain_http]};\n",
             "upstream.conf": "".join(
                 f"server {upstream} max_fails=3 fail_timeout=3s;\n" for upstream in self.upstreams
@@ -95,6 +101,12 @@ class NginxSite:
                 "an absolute path without quotes, $, ;, braces or control characters",
             ),
             *_unless(len(set(ports)) == len(ports), "ports", ports, "four different ports"),
+            *_unless(
+                0 < self.connections_per_address <= MOST_CONNECTIONS,
+                "connections-per-address",
+                self.connections_per_address,
+                f"1 to {MOST_CONNECTIONS}",
+            ),
             *_unless(bool(self.upstreams), "upstream", "none", "at least one gateway"),
             *(error for upstream in self.upstreams for error in _upstream_errors(upstream)),
             *(
@@ -212,6 +224,13 @@ def nginx() -> None:
     default=PlainHttp.REDIRECT,
     show_default=True,
     help="What the plain HTTP listener does.",
+)
+@click.option(
+    "--connections-per-address",
+    type=click.IntRange(1, MOST_CONNECTIONS),
+    default=512,
+    show_default=True,
+    help="Requests that one address may have served at a time.",
 )
 @click.option(
     "--proxy-secret-file",
