@@ -53,7 +53,7 @@ class Site:
             "public_url": "https://localhost:8443",
         } | settings
         names = {f"REALMGATE_{name.upper()}": str(value) for name, value in own.items()}
-        return {"PATH": os.environ["PATH"], **names}
+        return {"PATH": os.environ["PATH"], "PYTHONPATH": str(self.state / "hidden"), **names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,10 @@ class Start:
     """How a stack is started."""
 
     cores: str = SERVER_CORES
+    nginx_cores: str | None = None
+    """Where nginx is not to share the gateway's cores."""
+    nginx_batch: bool = False
+    """Whether nginx, when it has something to do, waits until the gateway pauses."""
     settings: dict[str, object] = field(default_factory=dict)
 
 
@@ -106,11 +110,18 @@ def make_site(workspace: Workspace, name: str, certificates: Path) -> Site:
     secret.write_text(secrets.token_urlsafe(32))
     secret.chmod(0o600)
     site = Site(state, certificates)
+    _hide_what_only_tests_bring(state / "hidden")
     realms = state / "realms.json"
     realms.write_text(json.dumps(realm_documents()))
     command = [_REALMGATE, "realm", "import", "--reference", realms]
     output_of(command, cores="0,1", seconds=120, environment=site.environment(), cwd=state)
     return site
+
+
+def _hide_what_only_tests_bring(folder: Path) -> None:
+    """Keep structlog from importing rich: 4 MB that no installation for use has."""
+    (folder / "rich").mkdir(parents=True)
+    (folder / "rich" / "__init__.py").write_text("raise ImportError\n")
 
 
 def realm_documents() -> list[dict[str, object]]:
@@ -160,7 +171,9 @@ def stack(site: Site, start: Start | None = None) -> Iterator[Stack]:
     socket = site.state / "run" / f"gateway-{free_port()}.sock"
     with (
         gateway(site, start, socket) as (process, management),
-        nginx(site, f"unix:{socket}", start.cores) as (server, mtls, https),
+        nginx(
+            site, f"unix:{socket}", start.nginx_cores or start.cores, batch=start.nginx_batch
+        ) as (server, mtls, https),
     ):
         yield Stack(process, server, mtls, https, management, site)
 
@@ -203,7 +216,7 @@ def is_ready(management_port: int) -> bool:
 
 @contextmanager
 def nginx(
-    site: Site, upstream: str, cores: str
+    site: Site, upstream: str, cores: str, *, batch: bool = False
 ) -> Iterator[tuple[subprocess.Popen[bytes], int, int]]:
     """Run the shipped nginx in front of `upstream`."""
     https, mtls, self_signed, http = (free_port() for _ in range(4))
@@ -221,7 +234,8 @@ def nginx(
     output_of(command, cores="0,1", seconds=30)
     log = prefix / "logs" / "error.log"
     log.touch()
-    server: list[str | Path] = ["nginx", "-p", prefix, "-c", prefix / "conf" / "realmgate.conf"]
+    server: list[str | Path] = ["chrt", "--batch", "0"] if batch else []
+    server += ["nginx", "-p", prefix, "-c", prefix / "conf" / "realmgate.conf"]
     server += ["-e", log, "-g", "daemon off;"]
     with running(server, cores=cores, log=log) as process:
         until((prefix / "run" / "nginx.pid").exists, "nginx", process, log)

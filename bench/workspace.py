@@ -17,6 +17,8 @@ class Plan:
     """One measurement of a closed loop."""
     warm_seconds: int
     """Before the first one, so that nobody is measured cold."""
+    age_seconds: int
+    """As long as an entry lives in the gateway's cache."""
     open_loop_seconds: float
     growth_seconds: float
     growth_requests: int
@@ -30,6 +32,7 @@ DEFAULT = Plan(
     rounds=4,
     seconds=3,
     warm_seconds=3,
+    age_seconds=60,
     open_loop_seconds=20.0,
     growth_seconds=90.0,
     growth_requests=1_000_000,
@@ -40,18 +43,20 @@ DEFAULT = Plan(
 QUICK = Plan(
     rounds=2,
     seconds=1,
-    warm_seconds=2,
-    open_loop_seconds=5.0,
-    growth_seconds=10.0,
+    warm_seconds=1,
+    age_seconds=2,
+    open_loop_seconds=4.0,
+    growth_seconds=5.0,
     growth_requests=1_000_000,
     starts=3,
     clients=100_000,
-    realms=200,
+    realms=100,
 )
 FULL = Plan(
     rounds=6,
     seconds=5,
     warm_seconds=5,
+    age_seconds=120,
     open_loop_seconds=30.0,
     growth_seconds=1_500.0,
     growth_requests=1_000_000,

@@ -15,7 +15,7 @@ from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from pydantic import (
     AfterValidator,
@@ -29,6 +29,7 @@ from pydantic import (
 )
 
 from gateway.domain.errors import InvalidInput
+from gateway.domain.public_urls import public_url
 from gateway.domain.secrets import Secret
 
 PREFIX = "REALMGATE_"
@@ -156,15 +157,6 @@ def _secret(value: object) -> object:
     return Secret(value) if isinstance(value, str) else value
 
 
-def _public_url(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("an absolute http or https address is expected")
-    if parts.query or parts.fragment or parts.username is not None or value.endswith(("?", "#")):
-        raise ValueError("an address without user, query and fragment is expected")
-    return value.rstrip("/")
-
-
 def _address(value: object) -> object:
     if not isinstance(value, str):
         return value
@@ -189,7 +181,7 @@ def _header_name(value: str) -> str:
 
 Duration = Annotated[timedelta, BeforeValidator(_duration), AfterValidator(_positive)]
 SecretText = Annotated[Secret, BeforeValidator(_secret)]
-PublicUrl = Annotated[str, AfterValidator(_public_url)]
+PublicUrl = Annotated[str, AfterValidator(public_url)]
 Address = Annotated[UnixAddress | TcpAddress, BeforeValidator(_address)]
 Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], BeforeValidator(_networks)]
 Files = Annotated[tuple[Path, ...], BeforeValidator(_files)]
@@ -315,7 +307,7 @@ def load_settings(
     for field, raw in given.items():
         try:
             values[field] = _content(raw, field)
-        except (OSError, UnicodeDecodeError) as failure:
+        except (OSError, ValueError) as failure:  # a path with NUL is a ValueError
             reason = failure.strerror if isinstance(failure, OSError) else "not UTF-8 text"
             errors.append(f"{raw.name}: {raw.value} cannot be read: {reason}")
     try:
@@ -341,7 +333,11 @@ def _dotenv(path: Path) -> dict[str, str]:
     # Imported where it is used: most starts have no such file.
     from dotenv import dotenv_values  # noqa: PLC0415
 
-    return {key: value or "" for key, value in dotenv_values(path, interpolate=False).items()}
+    try:
+        values = dotenv_values(path, interpolate=False)
+    except (UnicodeDecodeError, OSError) as failure:
+        raise SettingsError((f"{path} cannot be read: {failure}",)) from failure
+    return {key: value or "" for key, value in values.items()}
 
 
 def _named(source: Mapping[str, str], errors: list[str]) -> dict[str, _Given]:
@@ -395,4 +391,4 @@ def _lines(failure: ValidationError, given: Mapping[str, _Given]) -> Iterator[st
 
 
 def _is_secret(field: str) -> bool:
-    return field.endswith(_FROM_FILE) and field not in {"public_url", "mtls_public_url"}
+    return field.endswith(_FROM_FILE)

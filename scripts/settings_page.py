@@ -1,6 +1,6 @@
 """Prints docs/settings.md from gateway/settings.py, so that the page and the program agree.
 
-scripts/settings_page.py > docs/settings.md; a test compares them.
+`python -m scripts.settings_page > docs/settings.md`; a test compares them.
 """
 
 import ast

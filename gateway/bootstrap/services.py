@@ -25,8 +25,8 @@ from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.invalidation import RedisInvalidation
-from gateway.storage.redis.private_server import PrivateRedis
 from gateway.storage.redis.login_failures import RedisLoginFailures
+from gateway.storage.redis.private_server import PrivateRedis
 from gateway.storage.redis.sessions import RedisSessions
 from gateway.storage.sql.database import SqlDatabase
 

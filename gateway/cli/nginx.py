@@ -20,6 +20,8 @@ SITE = Path("realmgate", "site")
 # sun_path holds 108 bytes including the closing NUL.
 LONGEST_SOCKET_PATH = 107
 HTTPS = 443
+# nginx keeps the limit in 16 bits.
+MOST_CONNECTIONS = 65535
 
 _ADDRESS = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
 _UPSTREAM = re.compile(rf"(?:{_ADDRESS.pattern}):[0-9]{{1,5}}")
@@ -55,6 +57,7 @@ class NginxSite:
     http_port: int = 8080
     addresses: tuple[str, ...] = ()
     plain_http: PlainHttp = PlainHttp.REDIRECT
+    connections_per_address: int = 512
     proxy_secret: str = field(default="", repr=False)
     user: str = ""
 
@@ -68,6 +71,9 @@ class NginxSite:
             "listen-self-signed.conf": self._listen(self.self_signed_port, " ssl http2"),
             "listen-http.conf": self._listen(self.http_port, ""),
             "https-port.conf": f'map "" $realmgate_https_port {{ default "{port}"; }}\n',
+            "connection-limit.conf": (
+                f"limit_conn realmgate_addresses {self.connections_per_address};\n"
+            ),
             "plain-http.conf": f"include realmgate/{_PLAIN_HTTP_FILES[self.plain_http]};\n",
             "upstream.conf": "".join(
                 f"server {upstream} max_fails=3 fail_timeout=3s;\n" for upstream in self.upstreams
@@ -95,6 +101,12 @@ class NginxSite:
                 "an absolute path without quotes, $, ;, braces or control characters",
             ),
             *_unless(len(set(ports)) == len(ports), "ports", ports, "four different ports"),
+            *_unless(
+                0 < self.connections_per_address <= MOST_CONNECTIONS,
+                "connections-per-address",
+                self.connections_per_address,
+                f"1 to {MOST_CONNECTIONS}",
+            ),
             *_unless(bool(self.upstreams), "upstream", "none", "at least one gateway"),
             *(error for upstream in self.upstreams for error in _upstream_errors(upstream)),
             *(
@@ -214,6 +226,13 @@ def nginx() -> None:
     help="What the plain HTTP listener does.",
 )
 @click.option(
+    "--connections-per-address",
+    type=click.IntRange(1, MOST_CONNECTIONS),
+    default=512,
+    show_default=True,
+    help="Requests that one address may have served at a time.",
+)
+@click.option(
     "--proxy-secret-file",
     type=click.File(),
     help="File with the secret that the gateway expects from its proxy.",
@@ -237,9 +256,12 @@ def render(
 
     PREFIX needs the folders run/ and logs/. Rendering again replaces the files.
     """
-    site = NginxSite(
-        certificates=certificates.absolute(),
-        proxy_secret=proxy_secret_file.read().strip() if proxy_secret_file else "",
-        **values,
-    )
-    click.echo(render_nginx(site, output.absolute(), source))
+    try:
+        proxy_secret = proxy_secret_file.read().strip() if proxy_secret_file else ""
+    except UnicodeDecodeError as failure:
+        raise click.BadParameter("it is not text", param_hint="--proxy-secret-file") from failure
+    site = NginxSite(certificates=certificates.absolute(), proxy_secret=proxy_secret, **values)
+    try:
+        click.echo(render_nginx(site, output.absolute(), source))
+    except OSError as failure:
+        raise click.ClickException(f"{failure.filename}: {failure.strerror}") from failure

@@ -82,6 +82,13 @@ def parse_form(body: bytes) -> list[tuple[str, str]]:
     return pairs
 
 
+def query_names(query: bytes) -> list[str]:
+    """Return the names in a query; the values are nobody's business."""
+    if query.count(b"&") >= MAX_FIELDS:
+        raise FormRefused(HTTPStatus.BAD_REQUEST, "Too many query parameters")
+    return [name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True)]
+
+
 def _malformed(what: str) -> FormRefused:
     return FormRefused(HTTPStatus.BAD_REQUEST, f"Malformed form: {what}")
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Protocol
-from urllib.parse import parse_qsl, quote
+from urllib.parse import quote
 
 from starlette.types import Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
@@ -19,7 +19,7 @@ from gateway.domain.realm import SecurityHeaders
 from gateway.http import security_headers
 from gateway.http.errors import MethodNotAllowed, allow_header, answered
 from gateway.http.exchange import Exchange, exchange_of
-from gateway.http.form import MAX_FIELDS, parse_form, read_body, require_form_type
+from gateway.http.form import parse_form, query_names, read_body, require_form_type
 from gateway.http.replies import Headers, Reply, send_reply
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
@@ -124,7 +124,7 @@ class RealmEndpoint:
         body = await read_body(receive, sent.get(b"content-length"))
         if body:
             require_form_type(sent.get(b"content-type"))
-        return Parameters.of(parse_form(body), _names(scope["query_string"]))
+        return Parameters.of(parse_form(body), query_names(scope["query_string"]))
 
     async def _realm(self, name: str, exchange: Exchange) -> RealmEntry:
         entry = await self._context.directory.realm(name) if len(name) <= _MAX_REALM_NAME else None
@@ -136,10 +136,3 @@ class RealmEndpoint:
 
 def _is_application(exchange: Exchange) -> bool:
     return exchange.facts.headers.values.get(b"content-type", b"").startswith(b"application/")
-
-
-def _names(query: bytes) -> list[str]:
-    if not query:
-        return []
-    pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=MAX_FIELDS)
-    return [name.decode("latin-1") for name, _ in pairs]

@@ -2,7 +2,7 @@
 
 Fields that belong to a request (`request_id`, `realm`, `client`, `certificate_thumbprint`,
 `token_id`, `trace_id`) are bound with `structlog.contextvars` where they become known. Every line
-passes `redact` last.
+passes `redact`; only the time is added after it.
 """
 
 import io
@@ -51,8 +51,8 @@ def _processors(clock: Clock) -> list[Processor]:
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.format_exc_info,
-        stamp,
         redact,
+        stamp,
         _render,
     ]
 

@@ -64,6 +64,7 @@ class PrometheusMetrics:
         # Looking a child up by labels costs more than counting: keep them.
         self._counted: dict[tuple[str, str, int], Counter] = {}
         self._timed: dict[str, Histogram] = {}
+        self._granted: dict[tuple[str, str, str], Counter] = {}
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count one answered request."""
@@ -80,7 +81,11 @@ class PrometheusMetrics:
     def token_grant(self, realm: str, grant_type: str, outcome: str) -> None:
         """Count one token request."""
         grant = grant_type if grant_type in _GRANT_TYPES else OTHER
-        self._grants.labels(self._bounded(realm), grant, outcome).inc()
+        key = (self._bounded(realm), grant, outcome)
+        counter = self._granted.get(key)
+        if counter is None:
+            counter = self._granted[key] = self._grants.labels(*key)
+        counter.inc()
 
     def security_event(self, kind: str) -> None:
         """Count one security event."""

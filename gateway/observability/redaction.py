@@ -70,6 +70,8 @@ def _value(key: str, value: Any, depth: int) -> Any:
         return value
     if _hides(key) or depth > _DEEPEST:
         return REDACTED
+    if isinstance(value, str):  # asked first: most values are, and asking for a Mapping is slow
+        return redact_text(value)
     if isinstance(value, int | float):
         return value
     if isinstance(value, Mapping):

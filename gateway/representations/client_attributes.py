@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from gateway.domain.clients import Client
-from gateway.domain.distinguished_names import parse_distinguished_name
+from gateway.domain.distinguished_names import is_bounded_pattern, parse_distinguished_name
 from gateway.domain.errors import FieldError
 from gateway.domain.keys import SignatureAlgorithm
 from gateway.representations.refusals import describe, join
@@ -20,6 +20,10 @@ SUBJECT_IS_PATTERN: Final = "x509.allow.regex.pattern.comparison"
 _CERTIFICATE: Final = "client-x509"
 _LONGEST_PATTERN = 2000
 _PATTERN_ALLOWED = f'a regular expression, or {SUBJECT_IS_PATTERN} "false" and a distinguished name'
+_MAY_HANG = (
+    "may match for hours: at most two unbounded repeats, none inside another, no lookarounds, "
+    "no back references"
+)
 _NAME_ALLOWED = "a distinguished name such as CN=device-1,O=Example"
 
 
@@ -58,7 +62,7 @@ def _pattern_error(subject: str) -> str | None:
         re.compile(subject)
     except (re.error, OverflowError, RecursionError) as error:
         return str(error)
-    return None
+    return None if is_bounded_pattern(subject) else _MAY_HANG
 
 
 def _name_error(subject: str) -> str | None:

@@ -7,11 +7,13 @@ A mistake of the operator is told before anything is changed.
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import structlog
 
@@ -26,6 +28,9 @@ from gateway.supervisor.sockets import close_listener, make_directory, open_list
 
 Report = Callable[[RealmgateError], int]
 """Tells an operator about a failure and returns the exit code it stands for."""
+
+_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - made there by mkdtemp, for us alone
+_METRICS: Final = "realmgate-metrics"
 
 
 def run_gateway(settings: Settings, report: Report) -> int:
@@ -114,12 +119,16 @@ def _in_child(work: Callable[[], None], report: Report) -> int:
 
 @contextmanager
 def _metrics_directory(run_directory: Path) -> Iterator[Path]:
-    """Make a directory for the counters of this run; those of dead runs are removed."""
-    for old in run_directory.glob("metrics-*"):
-        if not _alive(old.name.removeprefix("metrics-")):
+    """Make a directory for the counters of this run; those of our dead runs are removed.
+
+    The counters are mapped files with holes: on a full disk the next count would kill the worker
+    with SIGBUS. So they lie in memory where the system has a file system there.
+    """
+    place = _MEMORY if os.access(_MEMORY, os.W_OK) else run_directory
+    for old in place.glob(f"{_METRICS}-*"):
+        if old.stat().st_uid == os.geteuid() and not _alive(old.name.split("-")[2]):
             shutil.rmtree(old)
-    directory = run_directory / f"metrics-{os.getpid()}"
-    make_directory(directory)
+    directory = Path(tempfile.mkdtemp(prefix=f"{_METRICS}-{os.getpid()}-", dir=place))
     try:
         yield directory
     finally:

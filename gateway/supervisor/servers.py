@@ -7,7 +7,7 @@ a closing one and answer 502 (nginx keeps idle upstream connections for 60 s).
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib import import_module
@@ -44,7 +44,7 @@ Server = Callable[[Serving], Coroutine[Any, Any, None]]
 def find_server(name: str) -> Server:
     """Import the server of that name, once for all workers; raises ServerMissing."""
     if name == "hypercorn":
-        import_module("hypercorn.asyncio.run")
+        import_module("gateway.supervisor.hypercorn_server")
         return serve_with_hypercorn
     try:
         import_module("httptools")
@@ -58,9 +58,9 @@ def find_server(name: str) -> Server:
 
 async def serve_with_hypercorn(serving: Serving) -> None:
     """Serve with Hypercorn."""
-    from hypercorn.app_wrappers import ASGIWrapper  # noqa: PLC0415 - only the chosen server
-    from hypercorn.asyncio.run import worker_serve  # noqa: PLC0415
-    from hypercorn.config import Config, Sockets  # noqa: PLC0415
+    from hypercorn.config import Config  # noqa: PLC0415 - only the chosen server
+
+    from gateway.supervisor.hypercorn_server import serve_connections  # noqa: PLC0415
 
     config = Config()
     config.backlog = BACKLOG
@@ -71,14 +71,7 @@ async def serve_with_hypercorn(serving: Serving) -> None:
     config.include_server_header = False
     config.accesslog = None
     config.errorlog = None
-    # Hypercorn asks the gathered connections for a result after it has cancelled them.
-    with suppress(asyncio.CancelledError):
-        await worker_serve(
-            ASGIWrapper(serving.application),
-            config,
-            sockets=Sockets([], [serving.listener], []),
-            shutdown_trigger=serving.end,
-        )
+    await serve_connections(serving.application, config, serving.listener, serving.end)
 
 
 async def serve_with_uvicorn(serving: Serving) -> None:

@@ -62,12 +62,23 @@ def check_directory(directory: Path) -> None:
     if status.st_uid not in {0, os.geteuid()}:
         raise ListenerRefused(f"{directory} belongs to another user (uid {status.st_uid})")
     for parent in directory.resolve().parents:
-        mode = parent.stat().st_mode
-        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            raise ListenerRefused(
-                f"{parent} may be written by everybody, so the socket below it could be replaced:"
-                f" chmod o-w {parent}"
-            )
+        _check_parent(parent)
+
+
+def _check_parent(parent: Path) -> None:
+    """Refuse a directory in which others could put another one in the place of ours."""
+    status = parent.stat()
+    if status.st_uid not in {0, os.geteuid()}:
+        raise ListenerRefused(
+            f"{parent} belongs to another user (uid {status.st_uid}), who could replace the socket"
+            " below it"
+        )
+    shared = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if shared and not status.st_mode & stat.S_ISVTX:
+        raise ListenerRefused(
+            f"{parent} may be written by others, so the socket below it could be replaced:"
+            f" chmod go-w {parent}"
+        )
 
 
 @contextmanager

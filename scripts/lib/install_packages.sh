@@ -27,9 +27,8 @@ install_packages() { # LOG PACKAGE...
     (($#)) || return 0
     if ! is_debian_12_or_later; then
         fail "Missing here: $*" \
-            "Only Debian 12 is set up automatically. On Ubuntu, and in this order:" \
-            "sudo apt-get update && sudo apt-get install --no-install-recommends $*" \
-            "Python 3.11 or later is needed too: on Ubuntu 22.04, python3.11 and python3.11-venv."
+            "Only Debian 12 is set up automatically. On Ubuntu 24.04 or later run this first:" \
+            "sudo apt-get update && sudo apt-get install --no-install-recommends $*"
     fi
     if ((EUID != 0)); then
         fail "Missing here: $*" \

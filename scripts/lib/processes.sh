@@ -23,25 +23,51 @@ process_of() { # NAME
     [[ -n $moment && $(_started_at "$pid") == "$moment" ]] && printf '%s' "$pid"
 }
 
-# Asks a process to end, and makes it when it does not in time.
+# Prints the numbers of all processes in its session, those it left behind too.
+members_of() { # NAME
+    local leader moment file stat fields
+    { read -r leader moment <"$state/run/$1.process"; } 2>/dev/null || return 0
+    # A number that was given away since has a session that is none of ours.
+    [[ -n $moment && (! -e /proc/$leader || $(_started_at "$leader") == "$moment") ]] || return 0
+    for file in /proc/[0-9]*/stat; do
+        { read -r stat <"$file"; } 2>/dev/null || continue
+        read -ra fields <<<"${stat##*)}"
+        if [[ ${fields[3]} == "$leader" && ${fields[0]} != Z ]]; then
+            printf '%s ' "${stat%% *}"
+        fi
+    done
+}
+
+# Asks a process to end, and makes it and what it left behind end when they do not in time.
 end_process() { # NAME SIGNAL SECONDS
-    local pid deadline=$((SECONDS + $3))
+    local pid members deadline=$((SECONDS + $3))
     if pid=$(process_of "$1"); then
         kill -s "$2" "$pid" 2>/dev/null || true
-        while process_of "$1" >/dev/null; do
-            if ((SECONDS > deadline)); then
-                kill -s KILL "$pid" 2>/dev/null || true
-            fi
-            sleep 0.05
-        done
     fi
+    while members=$(members_of "$1") && [[ -n $members ]]; do
+        read -ra members <<<"$members"
+        if ((SECONDS > deadline)); then
+            kill -s KILL "${members[@]}" 2>/dev/null || true
+        elif ! process_of "$1" >/dev/null; then
+            kill -s TERM "${members[@]}" 2>/dev/null || true
+        fi
+        sleep 0.05
+    done
     rm -f "$state/run/$1.process"
+}
+
+# The private redis-server outlives a gateway that was killed: its data are then the next one's.
+_end_redis() {
+    local redis=$state/run/redis.sock
+    [[ -S $redis ]] || return 0
+    timeout 10 redis-cli -s "$redis" shutdown >/dev/null 2>&1 || true
 }
 
 # nginx first, so that nobody meets a closed door behind an open one.
 end_all_processes() {
     end_process nginx TERM 5
     end_process gateway TERM 20
+    _end_redis
     ((EUID != 0)) || rm -rf "$(socket_folder)"
     rm -f "$state/run.env"
 }

@@ -52,6 +52,7 @@ step_pid=
 
 end_step() {
     [[ -n $step_pid ]] || return 0
+    printf ' %s\n' "$(paint 31 'interrupted')"
     kill -s TERM -- "-$step_pid" 2>/dev/null || true
     wait "$step_pid" 2>/dev/null || true
 }

@@ -14,7 +14,8 @@ LONGEST_README = 110
 
 def _script(name: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, ROOT / "scripts" / name],
+        [sys.executable, "-m", f"scripts.{name}"],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
@@ -23,15 +24,15 @@ def _script(name: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_the_page_of_settings_is_the_programs() -> None:
-    made = _script("settings_page.py")
+    made = _script("settings_page")
     assert made.returncode == 0, made.stderr
     assert (ROOT / "docs/settings.md").read_text(encoding="utf-8") == made.stdout, (
-        "make it anew: scripts/settings_page.py > docs/settings.md"
+        "make it anew: python -m scripts.settings_page > docs/settings.md"
     )
 
 
 def test_no_link_is_dead() -> None:
-    checked = _script("check_links.py")
+    checked = _script("check_links")
     assert checked.returncode == 0, checked.stdout
 
 

@@ -78,6 +78,11 @@ class Gateway:
         """Return the lines of the log."""
         return [json.loads(line) for line in self.log_text().splitlines() if line.startswith("{")]
 
+    def counter_files(self) -> list[Path]:
+        """Return the files in which the workers count."""
+        memory = Path("/dev/shm")  # noqa: S108 - where the gateway makes them
+        return list(memory.glob(f"realmgate-metrics-{self.pid}-*/*.db"))
+
     def workers(self) -> list[int]:
         """Return the pids of the workers that are ready and alive."""
         ready = [line["worker"] for line in self.log() if line["event"] == "worker ready"]

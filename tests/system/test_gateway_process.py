@@ -50,16 +50,22 @@ def test_sigterm_ends_every_process_and_leaves_no_socket(tmp_path: Path, seed: P
     with start_gateway(tmp_path, seed=seed, workers=2) as gateway:
         family = gateway.family()
         assert len(family) == 3, "two workers and the private Redis"
+        assert gateway.counter_files()
         assert gateway.stop() == 0
         assert not [pid for pid in family if is_running(pid)]
         assert not gateway.socket.exists()
-        assert not list(gateway.socket.parent.glob("metrics-*"))
+        assert not gateway.counter_files()
 
 
 def test_ctrl_c_ends_it_as_sigterm_does(tmp_path: Path, seed: Path) -> None:
     with start_gateway(tmp_path, seed=seed) as gateway:
-        for pid in [gateway.pid, *gateway.workers()]:  # a terminal signals the whole group
+        before = gateway.workers()
+        for pid in before:  # a terminal signals the whole group; only the supervisor decides
             os.kill(pid, signal.SIGINT)
+        with gateway.client() as client:
+            assert client.get(REALM).status_code == 200
+        assert gateway.workers() == before
+        gateway.process.send_signal(signal.SIGINT)
         assert gateway.process.wait(20) == 0
         assert not gateway.socket.exists()
 
@@ -107,9 +113,14 @@ def test_a_request_that_never_ends_is_cut_after_the_grace(tmp_path: Path, seed: 
     with start_gateway(tmp_path, seed=seed, shutdown_grace="700ms") as gateway:
         with socket.socket(socket.AF_UNIX) as endless:
             endless.connect(str(gateway.socket))
-            endless.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n")
+            endless.sendall(
+                f"POST {REALM}/protocol/openid-connect/token HTTP/1.1\r\nhost: gateway\r\n"
+                "content-type: application/x-www-form-urlencoded\r\n"
+                "x-forwarded-proto: https\r\ncontent-length: 10\r\n\r\n".encode()
+            )
             assert gateway.stop() == 0
         assert "Traceback" not in gateway.log_text()
+        assert "did not end in time" not in gateway.log_text()
 
 
 def test_a_killed_worker_comes_back_within_a_second(tmp_path: Path, seed: Path) -> None:
@@ -219,10 +230,13 @@ def test_a_directory_open_to_everybody_is_refused(tmp_path: Path, mode: int) -> 
     assert f"chmod o-rwx {run}" in said
 
 
-def test_a_directory_that_everybody_may_write_above_the_socket_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+def test_a_directory_above_the_socket_that_others_may_write_is_refused(
+    tmp_path: Path, mode: int
+) -> None:
     (tmp_path / "state" / "run").mkdir(mode=0o700, parents=True)
-    (tmp_path / "state").chmod(0o777)
-    assert "may be written by everybody" in refused(tmp_path)
+    (tmp_path / "state").chmod(mode)
+    assert "may be written by others" in refused(tmp_path)
 
 
 def test_wrong_settings_end_it_with_every_line_and_two(tmp_path: Path, seed: Path) -> None:
@@ -314,3 +328,11 @@ def test_help_is_quick_because_it_imports_no_command() -> None:
         "sys.exit(bool({'pydantic', 'sqlalchemy', 'starlette', 'cryptography'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=20).returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_directory_above_the_socket_of_another_user_is_refused(tmp_path: Path) -> None:
+    """Its owner can put another socket in the place of ours."""
+    (tmp_path / "state" / "run").mkdir(mode=0o700, parents=True)
+    os.chown(tmp_path / "state", 65534, -1)
+    assert "belongs to another user" in refused(tmp_path)

@@ -20,6 +20,7 @@ STATUSES = {
     405: 405,
     413: 413,
     414: 414,
+    429: 429,
     494: 400,
     495: 400,
     496: 400,
@@ -128,7 +129,9 @@ def test_the_caller_decides_between_page_and_json(
     assert response.headers["content-type"].startswith(kind)
 
 
-@pytest.mark.parametrize(("code", "again"), [(500, None), (502, "2"), (503, "2"), (504, "2")])
+@pytest.mark.parametrize(
+    ("code", "again"), [(429, "2"), (500, None), (502, "2"), (503, "2"), (504, "2")]
+)
 def test_passing_troubles_say_when_to_come_back(
     without_gateway: RunningNginx, code: int, again: str | None
 ) -> None:

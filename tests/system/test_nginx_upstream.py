@@ -215,7 +215,9 @@ def test_answers_with_their_tokens_are_never_written_to_a_file(edge: Edge) -> No
 def test_callers_who_never_finish_are_cut_off(
     tmp_path: Path, edge_certificates: EdgeCertificates, beginning: bytes
 ) -> None:
-    hurried = {"realmgate/server.conf": ("_timeout 10s;", "_timeout 200ms;")}
+    header, body = "client_header_timeout 10s;\n", "client_body_timeout 5s;\n"
+    hurry = "client_header_timeout 200ms;\nclient_body_timeout 200ms;\n"
+    hurried = {"realmgate/server.conf": (header + body, hurry)}
     make_prefix(tmp_path)
     with (
         recording_upstream(tmp_path / "run/gateway.sock") as upstream,

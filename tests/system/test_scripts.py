@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,7 +68,11 @@ class Place:
 
 def _mentions(process: Path, text: bytes) -> bool:
     try:
-        return any(text in (process / name).read_bytes() for name in ("cmdline", "environ"))
+        return any(
+            text in (process / name).read_bytes() for name in ("cmdline", "environ")
+        ) or any(  # nginx's workers overwrite both, but keep their logs open
+            os.fsencode(file.readlink()).startswith(text) for file in (process / "fd").iterdir()
+        )
     except OSError:
         return False
 
@@ -133,6 +138,14 @@ def run_in_terminal(place: Place) -> tuple["subprocess.Popen[bytes]", int]:
     return process, ours
 
 
+def _rest_of(terminal: int) -> str:
+    shown = b""
+    with suppress(OSError):  # what a terminal reads as when its other end is closed
+        while chunk := os.read(terminal, 65536):
+            shown += chunk
+    return shown.decode(errors="replace")
+
+
 def _await_end(place: Place) -> None:
     deadline = time.monotonic() + DEADLINE
     while place.processes() and time.monotonic() < deadline:
@@ -162,6 +175,17 @@ def test_once_shows_a_bound_token_and_leaves_nothing_running(
     left = {path.suffix for path in (place.state / "run").iterdir()}
     assert left.isdisjoint({".process", ".pid", ".sock"})
     assert (place.state / "run/lock").exists()
+
+
+def test_once_fails_where_a_step_is_not_as_it_should_be(place: Place) -> None:
+    for suffix in ("crt", "key"):
+        shutil.copy(
+            place.state / f"certs/device-2.{suffix}", place.state / f"certs/device-1.{suffix}"
+        )
+    done = place.command("run", "--once")
+    assert done.returncode == 1
+    assert "✗ not as expected: 401" in done.stdout
+    assert place.processes() == []
 
 
 def test_secrets_are_their_owners_alone_and_never_shown(
@@ -235,11 +259,14 @@ def test_a_closed_terminal_ends_everything(place: Place) -> None:
     _await_end(place)
 
 
-def test_the_death_of_a_part_is_told_and_ends_the_rest(place: Place) -> None:
+@pytest.mark.parametrize(
+    ("part", "told"), [("nginx", "nginx has ended."), ("gateway", "The gateway has ended.")]
+)
+def test_the_death_of_a_part_is_told_and_ends_the_rest(place: Place, part: str, told: str) -> None:
     process, terminal = run_in_terminal(place)
-    os.kill(place.pid("nginx"), signal.SIGKILL)
+    os.kill(place.pid(part), signal.SIGKILL)
     assert process.wait(DEADLINE) == 1
-    assert "nginx has ended." in os.read(terminal, 65536).decode()
+    assert told in _rest_of(terminal)
     os.close(terminal)
     _await_end(place)
 

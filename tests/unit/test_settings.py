@@ -222,3 +222,21 @@ def test_the_sample_file_shows_the_defaults_in_force(tmp_path: Path) -> None:
     env_file = tmp_path / ".env"
     env_file.write_text("\n".join(plain))
     assert load(env_file=env_file) == load()
+
+
+def test_a_url_with_a_password_in_it_is_not_quoted() -> None:
+    (line,) = refusal({"REALMGATE_PUBLIC_URL": "https://user:canary@host"})
+    assert line.startswith("REALMGATE_PUBLIC_URL: ")
+    assert "canary" not in line
+
+
+def test_a_dotenv_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+    env_file = tmp_path / ".env"
+    env_file.write_bytes(b"REALMGATE_ADMIN=\xff\xfe")
+    with pytest.raises(SettingsError, match="cannot be read"):
+        load(env_file=env_file)
+
+
+def test_a_path_that_no_file_can_have_is_told() -> None:
+    (line,) = refusal({"REALMGATE_ADMIN_PASSWORD_FILE": "a\0b"})
+    assert "cannot be read" in line

@@ -8,17 +8,17 @@ import unicodedata
 
 from gateway.domain.distinguished_names.name import DistinguishedName
 from gateway.domain.distinguished_names.parsing import parse_distinguished_name
+from gateway.domain.distinguished_names.patterns import LONGEST_FOR_PATTERN, is_bounded_pattern
 
 INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-LONGEST_FOR_PATTERN = 1024
 
 
 def subject_matches(subject: DistinguishedName, expected: str, *, regex: bool) -> bool:
     """Tell whether `subject` is the registered one; a faulty `expected` matches nothing.
 
-    `regex` matches the pattern against the whole legacy form, else both are compared as parsed
-    names. An ambiguous subject never matches, and so nothing matches a blank `expected`: only the
-    empty name would.
+    `regex` matches a bounded pattern against the whole legacy form, else both are compared as
+    parsed names. An ambiguous subject never matches, and so nothing matches a blank `expected`:
+    only the empty name would.
     """
     if is_ambiguous(subject):
         return False
@@ -53,9 +53,6 @@ def _equals(subject: DistinguishedName, expected: str) -> bool:
 
 def _matches_pattern(subject: DistinguishedName, pattern: str) -> bool:
     rendering = subject.legacy_rendering()
-    if len(rendering) > LONGEST_FOR_PATTERN:
+    if len(rendering) > LONGEST_FOR_PATTERN or not is_bounded_pattern(pattern):
         return False
-    try:
-        return re.fullmatch(pattern, rendering) is not None
-    except re.error:
-        return False
+    return re.fullmatch(pattern, rendering) is not None

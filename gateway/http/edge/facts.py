@@ -25,6 +25,8 @@ from gateway.http.edge.headers import (
 from gateway.http.edge.peer import ProxyTrust
 
 _VERIFIED: Final = b"SUCCESS"
+_LARGEST_REMEMBERED: Final = 4 * 1024
+"""Bytes of a certificate header: of the usual size it is decoded once, and memory stays bounded."""
 _NOWHERE: Final = "unix:"
 """The address of a local peer that names none: never a local network's, so never trusted as one."""
 
@@ -72,6 +74,7 @@ class Edge:
         self._trust = trust
         self._headers = EdgeHeaderReader(certificate_header)
         self._lookup = certificate_lookup
+        self._remembering_lookup = lru_cache(maxsize=1024)(certificate_lookup)
         self._certificates = certificates
 
     def facts(self, scope: Scope) -> EdgeFacts:
@@ -106,7 +109,8 @@ class Edge:
         if not value:
             return None
         try:
-            der = self._lookup(value)
+            small = len(value) <= _LARGEST_REMEMBERED
+            der = self._remembering_lookup(value) if small else self._lookup(value)
             if der is None:
                 return None
             verified = headers.values.get(CLIENT_VERIFY) == _VERIFIED

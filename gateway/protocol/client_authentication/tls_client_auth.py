@@ -4,6 +4,7 @@ Only the leaf counts, only the subject registered for this very client, and only
 that the proxy and our own checks both trust. Spec: RFC 8705 §2.1; Keycloak: `client-x509`
 """
 
+from functools import lru_cache
 from typing import Final
 
 from gateway.domain.clients import Client
@@ -15,6 +16,8 @@ from gateway.protocol.requests import ProtocolRequest
 AUTHENTICATOR_ID: Final = "client-x509"
 SUBJECT_DN: Final = "x509.subjectdn"
 ALLOW_REGEX: Final = "x509.allow.regex.pattern.comparison"
+_subject_matches = lru_cache(maxsize=4096)(subject_matches)
+"""Remembered, for a device comes again and again, and parsing its registered name takes long."""
 
 
 def authenticate(
@@ -32,7 +35,7 @@ def authenticate(
     if not expected:
         raise _refused("no certificate subject is registered for the client")
     regex = client.attributes.get(ALLOW_REGEX, "true").lower() == "true"
-    if not subject_matches(certificate.subject, expected, regex=regex):
+    if not _subject_matches(certificate.subject, expected, regex=regex):
         raise _refused("the certificate's subject is not the one registered for the client")
 
 

@@ -1,5 +1,7 @@
 """Which subjects authenticate a client registered with `x509.subjectdn`."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -137,6 +139,13 @@ def test_a_very_long_subject_is_not_given_to_a_pattern() -> None:
     """A pattern that backtracks must not be fed by whoever chooses the subject."""
     assert subject_matches(common_name("a" * 900), "CN=a*, O=Acme", regex=True)
     assert not subject_matches(common_name("a" * 1100), "CN=a*, O=Acme", regex=True)
+
+
+@pytest.mark.parametrize("pattern", ["CN=(a+)+, O=Acme", "CN=(a|a)*, O=Acme", r"CN=(a)\1.*"])
+def test_a_stored_pattern_that_may_match_for_hours_matches_nothing(pattern: str) -> None:
+    """One client's pattern must not stop the event loop for all: CWE-1333."""
+    assert re.fullmatch(pattern, "CN=aa, O=Acme")
+    assert not subject_matches(common_name("aa"), pattern, regex=True)
 
 
 def test_the_order_inside_a_multi_valued_relative_name_does_not_count() -> None:

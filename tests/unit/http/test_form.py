@@ -14,6 +14,7 @@ from gateway.http.form import (
     MAX_VALUE,
     FormRefused,
     parse_form,
+    query_names,
     read_body,
     require_form_type,
 )
@@ -125,3 +126,17 @@ async def test_a_body_that_ends_early_is_refused() -> None:
     receive = _receive(_chunk(b"a=", more=True), {"type": "http.disconnect"})
     with pytest.raises(FormRefused, match="ended early"):
         await read_body(receive, None)
+
+
+@given(st.binary(max_size=300))
+def test_the_names_of_any_query_are_read_or_refused(query: bytes) -> None:
+    try:
+        names = query_names(query)
+    except FormRefused as refusal:
+        assert refusal.status == HTTPStatus.BAD_REQUEST
+    else:
+        assert len(names) <= MAX_FIELDS
+
+
+def test_the_names_in_a_query_are_decoded() -> None:
+    assert query_names(b"client%5Fid=1&a=&b") == ["client_id", "a", "b"]

@@ -195,6 +195,14 @@ def test_a_subject_that_is_no_distinguished_name_is_refused(subject: str) -> Non
     assert f"attributes.{SUBJECT}" in errors(device(**{SUBJECT: subject}))
 
 
+def test_a_pattern_that_may_match_for_hours_is_refused() -> None:
+    """One client's pattern must not stop the event loop for all: CWE-1333."""
+    pattern = {SUBJECT: "CN=(a+)+b, .*", "x509.allow.regex.pattern.comparison": "true"}
+    ((given_, _),) = errors(device(**pattern)).values()
+    assert "at most two unbounded repeats" in given_
+    read_client(device(**pattern | {SUBJECT: "CN=a+b, .*"}), "realm-1")
+
+
 @pytest.mark.parametrize("pattern", ["(", "x" * 2001])
 def test_a_subject_that_is_no_pattern_is_refused(pattern: str) -> None:
     wrong = device(**{SUBJECT: pattern, next(iter(EXACT)): "true"})

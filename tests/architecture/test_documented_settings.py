@@ -1,0 +1,29 @@
+"""The page on sessions and lock-outs names tests that exist."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "sessions-and-lock-outs.md"
+_NAMED = re.compile(r"\[[\w.]+\]\(\.\./(?P<file>tests/[\w/]+\.py)\)\s+`(?P<test>test_\w+)`")
+
+
+def test_every_test_that_the_page_names_exists() -> None:
+    named = _NAMED.findall(PAGE.read_text())
+    missing = [
+        f"{file}: {test}" for file, test in named if f"def {test}(" not in (ROOT / file).read_text()
+    ]
+    assert len(named) > 20
+    assert missing == []
+
+
+def test_every_setting_of_sessions_and_lock_outs_is_on_the_page() -> None:
+    """What a realm file may say here must have its test."""
+    fields = (ROOT / "gateway" / "representations" / "realm_fields.py").read_text()
+    concerned = re.findall(
+        r'"((?:sso|client|offline)\w*Session\w+|\w*[lL]ockout\w*|quickLogin\w+|failureFactor|waitIncrement\w+|revokeRefreshToken|refreshTokenMaxReuse)"',
+        fields,
+    )
+    page = PAGE.read_text()
+    assert len(set(concerned)) >= 14
+    assert [name for name in set(concerned) if name not in page] == []

@@ -1,0 +1,71 @@
+"""How much of nginx one caller can hold: connections, and the time that a request may take."""
+
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+
+from gateway.cli.nginx import PlainHttp
+from tests.support.edge_certificates import EdgeCertificates
+from tests.support.nginx import (
+    ADDRESS,
+    DEADLINE,
+    Edge,
+    RunningNginx,
+    make_prefix,
+    polling,
+    start_nginx,
+)
+from tests.support.nginx_dump import dump
+from tests.support.recording_upstream import recording_upstream
+
+BOUND = 3
+BEGINNING = b"POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nab"
+TOKEN_ENDPOINT = "/realms/demo/protocol/openid-connect/token"
+
+
+def status(nginx: RunningNginx) -> int:
+    """Return the status of a request of a caller who does not linger."""
+    with nginx.client() as client:
+        return client.get(f"{nginx.http}/quick").status_code
+
+
+def test_one_address_holds_no_more_connections_than_its_share(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    make_prefix(tmp_path)
+    with (
+        recording_upstream(tmp_path / "run/gateway.sock") as upstream,
+        start_nginx(
+            tmp_path,
+            edge_certificates.folder,
+            [upstream.address],
+            plain_http=PlainHttp.FORWARD,
+            connections_per_address=BOUND,
+        ) as nginx,
+        ExitStack() as held,
+    ):
+        assert status(nginx) == 200
+        for _ in range(BOUND):
+            connection = socket.create_connection((ADDRESS, nginx.site.http_port), DEADLINE)
+            held.enter_context(connection).sendall(BEGINNING)
+        for _ in polling():
+            if status(nginx) == 429:
+                break
+        with nginx.client() as client:
+            response = client.post(f"{nginx.https}{TOKEN_ENDPOINT}")
+        assert (response.status_code, response.headers["retry-after"]) == (429, "2")
+        assert response.json()["error"] == "temporarily_unavailable"
+        held.close()
+        for _ in polling():
+            if status(nginx) == 200:
+                break
+        assert status(nginx) == 200
+
+
+def test_every_server_bounds_connections_and_waiting(edge: Edge) -> None:
+    (http,) = dump(edge.nginx.prefix, edge.nginx.configuration).children("http")
+    for server in http.children("server"):
+        assert server.value("limit_conn") == "realmgate_addresses 512"
+        assert server.value("client_body_timeout") == "5s"
+        assert server.value("lingering_time") == "5s"
+        assert server.value("lingering_timeout") == "2s"
