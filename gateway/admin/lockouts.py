@@ -126,10 +126,18 @@ class Lockouts:
         return await self._failures.clear_realm(realm.id)
 
     async def unlock(self, realm: Realm, user: User) -> bool:
-        """Let a user in whom the guard keeps out, for a while or for good; tell whether it did."""
-        async with self._database.write() as stores:
-            enabled = await permanent_lockout.unlock(stores, realm.id, user.id)
-        return await self._failures.clear(realm.id, user.id) or enabled
+        """Let a user in whom the guard keeps out, for a while or for good; tell whether it did.
+
+        The count goes first: an attempt in between would otherwise find the user locked for good
+        and disable the account again. With Redis away the account is enabled all the same, and
+        StoreUnavailable raised after that.
+        """
+        try:
+            cleared = await self._failures.clear(realm.id, user.id)
+        finally:
+            async with self._database.write() as stores:
+                enabled = await permanent_lockout.unlock(stores, realm.id, user.id)
+        return cleared or enabled
 
     def _lockout(self, user: User, record: LoginFailures) -> Lockout:
         permanent = record.permanent or permanent_lockout.is_locked_for_good(user)

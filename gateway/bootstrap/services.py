@@ -17,7 +17,7 @@ from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
-from gateway.domain.ports.sessions import SessionStore
+from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.domain.secrets import Secret
@@ -44,7 +44,7 @@ class Services:
     secrets: SecretsAtRest
     keys: KeyFactory
     passwords: PasswordHasher
-    online_sessions: SessionStore
+    online_sessions: OnlineSessionStore
     login_failures: LoginFailureStore
 
 

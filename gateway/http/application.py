@@ -27,7 +27,7 @@ from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import prose_error, send_reply
 from gateway.http.routes import build_routes
 from gateway.protocol.access_tokens import AccessTokens
-from gateway.protocol.grants.services import GrantServices
+from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.sessions import Sessions
 
 

@@ -6,8 +6,8 @@ Spec: RFC 6749 §3.2; Keycloak: 1.1
 
 from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
 from gateway.protocol.errors import OAuthError, duplicated_parameter
+from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.grants import GRANTS, Grant
-from gateway.protocol.grants.services import GrantServices
 from gateway.protocol.issuing import TokenResponse
 from gateway.protocol.realm_checks import require_open_realm
 from gateway.protocol.requests import ProtocolRequest

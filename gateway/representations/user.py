@@ -12,7 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from gateway.domain.errors import FieldError
-from gateway.domain.users import User
+from gateway.domain.users import User, canonical_name
 from gateway.representations.field_table import FieldTable, Kept, Setting, absent
 from gateway.representations.instants import Milliseconds
 from gateway.representations.names import UrlName, VisibleName
@@ -25,11 +25,11 @@ _MOST_ATTRIBUTES = 1000
 
 
 class Username(Same):
-    """A user name; capitals make no difference."""
+    """A user name; neither capitals nor the composition of accents make a difference."""
 
     def read(self, value: Any, path: str) -> str:
-        """Return the name in lower case."""
-        return VisibleName().read(VisibleName().read(value, path).lower(), path)
+        """Return the name in its canonical form."""
+        return VisibleName().read(canonical_name(VisibleName().read(value, path)), path)
 
 
 class EmailAddress(Same):
@@ -42,7 +42,7 @@ class EmailAddress(Same):
         text = Text(most=_LONGEST_EMAIL).read(value, path)
         if not text.isprintable() or not _EMAIL.fullmatch(text):
             raise refused(path, value, "an e-mail address")
-        return text.lower()
+        return canonical_name(text)
 
 
 class TextLists:

@@ -1,4 +1,4 @@
-"""What a worker clears away now and then: revocations of tokens that have expired anyway."""
+"""What a worker clears away now and then: whatever has expired and is asked for by nobody."""
 
 import asyncio
 from datetime import timedelta
@@ -8,17 +8,35 @@ import structlog
 
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
+from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database
 
 INTERVAL: Final = timedelta(minutes=10)
 
 
-async def keep_house(database: Database, clock: Clock, interval: timedelta = INTERVAL) -> None:
+async def keep_house(
+    database: Database,
+    online_sessions: OnlineSessionStore,
+    clock: Clock,
+    interval: timedelta = INTERVAL,
+) -> None:
     """Clear away every `interval`, for ever; a store that is away is left for the next time."""
     while True:
         await asyncio.sleep(interval.total_seconds())
         try:
-            async with database.write() as stores:
-                await stores.revocations.purge(clock.now())
+            await _clear_away(database, online_sessions, clock)
         except StoreUnavailable as failure:
             structlog.get_logger().warning("housekeeping left for later", store=failure.store)
+
+
+async def _clear_away(
+    database: Database, online_sessions: OnlineSessionStore, clock: Clock
+) -> None:
+    now = clock.now()
+    async with database.write() as stores:
+        await stores.revocations.purge(now)
+        await stores.refresh_tokens.purge(now)
+        await stores.offline_sessions.purge(now)
+        realms = await stores.realms.list()
+    for realm in realms:
+        await online_sessions.purge(realm.id)

@@ -65,7 +65,9 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
             (apps.management, plan.management, _DRAIN),
         ):
             group.create_task(plan.server(Serving(app, listener, ended.wait, grace)))
-        housekeeping = group.create_task(keep_house(services.database, services.clock))
+        housekeeping = group.create_task(
+            keep_house(services.database, services.online_sessions, services.clock)
+        )
         lifecycle.started = True
         os.write(lifeline.ready, b"1")
         os.close(lifeline.ready)

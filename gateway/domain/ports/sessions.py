@@ -56,3 +56,11 @@ class SessionStore(Protocol):
     async def count_of_client(self, realm_id: str, client: str) -> int:
         """Return in how many sessions a client takes part."""
         ...
+
+
+class OnlineSessionStore(SessionStore, Protocol):
+    """Sessions of signed-in browsers and apps."""
+
+    async def purge(self, realm_id: str) -> int:
+        """Forget the realm's expired sessions; return how many."""
+        ...

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 from gateway.protocol.client_authentication import AuthenticatedClient
+from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.grants import client_credentials, password, refresh_token
-from gateway.protocol.grants.services import GrantServices
 from gateway.protocol.issuing import TokenResponse
 from gateway.protocol.requests import ProtocolRequest
 

@@ -12,7 +12,7 @@ from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.client_scopes import OFFLINE_ACCESS, GrantedScopes, grant_scopes
 from gateway.protocol.errors import OAuthError
-from gateway.protocol.grants.services import GrantServices
+from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.issuing import Issue, SessionPart, TokenResponse, issue_tokens
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.session_limits import client_session_ends_at

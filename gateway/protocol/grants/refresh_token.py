@@ -15,7 +15,7 @@ from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.client_scopes import OFFLINE_ACCESS, GrantedScopes, grant_scopes
 from gateway.protocol.errors import OAuthError
-from gateway.protocol.grants.services import GrantServices
+from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.issuing import (
     OFFLINE,
     REFRESH,

@@ -234,7 +234,7 @@ Realm = tuple[PyJwtKeyRing, tuple[RealmKey, ...]]
 def test_no_forgery_is_accepted(realm_ring: Realm, kind: int) -> None:
     ring, records = realm_ring
     record = records[kind]
-    genuine = ring.sign(CLAIMS, record.algorithm, NOW)
+    genuine = ring.sign(CLAIMS, SignatureAlgorithm(record.algorithm), NOW)
     jwk = next(jwk for jwk in ring.public_jwks(NOW) if jwk["kid"] == record.kid)
     forged = tokens.forgeries(genuine, jwk)
     assert len(forged) > 100
@@ -246,7 +246,7 @@ def test_no_forgery_is_accepted(realm_ring: Realm, kind: int) -> None:
 def test_a_right_signature_does_not_excuse_a_wrong_header(realm_ring: Realm, kind: int) -> None:
     ring, records = realm_ring
     key = private_key(records[kind])
-    genuine = ring.sign(CLAIMS, records[kind].algorithm, NOW)
+    genuine = ring.sign(CLAIMS, SignatureAlgorithm(records[kind].algorithm), NOW)
     assert accepted(ring, tokens.insider_forgeries(genuine, key)) == []
     # The same tool with a right header is accepted: the refusals above are about the headers.
     sign = tokens.signer(key, records[kind].algorithm)
@@ -290,7 +290,7 @@ def test_another_realms_token_is_refused_by_kid(
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_change_of_a_token_verifies(realm_ring: Realm, kind: int, data: st.DataObject) -> None:
     ring, records = realm_ring
-    genuine = ring.sign(CLAIMS, records[kind].algorithm, NOW)
+    genuine = ring.sign(CLAIMS, SignatureAlgorithm(records[kind].algorithm), NOW)
     start = data.draw(st.integers(0, len(genuine)))
     end = data.draw(st.integers(start, min(len(genuine), start + 8)))
     insert = data.draw(st.text(st.sampled_from("AQgw-_.=+/ \n\0é{"), max_size=4))
@@ -385,7 +385,8 @@ def test_a_published_key_verifies_before_it_signs(key_factory: PyJwtKeyFactory) 
     assert [jwk["kid"] for jwk in ring.public_jwks(NOW)] == [old.kid, new.kid]
     assert signed_by(begins) == new.kid
     assert [jwk["kid"] for jwk in ring.public_jwks(begins)] == [new.kid, old.kid]
-    early = key_factory.ring((replace(new, active_from=NOW),)).sign(CLAIMS, new.algorithm, NOW)
+    beginning = key_factory.ring((replace(new, active_from=NOW),))
+    early = beginning.sign(CLAIMS, SignatureAlgorithm(new.algorithm), NOW)
     assert ring.verify(early, NOW) == CLAIMS
 
 

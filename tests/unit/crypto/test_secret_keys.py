@@ -1,0 +1,87 @@
+"""Tokens that only we read: HS512 under a key of the realm that nobody sees. RFC 7518 §3.2."""
+
+import base64
+import hashlib
+import hmac
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from gateway.crypto import base64url
+from gateway.crypto.signing_keys import PyJwtKeyFactory
+from gateway.domain.errors import InvalidToken
+from gateway.domain.keys import KeyStatus, RealmKey, SecretAlgorithm, SignatureAlgorithm
+from tests.support.tokens import assemble, header_of
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+CLAIMS = {"typ": "Refresh", "sub": "1"}
+
+
+@pytest.fixture
+def secret(key_factory: PyJwtKeyFactory) -> RealmKey:
+    return key_factory.generate("r", "realm", SecretAlgorithm.HS512, NOW)
+
+
+@pytest.fixture
+def public(key_factory: PyJwtKeyFactory) -> RealmKey:
+    return key_factory.generate("r", "realm", SignatureAlgorithm.ES256, NOW)
+
+
+def test_the_signature_is_hmac_sha_512_under_64_random_bytes(
+    key_factory: PyJwtKeyFactory, secret: RealmKey
+) -> None:
+
+    token = key_factory.ring((secret,)).sign_for_ourselves(CLAIMS, NOW)
+    material = base64.b64decode(secret.private_key.reveal())
+    signed, _, signature = token.rpartition(".")
+    expected = hmac.new(material, signed.encode(), hashlib.sha512).digest()
+    assert len(material) == 64
+    assert base64url.decode(signature) == expected
+    assert header_of(token) == {"alg": "HS512", "typ": "JWT", "kid": secret.kid}
+
+
+def test_keys_for_others_and_for_ourselves_never_meet(
+    key_factory: PyJwtKeyFactory, secret: RealmKey, public: RealmKey
+) -> None:
+    """RFC 8725 §3.1: neither kind of token passes for the other."""
+    ring = key_factory.ring((secret, public))
+    ours = ring.sign_for_ourselves(CLAIMS, NOW)
+    theirs = ring.sign(CLAIMS, SignatureAlgorithm.ES256, NOW)
+    assert ring.verify_of_ourselves(ours, NOW) == CLAIMS
+    for verify, token in ((ring.verify, ours), (ring.verify_of_ourselves, theirs)):
+        with pytest.raises(InvalidToken):
+            verify(token, NOW)
+    assert [key["kid"] for key in ring.public_jwks(NOW)] == [public.kid]
+
+
+def test_an_altered_token_and_one_of_another_realm_are_refused(
+    key_factory: PyJwtKeyFactory, secret: RealmKey
+) -> None:
+    ring = key_factory.ring((secret,))
+    genuine = ring.sign_for_ourselves(CLAIMS, NOW)
+    signature = base64url.decode(genuine.rpartition(".")[2])
+    altered = assemble(header_of(genuine), CLAIMS | {"sub": "2"}, lambda _: signature)
+    other = key_factory.generate("x", "other", SecretAlgorithm.HS512, NOW)
+    for token in (altered, key_factory.ring((other,)).sign_for_ourselves(CLAIMS, NOW)):
+        with pytest.raises(InvalidToken):
+            ring.verify_of_ourselves(token, NOW)
+
+
+def test_without_a_key_nothing_is_signed(key_factory: PyJwtKeyFactory, public: RealmKey) -> None:
+    with pytest.raises(LookupError):
+        key_factory.ring((public,)).sign_for_ourselves(CLAIMS, NOW)
+
+
+def test_a_disabled_or_retired_key_verifies_nothing(
+    key_factory: PyJwtKeyFactory, secret: RealmKey
+) -> None:
+
+    token = key_factory.ring((secret,)).sign_for_ourselves(CLAIMS, NOW)
+    gone = (
+        replace(secret, status=KeyStatus.DISABLED),
+        replace(secret, retire_at=NOW - timedelta(seconds=1)),
+    )
+    for record in gone:
+        with pytest.raises(InvalidToken):
+            key_factory.ring((record,)).verify_of_ourselves(token, NOW)
