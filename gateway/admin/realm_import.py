@@ -139,7 +139,7 @@ class RealmImport:
         errors: list[FieldError] = []
         nowhere = before or Realm(id="", name="")
         realm = attempt(errors, nowhere, _read_settings, document, before, path)
-        roles = attempt(errors, (), read_roles, document.get("roles") or {}, join(path, "roles"))
+        roles = attempt(errors, (), read_roles, document.get("roles"), join(path, "roles"))
         users = attempt(errors, (), read_users, document, realm, path, self._clock)
         try:
             clients = await read_clients(stores, realm.id, document, path, self._clock)

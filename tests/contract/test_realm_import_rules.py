@@ -120,6 +120,18 @@ async def test_composites_are_added_to_and_never_taken_away(imports: Imports) ->
     assert (await imports.roles("alice")).realm == ("boss", "offline_access", "worker")
 
 
+@pytest.mark.parametrize("roles", [[], "", 0, False])
+async def test_roles_of_another_shape_are_refused_when_empty_too(
+    imports: Imports, roles: object
+) -> None:
+    assert (await imports.refused(changed(roles=roles))).keys() == {"0.json: roles"}
+
+
+async def test_a_part_that_is_null_brings_no_roles(imports: Imports) -> None:
+    await imports.run({"realm": "null", **ELLIPTIC, "roles": None})
+    await imports.run({"realm": "nulls", **ELLIPTIC, "roles": {"realm": None, "client": None}})
+
+
 async def test_another_default_algorithm_brings_its_key(imports: Imports) -> None:
     await imports.run(ACME)
     await imports.run({"realm": "acme", "default_signature_algorithm": "EdDSA"})
