@@ -176,6 +176,14 @@ async def test_a_refused_password_is_never_shown(imports: Imports) -> None:
     assert "canary" not in str(refusal.value)
 
 
+async def test_an_attribute_that_holds_a_secret_is_named_and_not_imported(imports: Imports) -> None:
+    attributes = {"client.secret.rotated": "canary", "saml.signing.certificate": "MIIC"}
+    robot = {"clientId": "Robot", "attributes": attributes}
+    (done,) = await imports.run(changed(clients=[robot, {"clientId": "page"}]))
+    assert done.not_imported == ("clients.attributes.client.secret.rotated",)
+    assert "client.secret.rotated" not in (await imports.client("Robot")).attributes
+
+
 async def test_what_is_not_imported_is_named(imports: Imports) -> None:
     document = {"realm": "acme", **ELLIPTIC, "groups": [{"name": "g"}], "components": {}}
     (done,) = await imports.run(document)
