@@ -178,7 +178,7 @@ def test_unreadable_requests_are_explained(
 
 @pytest.mark.parametrize("target", [b"/\xc3\xa4", b"/\xff", b"/?a=\xe4"])
 def test_addresses_beyond_ascii_are_explained(edge: Edge, target: bytes) -> None:
-    """Specification: RFC 3986 §2: such bytes are percent-encoded; h11 refuses them without a word."""
+    """RFC 3986 §2: such bytes are percent-encoded; h11 refuses them without a word."""
     context = ssl.create_default_context(cafile=edge.nginx.site.certificates / "ca.crt")
     request = b"GET " + target + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     answer = edge.nginx.raw(edge.nginx.site.https_port, request, context).decode()
