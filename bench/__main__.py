@@ -1,4 +1,4 @@
-"""Runs the rows, prints their table and writes results.json. Called by scripts/bench."""
+"""Runs the rows, prints their table, writes results.json and docs/performance.md."""
 
 import argparse
 import json
@@ -10,8 +10,9 @@ from typing import Any
 
 from bench.context import Bench
 from bench.figures import Result, lines
-from bench.machine import describe
+from bench.machine import describe, lone_share
 from bench.processes import BenchError
+from bench.report import write_report
 from bench.rows import (
     handshake,
     introspection,
@@ -37,12 +38,16 @@ ROWS = {
     "start": start,
 }
 
+_ALONE = 0.97
+"""Of the server's core a lone process must get so much before and after, or others were there."""
+
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
         description="Measure Realmgate on this machine. Without options: about 10 minutes.",
-        epilog="Only a whole run without --quick and --only replaces bench/results.json.",
+        epilog="A whole run on a machine left alone replaces bench/results.json and the tables of"
+        " docs/performance.md; --quick and --only do not.",
     )
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--quick", action="store_true", help="at most 3 minutes, rough figures")
@@ -74,17 +79,31 @@ def main() -> int:
             print()
             print(*lines(ROWS[name].TITLE, results[name]), sep="\n")
             print(f"  ({name}, {time.monotonic() - began:.0f} s)", flush=True)
-    whole = not (arguments.quick or arguments.only)
-    output = arguments.output or (BENCH / "results.json" if whole and not failed else None)
-    if output is not None:
-        output.write_text(json.dumps(_document(machine, results), indent=2) + "\n")
+    machine["lone_share"] = min(machine["lone_share"], lone_share())
+    alone = machine["lone_share"] >= _ALONE
+    if not alone:
+        print(
+            f"\nOthers used core 0, a lone process had {machine['lone_share']:.0%} of it: rates and"
+            " their ratios mean nothing, only processor times do.",
+            file=sys.stderr,
+        )
+    document = _document(machine, results)
+    if arguments.output is not None:
+        _write(document, arguments.output)
+    elif alone and not (arguments.quick or arguments.only or failed):
+        _write(document, BENCH / "results.json")
+        write_report(document)
     kept = all(
         figure.gate.keeps(figure.value)
         for result in results.values()
         for figure in result.figures
         if figure.gate is not None
     )
-    return 0 if kept and not failed else 1
+    return 0 if kept and alone and not failed else 1
+
+
+def _write(document: dict[str, Any], file: Path) -> None:
+    file.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _document(machine: dict[str, Any], results: dict[str, Result]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from bench.signing import signing_limit
 from bench.workspace import ROOT
 
 _PACKAGES = ("hypercorn", "uvloop", "starlette", "cryptography", "PyJWT", "SQLAlchemy", "orjson")
@@ -28,7 +29,13 @@ def describe() -> dict[str, Any]:
         "node": _said("node", "--version"),
         "packages": {name: version(name) for name in _PACKAGES},
         "load_average_before": round(os.getloadavg()[0], 2),
+        "lone_share": lone_share(),
     }
+
+
+def lone_share() -> float:
+    """Return how much of the server's core a lone process gets: 1 on a machine left alone."""
+    return round(min(1.0, signing_limit("RS256", 3).share), 3)
 
 
 def _processor() -> str:

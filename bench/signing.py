@@ -25,6 +25,11 @@ class Limit:
     rate: float
     seconds: float
 
+    @property
+    def share(self) -> float:
+        """How much of its core the signing process had: less than 1 where others used it."""
+        return self.rate * self.seconds
+
 
 def signing_limit(algorithm: str, seconds: float) -> Limit:
     """Measure on the server's core; `algorithm` is RS256 or ES256."""

@@ -43,7 +43,7 @@ def measure(bench: Bench) -> Result:
             for realm, seen in loads.items():
                 seen.append(drive(target, port, requests[realm], plan.seconds))
             path = f"/realms/{REALM}/protocol/openid-connect/certs"
-            jwks.append(h2load(target.https_port, path, plan.seconds))
+            jwks.append(h2load(target.https_port, path))
     rs256, es256 = middle(loads[REALM]), middle(loads[ES256_REALM])
     figures = (
         Figure("introspections, RS256 token", rs256.rate, "/s", at_least(2000, 4000)),

@@ -3,7 +3,7 @@
 from uuid import uuid4
 
 from gateway.domain.clock import Clock
-from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.passwords import PasswordMaker
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
@@ -11,7 +11,7 @@ from gateway.representations.credentials import PASSWORD
 
 
 async def hashed_credential(
-    hasher: PasswordHasher, realm: Realm, user_id: str, password: Secret, clock: Clock
+    hasher: PasswordMaker, realm: Realm, user_id: str, password: Secret, clock: Clock
 ) -> Credential:
     """Return a new password credential for the user."""
     policy = realm.password_policy

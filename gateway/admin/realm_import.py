@@ -11,6 +11,7 @@ from typing import Any
 
 from gateway.admin.client_import import ClientChange, read_clients
 from gateway.admin.client_registration import ensure_service_account
+from gateway.admin.hashes_ahead import HashesAhead
 from gateway.admin.realm_defaults import ensure_administration, ensure_realm_defaults
 from gateway.admin.realm_files import RealmFile
 from gateway.admin.realm_roles import RoleBook, default_role
@@ -23,6 +24,7 @@ from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.representations.credentials import NewPassword
 from gateway.representations.realm import create_realm, read_realm, resources_not_imported
 from gateway.representations.refusals import attempt, join, located, raise_all
 from gateway.representations.role import GivenRole, read_roles
@@ -73,7 +75,7 @@ class RealmImport:
     ) -> None:
         self._database = database
         self._keys = keys
-        self._passwords = passwords
+        self._passwords = HashesAhead(passwords)
         self._clock = clock
         self._invalidation = invalidation
 
@@ -84,6 +86,50 @@ class RealmImport:
 
         Raises InvalidInput with every wrong field of all files; then nothing was changed.
         """
+        try:
+            await self._hash_ahead(files, skip_existing=skip_existing)
+            return await self._run(files, skip_existing=skip_existing)
+        finally:
+            self._passwords.forget()
+
+    async def _hash_ahead(self, files: Sequence[RealmFile], *, skip_existing: bool) -> None:
+        """Hash the passwords while other writers need not wait; a wrong file is told later."""
+        new: list[tuple[Realm, NewPassword]] = []
+        try:
+            async with self._database.read() as stores:
+                for file in files:
+                    for path, document in file.realms():
+                        new += await self._new_passwords(
+                            stores, document, path, skip_existing=skip_existing
+                        )
+        except InvalidInput:
+            return
+        for realm, credential in new:
+            policy = realm.password_policy
+            await self._passwords.prepare(
+                credential.password,
+                algorithm=policy.hash_algorithm,
+                iterations=policy.hash_iterations,
+            )
+
+    async def _new_passwords(
+        self, stores: Stores, document: Mapping[str, Any], path: str, *, skip_existing: bool
+    ) -> list[tuple[Realm, NewPassword]]:
+        before = await _known(stores, document)
+        if before is not None and skip_existing:
+            return []
+        plan = await self._plan(stores, document, before, path)
+        return [
+            (plan.realm, credential)
+            for new in plan.users
+            if await stores.users.find_by_username(plan.realm.id, new.user.username) is None
+            for credential in new.credentials
+            if isinstance(credential, NewPassword)
+        ]
+
+    async def _run(
+        self, files: Sequence[RealmFile], *, skip_existing: bool
+    ) -> tuple[ImportedRealm, ...]:
         errors: list[FieldError] = []
         imported: list[ImportedRealm] = []
         async with self._database.write() as stores:
@@ -126,8 +172,7 @@ class RealmImport:
         *,
         skip_existing: bool,
     ) -> ImportedRealm:
-        name = document.get("realm")
-        before = await stores.realms.find_by_name(name) if isinstance(name, str) else None
+        before = await _known(stores, document)
         if before is not None and skip_existing:
             return ImportedRealm(before.id, before.name, created=False, skipped=True)
         plan = await self._plan(stores, document, before, path)
@@ -142,7 +187,7 @@ class RealmImport:
         errors: list[FieldError] = []
         nowhere = before or Realm(id="", name="")
         realm = attempt(errors, nowhere, _read_settings, document, before, path)
-        roles = attempt(errors, (), read_roles, document.get("roles") or {}, join(path, "roles"))
+        roles = attempt(errors, (), read_roles, document.get("roles"), join(path, "roles"))
         users = attempt(errors, (), read_users, document, realm, path, self._clock)
         try:
             clients = await read_clients(stores, realm.id, document, path, self._clock)
@@ -214,6 +259,11 @@ class RealmImport:
             # The realm is stored: a message that is lost must not make it look otherwise.
             return replace(realm, announced=False)
         return realm
+
+
+async def _known(stores: Stores, document: Mapping[str, Any]) -> Realm | None:
+    name = document.get("realm")
+    return await stores.realms.find_by_name(name) if isinstance(name, str) else None
 
 
 def _read_settings(document: Mapping[str, Any], before: Realm | None, path: str) -> Realm:

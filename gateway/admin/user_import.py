@@ -14,7 +14,7 @@ from gateway.admin.realm_files import embedded
 from gateway.admin.realm_roles import RoleBook, default_role
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.passwords import PasswordMaker
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.users import Credential, User
@@ -119,7 +119,7 @@ class UserPreparation:
     """Does what takes long, or may fail, before a transaction is opened."""
 
     def __init__(
-        self, realm: Realm, roles: RoleBook, passwords: PasswordHasher, clock: Clock
+        self, realm: Realm, roles: RoleBook, passwords: PasswordMaker, clock: Clock
     ) -> None:
         self._realm = realm
         self._roles = roles
@@ -149,7 +149,7 @@ class UserImport:
         stores: Stores,
         realm: Realm,
         roles: RoleBook,
-        passwords: PasswordHasher,
+        passwords: PasswordMaker,
         clock: Clock,
     ) -> None:
         self._stores = stores

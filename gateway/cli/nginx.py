@@ -10,16 +10,19 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import urlsplit
 
 import click
 
 from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.public_urls import public_url
 
 SHIPPED = Path(__file__).resolve().parents[2] / "nginx"
 SITE = Path("realmgate", "site")
 # sun_path holds 108 bytes including the closing NUL.
 LONGEST_SOCKET_PATH = 107
 HTTPS = 443
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 # nginx keeps the limit in 16 bits.
 MOST_CONNECTIONS = 65535
 
@@ -55,6 +58,7 @@ class NginxSite:
     mtls_port: int = 8444
     self_signed_port: int = 8445
     http_port: int = 8080
+    public_urls: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
     plain_http: PlainHttp = PlainHttp.REDIRECT
     connections_per_address: int = 512
@@ -63,14 +67,14 @@ class NginxSite:
 
     def files(self) -> dict[str, str]:
         """Return the text of every file of `realmgate/site/`, by name."""
-        port = "" if self.https_port == HTTPS else f":{self.https_port}"
         trust = self._certificate("ssl_client_certificate", "ca.crt")
         return {
             "listen-https.conf": self._listen(self.https_port, " ssl http2"),
             "listen-mtls.conf": self._listen(self.mtls_port, " ssl http2"),
             "listen-self-signed.conf": self._listen(self.self_signed_port, " ssl http2"),
             "listen-http.conf": self._listen(self.http_port, ""),
-            "https-port.conf": f'map "" $realmgate_https_port {{ default "{port}"; }}\n',
+            "public-address.conf": self._public_address(),
+            "hosts.conf": self._hosts(),
             "connection-limit.conf": (
                 f"limit_conn realmgate_addresses {self.connections_per_address};\n"
             ),
@@ -107,6 +111,7 @@ class NginxSite:
                 self.connections_per_address,
                 f"1 to {MOST_CONNECTIONS}",
             ),
+            *(error for url in self.public_urls for error in _public_url_errors(url)),
             *_unless(bool(self.upstreams), "upstream", "none", "at least one gateway"),
             *(error for upstream in self.upstreams for error in _upstream_errors(upstream)),
             *(
@@ -130,6 +135,21 @@ class NginxSite:
             ),
         )
 
+    def _authorities(self) -> list[str]:
+        port = "" if self.https_port == HTTPS else f":{self.https_port}"
+        return [urlsplit(url).netloc for url in self.public_urls] or [f"localhost{port}"]
+
+    def _public_address(self) -> str:
+        authority = self._authorities()[0]
+        return (
+            f'map "" $realmgate_public_address {{ default "{authority}"; }}\n'
+            f'map "" $realmgate_public_host {{ default "{_host(authority)}"; }}\n'
+        )
+
+    def _hosts(self) -> str:
+        names = dict.fromkeys((*LOCAL_HOSTS, *map(_host, self._authorities())))
+        return f'"~^({"|".join(map(_pattern, names))})$" "";\n'
+
     def _listen(self, port: int, options: str) -> str:
         sockets = [f"{address}:{port}" for address in self.addresses] or [f"{port}"]
         return "".join(f"listen {socket}{options};\n" for socket in sockets)
@@ -140,6 +160,24 @@ class NginxSite:
 
 def _unless(accepted: bool, path: str, given: object, allowed: str) -> tuple[FieldError, ...]:  # noqa: FBT001 - the first word of the sentence
     return () if accepted else (FieldError(path, repr(given), allowed),)
+
+
+def _host(authority: str) -> str:
+    """Return the host as nginx compares it: lower case, without port and final dot."""
+    return re.sub(r":[0-9]+\Z", "", authority).lower().removesuffix(".")
+
+
+def _pattern(host: str) -> str:
+    """Return a pattern for this host alone, without the backslashes that nginx would read."""
+    return re.sub(r"[\[\].]", r"[\g<0>]", host)
+
+
+def _public_url_errors(url: str) -> tuple[FieldError, ...]:
+    try:
+        public_url(url)
+    except ValueError as error:
+        return (FieldError("public-url", repr(url), str(error)),)
+    return ()
 
 
 def _upstream_errors(upstream: str) -> tuple[FieldError, ...]:
@@ -212,6 +250,13 @@ def nginx() -> None:
 @click.option("--mtls-port", type=_PORT, default=8444, show_default=True)
 @click.option("--self-signed-port", type=_PORT, default=8445, show_default=True)
 @click.option("--http-port", type=_PORT, default=8080, show_default=True)
+@click.option(
+    "--public-url",
+    "public_urls",
+    multiple=True,
+    help="An address clients know us by; other hosts are answered 421, localhost excepted. Repeat"
+    " it for several: plain HTTP redirects to the first. [default: https://localhost:HTTPS_PORT]",
+)
 @click.option(
     "--address",
     "addresses",

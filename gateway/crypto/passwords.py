@@ -36,15 +36,20 @@ def hash_password(
 ) -> tuple[str, str]:
     """Return `(credential_data, secret_data)`; blocks for the time that hashing takes.
 
-    Raises ValueError for an unknown algorithm, InvalidInput for what is no password.
+    Raises ValueError for an unknown algorithm, InvalidInput for what is no password, and for
+    iterations that would take minutes.
     """
     scheme = _scheme(algorithm)
+    cost = iterations or scheme.default_iterations
+    if not 0 < cost <= scheme.most_iterations:
+        allowed = f"1 to {scheme.most_iterations} for {scheme.name}"
+        raise InvalidInput((FieldError("hashIterations", str(cost), allowed),))
     given = password.reveal()
     if not _hashable(given):
         allowed = f"at most {MAX_PASSWORD_LENGTH} characters of Unicode text without NUL"
         raise InvalidInput((FieldError("password", f"{len(given)} characters", allowed),))
     text = unicodedata.normalize("NFC", given)
-    made = scheme.make(text, iterations or scheme.default_iterations)
+    made = scheme.make(text, cost)
     return made.credential_data(), made.secret_data()
 
 

@@ -22,6 +22,7 @@ from gateway.http.edge.facts import Edge
 from gateway.http.errors import UNMATCHED
 from gateway.http.middleware.auth_prefix import AuthPrefix
 from gateway.http.middleware.edge import EdgeMiddleware
+from gateway.http.middleware.printable_path import PrintablePath
 from gateway.http.middleware.request_log import RequestLog
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import prose_error, send_reply
@@ -72,7 +73,8 @@ def build_http_application(parts: HttpParts) -> ASGIApp:
         redirect_slashes=False,
         default=_unmatched,
     )
-    guarded = EdgeMiddleware(AuthPrefix(router), parts.edge, parts.metrics, parts.log)
+    printable = PrintablePath(AuthPrefix(router), _unmatched)
+    guarded = EdgeMiddleware(printable, parts.edge, parts.metrics, parts.log)
     return RequestLog(guarded, parts.log, parts.metrics, parts.tracer)
 
 

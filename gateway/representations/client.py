@@ -11,7 +11,7 @@ from uuid import uuid4
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError
 from gateway.domain.secrets import Secret
-from gateway.representations.client_attributes import attribute_errors
+from gateway.representations.client_attributes import ClientAttributes, attribute_errors
 from gateway.representations.field_table import FieldTable, Given, Kept, Setting, empty
 from gateway.representations.masking import MASK
 from gateway.representations.names import PrintableName, UrlName
@@ -25,7 +25,6 @@ from gateway.representations.shapes import (
     Shape,
     Text,
     TextList,
-    TextMap,
     VerbatimObject,
 )
 
@@ -82,7 +81,7 @@ _TABLE = FieldTable(
         _own("publicClient", "public_client", Flag()),
         Kept("frontchannelLogout", default=False, shape=Flag()),
         _own("protocol", "protocol", OneOf(("openid-connect", "saml", "docker-v2"))),
-        _own("attributes", "attributes", TextMap()),
+        _own("attributes", "attributes", ClientAttributes()),
         Kept("authenticationFlowBindingOverrides", {}, VerbatimObject()),
         _own("fullScopeAllowed", "full_scope_allowed", Flag()),
         Kept("nodeReRegistrationTimeout", -1, Count(least=-1)),

@@ -1,19 +1,20 @@
 """Attributes of a client that rules read: refused where a slip would weaken a rule in silence.
 
 A misspelt "true" would leave tokens unbound, a misspelt subject would lock a device out.
+Attributes that hold secrets are not kept: nothing here uses them, nothing would seal or mask them.
 Keycloak: client attributes. Spec: RFC 8705 §2.1.2 (the subject), §3.3 (bound tokens)
 """
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from gateway.domain.clients import Client
 from gateway.domain.distinguished_names import is_bounded_pattern, parse_distinguished_name
 from gateway.domain.errors import FieldError
 from gateway.domain.keys import SignatureAlgorithm
 from gateway.representations.refusals import describe, join
-from gateway.representations.shapes import MAX_INTEGER
+from gateway.representations.shapes import MAX_INTEGER, TextMap
 
 SUBJECT: Final = "x509.subjectdn"
 SUBJECT_IS_PATTERN: Final = "x509.allow.regex.pattern.comparison"
@@ -25,6 +26,28 @@ _MAY_HANG = (
     "no back references"
 )
 _NAME_ALLOWED = "a distinguished name such as CN=device-1,O=Example"
+_SECRET_ENDINGS = (".private.key", ".secret.rotated")
+
+
+class ClientAttributes(TextMap):
+    """The shape of `attributes`: texts, without those that hold secrets."""
+
+    def read(self, value: Any, path: str) -> dict[str, str]:
+        """Return the entries that are kept."""
+        return _without_secrets(TextMap.read(self, value, path))
+
+    def write(self, value: Mapping[str, str]) -> dict[str, str]:
+        """Return the object."""
+        return _without_secrets(value)
+
+
+def holds_secret(name: str) -> bool:
+    """Tell whether Keycloak keeps a secret in the attribute `name`."""
+    return name.lower().endswith(_SECRET_ENDINGS)
+
+
+def _without_secrets(attributes: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in attributes.items() if not holds_secret(name)}
 
 
 def attribute_errors(client: Client, path: str) -> list[FieldError]:

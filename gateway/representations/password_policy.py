@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from gateway.domain.errors import FieldError
+from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.realm import PasswordPolicy, PasswordRule
 from gateway.representations.plain_json import check_text
 from gateway.representations.refusals import describe, raise_all, refused
@@ -27,6 +27,9 @@ HASH_ALGORITHMS: Final = (
 _LONGEST = 4000
 # Each sign-in would cost seconds: more is a slip of the pen, or an attack.
 _MOST_ITERATIONS = 10_000_000
+# A pass of Argon2 over its memory costs as much as tens of thousands of rounds of PBKDF2.
+_MOST_PASSES = 100
+_ARGON2: Final = "argon2"
 _REPEATABLE = frozenset({"regexPattern"})
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 
@@ -106,7 +109,9 @@ class PasswordPolicyText:
             for name in _repeated([rule.name for rule in rules])
         )
         raise_all(errors)
-        return PasswordPolicy(rules)
+        policy = PasswordPolicy(rules)
+        _check_passes(policy, path)
+        return policy
 
     def write(self, value: PasswordPolicy) -> str:
         """Return the text of the rules."""
@@ -132,6 +137,14 @@ def _errors(rule: PasswordRule, path: str) -> list[FieldError]:
     given = f"{rule.name}({rule.argument or ''})"
     wrong = f"{describe(given)} (Invalid config for {rule.name}: {reason})"
     return [FieldError(path, wrong, f"a valid argument of {rule.name}")]
+
+
+def _check_passes(policy: PasswordPolicy, path: str) -> None:
+    algorithm, passes = policy.hash_algorithm or _ARGON2, policy.hash_iterations or 0
+    if algorithm == _ARGON2 and passes > _MOST_PASSES:
+        given = f'"hashIterations({passes})" for {_ARGON2}'
+        allowed = f"1 to {_MOST_PASSES} for {_ARGON2}, or hashAlgorithm with another algorithm"
+        raise InvalidInput((FieldError(path, given, allowed),))
 
 
 def _repeated(names: list[str]) -> list[str]:

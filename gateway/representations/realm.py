@@ -13,6 +13,7 @@ import orjson
 
 from gateway.domain.errors import FieldError
 from gateway.domain.realm import MASTER, Realm, TokenLifespans
+from gateway.representations.client_attributes import holds_secret
 from gateway.representations.field_table import FieldTable, Given
 from gateway.representations.realm_attributes import with_mirrored, with_written
 from gateway.representations.realm_fields import (
@@ -21,7 +22,7 @@ from gateway.representations.realm_fields import (
     NOT_IMPORTED,
     REALM_FIELDS,
 )
-from gateway.representations.refusals import raise_all, refused
+from gateway.representations.refusals import describe_name, raise_all, refused
 from gateway.representations.smtp import keep_password, write_unmasked
 
 _TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED)
@@ -83,9 +84,19 @@ def dump_realm(realm: Realm, *, masked: bool = True) -> bytes:
 
 
 def resources_not_imported(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the non-empty parts of a realm file that this version does not read."""
+    """Return the non-empty parts of a realm file that this version does not read.
+
+    The attributes of clients that hold secrets are among them, each by its name.
+    """
     given = _TABLE.collect(document, "", [])
-    return tuple(name for name in sorted(NOT_IMPORTED) if given.get(name, ("", None))[1])
+    parts = [name for name in sorted(NOT_IMPORTED) if given.get(name, ("", None))[1]]
+    secrets = {
+        f"clients.attributes.{describe_name(name)}"
+        for client in document.get("clients") or ()
+        for name, text in (client.get("attributes") or {}).items()
+        if text is not None and holds_secret(name)
+    }
+    return (*parts, *sorted(secrets))
 
 
 def _created(given: Given, path: str, errors: list[FieldError]) -> Realm:

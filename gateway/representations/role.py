@@ -6,6 +6,7 @@ from typing import Any
 
 from gateway.domain.errors import FieldError
 from gateway.domain.roles import Role
+from gateway.representations.names import PrintableName
 from gateway.representations.refusals import attempt, describe, join, raise_all, refused
 from gateway.representations.shapes import Text, TextList
 from gateway.representations.spelling import Names
@@ -23,7 +24,7 @@ _NAMES = Names(
         "scopeParamRequired",
     )
 )
-_ROLE_NAME = Text(least=1, most=255)
+_ROLE_NAME = PrintableName()
 _MOST = 10_000
 
 
@@ -46,13 +47,15 @@ class GivenRole:
 
 
 def read_roles(value: Any, path: str) -> tuple[GivenRole, ...]:
-    """Return the roles of `{"realm": [...], "client": {<client id>: [...]}}`."""
+    """Return the roles of `{"realm": [...], "client": {<client id>: [...]}}`; null is none."""
+    if value is None:
+        return ()
     if not isinstance(value, Mapping) or not value.keys() <= {"realm", "client"}:
         raise refused(path, value, "an object with realm and client")
     errors: list[FieldError] = []
-    realm_roles = value.get("realm") or []
+    realm_roles = value.get("realm")
     found: list[GivenRole] = attempt(errors, [], _read_list, realm_roles, join(path, "realm"), None)
-    clients = value.get("client") or {}
+    clients = {} if value.get("client") is None else value["client"]
     if not isinstance(clients, Mapping):
         raise refused(join(path, "client"), clients, "an object of lists of roles")
     for client, roles in clients.items():
@@ -96,6 +99,8 @@ def _names(value: Any, path: str) -> tuple[str, ...]:
 
 
 def _read_list(value: Any, path: str, client: str | None) -> list[GivenRole]:
+    if value is None:
+        return []
     if not isinstance(value, list) or len(value) > _MOST:
         raise refused(path, value, f"a list of at most {_MOST} roles")
     errors: list[FieldError] = []

@@ -25,8 +25,11 @@ class SmtpMap:
 
     def read(self, value: Any, path: str) -> Smtp:
         """Return the server; a masked password comes back as the secret `MASK`."""
-        visible = dict(value) if isinstance(value, dict) else value
-        password = visible.pop(_PASSWORD, None) if isinstance(visible, dict) else None
+        if not isinstance(value, dict):
+            # It may be the password, put one level too high.
+            raise refused_secret(path, "an object of texts")
+        visible = dict(value)
+        password = visible.pop(_PASSWORD, None)
         settings = TextMap(longest=_LONGEST).read(visible, path)
         errors: list[FieldError] = []
         for name, text in settings.items():

@@ -17,6 +17,8 @@ from hypercorn.asyncio.worker_context import WorkerContext
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData
 
+from gateway.supervisor.http11 import keep_to_http11
+
 _HELD_BACK = 64 * 1024
 """Bytes of an answer that are collected at most before they are written."""
 
@@ -86,6 +88,7 @@ class _Connection(TCPServer):
             await super().protocol_send(RawData(b""))  # waits while the client reads slowly
 
     async def _read_data(self) -> None:
+        keep_to_http11(self.protocol)
         watch = self._task_group._task_group.create_task(self._close_when_idle())  # noqa: SLF001
         try:
             await super()._read_data()

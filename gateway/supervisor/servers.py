@@ -87,6 +87,7 @@ async def serve_with_uvicorn(serving: Serving) -> None:
         uvicorn.Config(
             _NamesPeer(serving.application) if over_tcp else serving.application,
             http="httptools",
+            ws="none",
             loop="none",
             lifespan="off",
             log_config=None,

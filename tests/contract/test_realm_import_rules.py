@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from gateway.admin.realm_files import REFERENCE_REALMS, load_realm_files
+from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.domain.errors import InvalidInput
 from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
+from gateway.storage.sql.database import SqlDatabase
 from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed
 
 
@@ -120,6 +123,73 @@ async def test_composites_are_added_to_and_never_taken_away(imports: Imports) ->
     assert (await imports.roles("alice")).realm == ("boss", "offline_access", "worker")
 
 
+class WritingMeanwhile(PooledPasswordHasher):
+    """Lets somebody else write to the database while a password is hashed."""
+
+    def __init__(self, database: SqlDatabase) -> None:
+        super().__init__(1)
+        self.database = database
+        self.hashed: list[str] = []
+
+    async def hash(
+        self, password: Secret, *, algorithm: str | None, iterations: int | None = None
+    ) -> tuple[str, str]:
+        """Write, then hash."""
+        async with self.database.write() as stores:
+            self.hashed.append(password.reveal())
+            if await stores.realms.find_by_name("meanwhile") is None:
+                await stores.realms.add(Realm(id="meanwhile", name="meanwhile"))
+        return await super().hash(password, algorithm=algorithm, iterations=iterations)
+
+
+async def test_others_may_write_while_an_import_hashes_passwords(imports: Imports) -> None:
+    """SQLite has one writer: revocations were refused for as long as an import hashed."""
+    imports.passwords = WritingMeanwhile(imports.database)
+    await imports.run(ACME)
+    assert await imports.password_is("alice", "alice-canary")
+    await imports.run(ACME)
+    assert imports.passwords.hashed == ["alice-canary", "bob-canary"]
+    imports.passwords.close()
+
+
+async def test_two_users_of_one_password_share_no_salt(imports: Imports) -> None:
+    same = [{"value": "one-canary"}]
+    users = [{"username": name, "credentials": same} for name in ("alice", "bob")]
+    await imports.run(changed(users=users))
+    async with imports.database.read() as stores:
+        found = [
+            (await stores.users.credentials("acme", user.id))[0].secret_data
+            for user in (await imports.user("alice"), await imports.user("bob"))
+        ]
+    assert found[0] != found[1]
+
+
+async def test_a_realm_that_an_earlier_file_changes_hashes_by_the_new_policy(
+    imports: Imports,
+) -> None:
+    """What was hashed ahead is taken only where the policy is still the same."""
+    policy = {"realm": "acme", **ELLIPTIC, "passwordPolicy": "hashAlgorithm(pbkdf2-sha256)"}
+    policy["passwordPolicy"] += " and hashIterations(1000)"
+    await imports.run(policy, ACME)
+    alice = await imports.user("alice")
+    async with imports.database.read() as stores:
+        (credential,) = await stores.users.credentials("acme", alice.id)
+    assert json.loads(credential.credential_data)["hashIterations"] == 1000
+    assert await imports.password_is("alice", "alice-canary")
+
+
+@pytest.mark.parametrize("roles", [[], "", 0, False])
+async def test_roles_of_another_shape_are_refused_when_empty_too(
+    imports: Imports, roles: object
+) -> None:
+    assert (await imports.refused(changed(roles=roles))).keys() == {"0.json: roles"}
+
+
+async def test_a_part_that_is_null_brings_no_roles(imports: Imports) -> None:
+    await imports.run({"realm": "null", **ELLIPTIC, "roles": None})
+    await imports.run({"realm": "nulls", **ELLIPTIC, "roles": {"realm": None, "client": None}})
+
+
 async def test_another_default_algorithm_brings_its_key(imports: Imports) -> None:
     await imports.run(ACME)
     await imports.run({"realm": "acme", "default_signature_algorithm": "EdDSA"})
@@ -162,6 +232,14 @@ async def test_a_refused_password_is_never_shown(imports: Imports) -> None:
             changed(users=[{"username": "u", "credentials": [{"value": "canary\0"}]}])
         )
     assert "canary" not in str(refusal.value)
+
+
+async def test_an_attribute_that_holds_a_secret_is_named_and_not_imported(imports: Imports) -> None:
+    attributes = {"client.secret.rotated": "canary", "saml.signing.certificate": "MIIC"}
+    robot = {"clientId": "Robot", "attributes": attributes}
+    (done,) = await imports.run(changed(clients=[robot, {"clientId": "page"}]))
+    assert done.not_imported == ("clients.attributes.client.secret.rotated",)
+    assert "client.secret.rotated" not in (await imports.client("Robot")).attributes
 
 
 async def test_what_is_not_imported_is_named(imports: Imports) -> None:

@@ -292,6 +292,14 @@ def test_it_also_runs_on_uvicorn_over_tcp(tmp_path: Path, seed: Path) -> None:
         response = httpx2.get(f"http://127.0.0.1:{port}{REALM}", timeout=5)
         assert response.json()["realm"] == "master"
         assert "server" not in response.headers
+        upgrade = {
+            "Connection": "Upgrade",
+            "Upgrade": "websocket",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        }
+        ignored = httpx2.get(f"http://127.0.0.1:{port}{REALM}", headers=upgrade, timeout=5)
+        assert ignored.json()["realm"] == "master"
         assert gateway.stop() == 0
 
 

@@ -109,6 +109,7 @@ def test_the_command_renders_what_nginx_accepts(
         "--upstream": f"unix:{prefix}/run/gateway.sock",
         "--https-port": "18443",
         "--http-port": "18080",
+        "--public-url": "https://id.realmgate.test/auth",
         "--address": "127.0.0.1",
         "--proxy-secret-file": secret,
     }
@@ -118,6 +119,7 @@ def test_the_command_renders_what_nginx_accepts(
     accepted(prefix, Path(shown.strip()))
     site = prefix / "nginx/realmgate/site"
     assert (site / "listen-https.conf").read_text() == "listen 127.0.0.1:18443 ssl http2;\n"
+    assert "id[.]realmgate[.]test" in (site / "hosts.conf").read_text()
     assert '"a-secret-of-the-deployment"' in (site / "proxy-secret.conf").read_text()
 
 
@@ -161,5 +163,5 @@ def test_the_redirect_names_no_default_port(
 ) -> None:
     site = make_site(edge_certificates.folder, ["127.0.0.1:8000"], https_port=443)
     render_nginx(site, tmp_path)
-    text = (tmp_path / "realmgate/site/https-port.conf").read_text()
-    assert text == 'map "" $realmgate_https_port { default ""; }\n'
+    text = (tmp_path / "realmgate/site/public-address.conf").read_text()
+    assert 'map "" $realmgate_public_address { default "localhost"; }\n' in text

@@ -5,6 +5,7 @@ The gateway's own errors pass unchanged.
 
 import itertools
 import re
+import ssl
 from collections.abc import Iterator
 
 import httpx2
@@ -20,15 +21,18 @@ STATUSES = {
     405: 405,
     413: 413,
     414: 414,
+    421: 421,
     429: 429,
     494: 400,
     495: 400,
     496: 400,
     497: 400,
     500: 500,
+    501: 501,
     502: 502,
     503: 503,
     504: 504,
+    505: 505,
 }
 RETURNING = {
     "realmgate.conf": (
@@ -157,6 +161,8 @@ def test_plain_http_on_a_tls_port_is_told_to_use_https(edge: Edge) -> None:
         (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "not a well-formed HTTP request"),
         (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 400, "A header is"),
         (b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", 414, "The address is longer"),
+        (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: x\r\n\r\n", 501, "transfer encoding"),
+        (b"GET / HTTP/9.1\r\nHost: a\r\n\r\n", 505, "version of HTTP"),
         (b"TRACE / HTTP/1.1\r\nHost: a\r\n\r\n", 405, "does not offer this HTTP method"),
     ],
 )
@@ -168,6 +174,17 @@ def test_unreadable_requests_are_explained(
     assert phrase in answer
     # The words GARBAGE are HTTP/0.9 to nginx, whose answers have no status line.
     assert answer.startswith((f"HTTP/1.1 {status} ", "<!doctype html>"))
+
+
+@pytest.mark.parametrize("target", [b"/\xc3\xa4", b"/\xff", b"/?a=\xe4"])
+def test_addresses_beyond_ascii_are_explained(edge: Edge, target: bytes) -> None:
+    """RFC 3986 §2: such bytes are percent-encoded; h11 refuses them without a word."""
+    context = ssl.create_default_context(cafile=edge.nginx.site.certificates / "ca.crt")
+    request = b"GET " + target + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    answer = edge.nginx.raw(edge.nginx.site.https_port, request, context).decode()
+    assert answer.startswith("HTTP/1.1 400 ")
+    assert "not a well-formed HTTP request" in answer
+    assert not edge.upstream.received
 
 
 def test_a_body_over_64_kb_is_refused_before_the_gateway(edge: Edge) -> None:

@@ -27,7 +27,8 @@ def test_the_site_files_written_are_the_site_files_shipped() -> None:
         "listen-mtls.conf",
         "listen-self-signed.conf",
         "listen-http.conf",
-        "https-port.conf",
+        "public-address.conf",
+        "hosts.conf",
         "connection-limit.conf",
         "plain-http.conf",
         "proxy-secret.conf",
@@ -89,6 +90,8 @@ def test_rendering_again_replaces_the_files_and_leaves_no_draft(tmp_path: Path) 
         ({"upstreams": ("localhost",)}, "upstream"),
         ({"upstreams": ("localhost:80 backup",)}, "upstream"),
         ({"addresses": ("::1",)}, "address"),
+        ({"public_urls": ("id.example.org",)}, "public-url"),
+        ({"public_urls": ('https://a";b',)}, "public-url"),
         ({"addresses": ("127.0.0.1; include /etc/passwd",)}, "address"),
         ({"http_port": 8443}, "ports"),
         ({"connections_per_address": 0}, "connections-per-address"),
@@ -138,10 +141,22 @@ def test_whatever_is_accepted_stays_one_parameter(
         replace(SITE, user=user),
         replace(SITE, certificates=Path("/", folder)),
     ):
-        if not site.errors():
-            for text in site.files().values():
-                for line in text.encode().splitlines():
-                    assert line.count(b";") == 1
-                    assert line.count(b'"') in {0, 2, 4}
-                    assert not set(line) & {*range(0x20), ord("\\"), ord("'")}
-                    assert line.count(b"$") == line.count(b"$realmgate_https_port")
+        check_parameters(site)
+
+
+@given(RISKY | RISKY.map("https://a".__add__) | RISKY.map("https://a/".__add__))
+def test_whatever_public_address_is_accepted_stays_one_parameter(url: str) -> None:
+    check_parameters(replace(SITE, public_urls=(url,)))
+
+
+def check_parameters(site: NginxSite) -> None:
+    """Check that every line of an accepted site is what nginx should read."""
+    if site.errors():
+        return
+    for text in site.files().values():
+        for line in text.encode().splitlines():
+            assert line.count(b";") == 1
+            assert line.count(b'"') in {0, 2, 4}
+            assert not set(line) & {*range(0x20), ord("\\"), ord("'")}
+            known = line.count(b"$realmgate_public_") + line.count(b')$" "";')
+            assert line.count(b"$") == known

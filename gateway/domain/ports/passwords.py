@@ -8,8 +8,8 @@ from typing import Protocol
 from gateway.domain.secrets import Secret
 
 
-class PasswordHasher(Protocol):
-    """Turns passwords into what may be stored; slow on purpose, so off the event loop."""
+class PasswordMaker(Protocol):
+    """Hashes new passwords; slow on purpose, so off the event loop."""
 
     async def hash(
         self, password: Secret, *, algorithm: str | None, iterations: int | None = None
@@ -20,6 +20,10 @@ class PasswordHasher(Protocol):
         Raises ValueError when no such algorithm exists, InvalidInput for what is no password.
         """
         ...
+
+
+class PasswordHasher(PasswordMaker, Protocol):
+    """Turns passwords into what may be stored; slow on purpose, so off the event loop."""
 
     async def verify(self, password: Secret, credential_data: str, secret_data: str) -> bool:
         """Tell whether the stored credential was made from `password`."""

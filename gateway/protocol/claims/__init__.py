@@ -1,6 +1,7 @@
 """Claims: each mapper type puts its own into an access token.
 
-A mapper is one file and one line here; its id and its `config` are Keycloak's.
+A mapper is one file and one line here; its id and its `config` are Keycloak's. What a client may
+do is decided by protocol claims, so that a mapper with a `claim.name` must not forge one.
 """
 
 from collections.abc import Iterable
@@ -34,6 +35,15 @@ class ClaimMapper(Protocol):
         ...
 
 
+RESERVED_CLAIMS: Final = frozenset(
+    {
+        *("iss", "sub", "aud", "exp", "nbf", "iat", "jti", "typ", "azp", "scope"),
+        *("sid", "cnf", "acr", "amr", "auth_time", "nonce", "at_hash", "c_hash", "s_hash"),
+        *("realm_access", "resource_access", "allowed-origins", "authorization", "act", "may_act"),
+    }
+)
+"""Claims with rules of their own: no mapper writes them under a `claim.name` of its choice."""
+
 CLAIM_MAPPERS: Final[dict[str, ClaimMapper]] = {
     sub.MAPPER_TYPE: sub.add,
     acr.MAPPER_TYPE: acr.add,
@@ -66,6 +76,8 @@ def add_mapped_claims(
 ) -> None:
     """Run every mapper of a known type whose options name the purpose."""
     for mapper in mappers:
+        if mapper.config.get("claim.name") in RESERVED_CLAIMS:
+            continue
         add = CLAIM_MAPPERS.get(mapper.mapper_type)
         if add is not None and mapper.config.get(purpose) == "true":
             add(claims, mapper, subject)

@@ -5,11 +5,10 @@ from typing import Any
 
 
 def audiences_of(claims: dict[str, Any]) -> tuple[str, ...]:
-    """Return the audiences of a token in either shape."""
+    """Return the audiences of a token in either shape; what is no text is none."""
     found = claims.get("aud")
-    if found is None:
-        return ()
-    return (found,) if isinstance(found, str) else tuple(found)
+    several = found if isinstance(found, list) else [found]
+    return tuple(audience for audience in several if isinstance(audience, str))
 
 
 def add_audiences(claims: dict[str, Any], audiences: Iterable[str]) -> None:

@@ -297,3 +297,21 @@ def test_pretending_takes_the_rounds_that_are_left(
 def test_pretending_takes_no_time_where_more_was_spent_already() -> None:
     made, _ = hash_password(Secret("x"), "pbkdf2-sha256", 2)
     pretend_to_verify(Secret("x"), "pbkdf2-sha256", 1, made)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "iterations"),
+    [(None, 101), ("argon2", 210_000), ("pbkdf2-sha-256", 10_000_001), ("argon2", -1)],
+)
+def test_iterations_that_would_take_minutes_are_refused(
+    algorithm: str | None, iterations: int
+) -> None:
+    with pytest.raises(InvalidInput, match="hashIterations"):
+        hash_password(Secret("p"), algorithm, iterations)
+
+
+def test_an_imported_hash_that_would_take_minutes_to_check_is_refused() -> None:
+    credential_data, secret_data = hash_password(Secret("p"), "argon2", 1)
+    slow = json.dumps({**json.loads(credential_data), "hashIterations": 101})
+    with pytest.raises(SecretUnreadable):
+        verify_password(Secret("p"), slow, secret_data)

@@ -11,7 +11,13 @@ import pytest
 from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
-from gateway.protocol.claims import CLAIM_MAPPERS, ClaimsFor, add_mapped_claims
+from gateway.protocol.claims import (
+    CLAIM_MAPPERS,
+    RESERVED_CLAIMS,
+    ClaimsFor,
+    add_mapped_claims,
+)
+from gateway.protocol.claims.audiences import audiences_of
 from gateway.protocol.claims.subject import TokenSubject
 
 MADE = datetime(2026, 1, 1, tzinfo=UTC)
@@ -137,3 +143,36 @@ def test_two_audience_mappers_make_a_list_without_repetition() -> None:
     ]
     add_mapped_claims(claims, mappers, FULL)
     assert claims == {"aud": ["a", "b"]}
+
+
+@pytest.mark.parametrize("claim", sorted(RESERVED_CLAIMS))
+@pytest.mark.parametrize(
+    ("mapper_type", "source"),
+    [
+        ("oidc-usermodel-property-mapper", {"user.attribute": "emailVerified"}),
+        ("oidc-usersessionmodel-note-mapper", {"user.session.note": "clientAddress"}),
+    ],
+)
+def test_no_mapper_writes_a_protocol_claim_under_a_name_of_its_choice(
+    mapper_type: str, source: dict[str, str], claim: str
+) -> None:
+    """Another issuer, subject or role, or a confirmation of no key, must not be forged."""
+    assert _claims(mapper_type, {**source, "claim.name": claim}, FULL) == {}
+
+
+def test_the_claims_that_decide_something_are_reserved() -> None:
+    deciding = {
+        *("iss", "sub", "aud", "exp", "nbf", "iat", "jti", "typ", "azp", "scope", "sid", "cnf"),
+        *("acr", "auth_time", "realm_access", "resource_access"),
+    }
+    assert deciding <= RESERVED_CLAIMS
+
+
+@pytest.mark.parametrize(
+    ("aud", "audiences"),
+    [("a", ("a",)), (["a", 1, "b", None], ("a", "b")), (True, ()), ({"a": 1}, ()), (None, ())],
+)
+def test_audiences_are_texts_whatever_the_token_says(
+    aud: object, audiences: tuple[str, ...]
+) -> None:
+    assert audiences_of({"aud": aud}) == audiences

@@ -247,3 +247,23 @@ def test_every_wrong_field_is_told_with_the_path_of_its_client() -> None:
         "clients[3].notBefore",
         "clients[3].redirectUris",
     }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "client.secret.rotated",
+        "saml.signing.private.key",
+        "saml.encryption.private.key",
+        "jwt.credential.private.key",
+        "SAML.Signing.Private.Key",
+    ],
+)
+def test_an_attribute_that_holds_a_secret_is_neither_kept_nor_written(name: str) -> None:
+    """Attributes are stored and exported in clear; Keycloak's own exports have these."""
+    attributes = {name: "canary", "saml.signing.certificate": "MIIC"}
+    client = read_client({"clientId": "app", "attributes": attributes}, "realm-1")
+    assert client.attributes == {"saml.signing.certificate": "MIIC"}
+    stored = replace(client, attributes=attributes)
+    for masked in (False, True):
+        assert "canary" not in str(write_client(stored, masked=masked))

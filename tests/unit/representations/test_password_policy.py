@@ -71,6 +71,16 @@ def test_a_wrong_rule_is_refused_with_its_reason(text: str, reason: str) -> None
     assert any(reason in line for line in refusals(text))
 
 
+@pytest.mark.parametrize("algorithm", ["", "hashAlgorithm(argon2) and ", "hashAlgorithm and "])
+def test_the_passes_of_argon2_are_far_fewer_than_rounds_of_pbkdf2(algorithm: str) -> None:
+    """210,000 is Keycloak's number for pbkdf2-sha512; with Argon2 it would take half an hour."""
+    (line,) = refusals(f"{algorithm}hashIterations(210000)")
+    assert "1 to 100 for argon2" in line
+    assert refusals(f"{algorithm}hashIterations(101)")
+    assert SHAPE.read(f"{algorithm}hashIterations(100)", "p").hash_iterations == 100
+    SHAPE.read("hashIterations(210000) and hashAlgorithm(pbkdf2-sha512)", "p")
+
+
 def test_every_wrong_rule_is_told() -> None:
     assert len(refusals("nope and length(x) and digits(1) and digits(2)")) == 3
 

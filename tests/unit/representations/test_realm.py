@@ -352,6 +352,14 @@ def test_of_a_setting_that_is_also_an_attribute_the_changed_one_is_taken() -> No
     assert "attributes.oauth2DevicePollingInterval" in errors(wrong, base=before)
 
 
+@pytest.mark.parametrize("value", ["canary", ["canary"], 1, True])
+def test_what_stands_in_place_of_the_mail_server_is_not_told(value: object) -> None:
+    """It may be the password, put one level too high."""
+    assert errors(ACME | {"smtpServer": value}) == {
+        "smtpServer": ("a hidden value", "an object of texts")
+    }
+
+
 def test_the_mail_password_is_masked_and_the_mask_keeps_it() -> None:
     mail = {"host": "mail.test", "port": "587", "auth": "true", "user": "u", "password": "canary"}
     before = read_realm(ACME | {"smtpServer": mail})

@@ -1,0 +1,56 @@
+"""The listener speaks HTTP/1.1 and never turns into anything else. RFC 9110 §7.8, RFC 9113 §3."""
+
+import json
+import socket
+
+import pytest
+
+from tests.support.wire import Wire
+
+HEAD = "GET /realms/wire HTTP/1.1\r\nHost: gateway\r\n"
+WEBSOCKET = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+H2C = "HTTP2-Settings: AAMAAABkAAQAAP__\r\n"
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+
+
+def raw(wire: Wire, request: bytes) -> bytes:
+    """Send bytes as they are, and return all that comes back."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(10)
+        connection.connect(str(wire.gateway.socket))
+        connection.sendall(request)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "headers"), [("websocket", WEBSOCKET), ("WebSocket", WEBSOCKET), ("h2c", H2C)]
+)
+def test_an_upgrade_is_ignored(wire: Wire, protocol: str, headers: str) -> None:
+    upgrade = f"Upgrade: {protocol}\r\nConnection: Upgrade\r\n{headers}\r\n"
+    following = f"{HEAD}Connection: close\r\n\r\n"
+    answer = raw(wire, f"{HEAD}{upgrade}{following}".encode())
+    assert answer.count(b"HTTP/1.1 ") == answer.count(b"HTTP/1.1 200") == 2
+    assert answer.count(b'"realm":"wire"') == 2
+
+
+def test_http2_by_prior_knowledge_is_answered_in_http11(wire: Wire) -> None:
+    answer = raw(wire, PREFACE)
+    assert answer.startswith(b"HTTP/1.1 404 ")
+    assert answer.count(b"HTTP/1.1 400 ") == 1
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        f"{HEAD}X-Test: a\x0bb\r\n\r\n",
+        f"{HEAD}X-Test: a\x0cb\r\n\r\n",
+        "GET /realms/wire HTTP/1.1\r\n\r\n",
+        "garbage\r\n\r\n",
+        f"{HEAD.replace('GET', 'HEAD')}X-Test: a\x0bb\r\n\r\n",
+    ],
+)
+def test_an_unreadable_request_is_refused_in_words(wire: Wire, request_text: str) -> None:
+    head, _, body = raw(wire, request_text.encode()).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"content-type: application/json" in head.lower()
+    assert json.loads(body)["error"] == "invalid_request"

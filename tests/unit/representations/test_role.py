@@ -1,0 +1,44 @@
+"""Reading the roles of a realm file. Keycloak: RolesRepresentation."""
+
+from typing import Any
+
+import pytest
+
+from gateway.domain.errors import InvalidInput
+from gateway.representations.role import GivenRole, RoleName, read_role_names, read_roles
+
+
+def refused(roles: Any) -> set[str]:
+    with pytest.raises(InvalidInput) as refusal:
+        read_roles(roles, "roles")
+    return {error.path for error in refusal.value.errors}
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\0", "a\u202eb", "a\u200b", " a", "", "a" * 256, 1])
+def test_a_name_that_people_could_misread_is_refused_wherever_it_stands(name: Any) -> None:
+    assert refused({"realm": [{"name": name}]}) == {"roles.realm[0].name"}
+    part = {"name": "a", "composites": {"realm": [name]}}
+    assert refused({"realm": [part]}) == {"roles.realm[0].composites.realm[0]"}
+    with pytest.raises(InvalidInput):
+        read_role_names(("realmRoles", [name]), ("clientRoles", None))
+
+
+def test_a_name_may_have_spaces_inside_and_any_letters() -> None:
+    name = "Leitung: Büro 1"
+    assert read_roles({"realm": [{"name": name}]}, "roles") == (
+        GivenRole(RoleName(name), None, (), "roles.realm[0]"),
+    )
+
+
+@pytest.mark.parametrize("wrong", [[], {}, "", 0, False])
+def test_an_empty_value_of_another_shape_is_refused(wrong: Any) -> None:
+    if wrong != {}:
+        assert refused(wrong) == {"roles"}
+        assert refused({"client": wrong}) == {"roles.client"}
+    if wrong != []:
+        assert refused({"realm": wrong}) == {"roles.realm"}
+
+
+def test_null_brings_nothing() -> None:
+    assert read_roles(None, "roles") == ()
+    assert read_roles({"realm": None, "client": None}, "roles") == ()
