@@ -7,6 +7,11 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "sessions-and-lock-outs.md"
 _NAMED = re.compile(r"\[[\w.]+\]\(\.\./(?P<file>tests/[\w/]+\.py)\)\s+`(?P<test>test_\w+)`")
 
+_OF_CONCERN = re.compile(
+    r'"((?:sso|client|offline)\w*Session\w+|\w*[lL]ockout\w*|quickLogin\w+|failureFactor'
+    r'|waitIncrement\w+|revokeRefreshToken|refreshTokenMaxReuse)"'
+)
+
 
 def test_every_test_that_the_page_names_exists() -> None:
     named = _NAMED.findall(PAGE.read_text())
@@ -20,10 +25,7 @@ def test_every_test_that_the_page_names_exists() -> None:
 def test_every_setting_of_sessions_and_lock_outs_is_on_the_page() -> None:
     """What a realm file may say here must have its test."""
     fields = (ROOT / "gateway" / "representations" / "realm_fields.py").read_text()
-    concerned = re.findall(
-        r'"((?:sso|client|offline)\w*Session\w+|\w*[lL]ockout\w*|quickLogin\w+|failureFactor|waitIncrement\w+|revokeRefreshToken|refreshTokenMaxReuse)"',
-        fields,
-    )
+    concerned = {name for name in _OF_CONCERN.findall(fields) if "_" not in name}
     page = PAGE.read_text()
-    assert len(set(concerned)) >= 14
-    assert [name for name in set(concerned) if name not in page] == []
+    assert len(concerned) >= 14
+    assert [name for name in concerned if name not in page] == []

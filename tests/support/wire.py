@@ -76,6 +76,7 @@ CLIENTS = [
     client("saml", protocol="saml"),
     client("bound", attributes=BOUND, protocolMappers=[audience("bound"), audience("svc2")]),
     client("aud", protocolMappers=[audience("aud"), audience("svc2")]),
+    client("stale", notBefore=2_147_483_647, protocolMappers=[audience("svc2")]),
     client("lower", attributes={"token.response.type.bearer.lower-case": "true"}),
     client("lifespan", attributes={"access.token.lifespan": "17"}),
     client("endless", attributes={"access.token.lifespan": "-1"}),

@@ -31,7 +31,7 @@ def test_readiness_reports_each_part(gateway: Gateway) -> None:
         "redis": "UP",
         "revocation-lists": "UP",
     }
-    assert found["keys"]["data"] == {"master": 1}
+    assert found["keys"]["data"] == {"master": 2}
     assert found["revocation-lists"]["data"] == {"configured": False}
 
 

@@ -29,10 +29,11 @@ def realmgate(tmp_path: Path) -> Realmgate:
 
 
 def listed(realmgate: Realmgate) -> list[dict[str, Any]]:
+    """Return the keys that sign tokens for others; a realm's secret key stands beside them."""
     found: list[dict[str, Any]] = json.loads(
         realmgate("keys", "list", "--realm", "demo", "--output", "json").stdout
     )
-    return found
+    return [key for key in found if key["algorithm"] != "HS512"]
 
 
 def test_a_rotation_is_announced_for_two_minutes_and_the_listing_shows_both_keys(
@@ -50,7 +51,7 @@ def test_a_rotation_is_announced_for_two_minutes_and_the_listing_shows_both_keys
     assert f"key {new['kid']} is published, signs from {new['signsFrom']}" in answer.stdout
     # No gateway runs here, so nobody was told, and the operator reads it.
     assert "No running gateway could be told" in answer.stderr
-    lines = realmgate("keys", "list").stdout.splitlines()
+    lines = [line for line in realmgate("keys", "list").stdout.splitlines() if "HS512" not in line]
     assert [line.split()[-1] for line in lines] == [new["kid"], old["kid"]]
 
 
