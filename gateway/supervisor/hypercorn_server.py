@@ -20,7 +20,7 @@ from hypercorn.events import Closed, Event, RawData
 from gateway.supervisor.http11 import keep_to_http11
 
 _HELD_BACK = 64 * 1024
-"""Bytes of an answer that are collected at most before they are written."""
+"""Bytes that wait at most, here and in the transport, before the application waits with them."""
 
 
 async def serve_connections(
@@ -28,7 +28,7 @@ async def serve_connections(
 ) -> None:
     """Serve until `end` says so, then let running requests finish for the configured grace."""
     context = WorkerContext(None)
-    wrapper = ASGIWrapper(app)
+    wrapper = _Application(app)
     connections: set[asyncio.Task[None]] = set()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -47,6 +47,31 @@ async def serve_connections(
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
+
+
+class _Application(ASGIWrapper):
+    """The application; what it leaves unread of a request holds nobody up.
+
+    Hypercorn puts the parts of a request into a short queue, and at the end of an answer waits for
+    room in it, for ever if nobody reads any more.
+    """
+
+    async def __call__(self, scope: Any, receive: Any, send: Any, *calls: Any) -> None:
+        unread: asyncio.Queue[object] = receive.__self__
+
+        def forget() -> None:
+            while not unread.empty():
+                unread.get_nowait()
+
+        async def answer(message: Any) -> None:
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                forget()
+            await send(message)
+
+        try:
+            await super().__call__(scope, receive, answer, *calls)
+        finally:
+            forget()
 
 
 class _Idleness:
@@ -83,7 +108,8 @@ class _Connection(TCPServer):
         if not self._unwritten:
             self.loop.call_soon(self._write)
         self._unwritten.append(event.data)
-        if sum(map(len, self._unwritten)) > _HELD_BACK:
+        waiting = self.writer.transport.get_write_buffer_size()
+        if waiting + sum(map(len, self._unwritten)) > _HELD_BACK:
             self._write()
             await super().protocol_send(RawData(b""))  # waits while the client reads slowly
 
