@@ -3,8 +3,10 @@
 Every token here carries a good signature of the realm's own key.
 """
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,9 +25,12 @@ INACTIVE = {"active": False}
 
 
 @pytest.fixture
-async def ring(wire: Wire) -> KeyRing:
+def ring(wire: Wire) -> KeyRing:
     """Return the realm's own keys, taken from the gateway's database."""
-    state = wire.gateway.state_dir
+    return asyncio.run(_keys_of(wire.gateway.state_dir))
+
+
+async def _keys_of(state: Path) -> KeyRing:
     secrets = AesGcmSecrets(load_or_create_keys(state / "secrets" / "encryption.key"))
     database = SqlDatabase(Secret(f"sqlite:///{state}/realmgate.db"), secrets)
     try:
