@@ -157,7 +157,7 @@ def test_who_may_only_query_sees_no_user(administration: Administration) -> None
     assert administration.ask("GET", "acme/users/count", token).json() == 0
 
 
-@pytest.mark.parametrize("user_id", ["id-of-zoe", "nobody", "id-of-anna%00", "x" * 300])
+@pytest.mark.parametrize("user_id", ["id-of-zoe", "nobody", "x" * 300])
 def test_the_id_of_no_user_of_this_realm_is_not_found(
     administration: Administration, user_id: str
 ) -> None:
