@@ -61,6 +61,10 @@ _FROM_FILE = ("_secret", "_key", "_password", "_url")
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _UNIX_PATH_LIMIT = 107
 _SHORTEST_PROXY_SECRET = 16
+_LISTS_MISSING = (
+    "expected beside REALMGATE_CLIENT_CA_FILE: the gateway checks revocation itself (an authority"
+    " without revocations issues an empty list)"
+)
 
 
 class SettingsError(InvalidInput):
@@ -237,7 +241,7 @@ class Settings(BaseModel):
     client_ca_file: FilePath | None = None
     """PEM bundle of the authorities whose client certificates are believed."""
     client_crl_file: FilePath | None = None
-    """PEM revocation lists of these authorities."""
+    """PEM revocation lists of these authorities; required with the bundle."""
     encryption_key: SecretText | None = None
     """Seals secrets in the database: 32 bytes in base64, former ones after it."""
     encryption_key_file: Path = Field(
@@ -266,6 +270,8 @@ class Settings(BaseModel):
         """Check what one setting demands of another."""
         if self.trusted_proxies and isinstance(self.listen, TcpAddress) and not self.proxy_secret:
             raise ValueError("proxy_secret: required where trusted_proxies meet a TCP listener")
+        if self.client_ca_file and not self.client_crl_file:
+            raise ValueError(f"client_crl_file: {_LISTS_MISSING}")
         return self
 
 

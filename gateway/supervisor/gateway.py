@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -22,7 +23,7 @@ from gateway.domain.errors import RealmgateError
 from gateway.observability.logging import configure_logging
 from gateway.settings import Settings, TcpAddress, share_metrics
 from gateway.storage.redis.private_server import PrivateRedis
-from gateway.supervisor.processes import Supervisor
+from gateway.supervisor.processes import Backoff, Supervisor
 from gateway.supervisor.servers import find_server
 from gateway.supervisor.sockets import close_listener, make_directory, open_listener
 
@@ -69,7 +70,7 @@ def run_gateway(settings: Settings, report: Report) -> int:
             partial(run_worker, plan),
             settings.workers,
             settings.shutdown_grace,
-            tend=partial(_revive, redis),
+            tend=_RedisCare(redis) if redis is not None else _nothing,
         ).run()
 
 
@@ -85,17 +86,36 @@ def _started(redis: PrivateRedis | None) -> Iterator[None]:
         starting.result()
 
 
-def _revive(redis: PrivateRedis | None) -> None:
-    """Start the private Redis again where it has ended; without it the gateway goes on."""
-    if redis is None or redis.pid is not None:
-        return
-    log = structlog.get_logger()
-    log.error("the private redis ended, starting it again")
-    redis.stop()
-    try:
-        redis.start()
-    except RealmgateError as failure:
-        log.error("the private redis does not start", reason=str(failure))  # noqa: TRY400 - the reason says it
+class _RedisCare:
+    """Brings the private Redis back where it has ended; until then the gateway goes on without."""
+
+    def __init__(self, redis: PrivateRedis) -> None:
+        self._redis = redis
+        self._backoff = Backoff()
+        self._launched = time.monotonic()
+        self._due: float | None = None
+        self._log = structlog.get_logger()
+
+    def __call__(self) -> None:
+        """Look, and start it when its pause is over; never waits."""
+        now = time.monotonic()
+        if self._due is None and self._redis.has_ended:
+            pause = self._backoff.pause(now - self._launched)
+            self._log.error("the private redis ended", restart_in=pause)
+            self._due = now + pause
+        if self._due is not None and now >= self._due:
+            self._due, self._launched = None, now
+            self._restart()
+
+    def _restart(self) -> None:
+        try:
+            self._redis.restart()
+        except (RealmgateError, OSError) as failure:
+            self._log.error("the private redis does not start", reason=str(failure))
+
+
+def _nothing() -> None:
+    """Look after no other children."""
 
 
 def _in_child(work: Callable[[], None], report: Report) -> int:

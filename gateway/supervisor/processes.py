@@ -55,6 +55,18 @@ class _Worker:
     replaces: int | None = None
 
 
+class Backoff:
+    """How long to pause before something is started again: longer each time in a row it fails."""
+
+    def __init__(self) -> None:
+        self._failures = 0
+
+    def pause(self, lived: float) -> float:
+        """Return the seconds to pause after it ended, having worked for `lived` seconds."""
+        self._failures = 0 if lived > _STABLE_AFTER else self._failures + 1
+        return _BACKOFF[min(self._failures, len(_BACKOFF)) - 1] if self._failures else 0.0
+
+
 class Supervisor:
     """Runs `count` workers until it is told to end."""
 
@@ -63,7 +75,7 @@ class Supervisor:
     ) -> None:
         """`patience` is how long a worker may take to end when asked.
 
-        `tend` is called when a child ended that is no worker, and must bring it back.
+        `tend` looks after other children: called every second and when one ended, it must not wait.
         """
         self._main = main
         self._count = count
@@ -72,7 +84,7 @@ class Supervisor:
         self._workers: dict[int, _Worker] = {}
         self._selector = selectors.DefaultSelector()
         self._parent_end, self._held_end = os.pipe()
-        self._failures = 0
+        self._backoff = Backoff()
         self._restart_at: list[float] = []
         self._log = structlog.get_logger("gateway.supervisor")
         self._ending: float | None = None
@@ -102,6 +114,8 @@ class Supervisor:
                 self._on_ready(key.data)
         self._restart_due()
         self._kill_overdue()
+        if self._ending is None:
+            self._tend()
 
     def _on_signal(self, number: signal.Signals) -> None:
         if number in _ENDING:
@@ -166,8 +180,6 @@ class Supervisor:
         for worker, code in ended:
             del self._workers[worker.pid]
             self._on_exit(worker, code)
-        if not ended and self._ending is None:
-            self._tend()
 
     def _on_exit(self, worker: _Worker, code: int) -> None:
         if not worker.ready:
@@ -181,9 +193,7 @@ class Supervisor:
             self._exit_code = 1
             self._end()
             return
-        lived = time.monotonic() - worker.started
-        self._failures = 0 if worker.ready and lived > _STABLE_AFTER else self._failures + 1
-        pause = _BACKOFF[min(self._failures, len(_BACKOFF)) - 1] if self._failures else 0.0
+        pause = self._backoff.pause(time.monotonic() - worker.started if worker.ready else 0.0)
         self._log.error("worker died", worker=worker.pid, exit_status=code, restart_in=pause)
         self._restart_at.append(time.monotonic() + pause)
 

@@ -12,6 +12,12 @@ _started_at() { # PID
     [[ ${fields[0]} != Z ]] && printf '%s' "${fields[19]}"
 }
 
+# Without it a living process would look dead, and one of ours could not be told from a stranger.
+require_process_table() {
+    [[ -n $(_started_at self) ]] ||
+        fail "/proc/self/stat cannot be read: mount /proc to run Realmgate here."
+}
+
 remember_process() { # NAME PID
     printf '%s %s\n' "$2" "$(_started_at "$2")" >"$state/run/$1.process"
 }

@@ -48,7 +48,7 @@ def test_secrets_that_others_can_read_are_found(tmp_path: Path, pki: Path) -> No
     (tmp_path / "state" / "run").mkdir(mode=0o700)
     (secrets / "encryption.key").write_text("x")
     (secrets / "encryption.key").chmod(0o644)
-    code, said = examine(tmp_path, client_ca_file=pki / "ca.crt")
+    code, said = examine(tmp_path, client_ca_file=pki / "ca.crt", client_crl_file=pki / "ca.crl")
     assert code == 1
     assert f"chmod 0600 {secrets / 'encryption.key'}" in said
 
@@ -64,7 +64,8 @@ def test_secrets_that_others_can_read_are_found(tmp_path: Path, pki: Path) -> No
 def test_what_cannot_work_is_named(
     tmp_path: Path, pki: Path, name: str, value: str, sentence: str
 ) -> None:
-    code, said = examine(tmp_path, client_ca_file=pki / "ca.crt", **{name: value})
+    trust = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    code, said = examine(tmp_path, **trust, **{name: value})
     assert code == 1
     assert sentence in said
     assert said.count("WRONG") == 1
@@ -80,6 +81,7 @@ def test_a_database_without_its_key_is_found_and_no_key_is_made(tmp_path: Path, 
     code, said = examine(
         tmp_path,
         client_ca_file=pki / "ca.crt",
+        client_crl_file=pki / "ca.crl",
         database_url="postgresql://x@127.0.0.1:1/x",
         encryption_key="",
     )

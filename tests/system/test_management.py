@@ -139,9 +139,12 @@ def test_a_revocation_list_that_cannot_be_read_is_reported_and_the_gateway_stays
         assert (status, found["revocation-lists"]["status"]) == (200, "DOWN")
 
 
-def test_authorities_that_cannot_be_read_end_the_start(tmp_path: Path, seed: Path) -> None:
+def test_authorities_that_cannot_be_read_end_the_start(
+    tmp_path: Path, seed: Path, pki: Path
+) -> None:
     file = tmp_path / "ca.crt"
     file.write_text("nothing")
-    with start_gateway(tmp_path, seed=seed, wait=False, client_ca_file=file) as gateway:
+    files: dict[str, Any] = {"client_ca_file": file, "client_crl_file": pki / "ca.crl"}
+    with start_gateway(tmp_path, seed=seed, wait=False, **files) as gateway:
         assert gateway.process.wait(20) == 2
         assert f"REALMGATE_CLIENT_CA_FILE: {file}" in gateway.log_text()

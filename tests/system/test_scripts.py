@@ -6,10 +6,11 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx2
@@ -21,9 +22,12 @@ ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 60.0
 PORTS = ("HTTPS", "MTLS", "SELF_SIGNED", "HTTP", "MANAGEMENT")
 UP = "Ctrl-C stops everything."
+LAST_OF_THE_DEMONSTRATION = "The thumbprint in the token is not that"
 RUN_ENV = {
     *("URL", "MTLS_URL", "SELF_SIGNED_URL", "MANAGEMENT_URL", "CA", "CLIENT_CERT", "CLIENT_KEY"),
     *("REALM", "CLIENT_ID", "ADMIN", "ADMIN_PASSWORD", "STATE_DIR"),
+    *("LISTEN", "PUBLIC_URL", "MTLS_PUBLIC_URL"),
+    *("CLIENT_CA_FILE", "CLIENT_CRL_FILE", "PROXY_SECRET_FILE"),
     *(f"{port}_PORT" for port in PORTS),
 }
 
@@ -37,8 +41,15 @@ class Place:
 
     def command(self, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a script to its end."""
+        return self._run(str(ROOT / "scripts" / name), *arguments)
+
+    def realmgate(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of the gateway to its end."""
+        return self._run(sys.executable, "-m", "gateway", *arguments)
+
+    def _run(self, *command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [ROOT / "scripts" / name, *arguments],
+            command,
             cwd="/",
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -117,8 +128,8 @@ def _make_place(state: Path) -> Place:
     return Place(state, environment | {"REALMGATE_STATE_DIR": str(state)})
 
 
-def run_in_terminal(place: Place) -> tuple["subprocess.Popen[bytes]", int]:
-    """Start scripts/run in a terminal of its own; return it and our end, once all is up."""
+def run_in_terminal(place: Place, until: str = UP) -> tuple["subprocess.Popen[bytes]", int]:
+    """Start scripts/run in a terminal of its own; return it and our end, once it shows `until`."""
     ours, theirs = os.openpty()
     process = subprocess.Popen(
         ["setsid", "--ctty", "--wait", ROOT / "scripts/run"],
@@ -130,7 +141,7 @@ def run_in_terminal(place: Place) -> tuple["subprocess.Popen[bytes]", int]:
     )
     os.close(theirs)
     shown = ""
-    while UP not in shown:
+    while until not in shown:
         try:
             shown += os.read(ours, 65536).decode(errors="replace")
         except OSError:
@@ -208,6 +219,7 @@ def test_detached_it_answers_until_stopped_and_tells_a_second_run(place: Place) 
     assert set(facts) == {f"REALMGATE_{name}" for name in RUN_ENV}
     assert all(facts.values())
     assert httpx2.get(facts["REALMGATE_MANAGEMENT_URL"] + "/health/ready").status_code == 200
+    _assert_commands_speak_of_this_gateway(place, facts)
 
     again = place.command("run", "--once")
     assert again.returncode == 1
@@ -220,6 +232,19 @@ def test_detached_it_answers_until_stopped_and_tells_a_second_run(place: Place) 
     stopped_twice = place.command("stop")
     assert stopped_twice.returncode == 0
     assert "is not running" in stopped_twice.stdout
+
+
+def _assert_commands_speak_of_this_gateway(place: Place, facts: dict[str, str]) -> None:
+    sourced = replace(place, environment=place.environment | facts)
+    examined = sourced.realmgate("doctor")
+    assert examined.returncode == 0, examined.stdout
+    in_force = sourced.realmgate("settings", "show").stdout
+    listen, public_url = facts["REALMGATE_LISTEN"], facts["REALMGATE_PUBLIC_URL"]
+    assert listen.endswith("/gateway.sock")
+    assert Path(listen.removeprefix("unix:")).is_socket()
+    assert f":{place.port('HTTPS')}" in public_url
+    for fact in (listen, public_url, str(place.state / "certs/ca.crl")):
+        assert fact in in_force
 
 
 @pytest.mark.parametrize("listener", ["MTLS", "MANAGEMENT"])
@@ -271,6 +296,20 @@ def test_the_death_of_a_part_is_told_and_ends_the_rest(place: Place, part: str, 
     _await_end(place)
 
 
+def test_a_death_during_the_demonstration_is_told_too(place: Place) -> None:
+    process, terminal = run_in_terminal(place, "A stolen secret does not help either")
+    os.kill(place.pid("run"), signal.SIGSTOP)  # it finds both ended when it goes on
+    shown = ""
+    while LAST_OF_THE_DEMONSTRATION not in shown:
+        shown += os.read(terminal, 65536).decode(errors="replace")
+    os.kill(place.pid("nginx"), signal.SIGKILL)
+    os.kill(place.pid("run"), signal.SIGCONT)
+    assert process.wait(DEADLINE) == 1
+    assert "nginx has ended." in _rest_of(terminal)
+    os.close(terminal)
+    _await_end(place)
+
+
 def test_stop_leaves_a_stranger_with_a_remembered_number_alone(place: Place) -> None:
     with subprocess.Popen(["sleep", "60"]) as stranger:
         (place.state / "run" / "gateway.process").write_text(f"{stranger.pid} 1\n")
@@ -281,7 +320,28 @@ def test_stop_leaves_a_stranger_with_a_remembered_number_alone(place: Place) -> 
     assert "is not running" in done.stdout
 
 
-def test_an_unknown_option_is_refused_with_the_usage(place: Place) -> None:
-    done = place.command("run", "--forever")
+@pytest.mark.parametrize("options", [("--forever",), ("--detach", "--once")])
+def test_options_it_does_not_know_are_refused_with_the_usage(
+    place: Place, options: tuple[str, ...]
+) -> None:
+    done = place.command("run", *options)
     assert done.returncode == 2
     assert done.stdout.startswith("Usage: scripts/run")
+
+
+def test_without_a_process_table_it_says_so_and_starts_nothing(tmp_path: Path) -> None:
+    place = _make_place(tmp_path / "state")
+    hide = ["unshare", "--user", "--map-root-user", "--mount"]
+    if subprocess.run([*hide, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this system gives nobody a mount namespace of their own")
+    done = subprocess.run(
+        [*hide, "sh", "-c", f"mount -t tmpfs none /proc && {ROOT}/scripts/run --once"],
+        env=place.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=DEADLINE,
+    )
+    assert done.returncode == 1
+    assert "/proc/self/stat cannot be read" in done.stderr
+    assert not place.state.exists()

@@ -165,6 +165,19 @@ def test_trusting_proxies_over_tcp_demands_the_proxy_secret() -> None:
     assert load(tcp | {"REALMGATE_PROXY_SECRET": "sixteen letters!"}).trusted_proxies
 
 
+def test_authorities_demand_their_revocation_lists(tmp_path: Path) -> None:
+    """Where nginx accepts any certificate, the gateway alone knows of revocations."""
+    authorities = tmp_path / "ca.crt"
+    authorities.touch()
+    given = {"REALMGATE_CLIENT_CA_FILE": str(authorities)}
+    (line,) = refusal(given)
+    assert line == (
+        "REALMGATE_CLIENT_CRL_FILE: expected beside REALMGATE_CLIENT_CA_FILE: the gateway checks"
+        " revocation itself (an authority without revocations issues an empty list)"
+    )
+    assert load(given | {"REALMGATE_CLIENT_CRL_FILE": str(authorities)}).client_ca_file
+
+
 def test_listeners_are_a_unix_path_or_host_and_port(tmp_path: Path) -> None:
     default = load({"REALMGATE_STATE_DIR": str(tmp_path)})
     assert default.listen == UnixAddress(tmp_path / "run" / "gateway.sock")

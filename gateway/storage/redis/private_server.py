@@ -54,6 +54,13 @@ class PrivateRedis:
         fields = dict(line.split(b":", 1) for line in answer.split(b"\r\n") if b":" in line)
         return int(fields[b"process_id"]) if b"process_id" in fields else None
 
+    @property
+    def has_ended(self) -> bool:
+        """Tell at once whether the server is neither there nor on its way."""
+        if self._process is not None:
+            return self._process.poll() is not None
+        return not _is_listened_on(self._socket)
+
     def start(self) -> None:
         """Make sure that the server runs; raises InvalidInput where it cannot be made to."""
         for folder in (self._owner_file.parent, self._data, self._log.parent):
@@ -62,9 +69,20 @@ class PrivateRedis:
         self._owner = _try_own(self._owner_file)
         if self._owner is not None and self.pid is None:
             self._launch()
-        if not _comes_true(self._is_usable, _START):
+        _comes_true(lambda: self._is_usable() or self._has_failed(), _START)
+        if not self._is_usable():
             self.stop()
             raise StoreUnavailable("redis")
+
+    def restart(self) -> None:
+        """Launch the server that has ended, without waiting; `has_ended` tells what came of it.
+
+        Does nothing where the server is another process's. Raises InvalidInput or OSError.
+        """
+        if self._owner is None:
+            self._owner = _try_own(self._owner_file)
+        if self._owner is not None:
+            self._launch()
 
     def stop(self) -> None:
         """End the server where this process owns it; what it holds is written first."""
@@ -117,11 +135,14 @@ class PrivateRedis:
         return [part for name, value in options.items() for part in (f"--{name}", value)]
 
     def _is_usable(self) -> bool:
-        if self._process is not None and self._process.poll() is not None:
+        if self._has_failed():
             return False
         with suppress(OSError):
             return _ask(self._socket, b"PING\r\n").startswith(b"+PONG")
         return False
+
+    def _has_failed(self) -> bool:
+        return self._process is not None and self._process.poll() is not None
 
     def _is_gone(self, pid: int) -> bool:
         if self._process is not None:
@@ -141,6 +162,18 @@ def _try_own(path: Path) -> int | None:
         os.close(descriptor)
         return None
     return descriptor
+
+
+def _is_listened_on(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.setblocking(False)
+        try:
+            connection.connect(str(path))
+        except BlockingIOError:  # many are waiting to be let in
+            return True
+        except OSError:
+            return False
+    return True
 
 
 def _ask(path: Path, command: bytes) -> bytes:

@@ -1,0 +1,80 @@
+"""The Redis of a gateway: it comes back, it hinders nobody, and one that evicts is refused."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from tests.support.gateway_process import Gateway, is_running, start_gateway, until
+from tests.support.redis_server import RedisServer
+
+
+def _private_redis(gateway: Gateway) -> int:
+    (pid,) = set(gateway.family()) - set(gateway.workers())
+    return pid
+
+
+def _break_append_only_file(gateway: Gateway) -> None:
+    (manifest,) = (gateway.state_dir / "redis").glob("*/*.manifest")
+    manifest.write_text("this is no manifest\n")
+
+
+def _attempts(gateway: Gateway) -> int:
+    return [line["event"] for line in gateway.log()].count("the private redis ended")
+
+
+def test_a_private_redis_that_cannot_start_hinders_neither_workers_nor_the_end(
+    tmp_path: Path, seed: Path
+) -> None:
+    """Attack F8: the supervisor waits for nobody while it brings its Redis back."""
+    with start_gateway(tmp_path, seed=seed, shutdown_grace="1s") as gateway:
+        (worker,) = gateway.workers()
+        _break_append_only_file(gateway)
+        os.kill(_private_redis(gateway), signal.SIGKILL)
+        until(lambda: _attempts(gateway) > 1, "the broken Redis is not tried again", 5)
+        os.kill(worker, signal.SIGKILL)
+        until(lambda: set(gateway.workers()) - {worker}, "the worker does not come back", 3)
+        began = time.monotonic()
+        assert gateway.stop() == 0
+        assert time.monotonic() - began < 3
+
+
+def test_a_private_redis_that_cannot_start_is_tried_less_and_less_often(
+    tmp_path: Path, seed: Path
+) -> None:
+    with start_gateway(tmp_path, seed=seed) as gateway:
+        _break_append_only_file(gateway)
+        os.kill(_private_redis(gateway), signal.SIGKILL)
+        until(lambda: _attempts(gateway) > 3, "the broken Redis is not tried again", 8)
+        told = [line for line in gateway.log() if line["event"] == "the private redis ended"]
+        pauses = [line["restart_in"] for line in told]
+        assert pauses == sorted(set(pauses)), "each pause is longer"
+
+
+def test_a_private_redis_that_cannot_start_ends_the_start_at_once(
+    tmp_path: Path, seed: Path
+) -> None:
+    with start_gateway(tmp_path, seed=seed) as gateway:
+        _break_append_only_file(gateway)
+        redis = _private_redis(gateway)
+        os.kill(redis, signal.SIGKILL)
+        until(lambda: not is_running(redis), "Redis is still there")
+        gateway.stop()
+    with start_gateway(tmp_path, seed=seed, wait=False) as gateway:
+        assert gateway.process.wait(5) == 3
+        assert "redis" in gateway.log_text()
+
+
+def test_a_redis_that_evicts_is_refused_with_the_reason(tmp_path: Path, seed: Path) -> None:
+    """A flood of keys must not push out lockouts and codes."""
+    server = RedisServer(**{"maxmemory-policy": "allkeys-lru"})
+    try:
+        server.start()
+        url = server.url.reveal()
+        with start_gateway(tmp_path, seed=seed, wait=False, redis_url=url) as gateway:
+            assert gateway.process.wait(10) == 2
+            assert "redis maxmemory-policy" in gateway.log_text()
+            assert "allkeys-lru" in gateway.log_text()
+            assert "noeviction" in gateway.log_text()
+    finally:
+        server.remove()
