@@ -14,11 +14,11 @@ INTERVAL: Final = timedelta(minutes=10)
 
 
 async def keep_house(database: Database, clock: Clock, interval: timedelta = INTERVAL) -> None:
-    """Clear away every `interval`, for ever; a store that is away is left for the next time."""
+    """Clear away now and every `interval`; a store that is away is left for the next time."""
     while True:
-        await asyncio.sleep(interval.total_seconds())
         try:
             async with database.write() as stores:
                 await stores.revocations.purge(clock.now())
         except StoreUnavailable as failure:
             structlog.get_logger().warning("housekeeping left for later", store=failure.store)
+        await asyncio.sleep(interval.total_seconds())
