@@ -6,6 +6,7 @@
 import ast
 import inspect
 import sys
+import textwrap
 from datetime import timedelta
 from typing import Any
 
@@ -21,11 +22,18 @@ default. An empty value counts as not given. Every mistake is reported at once, 
 gateway does not start; an unknown `REALMGATE_` name is a mistake.
 
 Durations carry a unit: `500ms`, `10s`, `5m`, `1h`, `1d`. Lists are separated by commas. What ends
-in `_FILE` names a file that holds the value. `realmgate settings show` prints what is in force,
+in `_FILE` names a file that holds the value. Relative paths are relative to the working directory
+of the gateway or of the command. `realmgate settings show` prints what is in force,
 secrets masked. This page is made from the program by `scripts/settings_page.py`.
 
 | variable | default | meaning |
 |---|---|---|
+"""
+SCRIPTS = """
+## Names of the scripts
+
+`var/run.env` holds settings, and these names of the scripts, which pass as known and set nothing:
+{names}.
 """
 TAIL = """
 ## Other names for the same
@@ -48,7 +56,9 @@ def page() -> str:
         for field in Settings.model_fields
     ]
     aliases = [f"| `{name}` | `{variable(field)}` |" for name, field in _other_names().items()]
-    return HEAD + "\n".join(rows) + "\n" + TAIL + "\n".join(aliases) + "\n"
+    names = textwrap.fill(", ".join(f"`{name}`" for name in sorted(module.SCRIPT_NAMES)), 100)
+    scripts = SCRIPTS.format(names=names)
+    return HEAD + "\n".join(rows) + "\n" + TAIL + "\n".join(aliases) + "\n" + scripts
 
 
 def _names(field: str) -> str:

@@ -1,8 +1,7 @@
 """One JSON object a line on standard output, from our own code and from libraries alike.
 
-Fields that belong to a request (`request_id`, `realm`, `client`, `certificate_thumbprint`,
-`token_id`, `trace_id`) are bound with `structlog.contextvars` where they become known. Every line
-passes `redact`; only the time is added after it.
+A line carries the fields it was written with and no others: what belongs to a request stands on
+the request's own line. Every line passes `redact`; only the time is added after it.
 """
 
 import io
@@ -48,7 +47,6 @@ def _processors(clock: Clock) -> list[Processor]:
         return {"time": _iso(clock.now()), **event}
 
     return [
-        structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.format_exc_info,
         redact,

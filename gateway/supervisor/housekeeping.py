@@ -20,13 +20,13 @@ async def keep_house(
     clock: Clock,
     interval: timedelta = INTERVAL,
 ) -> None:
-    """Clear away every `interval`, for ever; a store that is away is left for the next time."""
+    """Clear away now and every `interval`; a store that is away is left for the next time."""
     while True:
-        await asyncio.sleep(interval.total_seconds())
         try:
             await _clear_away(database, online_sessions, clock)
         except StoreUnavailable as failure:
             structlog.get_logger().warning("housekeeping left for later", store=failure.store)
+        await asyncio.sleep(interval.total_seconds())
 
 
 async def _clear_away(

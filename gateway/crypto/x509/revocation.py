@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import structlog
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
@@ -57,7 +58,7 @@ class RevocationLists:
         """Read the file; raises OSError or ValueError when it cannot be used at the start."""
         self._file = file
         self._bundle = bundle
-        self._state = _state(file)
+        self._state: _FileState | None = _state(file)
         self._lists = _read(file, bundle)
         self._problem: str | None = None
 
@@ -101,12 +102,23 @@ class RevocationLists:
     def _read_again_when_changed(self) -> None:
         try:
             state = _state(self._file)
-            if state != self._state:
-                self._lists = _read(self._file, self._bundle)
-                self._state = state
+            if state == self._state:
+                return
+            # Before reading: what is broken stays so until the file changes.
+            self._state = state
+            self._lists = _read(self._file, self._bundle)
             self._problem = None
-        except (OSError, ValueError) as error:
-            self._problem = f"{self._file} cannot be read: {error}"
+        except OSError as error:
+            self._state = None
+            self._tell(error)
+        except ValueError as error:
+            self._tell(error)
+
+    def _tell(self, error: Exception) -> None:
+        problem = f"{self._file} cannot be read: {error}"
+        if problem != self._problem:
+            self._problem = problem
+            structlog.get_logger().error("revocation lists not renewed", reason=problem)
 
 
 def _state(file: Path) -> _FileState:

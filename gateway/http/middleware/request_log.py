@@ -1,7 +1,7 @@
 """One line, one count and one span for each request.
 
 The line names realm, client, certificate thumbprint and token id, never a secret, a token, a
-certificate or the query. The outermost layer: it is also where an unforeseen exception ends.
+certificate or the query. The outermost layer: what fails below it is written too, and passes on.
 """
 
 import uuid

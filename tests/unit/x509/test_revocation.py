@@ -9,6 +9,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
+from structlog.testing import capture_logs
 
 from gateway.crypto.x509.authorities import AuthorityBundle, CertificationPath
 from gateway.crypto.x509.development_pki import create_pki
@@ -230,6 +231,41 @@ def test_a_file_that_becomes_unreadable_leaves_the_lists_in_force_until_they_are
     assert "cannot be read" in (lists.status(NOW).problem or "")
     assert "is stale" in (lists.refusal(own_pki.path, NOW + 31 * DAY) or "")
     own_pki.file.write_bytes(good)
+    assert lists.status(NOW).problem is None
+
+
+def test_a_broken_file_is_read_once_and_told_once(
+    own_pki: Pki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parsing it for each request would let whoever broke it slow everybody down."""
+    lists = RevocationLists(own_pki.file, own_pki.bundle)
+    own_pki.file.write_bytes(b"garbage")
+    reads: list[Path] = []
+    read = Path.read_bytes
+
+    def counted(file: Path) -> bytes:
+        reads.append(file)
+        return read(file)
+
+    monkeypatch.setattr(Path, "read_bytes", counted)
+    with capture_logs() as lines:
+        for _ in range(3):
+            assert lists.refusal(own_pki.path, NOW) is None
+            assert "cannot be read" in (lists.status(NOW).problem or "")
+    assert reads == [own_pki.file]
+    assert [line["log_level"] for line in lines] == ["error"]
+    assert str(own_pki.file) in lines[0]["reason"]
+
+
+def test_a_file_that_is_back_as_it_was_is_read_again(own_pki: Pki, tmp_path: Path) -> None:
+    """Neither time nor size tells that a file could not be opened for a while."""
+    lists = RevocationLists(own_pki.file, own_pki.bundle)
+    aside = own_pki.file.rename(tmp_path / "aside")
+    with capture_logs() as lines:
+        for _ in range(2):
+            assert "cannot be read" in (lists.status(NOW).problem or "")
+    assert len(lines) == 1
+    aside.rename(own_pki.file)
     assert lists.status(NOW).problem is None
 
 
