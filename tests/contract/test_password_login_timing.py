@@ -91,4 +91,5 @@ async def test_refusals_take_the_same_time_whatever_the_reason(gateway: Gateway)
         (one, other): round(_superiority(times[one], times[other]), 2)
         for one, other in combinations(tried, 2)
     }
-    assert {pair: share for pair, share in told.items() if not 0.35 < share < 0.65} == {}
+    # Without the pretended hash a kind is always, or never, the longer one.
+    assert {pair: share for pair, share in told.items() if not 0.15 < share < 0.85} == {}
