@@ -73,6 +73,9 @@ def _parse(der: bytes) -> ParsedCertificate:
     if not serial.strip(b"\0") or serial[0] & SIGN:
         raise ValueError("serial number is not positive")
     certificate = x509.load_der_x509_certificate(der)
+    # Nobody signs the count of unused bits before the signature: one certificate, one encoding.
+    if der[-len(certificate.signature) - 1] != 0:
+        raise ValueError("signature is not whole octets")
     issuer, subject = names_from_der(der)
     return ParsedCertificate(
         certificate=certificate,
