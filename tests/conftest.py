@@ -1,6 +1,7 @@
 """Fixtures of every test: the modules that start the real parts."""
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 pytest_plugins: list[str] = [
     "tests.support.certificates",
@@ -21,3 +22,7 @@ pytest_plugins: list[str] = [
 def anyio_backend() -> tuple[str, dict[str, bool]]:
     """Run asynchronous tests on the product's own event loop."""
     return "asyncio", {"use_uvloop": True}
+
+
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
