@@ -116,6 +116,12 @@ class UserRepository(Protocol):
         """Add the credential, or overwrite the one with the same id."""
         ...
 
+    async def exchange_credential(
+        self, realm_id: str, before: Credential, after: Credential
+    ) -> bool:
+        """Overwrite the credential unless it has changed since; tell whether it was overwritten."""
+        ...
+
 
 class RoleRepository(Protocol):
     """Roles, composites and who has them."""

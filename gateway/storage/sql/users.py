@@ -187,6 +187,22 @@ class SqlUsers:
             )
         )
 
+    async def exchange_credential(
+        self, realm_id: str, before: Credential, after: Credential
+    ) -> bool:
+        """Overwrite the credential unless it has changed since; tell whether it was overwritten."""
+        # Locked first, compared then: who changes it meanwhile is waited for, and believed.
+        rows = await self._transaction.execute(
+            select(credentials)
+            .where(credentials.c.realm_id == realm_id, credentials.c.id == before.id)
+            .with_for_update()
+        )
+        row = rows.first()
+        if row is None or self._credential(row) != before:
+            return False
+        await self.set_credential(realm_id, after)
+        return True
+
     def _row(self, realm_id: str, credential: Credential) -> dict[str, Any]:
         return {
             "realm_id": realm_id,
