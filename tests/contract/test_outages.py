@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -27,17 +27,6 @@ _SHORT = Limits(
     pool_wait=timedelta(milliseconds=200),
     connections=2,
 )
-
-
-@pytest.fixture(scope="module")
-def own_postgres() -> Iterator[PostgresServer]:
-    """Run a server that these tests may stop."""
-    server = PostgresServer()
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
 
 
 @pytest.fixture

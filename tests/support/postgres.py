@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -73,7 +74,9 @@ class PostgresServer:
         )
 
     def start(self) -> None:
-        """Start the server and wait until it answers."""
+        """Start the server, unless it runs, and wait until it answers."""
+        if self._process is not None:
+            return
         options = [part for name, value in _OPTIONS.items() for part in ("-c", f"{name}={value}")]
         self._process = subprocess.Popen(
             [_binary("postgres"), "-D", self._data, "-k", str(self._folder), *options],
@@ -145,12 +148,31 @@ class PostgresServer:
             await connection.close()
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """Run one PostgreSQL server for the whole session."""
+@contextmanager
+def _running_postgres() -> Iterator[PostgresServer]:
     server = PostgresServer()
     try:
         server.start()
         yield server
     finally:
         server.remove()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Run one PostgreSQL server for the whole session."""
+    with _running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def _unreliable_postgres() -> Iterator[PostgresServer]:
+    with _running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def own_postgres(_unreliable_postgres: PostgresServer) -> PostgresServer:
+    """Return a running server that no other test uses meanwhile, so this one may stop it."""
+    _unreliable_postgres.start()
+    return _unreliable_postgres

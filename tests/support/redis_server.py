@@ -5,6 +5,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -78,14 +79,21 @@ class RedisServer:
         shutil.rmtree(self._folder)
 
 
-@pytest.fixture(scope="session")
-def _shared_redis() -> Iterator[RedisServer]:
-    server = RedisServer()
+@contextmanager
+def running_redis(**options: str) -> Iterator[RedisServer]:
+    """Run a server with these options of redis.conf, and delete it at last."""
+    server = RedisServer(**options)
     try:
         server.start()
         yield server
     finally:
         server.remove()
+
+
+@pytest.fixture(scope="session")
+def _shared_redis() -> Iterator[RedisServer]:
+    with running_redis() as server:
+        yield server
 
 
 @pytest.fixture
@@ -99,9 +107,5 @@ def redis_server(_shared_redis: RedisServer) -> RedisServer:
 @pytest.fixture
 def own_redis() -> Iterator[RedisServer]:
     """Run a server for one test alone, which may stop and start it."""
-    server = RedisServer()
-    try:
-        server.start()
+    with running_redis() as server:
         yield server
-    finally:
-        server.remove()

@@ -1,11 +1,9 @@
 """Stores that go away under a running gateway. Attacks F2, F8; architecture: State."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
-import pytest
 
 from tests.support.gateway_process import Gateway, start_gateway, until
 from tests.support.postgres import PostgresServer
@@ -21,28 +19,6 @@ REALM = {
 }
 RECOVERY = 10.0
 """Seconds to wait on a busy machine for what takes two on an idle one. Attacks S18."""
-
-
-@pytest.fixture
-def own_postgres() -> Iterator[PostgresServer]:
-    """Run a server that the test may stop."""
-    server = PostgresServer()
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
-
-
-@pytest.fixture
-def own_redis() -> Iterator[RedisServer]:
-    """Run a server that the test may stop."""
-    server = RedisServer()
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
 
 
 def _token(http: httpx2.Client, form: dict[str, str] | None = None) -> httpx2.Response:
