@@ -236,22 +236,25 @@ class Edge:
 PROXY_SECRET = "known-to-the-proxy-and-the-gateway-alone"
 
 
+@contextmanager
+def start_edge(prefix: Path, certificates: Path, **options: Any) -> Iterator[Edge]:
+    """Run an nginx below `prefix` before a recording server; `options` are start_nginx's."""
+    make_prefix(prefix)
+    with (
+        recording_upstream(prefix / "run/gateway.sock") as upstream,
+        start_nginx(prefix, certificates, [upstream.address], **options) as nginx,
+    ):
+        yield Edge(nginx, upstream)
+
+
 @pytest.fixture(scope="session")
 def shared_edge(
     tmp_path_factory: pytest.TempPathFactory, edge_certificates: EdgeCertificates
 ) -> Iterator[Edge]:
     """Run one nginx as it is shipped for the tests that only send requests."""
-    prefix = make_prefix(tmp_path_factory.mktemp("edge"))
-    with (
-        recording_upstream(prefix / "run/gateway.sock") as upstream,
-        start_nginx(
-            prefix,
-            edge_certificates.folder,
-            [upstream.address],
-            proxy_secret=PROXY_SECRET,
-        ) as nginx,
-    ):
-        yield Edge(nginx, upstream)
+    prefix = tmp_path_factory.mktemp("edge")
+    with start_edge(prefix, edge_certificates.folder, proxy_secret=PROXY_SECRET) as edge:
+        yield edge
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.edge_certificates import EdgeCertificates
-from tests.support.nginx import RunningNginx, make_prefix, polling, start_nginx
-from tests.support.recording_upstream import recording_upstream
+from tests.support.nginx import RunningNginx, make_prefix, polling, start_edge, start_nginx
 
 CANARY = "canary-2b8d41f6e7"
 TARGET = f"/realms/demo/protocol/openid-connect/token?client_secret={CANARY}"
@@ -40,12 +39,9 @@ def test_no_request_is_quoted_when_the_gateway_is_down(
 
 
 def test_no_refused_request_is_quoted(tmp_path: Path, edge_certificates: EdgeCertificates) -> None:
-    path = make_prefix(tmp_path) / "run/gateway.sock"
     line = f"POST {TARGET} HTTP/1.1\r\nConnection: close\r\nReferer: https://x/?{CANARY}\r\n"
-    with (
-        recording_upstream(path) as upstream,
-        start_nginx(tmp_path, edge_certificates.folder, [upstream.address]) as nginx,
-    ):
+    with start_edge(tmp_path, edge_certificates.folder) as edge:
+        nginx = edge.nginx
         for ending in ("Host: a b\r\n\r\n", f"Host: localhost\r\nX {CANARY}: 1\r\n\r\n", "\r\n"):
             nginx.raw(nginx.site.http_port, (line + ending).encode())
         with nginx.client() as client:
@@ -56,7 +52,7 @@ def test_no_refused_request_is_quoted(tmp_path: Path, edge_certificates: EdgeCer
                     (f"{nginx.mtls}{TARGET}", b""),
                 )
             ]
-            upstream.failing = True
+            edge.upstream.failing = True
             statuses.append(client.post(f"{nginx.https}{TARGET}", headers=SPOKEN).status_code)
         assert statuses == [413, 400, 502]
         assert CANARY not in error_log(nginx)

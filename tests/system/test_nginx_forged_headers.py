@@ -16,11 +16,9 @@ from tests.support.nginx import (
     PROXY_SECRET,
     Edge,
     changed_source,
-    make_prefix,
-    start_nginx,
+    start_edge,
 )
 from tests.support.nginx_dump import Location, proxying_locations
-from tests.support.recording_upstream import recording_upstream
 
 FORGED = "forged-by-the-caller"
 SPELLINGS = (
@@ -101,34 +99,19 @@ def test_no_location_passes_a_forged_header(
     plain_http: PlainHttp,
     expected_locations: int,
 ) -> None:
-    make_prefix(tmp_path)
-    with (
-        recording_upstream(tmp_path / "run/gateway.sock") as upstream,
-        start_nginx(
-            tmp_path,
-            edge_certificates.folder,
-            [upstream.address],
-            source=changed_source(tmp_path, changes),
-            plain_http=plain_http,
-        ) as nginx,
-    ):
-        assert crawl(Edge(nginx, upstream)) == (expected_locations, [])
+    source = changed_source(tmp_path, changes)
+    with start_edge(
+        tmp_path, edge_certificates.folder, source=source, plain_http=plain_http
+    ) as edge:
+        assert crawl(edge) == (expected_locations, [])
 
 
 def test_the_crawl_notices_a_location_that_sets_a_header_of_its_own(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
-    make_prefix(tmp_path)
-    with (
-        recording_upstream(tmp_path / "run/gateway.sock") as upstream,
-        start_nginx(
-            tmp_path,
-            edge_certificates.folder,
-            [upstream.address],
-            source=changed_source(tmp_path, CARELESS_LOCATION),
-        ) as nginx,
-    ):
-        locations, accepted = crawl(Edge(nginx, upstream))
+    source = changed_source(tmp_path, CARELESS_LOCATION)
+    with start_edge(tmp_path, edge_certificates.folder, source=source) as edge:
+        locations, accepted = crawl(edge)
     assert locations == 7
     assert any("/careless/ ssl-client-cert" in line for line in accepted)
     assert all("/careless/ " in line for line in accepted)
@@ -171,22 +154,17 @@ def test_neither_connection_options_nor_trailers_smuggle_a_certificate(edge: Edg
 def test_plain_http_that_is_forwarded_says_so_and_carries_no_certificate(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
-    make_prefix(tmp_path)
+    forged = {"X-Forwarded-Proto": "https", "ssl-client-cert": FORGED}
     with (
-        recording_upstream(tmp_path / "run/gateway.sock") as upstream,
-        start_nginx(
-            tmp_path,
-            edge_certificates.folder,
-            [upstream.address],
-            plain_http=PlainHttp.FORWARD,
-        ) as nginx,
-        nginx.client() as client,
+        start_edge(tmp_path, edge_certificates.folder, plain_http=PlainHttp.FORWARD) as edge,
+        edge.nginx.client() as client,
     ):
-        client.get(nginx.http, headers={"X-Forwarded-Proto": "https", "ssl-client-cert": FORGED})
-    assert upstream.last.all("x-forwarded-proto") == ["http"]
-    assert upstream.last.all("x-forwarded-port") == [str(nginx.site.http_port)]
-    assert upstream.last.all("ssl-client-cert") == []
-    assert upstream.last.all("ssl-client-verify") == []
+        client.get(edge.nginx.http, headers=forged)
+    received = edge.upstream.last
+    assert received.all("x-forwarded-proto") == ["http"]
+    assert received.all("x-forwarded-port") == [str(edge.nginx.site.http_port)]
+    assert received.all("ssl-client-cert") == []
+    assert received.all("ssl-client-verify") == []
 
 
 def test_plain_http_redirects_with_method_and_query_kept(edge: Edge) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.edge_certificates import EdgeCertificates
-from tests.support.nginx import Edge, make_prefix, start_nginx
-from tests.support.recording_upstream import recording_upstream
+from tests.support.nginx import Edge, start_edge
 
 PUBLIC = "id.realmgate.test"
 DEVICES = "devices.realmgate.test"
@@ -22,17 +21,10 @@ def named(
     tmp_path_factory: pytest.TempPathFactory, edge_certificates: EdgeCertificates
 ) -> Iterator[Edge]:
     """Run an nginx with public names of its own."""
-    prefix = make_prefix(tmp_path_factory.mktemp("named"))
-    with (
-        recording_upstream(prefix / "run/gateway.sock") as upstream,
-        start_nginx(
-            prefix,
-            edge_certificates.folder,
-            [upstream.address],
-            public_urls=(f"https://{PUBLIC}:9443/auth", f"https://{DEVICES}"),
-        ) as nginx,
-    ):
-        yield Edge(nginx, upstream)
+    urls = (f"https://{PUBLIC}:9443/auth", f"https://{DEVICES}")
+    prefix = tmp_path_factory.mktemp("named")
+    with start_edge(prefix, edge_certificates.folder, public_urls=urls) as edge:
+        yield edge
 
 
 @pytest.mark.parametrize("host", [*OWN, *LOCAL])

@@ -11,12 +11,10 @@ from tests.support.nginx import (
     DEADLINE,
     Edge,
     RunningNginx,
-    make_prefix,
     polling,
-    start_nginx,
+    start_edge,
 )
 from tests.support.nginx_dump import dump
-from tests.support.recording_upstream import recording_upstream
 
 BOUND = 3
 BEGINNING = b"POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nab"
@@ -32,18 +30,16 @@ def status(nginx: RunningNginx) -> int:
 def test_one_address_holds_no_more_connections_than_its_share(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
-    make_prefix(tmp_path)
     with (
-        recording_upstream(tmp_path / "run/gateway.sock") as upstream,
-        start_nginx(
+        start_edge(
             tmp_path,
             edge_certificates.folder,
-            [upstream.address],
             plain_http=PlainHttp.FORWARD,
             connections_per_address=BOUND,
-        ) as nginx,
+        ) as edge,
         ExitStack() as held,
     ):
+        nginx = edge.nginx
         assert status(nginx) == 200
         for _ in range(BOUND):
             connection = socket.create_connection((ADDRESS, nginx.site.http_port), DEADLINE)

@@ -6,7 +6,7 @@ Attacks F1, F14; traps "502 on POST" and "upstream keep-alive is lost".
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ from tests.support.nginx import (
     RunningNginx,
     changed_source,
     make_prefix,
+    start_edge,
     start_nginx,
 )
 from tests.support.nginx_dump import dump, proxying_locations
@@ -49,21 +50,27 @@ def two_gateways(
         yield nginx, first, second
 
 
+def forwarding_edge(
+    prefix: Path, certificates: EdgeCertificates, **options: Path
+) -> AbstractContextManager[Edge]:
+    """Run an nginx that forwards plain HTTP too."""
+    return start_edge(prefix, certificates.folder, plain_http=PlainHttp.FORWARD, **options)
+
+
+def connection_to(edge: Edge) -> socket.socket:
+    """Open a connection to the plain HTTP listener."""
+    return socket.create_connection((ADDRESS, edge.nginx.site.http_port), timeout=DEADLINE)
+
+
 def test_connections_to_the_gateway_are_kept_in_every_location(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
-    make_prefix(tmp_path)
     with (
-        recording_upstream(tmp_path / "run/gateway.sock") as upstream,
-        start_nginx(
-            tmp_path,
-            edge_certificates.folder,
-            [upstream.address],
-            plain_http=PlainHttp.FORWARD,
-        ) as nginx,
-        nginx.client("device-1") as client,
+        forwarding_edge(tmp_path, edge_certificates) as edge,
+        edge.nginx.client("device-1") as client,
     ):
-        locations = list(proxying_locations(nginx))
+        upstream = edge.upstream
+        locations = list(proxying_locations(edge.nginx))
         assert len(locations) == 4
         for location in locations:
             upstream.forget()
@@ -161,24 +168,17 @@ def test_a_body_that_comes_slowly_does_not_occupy_the_gateway(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
     head = b"POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n"
-    make_prefix(tmp_path)
     with (
-        recording_upstream(tmp_path / "run/gateway.sock") as upstream,
-        start_nginx(
-            tmp_path,
-            edge_certificates.folder,
-            [upstream.address],
-            plain_http=PlainHttp.FORWARD,
-        ) as nginx,
-        socket.create_connection((ADDRESS, nginx.site.http_port), timeout=DEADLINE) as slow,
-        nginx.client() as client,
+        forwarding_edge(tmp_path, edge_certificates) as edge,
+        connection_to(edge) as slow,
+        edge.nginx.client() as client,
     ):
         slow.sendall(head + b"ab")
-        assert client.get(f"{nginx.http}/quick").status_code == 200
-        assert [received.target for received in upstream.received] == ["/quick"]
+        assert client.get(f"{edge.nginx.http}/quick").status_code == 200
+        assert [received.target for received in edge.upstream.received] == ["/quick"]
         slow.sendall(b"cd")
         assert slow.recv(4096).startswith(b"HTTP/1.1 200")
-    assert upstream.last.body == b"abcd"
+    assert edge.upstream.last.body == b"abcd"
 
 
 def unannounced(size: int) -> Iterator[bytes]:
@@ -218,19 +218,12 @@ def test_callers_who_never_finish_are_cut_off(
     header, body = "client_header_timeout 10s;\n", "client_body_timeout 5s;\n"
     hurry = "client_header_timeout 200ms;\nclient_body_timeout 200ms;\n"
     hurried = {"realmgate/server.conf": (header + body, hurry)}
-    make_prefix(tmp_path)
+    source = changed_source(tmp_path, hurried)
     with (
-        recording_upstream(tmp_path / "run/gateway.sock") as upstream,
-        start_nginx(
-            tmp_path,
-            edge_certificates.folder,
-            [upstream.address],
-            source=changed_source(tmp_path, hurried),
-            plain_http=PlainHttp.FORWARD,
-        ) as nginx,
-        socket.create_connection((ADDRESS, nginx.site.http_port), timeout=DEADLINE) as slow,
+        forwarding_edge(tmp_path, edge_certificates, source=source) as edge,
+        connection_to(edge) as slow,
     ):
         slow.sendall(beginning)
         with pytest.raises(ConnectionResetError):
             slow.recv(4096)
-    assert not upstream.received
+    assert not edge.upstream.received
