@@ -3,6 +3,7 @@
 import shutil
 from functools import cached_property
 
+from bench.people import add_people
 from bench.population import add_clients, add_realms
 from bench.stack import Site, make_certificates, make_site
 from bench.workspace import Workspace
@@ -34,6 +35,13 @@ class Bench:
         site = self.copy("ten")
         add_clients(site, 10)
         add_realms(site, 1)
+        return site
+
+    @cached_property
+    def people_site(self) -> Site:
+        """A copy of it with realms whose users sign in by password."""
+        site = self.copy("people")
+        add_people(site)
         return site
 
     def copy(self, name: str) -> Site:

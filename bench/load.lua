@@ -1,8 +1,20 @@
 -- Requests of one wrk run: a path and a body in which %d stands for a number from 1 to COUNT,
--- taken at random or, from FIRST on, in order. A COUNT of 0 sends the same request always.
+-- taken at random or, from FIRST on, in order. A COUNT of 0 sends the same request always. A body
+-- of @FILE stands for the lines of that file, one after the other.
 -- wrk ... -- PATH BODY COUNT FIRST
 
 local path, body, count, next_number
+
+local function send_lines(file)
+  local requests, place = {}, 0
+  for line in io.lines(file) do
+    table.insert(requests, wrk.format("POST", path, nil, line))
+  end
+  request = function()
+    place = place % #requests + 1
+    return requests[place]
+  end
+end
 
 function init(args)
   path, body, count = args[1], args[2], tonumber(args[3])
@@ -10,7 +22,9 @@ function init(args)
   wrk.headers["Content-Type"] = "application/x-www-form-urlencoded"
   next_number = tonumber(args[4])
   math.randomseed(os.time())
-  if count == 0 then
+  if body:sub(1, 1) == "@" then
+    send_lines(body:sub(2))
+  elseif count == 0 then
     local fixed = wrk.format("POST", path, nil, body)
     request = function() return fixed end
   end

@@ -25,11 +25,17 @@ _FORM = "grant_type=client_credentials&client_id={client}"
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """What is sent: `%d` in path or body stands for a random number from 1 to `count`."""
+    """What is sent: `%d` in path or body stands for a number from 1 to `count`.
+
+    A body of `@FILE` stands for the lines of that file, one after the other.
+    """
 
     path: str
     body: str
     count: int = 0
+    connections: int = CONNECTIONS
+    in_order: bool = False
+    """Whether the numbers come one after the other instead of at random."""
 
 
 def token_requests(realm: str = REALM, client: str = CLIENT, count: int = 0) -> Requests:
@@ -52,14 +58,18 @@ class Load:
 
 @contextmanager
 def lending_nginx(
-    targets: Mapping[str, int], certificates: Path, cores: str = LOAD_CORES
+    targets: Mapping[str, int], certificates: Path | None, cores: str = LOAD_CORES
 ) -> Iterator[dict[str, int]]:
-    """Run the load's nginx: for each target's mTLS port, a plain HTTP port that leads to it."""
+    """Run the load's nginx: for each target's TLS port, a plain HTTP port that leads to it.
+
+    Where no certificates are given none is shown.
+    """
     ports = {name: free_port() for name in targets}
     with tempfile.TemporaryDirectory(prefix="realmgate-lending-") as folder:
         prefix = Path(folder)
+        shown = "" if certificates is None else _SHOWN.format(certificates=certificates)
         servers = "".join(
-            _SERVER.format(name=name, target=targets[name], port=port, certificates=certificates)
+            _SERVER.format(name=name, target=targets[name], port=port, shown=shown)
             for name, port in ports.items()
         )
         configuration = prefix / "nginx.conf"
@@ -100,11 +110,13 @@ _SERVER = """
             proxy_http_version 1.1;
             proxy_set_header Connection "";
             proxy_set_header Host localhost:{target};
-            proxy_ssl_certificate {certificates}/device-1.crt;
-            proxy_ssl_certificate_key {certificates}/device-1.key;
             proxy_ssl_session_reuse on;
+            {shown}
         }}
     }}
+"""
+_SHOWN = """proxy_ssl_certificate {certificates}/device-1.crt;
+            proxy_ssl_certificate_key {certificates}/device-1.key;
 """
 
 
@@ -115,7 +127,8 @@ def wrk(
 
     From `first` on, the numbers of the requests come in order; 0 takes them at random.
     """
-    command: list[str | Path] = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s"]
+    first = first or int(requests.in_order)
+    command: list[str | Path] = ["wrk", "-t1", f"-c{requests.connections}", f"-d{seconds}s"]
     command += ["--timeout", "10s", "-s", BENCH / "load.lua", f"http://127.0.0.1:{port}", "--"]
     command += [requests.path, requests.body, str(requests.count), str(first)]
     text = output_of(command, cores=cores, seconds=seconds + 30)

@@ -1,9 +1,10 @@
 """Latency under Poisson arrivals: requests come when they come, whether or not others are done.
 
 A closed loop waits for slow answers and so hides them. Here each request has its moment; its
-latency counts from then. Runs in a process of its own and prints JSON.
+latency counts from then. A `%d` in the body stands for the numbers from 1 to COUNT, in order.
+Runs in a process of its own and prints JSON.
 
-python -m bench.open_loop PORT RATE SECONDS PATH BODY
+python -m bench.open_loop PORT RATE SECONDS PATH BODY COUNT
 """
 
 import asyncio
@@ -12,8 +13,11 @@ import random
 import selectors
 import sys
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import cycle
 
+from bench.load import Requests
 from bench.processes import LOAD_CORES, output_of
 from bench.workspace import ROOT
 
@@ -23,19 +27,25 @@ _END_OF_HEAD = b"\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """What a run saw; durations in seconds. `late` is how late the generator itself was."""
+    """What a run saw; durations in seconds. `late` is how late the generator itself was.
+
+    `shed` are the requests told to come again (503 with Retry-After); they are not among `requests`
+    and have no part in the percentiles.
+    """
 
     requests: int
     failed: int
+    shed: int
     p50: float
     p99: float
     late: float
 
 
-def poisson(port: int, rate: float, seconds: float, path: str, body: str) -> Latency:
+def poisson(port: int, requests: Requests, rate: float, seconds: float) -> Latency:
     """Send `rate` requests a second from the load's core."""
     command = [sys.executable, "-m", "bench.open_loop", str(port), str(rate), str(seconds)]
-    text = output_of([*command, path, body], cores=LOAD_CORES, seconds=seconds + 40, cwd=ROOT)
+    command += [requests.path, requests.body, str(requests.count)]
+    text = output_of(command, cores=LOAD_CORES, seconds=seconds + 40, cwd=ROOT)
     return Latency(**json.loads(text))
 
 
@@ -44,12 +54,13 @@ class _Run:
     """Everything sent and seen."""
 
     port: int
-    request: bytes
+    requests: Iterator[bytes]
     idle: "deque[_Connection]" = field(default_factory=deque)
     connections: int = 0
     latencies: list[float] = field(default_factory=list)
     late: list[float] = field(default_factory=list)
     failed: int = 0
+    shed: int = 0
 
 
 class _Connection(asyncio.Protocol):
@@ -65,7 +76,7 @@ class _Connection(asyncio.Protocol):
 
     def send(self, due: float) -> None:
         self._due = due
-        self.transport.write(self._run.request)  # type: ignore[attr-defined] # TCP
+        self.transport.write(next(self._run.requests))  # type: ignore[attr-defined] # TCP
 
     def data_received(self, data: bytes) -> None:
         self._received += data
@@ -73,9 +84,11 @@ class _Connection(asyncio.Protocol):
         if not end or len(body) < _content_length(head):
             return
         run = self._run
-        if not head.startswith(b"HTTP/1.1 200"):
-            run.failed += 1
-        run.latencies.append(asyncio.get_running_loop().time() - self._due)
+        if _is_shed(head):
+            run.shed += 1
+        else:
+            run.failed += not head.startswith(b"HTTP/1.1 200")
+            run.latencies.append(asyncio.get_running_loop().time() - self._due)
         self._received = b""
         run.idle.append(self)
 
@@ -86,6 +99,10 @@ class _Connection(asyncio.Protocol):
         else:
             run.failed += 1
         run.connections -= 1
+
+
+def _is_shed(head: bytes) -> bool:
+    return head.startswith(b"HTTP/1.1 503") and b"\r\nretry-after:" in head.lower()
 
 
 def _content_length(head: bytes) -> int:
@@ -132,17 +149,22 @@ async def _drive(run: _Run, rate: float, seconds: float) -> None:
     run.failed += run.connections - len(run.idle)
 
 
-def _main(port: str, rate: str, seconds: str, path: str, body: str) -> None:
+def _request(path: str, body: str) -> bytes:
     head = (
         f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
         "Content-Type: application/x-www-form-urlencoded\r\n\r\n"
     )
-    run = _Run(int(port), (head + body).encode())
+    return (head + body).encode()
+
+
+def _main(port: int, rate: float, seconds: float, requests: Requests) -> None:
+    bodies = (requests.body.replace("%d", str(number + 1)) for number in range(requests.count or 1))
+    run = _Run(port, cycle(_request(requests.path, body) for body in bodies))
     # select() takes microseconds; epoll would round each arrival up to a millisecond.
     with asyncio.Runner(
         loop_factory=lambda: asyncio.SelectorEventLoop(selectors.SelectSelector())
     ) as runner:
-        runner.run(_drive(run, float(rate), float(seconds)))
+        runner.run(_drive(run, rate, seconds))
     seen = sorted(run.latencies)
     late = sorted(run.late)
     print(
@@ -150,6 +172,7 @@ def _main(port: str, rate: str, seconds: str, path: str, body: str) -> None:
             {
                 "requests": len(seen),
                 "failed": run.failed,
+                "shed": run.shed,
                 "p50": seen[len(seen) // 2],
                 "p99": seen[len(seen) * 99 // 100],
                 "late": late[len(late) * 99 // 100],
@@ -159,4 +182,9 @@ def _main(port: str, rate: str, seconds: str, path: str, body: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(*sys.argv[1:])
+    _main(
+        int(sys.argv[1]),
+        float(sys.argv[2]),
+        float(sys.argv[3]),
+        Requests(sys.argv[4], sys.argv[5], int(sys.argv[6])),
+    )

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,11 +111,16 @@ def make_site(workspace: Workspace, name: str, certificates: Path) -> Site:
     secret.chmod(0o600)
     site = Site(state, certificates)
     _hide_what_only_tests_bring(state / "hidden")
-    realms = state / "realms.json"
-    realms.write_text(json.dumps(realm_documents()))
-    command = [_REALMGATE, "realm", "import", "--reference", realms]
-    output_of(command, cores="0,1", seconds=120, environment=site.environment(), cwd=state)
+    import_realms(site, realm_documents())
     return site
+
+
+def import_realms(site: Site, documents: Sequence[Mapping[str, object]]) -> None:
+    """Import realms and what they hold, as an operator would."""
+    file = site.state / "realms.json"
+    file.write_text(json.dumps(documents))
+    command = [_REALMGATE, "realm", "import", "--reference", file]
+    output_of(command, cores="0,1", seconds=120, environment=site.environment(), cwd=site.state)
 
 
 def _hide_what_only_tests_bring(folder: Path) -> None:

@@ -26,6 +26,9 @@ class Plan:
     starts: int
     clients: int
     realms: int
+    sessions: int
+    timed_logins: int
+    """Of each kind of refusal."""
 
 
 DEFAULT = Plan(
@@ -39,6 +42,8 @@ DEFAULT = Plan(
     starts=5,
     clients=100_000,
     realms=1_000,
+    sessions=1_000_000,
+    timed_logins=2_000,
 )
 QUICK = Plan(
     rounds=2,
@@ -51,6 +56,8 @@ QUICK = Plan(
     starts=3,
     clients=100_000,
     realms=100,
+    sessions=100_000,
+    timed_logins=400,
 )
 FULL = Plan(
     rounds=6,
@@ -63,6 +70,8 @@ FULL = Plan(
     starts=9,
     clients=100_000,
     realms=1_000,
+    sessions=1_000_000,
+    timed_logins=2_000,
 )
 
 

@@ -31,7 +31,7 @@ def measure(bench: Bench) -> Result:
             full = drive(target, port, requests, plan.seconds)
             cost = full.gateway + full.nginx
             rate = full.rate * level
-            seen = poisson(port, rate, plan.open_loop_seconds, requests.path, requests.body)
+            seen = poisson(port, requests, rate, plan.open_loop_seconds)
             figures += _at(level, rate, seen)
             figures.append(
                 Figure(f"at {level:.0%}: p99 / processor time", seen.p99 / cost, gate=gate)

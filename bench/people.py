@@ -1,0 +1,128 @@
+"""Realms whose users sign in by password, and the requests of these users.
+
+All users have one password. The realms hash as the reference configuration does, at its cost or at
+today's, and guard their users as it says; that of the timing test never locks anybody by itself.
+"""
+
+import base64
+import json
+import os
+import urllib.request
+from collections.abc import Iterable
+from urllib.parse import urlencode
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
+
+from bench.load import Requests
+from bench.processes import BenchError
+from bench.stack import Site, import_realms
+
+PEOPLE = "people"
+COSTLY_PEOPLE = "people-at-todays-cost"
+ROTATING_PEOPLE = "people-rotating"
+TIMED_PEOPLE = "people-timed"
+ROUNDS = {PEOPLE: 27_500, COSTLY_PEOPLE: 210_000, ROTATING_PEOPLE: 27_500, TIMED_PEOPLE: 27_500}
+"""Of PBKDF2-SHA256, by realm."""
+COUNT = 500
+"""So many users called person-1, person-2 and so on are in each realm."""
+APP = "app"
+PASSWORD = "a-Password-Of-16-Characters-1"  # noqa: S105 - of nobody
+_LIFESPAN = 36_000
+
+
+def add_people(site: Site) -> None:
+    """Import the realms with their users; whose name begins with `disabled` is disabled."""
+    import_realms(site, [_realm(name) for name in ROUNDS])
+
+
+def login_requests(realm: str, connections: int) -> Requests:
+    """Let the users of a realm sign in, one after the other."""
+    body = urlencode(_login("person-%d"), safe="%")
+    return Requests(token_path(realm), body, COUNT, connections, in_order=True)
+
+
+def token_path(realm: str) -> str:
+    """Return the path of a realm's token endpoint."""
+    return f"/realms/{realm}/protocol/openid-connect/token"
+
+
+def sign_in(port: int, realm: str, numbers: Iterable[int], **more: str) -> list[dict[str, str]]:
+    """Let users sign in through the load's nginx; return the answers."""
+    return [_tokens(port, realm, _login(f"person-{number}") | more) for number in numbers]
+
+
+def _tokens(port: int, realm: str, form: dict[str, str]) -> dict[str, str]:
+    url = f"http://127.0.0.1:{port}{token_path(realm)}"
+    try:
+        with urllib.request.urlopen(url, urlencode(form).encode(), timeout=20) as answer:
+            found: dict[str, str] = json.loads(answer.read())
+            return found
+    except OSError as error:
+        raise BenchError(f"{form['username']} of {realm} cannot sign in: {error}") from error
+
+
+def _login(username: str) -> dict[str, str]:
+    return {
+        "grant_type": "password",
+        "client_id": APP,
+        "username": username,
+        "password": PASSWORD,
+    }
+
+
+def _realm(name: str) -> dict[str, object]:
+    hashed = _hashed(ROUNDS[name])
+    timed = name == TIMED_PEOPLE
+    kinds = ("person", "locked", "disabled") if timed else ("person",)
+    return {
+        "realm": name,
+        "enabled": True,
+        "sslRequired": "all",
+        "accessTokenLifespan": _LIFESPAN,
+        "ssoSessionIdleTimeout": _LIFESPAN,
+        "ssoSessionMaxLifespan": _LIFESPAN,
+        "revokeRefreshToken": name == ROTATING_PEOPLE,
+        "passwordPolicy": f"hashAlgorithm(pbkdf2-sha256) and hashIterations({ROUNDS[name]})",
+        "bruteForceProtected": True,
+        "failureFactor": 1_000_000 if timed else 6,
+        "waitIncrementSeconds": 1800,
+        "maxFailureWaitSeconds": 5400,
+        "maxDeltaTimeSeconds": 86400,
+        "quickLoginCheckMilliSeconds": 0 if timed else 1000,
+        "minimumQuickLoginWaitSeconds": 60,
+        "clients": [
+            {
+                "clientId": APP,
+                "publicClient": True,
+                "standardFlowEnabled": False,
+                "directAccessGrantsEnabled": True,
+            }
+        ],
+        "users": [
+            {
+                "username": f"{kind}-{number}",
+                "email": f"{kind}-{number}@example.test",
+                "emailVerified": True,
+                "firstName": "Pat",
+                "lastName": f"Person {number}",
+                "enabled": kind != "disabled",
+                "credentials": [hashed],
+            }
+            for kind in kinds
+            for number in range(1, COUNT + 1)
+        ],
+    }
+
+
+def _hashed(rounds: int) -> dict[str, str]:
+    """Return the credential as Keycloak exports it; one hash serves all."""
+    salt = os.urandom(16)
+    value = PBKDF2HMAC(hashes.SHA256(), 32, salt, rounds).derive(PASSWORD.encode())
+    texts = {"value": base64.b64encode(value).decode(), "salt": base64.b64encode(salt).decode()}
+    data = {"hashIterations": rounds, "algorithm": "pbkdf2-sha256", "additionalParameters": {}}
+    return {
+        "type": "password",
+        "secretData": json.dumps({**texts, "additionalParameters": {}}),
+        "credentialData": json.dumps(data),
+    }
