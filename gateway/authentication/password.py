@@ -80,21 +80,14 @@ class PasswordLogin:
     async def _is_right(
         self, realm: Realm, account: _Account, given: Secret, attempt: Attempt
     ) -> bool:
-        policy, stored = realm.password_policy, account.credential
-        algorithm, iterations = policy.hash_algorithm, policy.hash_iterations
-        spent = None
-        if stored is not None and attempt.admitted and _may_sign_in(account.user):
-            data = (stored.credential_data, stored.secret_data)
-            # An empty password never signs in, even where one was imported.
-            if await self._passwords.verify(given, *data) and given.reveal():
-                return True
-            if not self._passwords.needs_rehash(*data, algorithm=algorithm, iterations=iterations):
-                return False
-            spent = stored.credential_data
-        await self._passwords.pretend(
-            given, algorithm=algorithm, iterations=iterations, spent=spent
+        policy, credential, stored = realm.password_policy, account.credential, None
+        if credential is not None and attempt.admitted and _may_sign_in(account.user):
+            stored = (credential.credential_data, credential.secret_data)
+        right = await self._passwords.check(
+            given, stored, algorithm=policy.hash_algorithm, iterations=policy.hash_iterations
         )
-        return False
+        # An empty password never signs in, even where one was imported.
+        return right and bool(given.reveal())
 
     async def _refusal(
         self, realm: Realm, account: _Account, attempt: Attempt, address: str
@@ -151,9 +144,8 @@ class PasswordLogin:
             return  # the next login does it
         async with self._database.write() as stores:
             # A password that was changed meanwhile must not be set back.
-            if credential in await stores.users.credentials(realm.id, credential.user_id):
-                stronger = replace(credential, credential_data=made, secret_data=secret)
-                await stores.users.set_credential(realm.id, stronger)
+            stronger = replace(credential, credential_data=made, secret_data=secret)
+            await stores.users.exchange_credential(realm.id, credential, stronger)
 
 
 def _may_be_address(realm: Realm, name: str) -> bool:

@@ -13,7 +13,6 @@ import re
 import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -85,26 +84,27 @@ def needs_rehash(
     )
 
 
-def pretend_to_verify(
+def check_password(
     password: Secret,
+    stored: tuple[str, str] | None,
     algorithm: str | None = None,
     iterations: int | None = None,
-    spent: str | None = None,
-) -> None:
-    """Take the time of a check that fails; blocks for it.
+) -> bool:
+    """Verify, and where that fails do the rest of the work that a new hash takes; blocks for it.
 
-    `spent` is the credential data of a hash that was checked already: its time is taken off
-    where the algorithm is the same.
+    Nothing stored is a failure. A stored hash that is dearer than a new one takes longer.
     """
+    if stored is not None and verify_password(password, *stored):
+        return True
     scheme = _scheme(algorithm)
     rounds, value = iterations or scheme.default_iterations, bytes(scheme.key_bytes)
-    decoy = StoredPassword(scheme.name, rounds, _NO_SALT, value, scheme.parameters)
-    if spent is not None:
-        before = read_stored_password(spent, decoy.secret_data())
-        rounds -= before.iterations if before.algorithm == scheme.name else 0
+    if stored is not None:
+        spent = read_stored_password(*stored)
+        rounds -= spent.iterations if spent.algorithm == scheme.name else 0
     if rounds > 0:
-        rest = replace(decoy, iterations=rounds)
+        rest = StoredPassword(scheme.name, rounds, _NO_SALT, value, scheme.parameters)
         verify_password(password, rest.credential_data(), rest.secret_data())
+    return False
 
 
 class PooledPasswordHasher:
@@ -124,20 +124,16 @@ class PooledPasswordHasher:
         """Return `(credential_data, secret_data)`."""
         return await self._run(partial(hash_password, password, algorithm, iterations))
 
-    async def verify(self, password: Secret, credential_data: str, secret_data: str) -> bool:
-        """Tell whether the stored credential was made from `password`."""
-        return await self._run(partial(verify_password, password, credential_data, secret_data))
-
-    async def pretend(
+    async def check(
         self,
         password: Secret,
+        stored: tuple[str, str] | None,
         *,
         algorithm: str | None,
         iterations: int | None = None,
-        spent: str | None = None,
-    ) -> None:
-        """Take the time of a check that fails, less that of the hash checked already."""
-        await self._run(partial(pretend_to_verify, password, algorithm, iterations, spent))
+    ) -> bool:
+        """Tell whether the stored credential was made from `password`; one job, whatever it is."""
+        return await self._run(partial(check_password, password, stored, algorithm, iterations))
 
     def needs_rehash(
         self,

@@ -79,16 +79,28 @@ class CountedEvents:
 
 
 class CountingHasher(PooledPasswordHasher):
-    """The product's hasher, which remembers how often a stored password was looked at."""
+    """The product's hasher, which remembers how often a stored password was looked at.
+
+    `checks` counts all checks, those at which there was nothing to look at too.
+    """
 
     def __init__(self, threads: int = 2, waiting: int = 1_000) -> None:
         super().__init__(threads, waiting)
         self.looks = 0
+        self.checks = 0
 
-    async def verify(self, password: Secret, credential_data: str, secret_data: str) -> bool:
+    async def check(
+        self,
+        password: Secret,
+        stored: tuple[str, str] | None,
+        *,
+        algorithm: str | None,
+        iterations: int | None = None,
+    ) -> bool:
         """Count and check."""
-        self.looks += 1
-        return await super().verify(password, credential_data, secret_data)
+        self.looks += stored is not None
+        self.checks += 1
+        return await super().check(password, stored, algorithm=algorithm, iterations=iterations)
 
 
 class Gateway:

@@ -141,9 +141,8 @@ class Imports:
         user = await self.user(username, realm_id)
         async with self.database.read() as stores:
             (credential,) = await stores.users.credentials(realm_id, user.id)
-        return await self.passwords.verify(
-            Secret(password), credential.credential_data, credential.secret_data
-        )
+        stored = (credential.credential_data, credential.secret_data)
+        return await self.passwords.check(Secret(password), stored, algorithm=None)
 
     async def algorithms(self, realm_id: str = "acme") -> list[SignatureAlgorithm]:
         """Return what the realm's published keys sign with."""

@@ -25,21 +25,18 @@ class PasswordMaker(Protocol):
 class PasswordHasher(PasswordMaker, Protocol):
     """Turns passwords into what may be stored; slow on purpose, so off the event loop."""
 
-    async def verify(self, password: Secret, credential_data: str, secret_data: str) -> bool:
-        """Tell whether the stored credential was made from `password`."""
-        ...
-
-    async def pretend(
+    async def check(
         self,
         password: Secret,
+        stored: tuple[str, str] | None,
         *,
         algorithm: str | None,
         iterations: int | None = None,
-        spent: str | None = None,
-    ) -> None:
-        """Take the time of a check that fails, so that its absence tells nothing.
+    ) -> bool:
+        """Tell whether the stored credential was made from `password`.
 
-        `spent` is the credential data of a hash that was checked already: its time is taken off.
+        A check that fails costs what a new hash costs, also where nothing is stored: how long it
+        takes tells nothing.
         """
         ...
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from gateway.crypto import password_schemes
 from gateway.crypto.passwords import (
     PooledPasswordHasher,
+    check_password,
     hash_password,
     needs_rehash,
-    pretend_to_verify,
     verify_password,
 )
 from gateway.domain.errors import InvalidInput, Overloaded, SecretUnreadable
@@ -242,8 +242,8 @@ async def test_the_pool_hashes_and_verifies_while_the_loop_goes_on() -> None:
     hasher = PooledPasswordHasher(threads=1)
     try:
         stored = await hasher.hash(Secret("p"), algorithm="pbkdf2-sha256", iterations=1)
-        assert await hasher.verify(Secret("p"), *stored)
-        assert not await hasher.verify(Secret("q"), *stored)
+        assert await hasher.check(Secret("p"), stored, algorithm="pbkdf2-sha256", iterations=1)
+        assert not await hasher.check(Secret("q"), stored, algorithm="pbkdf2-sha256", iterations=1)
     finally:
         hasher.close()
 
@@ -251,34 +251,41 @@ async def test_the_pool_hashes_and_verifies_while_the_loop_goes_on() -> None:
 async def test_more_hashes_than_may_wait_are_shed_and_room_comes_back() -> None:
     hasher = PooledPasswordHasher(1, waiting=1)
     work = [
-        asyncio.create_task(hasher.pretend(Secret("x"), algorithm="pbkdf2", iterations=200_000))
+        asyncio.create_task(hasher.check(Secret("x"), None, algorithm="pbkdf2", iterations=200_000))
         for _ in range(3)
     ]
     said = await asyncio.gather(*work, return_exceptions=True)
-    assert [type(one) for one in said] == [type(None), type(None), Overloaded]
-    await hasher.pretend(Secret("x"), algorithm="pbkdf2", iterations=1)
+    assert [type(one) for one in said] == [bool, bool, Overloaded]
+    await hasher.check(Secret("x"), None, algorithm="pbkdf2", iterations=1)
     hasher.close()
 
 
 async def test_who_stops_waiting_makes_no_room_for_the_thread_works_on() -> None:
     hasher = PooledPasswordHasher(1, waiting=0)
     work = asyncio.create_task(
-        hasher.pretend(Secret("x"), algorithm="pbkdf2", iterations=1_000_000)
+        hasher.check(Secret("x"), None, algorithm="pbkdf2", iterations=1_000_000)
     )
     await asyncio.sleep(0)
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
         await work
     with pytest.raises(Overloaded):
-        await hasher.pretend(Secret("x"), algorithm="pbkdf2", iterations=1)
+        await hasher.check(Secret("x"), None, algorithm="pbkdf2", iterations=1)
     hasher.close()
 
 
 @pytest.mark.parametrize(
-    ("spent", "left"), [(None, 90_000), ("pbkdf2-sha256", 60_000), ("pbkdf2-sha512", 90_000)]
+    ("stored", "cost"),
+    [
+        (None, [90_000]),
+        (("pbkdf2-sha256", 90_000), [90_000]),
+        (("pbkdf2-sha256", 30_000), [30_000, 60_000]),
+        (("pbkdf2-sha256", 90_001), [90_001]),
+        (("pbkdf2-sha512", 30_000), [30_000, 90_000]),
+    ],
 )
-def test_pretending_takes_the_rounds_that_are_left(
-    monkeypatch: pytest.MonkeyPatch, spent: str | None, left: int
+def test_a_check_that_fails_takes_the_rounds_of_a_new_hash(
+    monkeypatch: pytest.MonkeyPatch, stored: tuple[str, int] | None, cost: list[int]
 ) -> None:
     """Measured in rounds of the real derivation, not in time: the machine may be busy."""
     rounds: list[int] = []
@@ -288,15 +295,15 @@ def test_pretending_takes_the_rounds_that_are_left(
         rounds.append(iterations)
         return derive(algorithm, length, salt, iterations)
 
-    before = None if spent is None else hash_password(Secret("x"), spent, 30_000)[0]
+    made = None if stored is None else hash_password(Secret("x"), *stored)
     monkeypatch.setattr(password_schemes, "PBKDF2HMAC", counting)
-    pretend_to_verify(Secret("x"), "pbkdf2-sha256", 90_000, before)
-    assert rounds == [left]
+    assert not check_password(Secret("y"), made, "pbkdf2-sha256", 90_000)
+    assert rounds == cost
 
 
-def test_pretending_takes_no_time_where_more_was_spent_already() -> None:
-    made, _ = hash_password(Secret("x"), "pbkdf2-sha256", 2)
-    pretend_to_verify(Secret("x"), "pbkdf2-sha256", 1, made)
+def test_a_password_that_is_right_is_so_whatever_a_new_hash_would_take() -> None:
+    made = hash_password(Secret("x"), "pbkdf2-sha256", 2)
+    assert check_password(Secret("x"), made, "pbkdf2-sha512", 1)
 
 
 @pytest.mark.parametrize(
