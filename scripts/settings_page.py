@@ -1,4 +1,4 @@
-"""Prints docs/settings.md from gateway/settings.py, so that the page and the program agree.
+"""Prints docs/settings.md from gateway/settings, so that the page and the program agree.
 
 `python -m scripts.settings_page > docs/settings.md`; a test compares them.
 """
@@ -7,11 +7,17 @@ import ast
 import inspect
 import sys
 import textwrap
-from datetime import timedelta
 from typing import Any
 
-from gateway import settings as module
-from gateway.settings import Settings, file_variable, variable
+from gateway.settings import (
+    SCRIPT_NAMES,
+    Settings,
+    file_variable,
+    model,
+    sources,
+    variable,
+    written,
+)
 
 HEAD = """\
 # Settings
@@ -23,8 +29,8 @@ gateway does not start; an unknown `REALMGATE_` name is a mistake.
 
 Durations carry a unit: `500ms`, `10s`, `5m`, `1h`, `1d`. Lists are separated by commas. What ends
 in `_FILE` names a file that holds the value. Relative paths are relative to the working directory
-of the gateway or of the command. `realmgate settings show` prints what is in force,
-secrets masked. This page is made from the program by `scripts/settings_page.py`.
+of the gateway or of the command. `realmgate settings show` prints what is in force as `.env` takes
+it; a line that hides a secret is a comment. `scripts/settings_page.py` makes this page.
 
 | variable | default | meaning |
 |---|---|---|
@@ -56,7 +62,7 @@ def page() -> str:
         for field in Settings.model_fields
     ]
     aliases = [f"| `{name}` | `{variable(field)}` |" for name, field in _other_names().items()]
-    names = textwrap.fill(", ".join(f"`{name}`" for name in sorted(module.SCRIPT_NAMES)), 100)
+    names = textwrap.fill(", ".join(f"`{name}`" for name in sorted(SCRIPT_NAMES)), 100)
     scripts = SCRIPTS.format(names=names)
     return HEAD + "\n".join(rows) + "\n" + TAIL + "\n".join(aliases) + "\n" + scripts
 
@@ -72,9 +78,7 @@ def _default(field: str) -> str:
     value: Any = Settings.model_fields[field].default
     if value is None or value == ():
         return "none"
-    if isinstance(value, timedelta):
-        return f"`{value.total_seconds():g}s`"
-    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+    return f"`{written(value)}`"
 
 
 def _meaning(field: str) -> str:
@@ -85,7 +89,7 @@ def _docstrings() -> dict[str, str]:
     """Return the text below each field of the class."""
     (found,) = (
         node
-        for node in ast.parse(inspect.getsource(module)).body
+        for node in ast.parse(inspect.getsource(model)).body
         if isinstance(node, ast.ClassDef) and node.name == "Settings"
     )
     texts: dict[str, str] = {}
@@ -96,8 +100,8 @@ def _docstrings() -> dict[str, str]:
 
 
 def _other_names() -> dict[str, str]:
-    aliases: dict[str, str] = module._ALIASES  # noqa: SLF001 - the page is made of this very table
-    flags: dict[str, str] = module._FLAGS  # noqa: SLF001
+    aliases: dict[str, str] = sources._ALIASES  # noqa: SLF001 - the page is made of this very table
+    flags: dict[str, str] = sources._FLAGS  # noqa: SLF001
     return {flag: field for field, flag in flags.items()} | aliases
 
 

@@ -1,5 +1,7 @@
 """`realmgate settings`: what is in force, and how each setting is called."""
 
+import shlex
+
 import click
 
 
@@ -10,12 +12,14 @@ def settings() -> None:
 
 @settings.command()
 def show() -> None:
-    """Print every setting by its environment variable."""
-    from gateway.settings import load_settings, variable  # noqa: PLC0415 - help stays quick
+    """Print every setting by its environment variable, as a .env file takes it.
+
+    A line that hides a secret is a comment: it cannot be put back.
+    """
+    from gateway.settings import load_settings, variable, written  # noqa: PLC0415 - help is quick
+    from gateway.settings.values import HIDDEN  # noqa: PLC0415
 
     for field, value in load_settings():
-        if isinstance(value, tuple):
-            shown = ",".join(map(str, value))
-        else:
-            shown = "" if value is None else str(value)
-        click.echo(f"{variable(field)}={shown}")
+        text = written(value)
+        hidden = HIDDEN in text and text != str(value)
+        click.echo(f"{'# ' if hidden else ''}{variable(field)}={shlex.quote(text) if text else ''}")

@@ -19,10 +19,10 @@ def public_url(text: str) -> str:
     match = _PUBLIC_URL.fullmatch(text)
     if match is None:
         raise ValueError(
-            "an absolute http or https address of host, port and path is expected, without user,"
-            " query, fragment, quotes and white space"
+            "an absolute http or https address of host, port and path, without user, query,"
+            " fragment, quotes and white space,"
         )
     port = match.group("port")
     if port is not None and int(port) not in _PORTS:
-        raise ValueError("a port from 1 to 65535 is expected")
+        raise ValueError("a port from 1 to 65535")
     return text.rstrip("/")

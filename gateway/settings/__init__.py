@@ -1,0 +1,30 @@
+"""What an operator may set: one frozen `Settings`, made once when the program starts.
+
+`sources` is the only reader of the environment and of `.env`, `model` names every setting,
+`values` reads and writes single ones.
+"""
+
+from gateway.settings.model import Settings
+from gateway.settings.sources import (
+    SCRIPT_NAMES,
+    SettingsError,
+    file_variable,
+    load_settings,
+    share_metrics,
+    variable,
+)
+from gateway.settings.values import CERTIFICATE_LOOKUPS, TcpAddress, UnixAddress, written
+
+__all__ = [
+    "CERTIFICATE_LOOKUPS",
+    "SCRIPT_NAMES",
+    "Settings",
+    "SettingsError",
+    "TcpAddress",
+    "UnixAddress",
+    "file_variable",
+    "load_settings",
+    "share_metrics",
+    "variable",
+    "written",
+]

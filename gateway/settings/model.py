@@ -1,0 +1,125 @@
+"""Every setting with its type, default and meaning; what one demands of another.
+
+The texts below the fields are those of docs/settings.md.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Final, Literal
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gateway.domain.secrets import Secret
+from gateway.settings.values import (
+    CERTIFICATE_LOOKUPS,
+    AbsolutePath,
+    Address,
+    DatabaseUrl,
+    Duration,
+    EncryptionKeys,
+    ExistingFile,
+    ExistingFiles,
+    Flag,
+    HeaderName,
+    Networks,
+    Port,
+    ProxySecret,
+    PublicUrl,
+    RedisUrl,
+    SecretText,
+    TcpAddress,
+    one_of,
+    whole_number,
+)
+
+_MOST_KEPT: Final = 100_000_000
+_BESIDE_PROXIES: Final = "a secret, where REALMGATE_TRUSTED_PROXIES meets a TCP listener"
+_BESIDE_AUTHORITIES: Final = (
+    "revocation lists beside REALMGATE_CLIENT_CA_FILE, since the gateway checks revocation itself"
+    " (an authority without revocations issues an empty list),"
+)
+
+
+class Settings(BaseModel):
+    """Every setting, typed; `REALMGATE_` and the field's name in capitals set it."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, hide_input_in_errors=True
+    )
+
+    public_url: PublicUrl = "https://localhost:8443"
+    """Where clients reach the gateway: the issuer is this and `/realms/<realm>`."""
+    mtls_public_url: PublicUrl | None = None
+    """Where clients that hold a certificate reach it. Spec: RFC 8705 §5."""
+    state_dir: AbsolutePath = Field(default=Path("var"), validate_default=True)
+    """Holds what the gateway makes: database, sockets, secrets."""
+    database_url: DatabaseUrl = Field(
+        default_factory=lambda known: Secret(
+            f"sqlite:///{quote(str(known['state_dir'] / 'realmgate.db'))}"
+        )
+    )
+    """`sqlite:///PATH` or `postgresql://USER:PASSWORD@HOST/NAME`."""
+    redis_url: RedisUrl | None = None
+    """`redis://`, `rediss://` or `unix://`; a private redis-server is run where none is given."""
+    listen: Address = Field(
+        default_factory=lambda known: f"unix:{known['state_dir']}/run/gateway.sock",
+        validate_default=True,
+    )
+    """Where the proxy reaches the gateway: `unix:PATH` or `HOST:PORT`."""
+    workers: Annotated[int, whole_number(1, 64)] = 1
+    """Worker processes."""
+    server: Annotated[Literal["hypercorn", "uvicorn"], one_of("hypercorn", "uvicorn")] = "hypercorn"
+    """The ASGI server; uvicorn needs the extra `fast`."""
+    shutdown_grace: Duration = timedelta(seconds=10)
+    """How long running requests may take to finish after SIGTERM."""
+    management_host: str = "127.0.0.1"
+    """Where health and metrics are served; never give it to a proxy."""
+    management_port: Port = 9000
+    """Port of health and metrics."""
+    trusted_proxies: Networks = ()
+    """Addresses of proxies that are believed on a TCP listener, as addresses or networks."""
+    proxy_secret: ProxySecret | None = None
+    """What the proxy sends in X-Realmgate-Proxy-Secret to prove itself."""
+    certificate_lookup: Annotated[str, one_of(*CERTIFICATE_LOOKUPS)] = CERTIFICATE_LOOKUPS[0]
+    """How the proxy hands over the client certificate."""
+    certificate_header: HeaderName = "ssl-client-cert"
+    """The header that carries the client certificate."""
+    client_ca_file: ExistingFile | None = None
+    """PEM bundle of the authorities whose client certificates are believed."""
+    client_crl_file: ExistingFile | None = None
+    """PEM revocation lists of these authorities; required with the bundle."""
+    encryption_key: EncryptionKeys | None = None
+    """Seals secrets in the database: 32 bytes in base64, former ones after it."""
+    encryption_key_file: AbsolutePath = Field(
+        default_factory=lambda known: known["state_dir"] / "secrets" / "encryption.key"
+    )
+    """The file of the same, made at the first start where it is missing."""
+    admin: str = "admin"
+    """User name of the administrator that is made in the realm `master`."""
+    admin_password: SecretText | None = None
+    """Password the administrator is made with; without it none is made."""
+    import_realm: ExistingFiles = ()
+    """Realm files to import before serving, separated by commas."""
+    cache_realms: Annotated[int, whole_number(1, _MOST_KEPT)] = 1_000
+    """Realms that one worker keeps in memory."""
+    cache_clients: Annotated[int, whole_number(1, _MOST_KEPT)] = 10_000
+    """Clients that one worker keeps in memory."""
+    cache_age: Duration = timedelta(seconds=60)
+    """The oldest a cached realm or client may be when an invalidation message was lost."""
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], one_of("debug", "info", "warning", "error")
+    ] = "info"
+    """The least severe lines that are written."""
+    tracing: Flag = False
+    """Record OpenTelemetry spans; needs the extra `tracing`, configured by OTEL_ names."""
+
+
+def disagreements(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield what one setting demands of another: the field, and what is expected of it."""
+    over_tcp = isinstance(settings.listen, TcpAddress)
+    if over_tcp and settings.trusted_proxies and settings.proxy_secret is None:
+        yield "proxy_secret", _BESIDE_PROXIES
+    if settings.client_ca_file is not None and settings.client_crl_file is None:
+        yield "client_crl_file", _BESIDE_AUTHORITIES

@@ -1,0 +1,206 @@
+"""What an operator may set, and the only place that reads the environment and `.env`.
+
+Precedence: command-line flags, then the environment, then `.env` in the working directory, then
+the defaults here. Within one of these, a `REALMGATE_` name wins over Keycloak's spelling of it
+(`KC_BOOTSTRAP_ADMIN_*`, `KC_SPI_X509CERT_LOOKUP_*`). Any setting ending in SECRET, KEY, PASSWORD
+or URL may be given as `NAME_FILE`, the path of a file that holds the value. An empty value counts
+as not given. Every mistake is reported at once, under the name that carries it.
+"""
+
+import difflib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.representations.refusals import describe
+from gateway.settings.model import Settings, disagreements
+
+PREFIX = "REALMGATE_"
+SCRIPT_NAMES = frozenset(
+    PREFIX + name
+    for name in (
+        *("URL", "MTLS_URL", "SELF_SIGNED_URL", "MANAGEMENT_URL", "CA", "CLIENT_CERT"),
+        *("CLIENT_KEY", "CLIENT_ID", "REALM"),
+        *("HTTPS_PORT", "MTLS_PORT", "SELF_SIGNED_PORT", "HTTP_PORT"),
+    )
+)
+"""Names of `var/run.env` and of the scripts: tolerated here, read there."""
+
+_LOOKUP_SPELLINGS = "KC_SPI_X509CERT_LOOKUP"
+_ALIASES = {
+    "KC_BOOTSTRAP_ADMIN_USERNAME": "admin",
+    "KC_BOOTSTRAP_ADMIN_PASSWORD": "admin_password",
+    f"{_LOOKUP_SPELLINGS}_PROVIDER": "certificate_lookup",
+    f"{_LOOKUP_SPELLINGS}__PROVIDER": "certificate_lookup",
+    f"{_LOOKUP_SPELLINGS}_NGINX_SSL_CLIENT_CERT": "certificate_header",
+    f"{_LOOKUP_SPELLINGS}__NGINX__SSL_CLIENT_CERT": "certificate_header",
+}
+_FLAGS = {
+    "certificate_lookup": "--spi-x509cert-lookup-provider",
+    "certificate_header": "--spi-x509cert-lookup-nginx-ssl-client-cert",
+}
+_FROM_FILE = ("_secret", "_key", "_password", "_url")
+
+
+class SettingsError(InvalidInput):
+    """Settings that cannot be used: one line per mistake, safe to print."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        super().__init__(())
+        self.lines = tuple(lines)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A raw value and the name it came under."""
+
+    name: str
+    value: Any
+
+
+def variable(field: str) -> str:
+    """Return the environment variable that sets `field`."""
+    return PREFIX + field.upper()
+
+
+def file_variable(field: str) -> str | None:
+    """Return the variable that names a file holding the value of `field`, where there is one."""
+    taken = f"{field}_file" in Settings.model_fields
+    return f"{variable(field)}_FILE" if field.endswith(_FROM_FILE) and not taken else None
+
+
+def load_settings(
+    options: Mapping[str, Any] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    env_file: Path = Path(".env"),
+) -> Settings:
+    """Read the settings; `options` are command-line flags by field. Raises SettingsError."""
+    errors: list[str] = []
+    given = _named(_dotenv(env_file), errors)
+    given |= _named(os.environ if environment is None else environment, errors)
+    given |= {
+        field: _Given(_FLAGS.get(field, "--" + field.replace("_", "-")), value)
+        for field, value in (options or {}).items()
+        if value
+    }
+    values: dict[str, Any] = {}
+    wrong: set[str] = set()
+    for field, raw in given.items():
+        try:
+            values[field] = _content(raw, field)
+        except (OSError, ValueError) as failure:  # a path with NUL is a ValueError
+            reason = failure.strerror if isinstance(failure, OSError) else "not UTF-8 text"
+            allowed = f"the path of a readable file ({reason})"
+            errors.append(str(FieldError(raw.name, describe(raw.value), allowed)))
+            wrong.add(field)
+    settings = _checked(values, given, wrong, errors)
+    if errors or settings is None:
+        raise SettingsError(errors)
+    return settings
+
+
+def _checked(
+    values: Mapping[str, Any], given: Mapping[str, _Given], wrong: set[str], errors: list[str]
+) -> Settings | None:
+    """Return the settings without the wrong fields, so that what is right is compared too."""
+    try:
+        settings = Settings(**values)
+    except ValidationError as failure:
+        found = dict(_refusals(failure))
+        errors += [_line(field, allowed, given) for field, allowed in found.items()]
+        wrong |= found.keys()
+        rest = {field: value for field, value in values.items() if field not in found}
+        return _checked(rest, given, wrong, errors) if found else None
+    errors += [
+        _line(field, allowed, given)
+        for field, allowed in disagreements(settings)
+        if field not in wrong
+    ]
+    return settings
+
+
+def share_metrics(directory: Path) -> None:
+    """Let this process and its children count in files of `directory`.
+
+    prometheus_client asks the environment when it is imported, so this comes before.
+    """
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(directory)
+
+
+def _dotenv(path: Path) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    # Imported where it is used: most starts have no such file.
+    from dotenv import dotenv_values  # noqa: PLC0415
+
+    try:
+        values = dotenv_values(path, interpolate=False)
+    except (UnicodeDecodeError, OSError) as failure:
+        raise SettingsError((f"{path} cannot be read: {failure}",)) from failure
+    return {key: value or "" for key, value in values.items()}
+
+
+def _named(source: Mapping[str, str], errors: list[str]) -> dict[str, _Given]:
+    """Find the fields a source sets; names that mean nothing become errors."""
+    known = _known_names()
+    found: dict[str, _Given] = {}
+    for name in sorted(source, reverse=True):  # REALMGATE_ names after, so that they win over KC_
+        if not name.startswith((PREFIX, _LOOKUP_SPELLINGS)) and name not in known:
+            continue
+        field = known.get(name)
+        if field is not None and source[name]:
+            found.setdefault(field, _Given(name, source[name]))
+            if found[field].name in {name + "_FILE", name.removesuffix("_FILE")} - {name}:
+                errors.append(f"{name} and {found[field].name} are both set: one is expected")
+        elif field is None and name not in SCRIPT_NAMES:
+            errors.append(f"{name} is not a setting" + _suggestion(name, known))
+    return found
+
+
+def _known_names() -> dict[str, str]:
+    names = {variable(field): field for field in Settings.model_fields}
+    files = {file_variable(field): field for field in Settings.model_fields}
+    return names | {name: field for name, field in files.items() if name} | _ALIASES
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _content(given: _Given, field: str) -> Any:
+    """Return the value, from the file where the name ends in `_FILE`."""
+    if given.name == file_variable(field):
+        return Path(given.value).read_text(encoding="utf-8").strip()
+    return given.value
+
+
+def _refusals(failure: ValidationError) -> Iterator[tuple[str, str]]:
+    """Yield each wrong field with what is allowed, in our own words: `values` raises them all."""
+    for error in failure.errors(include_input=False, include_url=False):
+        if error["type"] == "value_error":
+            yield str(error["loc"][0]), error["msg"].removeprefix("Value error, ")
+
+
+def _line(field: str, allowed: str, given: Mapping[str, _Given]) -> str:
+    name = given[field].name if field in given else variable(field)
+    return str(FieldError(name, _shown(field, given), allowed))
+
+
+def _shown(field: str, given: Mapping[str, _Given]) -> str:
+    """Say what was given, unless it is a secret, or may hold one."""
+    if field not in given:
+        return "nothing"
+    value = given[field].value
+    if field.endswith(_FROM_FILE) and not (field.endswith("public_url") and "@" not in value):
+        return "a hidden value"
+    return describe(value if isinstance(value, str) else " ".join(map(str, value)))
