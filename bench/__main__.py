@@ -14,6 +14,8 @@ from bench.machine import describe, lone_share
 from bench.processes import BenchError
 from bench.report import write_report
 from bench.rows import (
+    crowd,
+    guard,
     handshake,
     introspection,
     latency,
@@ -21,6 +23,7 @@ from bench.rows import (
     memory,
     observability,
     population,
+    refreshes,
     start,
     tokens,
     workers,
@@ -35,6 +38,9 @@ ROWS = {
     "latency": latency,
     "introspection": introspection,
     "logins": logins,
+    "guard": guard,
+    "refreshes": refreshes,
+    "crowd": crowd,
     "handshake": handshake,
     "memory": memory,
     "start": start,

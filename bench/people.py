@@ -7,8 +7,10 @@ today's, and guard their users as it says; that of the timing test never locks a
 import base64
 import json
 import os
-import urllib.request
 from collections.abc import Iterable
+from contextlib import closing
+from http import HTTPStatus
+from http.client import HTTPConnection
 from urllib.parse import urlencode
 
 from cryptography.hazmat.primitives import hashes
@@ -28,6 +30,8 @@ COUNT = 500
 """So many users called person-1, person-2 and so on are in each realm."""
 APP = "app"
 PASSWORD = "a-Password-Of-16-Characters-1"  # noqa: S105 - of nobody
+REFUSED = (HTTPStatus.BAD_REQUEST, "Invalid user credentials")
+"""The answer to a wrong password: status and description."""
 _LIFESPAN = 36_000
 
 
@@ -47,19 +51,32 @@ def token_path(realm: str) -> str:
     return f"/realms/{realm}/protocol/openid-connect/token"
 
 
+def refused_sign_in(port: int, realm: str, numbers: Iterable[int]) -> None:
+    """Let users give a wrong password, and see that it is refused."""
+    for number in numbers:
+        status, answer = _post(port, realm, _login(f"person-{number}") | {"password": "wrong"})
+        if (status, answer.get("error_description")) != REFUSED:
+            raise BenchError(f"person-{number} of {realm} with a wrong password: {status} {answer}")
+
+
 def sign_in(port: int, realm: str, numbers: Iterable[int], **more: str) -> list[dict[str, str]]:
     """Let users sign in through the load's nginx; return the answers."""
     return [_tokens(port, realm, _login(f"person-{number}") | more) for number in numbers]
 
 
 def _tokens(port: int, realm: str, form: dict[str, str]) -> dict[str, str]:
-    url = f"http://127.0.0.1:{port}{token_path(realm)}"
-    try:
-        with urllib.request.urlopen(url, urlencode(form).encode(), timeout=20) as answer:
-            found: dict[str, str] = json.loads(answer.read())
-            return found
-    except OSError as error:
-        raise BenchError(f"{form['username']} of {realm} cannot sign in: {error}") from error
+    status, answer = _post(port, realm, form)
+    if status != HTTPStatus.OK:
+        raise BenchError(f"{form['username']} of {realm} cannot sign in: {status} {answer}")
+    return answer
+
+
+def _post(port: int, realm: str, form: dict[str, str]) -> tuple[int, dict[str, str]]:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
+        kind = {"Content-Type": "application/x-www-form-urlencoded"}
+        connection.request("POST", token_path(realm), urlencode(form), kind)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
 
 
 def _login(username: str) -> dict[str, str]:
