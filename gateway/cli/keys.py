@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from gateway.cli.installation import installed_settings
 from gateway.domain.keys import SignatureAlgorithm
 
 if TYPE_CHECKING:
@@ -97,10 +98,9 @@ def disable(kid: str, realm: str | None) -> None:
 def _run(act: "Callable[[RealmKeys], Awaitable[Result]]") -> Result:
     from gateway.admin.keys import RealmKeys
     from gateway.bootstrap import open_services
-    from gateway.settings import load_settings
 
     async def run() -> Result:
-        async with open_services(load_settings()) as services:
+        async with open_services(installed_settings()) as services:
             use_cases = RealmKeys(
                 database=services.database,
                 keys=services.keys,

@@ -10,16 +10,17 @@ import asyncio
 
 import click
 
+from gateway.cli.installation import installed_settings
+
 
 @click.command()
 @click.option("--check", is_flag=True, help="Change nothing; exit 1 when there is work to do.")
 @click.pass_context
 def migrate(ctx: click.Context, *, check: bool) -> None:
     """Bring the database to this version's schema; several may run at once."""
-    from gateway.settings import load_settings
     from gateway.storage.sql.migrations import HEAD
 
-    url = load_settings().database_url
+    url = installed_settings(begins=True, needs_key=False).database_url
     if check:
         from gateway.storage.sql.revision import current_revision, is_older
 

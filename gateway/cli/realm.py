@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gateway.cli.installation import installed_settings
+
 if TYPE_CHECKING:
     from gateway.admin.realm_files import RealmFile
     from gateway.admin.realm_import import ImportedRealm
@@ -64,10 +66,9 @@ async def _import(
 ) -> "tuple[ImportedRealm, ...]":
     from gateway.admin.realm_import import RealmImport
     from gateway.bootstrap.services import open_services
-    from gateway.settings import load_settings
     from gateway.storage.sql.migrate import migrate
 
-    settings = load_settings()
+    settings = installed_settings(begins=True)
     await migrate(settings.database_url)
     async with open_services(settings) as services:
         importing = RealmImport(
@@ -84,9 +85,8 @@ async def _export(name: str, *, include_secrets: bool) -> bytes:
     from gateway.admin.realm_export import export_realm
     from gateway.bootstrap.services import open_services
     from gateway.domain.errors import RealmNotFound
-    from gateway.settings import load_settings
 
-    async with open_services(load_settings()) as services:
+    async with open_services(installed_settings()) as services:
         try:
             return await export_realm(services.database, name, include_secrets=include_secrets)
         except RealmNotFound as error:

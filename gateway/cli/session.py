@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gateway.cli.installation import installed_settings
+
 if TYPE_CHECKING:
     from gateway.admin.session_administration import SessionAdministration
     from gateway.domain.sessions import UserSession
@@ -89,10 +91,9 @@ def run_sessions(act: "Callable[[SessionAdministration], Awaitable[Result]]") ->
     from gateway.admin.session_administration import SessionAdministration
     from gateway.bootstrap import open_services
     from gateway.domain.errors import RealmNotFound
-    from gateway.settings import load_settings
 
     async def run() -> Result:
-        async with open_services(load_settings()) as services:
+        async with open_services(installed_settings()) as services:
             sessions = SessionAdministration(
                 database=services.database,
                 online=services.online_sessions,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gateway.cli.installation import installed_settings
 from gateway.cli.user_import import import_
 
 if TYPE_CHECKING:
@@ -250,10 +251,9 @@ def _run(act: "Callable[[UserAdministration], Awaitable[Result]]") -> Result:
     from gateway.admin.user_administration import UserAdministration
     from gateway.bootstrap import open_services
     from gateway.domain.errors import RealmNotFound
-    from gateway.settings import load_settings
 
     async def run() -> Result:
-        async with open_services(load_settings()) as services:
+        async with open_services(installed_settings()) as services:
             users = UserAdministration(
                 database=services.database,
                 passwords=services.passwords,

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gateway.cli.installation import installed_settings
+
 if TYPE_CHECKING:
     from gateway.admin.user_stream import StreamedUsers
     from gateway.domain.errors import InvalidInput
@@ -71,9 +73,8 @@ async def _import(
     from gateway.bootstrap import open_services
     from gateway.domain.errors import RealmNotFound
     from gateway.representations.streamed_json import stream_objects
-    from gateway.settings import load_settings
 
-    async with open_services(load_settings()) as services:
+    async with open_services(installed_settings()) as services:
         users = UserStream(
             database=services.database, passwords=services.passwords, clock=services.clock
         )

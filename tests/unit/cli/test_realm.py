@@ -1,5 +1,6 @@
 """`realmgate realm`: exit codes, lines and files."""
 
+import base64
 import json
 import stat
 from collections.abc import Mapping
@@ -34,6 +35,7 @@ class Command:
         self.environment: Mapping[str, str] = {
             "REALMGATE_STATE_DIR": str(folder),
             "REALMGATE_DATABASE_URL": f"sqlite:///{folder}/realmgate.db",
+            "REALMGATE_ENCRYPTION_KEY": base64.b64encode(bytes(32)).decode(),
         }
 
     def file(self, document: Any, name: str = "realm.json") -> str:

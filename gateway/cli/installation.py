@@ -1,0 +1,55 @@
+"""Which installation a command works on: one that is there, and none is made by mistake.
+
+The state folder is `var` below the working directory unless it is set, so a command that is typed
+elsewhere finds nothing; it must not seal a realm's secrets with a key of its own there. Only what
+begins a database makes one, and only where it is told to.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gateway.settings import Settings
+
+
+def installed_settings(*, begins: bool = False, needs_key: bool = True) -> "Settings":
+    """Return the settings of an installation; raises SettingsError where there is none.
+
+    `begins` is a command that may make database and key in a folder that is set expressly.
+    """
+    # Imported by the command that runs, so that help and usage errors stay quick.
+    from gateway.settings import SettingsError, load_settings  # noqa: PLC0415
+
+    settings = load_settings()
+    told = begins and "state_dir" in settings.model_fields_set
+    if not told and (missing := tuple(_missing(settings, begins=begins, needs_key=needs_key))):
+        raise SettingsError(missing)
+    return settings
+
+
+def _missing(settings: "Settings", *, begins: bool, needs_key: bool) -> Iterator[str]:
+    given = settings.model_fields_set
+    database = _database_file(settings)
+    if "database_url" not in given and database is not None and not database.exists():
+        yield (
+            f"no Realmgate state in {settings.state_dir}: set REALMGATE_STATE_DIR to the folder of"
+            " the gateway that is meant, or REALMGATE_DATABASE_URL and REALMGATE_ENCRYPTION_KEY"
+            " (after scripts/run --detach: set -a; . var/run.env; set +a)"
+        )
+        return
+    if database is not None and not database.exists() and not begins:
+        yield f"there is no database {database}: see REALMGATE_DATABASE_URL"
+    key = settings.encryption_key_file
+    if needs_key and settings.encryption_key is None and not key.exists():
+        yield (
+            f"there is no key {key} that opens the database: set REALMGATE_STATE_DIR,"
+            " REALMGATE_ENCRYPTION_KEY or REALMGATE_ENCRYPTION_KEY_FILE"
+        )
+
+
+def _database_file(settings: "Settings") -> Path | None:
+    from gateway.storage.sql.address import SqliteFile, parse_database_url  # noqa: PLC0415
+
+    address = parse_database_url(settings.database_url)
+    return address.path if isinstance(address, SqliteFile) else None
