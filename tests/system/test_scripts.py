@@ -102,7 +102,21 @@ def place(
     first_run: tuple[Place, "subprocess.CompletedProcess[str]"], tmp_path: Path
 ) -> Iterator[Place]:
     """Make a place with what the first run made, and leave nothing running in it."""
-    made = _make_place(tmp_path / "state")
+    yield from _prepared_place(first_run, tmp_path / "state")
+
+
+@pytest.fixture
+def second_place(
+    first_run: tuple[Place, "subprocess.CompletedProcess[str]"], tmp_path: Path
+) -> Iterator[Place]:
+    """Make another one beside it."""
+    yield from _prepared_place(first_run, tmp_path / "second")
+
+
+def _prepared_place(
+    first_run: tuple[Place, "subprocess.CompletedProcess[str]"], state: Path
+) -> Iterator[Place]:
+    made = _make_place(state)
     kept = ("certs", "secrets", "realmgate.db", "run")
     shutil.copytree(
         first_run[0].state,
@@ -215,7 +229,7 @@ def test_detached_it_answers_until_stopped_and_tells_a_second_run(place: Place) 
     assert place.command("run", "--detach").returncode == 0
     run_env = place.state / "run.env"
     assert run_env.stat().st_mode & 0o777 == 0o600
-    facts = dict(line.split("=", 1) for line in shlex.split(run_env.read_text()))
+    facts = _facts(place)
     assert set(facts) == {f"REALMGATE_{name}" for name in RUN_ENV}
     assert all(facts.values())
     assert httpx2.get(facts["REALMGATE_MANAGEMENT_URL"] + "/health/ready").status_code == 200
@@ -245,6 +259,38 @@ def _assert_commands_speak_of_this_gateway(place: Place, facts: dict[str, str]) 
     assert f":{place.port('HTTPS')}" in public_url
     for fact in (listen, public_url, str(place.state / "certs/ca.crl")):
         assert fact in in_force
+
+
+def test_a_second_copy_starts_in_a_shell_that_has_sourced_the_firsts_run_env(
+    place: Place, second_place: Place
+) -> None:
+    """Nothing of the first is taken for a choice that was made for the second."""
+    (second_place.state / "secrets/admin.password").unlink()
+    assert place.command("run", "--detach").returncode == 0
+    facts = _facts(place)
+    sourced = replace(second_place, environment=facts | second_place.environment)
+    started = sourced.command("run", "--detach")
+    assert started.returncode == 0, started.stdout
+    second = _facts(second_place)
+    known_to_both = {"REALMGATE_REALM", "REALMGATE_CLIENT_ID", "REALMGATE_ADMIN"}
+    shared = {name for name, value in second.items() if value == facts[name]}
+    assert shared == known_to_both
+    assert httpx2.get(second["REALMGATE_MANAGEMENT_URL"] + "/health/ready").status_code == 200
+    assert sourced.command("stop").stdout == "Realmgate has stopped.\n"
+    assert httpx2.get(facts["REALMGATE_MANAGEMENT_URL"] + "/health/ready").status_code == 200
+
+
+def test_commands_of_a_shell_elsewhere_speak_of_the_sourced_gateway(place: Place) -> None:
+    assert place.command("run", "--detach").returncode == 0
+    elsewhere = {"PATH": os.environ["PATH"], **_facts(place)}
+    listed = replace(place, environment=elsewhere).realmgate("keys", "list", "--realm", "demo")
+    assert listed.returncode == 0, listed.stdout
+    assert "ACTIVE" in listed.stdout
+
+
+def _facts(place: Place) -> dict[str, str]:
+    lines = shlex.split((place.state / "run.env").read_text())
+    return dict(line.split("=", 1) for line in lines)
 
 
 @pytest.mark.parametrize("listener", ["MTLS", "MANAGEMENT"])
