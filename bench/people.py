@@ -37,7 +37,18 @@ _LIFESPAN = 36_000
 
 def add_people(site: Site) -> None:
     """Import the realms with their users; whose name begins with `disabled` is disabled."""
-    import_realms(site, [_realm(name) for name in ROUNDS])
+    import_people(site, *ROUNDS)
+
+
+def import_people(site: Site, *realms: str, **settings: object) -> None:
+    """Import some of the realms, perhaps into another database than the state folder's."""
+    import_realms(site, [_realm(name) for name in realms], **settings)
+
+
+def refresh(port: int, realm: str, token: str) -> dict[str, str]:
+    """Use a refresh token through the load's nginx; return the answer."""
+    form = {"grant_type": "refresh_token", "client_id": APP, "refresh_token": token}
+    return _tokens(port, realm, form)
 
 
 def login_requests(realm: str, connections: int) -> Requests:
@@ -67,7 +78,8 @@ def sign_in(port: int, realm: str, numbers: Iterable[int], **more: str) -> list[
 def _tokens(port: int, realm: str, form: dict[str, str]) -> dict[str, str]:
     status, answer = _post(port, realm, form)
     if status != HTTPStatus.OK:
-        raise BenchError(f"{form['username']} of {realm} cannot sign in: {status} {answer}")
+        name = form.get("username", "somebody")
+        raise BenchError(f"{name} of {realm} got no tokens: {status} {answer}")
     return answer
 
 

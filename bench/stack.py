@@ -115,12 +115,15 @@ def make_site(workspace: Workspace, name: str, certificates: Path) -> Site:
     return site
 
 
-def import_realms(site: Site, documents: Sequence[Mapping[str, object]]) -> None:
+def import_realms(
+    site: Site, documents: Sequence[Mapping[str, object]], **settings: object
+) -> None:
     """Import realms and what they hold, as an operator would."""
     file = site.state / "realms.json"
     file.write_text(json.dumps(documents))
     command = [_REALMGATE, "realm", "import", "--reference", file]
-    output_of(command, cores="0,1", seconds=120, environment=site.environment(), cwd=site.state)
+    environment = site.environment(**settings)
+    output_of(command, cores="0,1", seconds=120, environment=environment, cwd=site.state)
 
 
 def _hide_what_only_tests_bring(folder: Path) -> None:
