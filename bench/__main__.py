@@ -26,6 +26,7 @@ from bench.rows import (
     refreshes,
     sessions,
     start,
+    timing,
     tokens,
     workers,
 )
@@ -42,6 +43,7 @@ ROWS = {
     "guard": guard,
     "refreshes": refreshes,
     "crowd": crowd,
+    "timing": timing,
     "sessions": sessions,
     "handshake": handshake,
     "memory": memory,
