@@ -29,6 +29,7 @@ from gateway.http.replies import prose_error, send_reply
 from gateway.http.routes import build_routes
 from gateway.protocol.access_tokens import AccessTokens
 from gateway.protocol.grant_services import GrantServices
+from gateway.protocol.refresh_tokens import RefreshTokens
 from gateway.protocol.sessions import Sessions
 
 
@@ -80,12 +81,13 @@ def build_http_application(parts: HttpParts) -> ASGIApp:
 
 def _grant_services(parts: HttpParts) -> GrantServices:
     guard = BruteForceGuard(parts.login_failures, parts.clock, parts.metrics)
+    sessions = Sessions(parts.online_sessions, parts.database)
     return GrantServices(
         directory=parts.directory,
         database=parts.database,
-        sessions=Sessions(parts.online_sessions, parts.database),
+        sessions=sessions,
         password_login=PasswordLogin(parts.database, parts.passwords, guard),
-        guard=guard,
+        refresh_tokens=RefreshTokens(parts.directory, parts.database, sessions, guard),
     )
 
 

@@ -47,8 +47,10 @@ def build_routes(
     directory, database = services.directory, services.database
     access_tokens = AccessTokens(directory, database, services.sessions)
     token = TokenHandler(TokenEndpoint(services), metrics)
-    introspection = IntrospectionHandler(IntrospectionEndpoint(directory, access_tokens))
-    revocation = RevocationHandler(RevocationEndpoint(directory, access_tokens, database))
+    introspection = IntrospectionHandler(
+        IntrospectionEndpoint(directory, access_tokens, services.refresh_tokens)
+    )
+    revocation = RevocationHandler(RevocationEndpoint(services, access_tokens))
     userinfo = UserinfoHandler(UserinfoEndpoint(access_tokens))
     logout = LogoutHandler(LogoutEndpoint(directory, services.sessions))
     rows = (

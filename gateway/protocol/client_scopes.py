@@ -4,7 +4,7 @@ The built-in scopes and their mappers, as Keycloak creates them in every realm.
 Spec: RFC 6749 §3.3; Keycloak: client scopes
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -129,6 +129,12 @@ def grant_scopes(client: Client, requested: str | None) -> GrantedScopes:
     chosen = {*client.default_client_scopes, *names}
     scopes = tuple(scope for name, scope in BUILT_IN.items() if name in chosen)
     return GrantedScopes(scopes, openid=OPENID in names)
+
+
+def still_granted(client: Client, names: Iterable[str]) -> GrantedScopes:
+    """Return what is left of scopes granted earlier, and the client's default scopes."""
+    allowed = {OPENID, *client.default_client_scopes, *client.optional_client_scopes}
+    return grant_scopes(client, " ".join(name for name in names if name in allowed) or None)
 
 
 def _names(requested: str | None) -> tuple[str, ...]:

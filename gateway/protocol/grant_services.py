@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.password import PasswordLogin
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.storage import Database
+from gateway.protocol.refresh_tokens import RefreshTokens
 from gateway.protocol.sessions import Sessions
 
 
@@ -17,4 +17,4 @@ class GrantServices:
     database: Database
     sessions: Sessions
     password_login: PasswordLogin
-    guard: BruteForceGuard
+    refresh_tokens: RefreshTokens

@@ -2,28 +2,36 @@
 
 A caller learns of a token whose audience names it. The client a bound token was issued to must
 also come with the certificate it is bound to; a resource server in the audience is handed `cnf`
-and compares it with the certificate that its own caller shows.
+and compares it with the certificate that its own caller shows. A refresh token concerns its own
+client alone, which says by the hint that it is one.
 Spec: RFC 7662 §2, RFC 8705 §3.2; Keycloak: 12.4 (26.7)
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
+from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
-from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.protocol.access_tokens import AccessTokens
 from gateway.protocol.certificate_binding import require_binding
+from gateway.protocol.claims import ClaimsFor
 from gateway.protocol.claims.audiences import audiences_of
 from gateway.protocol.client_authentication import (
     AuthenticatedClient,
     authenticate_confidential_client,
 )
+from gateway.protocol.client_scopes import still_granted
 from gateway.protocol.errors import ClientAuthenticationFailed, OAuthError, duplicated_parameter
+from gateway.protocol.granted_claims import add_granted_claims
 from gateway.protocol.realm_checks import require_open_realm
+from gateway.protocol.refresh_tokens import RefreshTokens, read_refresh_token
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.subjects import subject_of
 
 INACTIVE: Final[dict[str, Any]] = {"active": False}
-_NOT_SHOWN: Final = frozenset({"clientHost", "clientAddress"})
-"""Notes of a transient session: they end with it."""
+_NOT_SHOWN: Final = frozenset({"clientHost", "clientAddress", "prov", "aud_x", "reuse_id"})
+"""Notes of a transient session, which end with it, and what a refresh token says to ourselves."""
 _REFRESH_TOKEN: Final = "refresh_token"  # noqa: S105 - a kind of token, not one
 _HINTS: Final = (None, "access_token", _REFRESH_TOKEN)
 
@@ -31,10 +39,13 @@ _HINTS: Final = (None, "access_token", _REFRESH_TOKEN)
 class IntrospectionEndpoint:
     """Answers introspection requests of every realm."""
 
-    def __init__(self, directory: Directory, access_tokens: AccessTokens) -> None:
-        """Look clients up in `directory`, judge tokens by `access_tokens`."""
+    def __init__(
+        self, directory: Directory, access_tokens: AccessTokens, refresh_tokens: RefreshTokens
+    ) -> None:
+        """Look clients up in `directory`, judge tokens by the one check of their kind."""
         self._directory = directory
         self._access_tokens = access_tokens
+        self._refresh_tokens = refresh_tokens
 
     async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, dict[str, Any]]:
         """Return who asked and the answer; raises OAuthError or StoreUnavailable."""
@@ -49,7 +60,7 @@ class IntrospectionEndpoint:
         if hint not in _HINTS:
             raise OAuthError("invalid_request", "Unsupported token type.")
         if hint == _REFRESH_TOKEN:
-            return caller, INACTIVE
+            return caller, await self._describe_refresh_token(request, caller, token)
         return caller, await self._describe(request, caller, token)
 
     async def _authenticate(self, request: ProtocolRequest) -> AuthenticatedClient:
@@ -75,11 +86,35 @@ class IntrospectionEndpoint:
             return INACTIVE
         if caller_id == active.claims.get("azp"):
             require_binding(active.claims, request.certificate)
-        shown = {name: active.claims[name] for name in active.claims if name not in _NOT_SHOWN}
-        return {
-            **shown,
-            "client_id": active.client.client.client_id,
-            "username": active.user.user.username,
-            "token_type": "Bearer",
-            "active": True,
-        }
+        return _answer(active.claims, active.client.client, active.user, "Bearer")
+
+    async def _describe_refresh_token(
+        self, request: ProtocolRequest, caller: AuthenticatedClient, text: str
+    ) -> dict[str, Any]:
+        """Return what the caller's own refresh token stands for: the claims it would renew."""
+        client = caller.entry.client
+        try:
+            token = read_refresh_token(request, client, text)
+            active = await self._refresh_tokens.active(request, client, token)
+        except OAuthError:
+            return INACTIVE
+        require_binding(token.claims, request.certificate)
+        if not await self._refresh_tokens.is_next(request, token):
+            return INACTIVE
+        claims = dict(token.claims)
+        granted = still_granted(client, token.scopes)
+        subject = subject_of(client, active.user)
+        add_granted_claims(claims, granted, subject, ClaimsFor.ACCESS_TOKEN)
+        return _answer(claims, client, active.user, str(token.claims["typ"]))
+
+
+def _answer(
+    claims: Mapping[str, Any], client: Client, user: UserEntry, token_type: str
+) -> dict[str, Any]:
+    return {
+        **{name: claims[name] for name in claims if name not in _NOT_SHOWN},
+        "client_id": client.client_id,
+        "username": user.user.username,
+        "token_type": token_type,
+        "active": True,
+    }

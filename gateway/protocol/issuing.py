@@ -16,11 +16,12 @@ from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.certificate_binding import confirmation_claim
-from gateway.protocol.claims import ClaimsFor, add_mapped_claims
+from gateway.protocol.claims import ClaimsFor
 from gateway.protocol.claims.audiences import audiences_of
 from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.client_scopes import GrantedScopes
 from gateway.protocol.errors import OAuthError
+from gateway.protocol.granted_claims import add_granted_claims
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.session_limits import access_tokens_end_at, client_session_ends_at
 
@@ -156,7 +157,7 @@ def _access_claims(
     if part is not None:
         claims["sid"] = part.session.id
     if not lightweight:
-        _add_mapped(claims, issue, ClaimsFor.ACCESS_TOKEN)
+        add_granted_claims(claims, issue.granted, issue.subject, ClaimsFor.ACCESS_TOKEN)
     elif part is None:
         claims["sub"] = issue.subject.user.id
     claims["scope"] = issue.granted.text
@@ -169,12 +170,6 @@ def _context(issue: Issue, *, lightweight: bool) -> str:
     """Return the jti's prefix: session kind, token kind, grant. Keycloak: 2.2."""
     session = "tr" if issue.part is None else "of" if issue.part.session.offline else "on"
     return f"{session}{'lt' if lightweight else 'rt'}{issue.grant}"
-
-
-def _add_mapped(claims: dict[str, Any], issue: Issue, purpose: ClaimsFor) -> None:
-    for scope in issue.granted.scopes:
-        add_mapped_claims(claims, scope.mappers, issue.subject, purpose)
-    add_mapped_claims(claims, issue.subject.client.protocol_mappers, issue.subject, purpose)
 
 
 def _refresh_token(
@@ -233,7 +228,7 @@ def _id_token(
         "sid": issue.part.session.id,
         "at_hash": _half_hash(access_token),
     }
-    _add_mapped(claims, issue, ClaimsFor.ID_TOKEN)
+    add_granted_claims(claims, issue.granted, issue.subject, ClaimsFor.ID_TOKEN)
     if client.client_id not in audiences_of(claims):
         claims["aud"] = [client.client_id, *audiences_of(claims)]
     return _sign(request, client, claims, ID_SIGNED_RESPONSE_ALG)

@@ -7,8 +7,8 @@ from gateway.domain.ports.directory import Directory
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
 from gateway.protocol.errors import OAuthError, duplicated_parameter
-from gateway.protocol.grants.refresh_token import read_refresh_token
 from gateway.protocol.realm_checks import require_open_realm
+from gateway.protocol.refresh_tokens import read_refresh_token
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
 

@@ -3,29 +3,32 @@
 Spec: RFC 7009 §2; Keycloak: 12.5
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
+from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
-from gateway.domain.ports.directory import Directory
-from gateway.domain.ports.storage import Database
 from gateway.protocol.access_tokens import AccessTokens
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
 from gateway.protocol.errors import OAuthError, duplicated_parameter
+from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.realm_checks import require_open_realm
+from gateway.protocol.refresh_tokens import genuine_refresh_token
 from gateway.protocol.requests import ProtocolRequest
 
 
 class RevocationEndpoint:
     """Answers revocation requests of every realm."""
 
-    def __init__(
-        self, directory: Directory, access_tokens: AccessTokens, database: Database
-    ) -> None:
-        """Look clients up in `directory`, keep revocations in `database`."""
-        self._directory = directory
+    def __init__(self, services: GrantServices, access_tokens: AccessTokens) -> None:
+        """Keep revocations in the database, and end sessions in their stores."""
+        self._directory = services.directory
+        self._database = services.database
+        self._sessions = services.sessions
+        self._refresh_tokens = services.refresh_tokens
         self._access_tokens = access_tokens
-        self._database = database
 
     async def answer(
         self, request: ProtocolRequest
@@ -43,16 +46,43 @@ class RevocationEndpoint:
         if token is None:
             raise OAuthError("invalid_request", "Token not provided")
         try:
-            claims = self._access_tokens.genuine(request, token)
+            await self._revoke(request, caller.entry.client, token)
         except InvalidToken as error:
             return caller, OAuthError("invalid_token", "Invalid token", reason=str(error))
-        if claims.get("azp") != caller.entry.client.client_id:
-            raise OAuthError("invalid_request", "Unmatching clients")
-        require_binding(claims, request.certificate)
+        return caller, None
+
+    async def _revoke(self, request: ProtocolRequest, client: Client, token: str) -> None:
+        """Find out what kind of token it is: the caller's hint need not be right."""
+        try:
+            claims = self._access_tokens.genuine(request, token)
+        except InvalidToken as error:
+            await self._revoke_refresh_token(request, client, token, error)
+            return
+        _require_own(request, client, claims)
         async with self._database.write() as stores:
             await stores.revocations.revoke(
                 request.realm.realm.id,
                 str(claims["jti"]),
                 datetime.fromtimestamp(float(claims["exp"]), UTC),
             )
-        return caller, None
+
+    async def _revoke_refresh_token(
+        self, request: ProtocolRequest, client: Client, text: str, other: InvalidToken
+    ) -> None:
+        """End the client's part in the token's session, the session with its last client."""
+        try:
+            token = genuine_refresh_token(request, text)
+        except OAuthError as error:
+            raise InvalidToken(f"{other}; {error.reason}") from error
+        _require_own(request, client, token.claims)
+        try:
+            session = await self._refresh_tokens.session(request, client, token)
+        except OAuthError as error:
+            raise InvalidToken(error.reason) from error
+        await self._sessions.leave(session, client)
+
+
+def _require_own(request: ProtocolRequest, client: Client, claims: Mapping[str, Any]) -> None:
+    if claims.get("azp") != client.client_id:
+        raise OAuthError("invalid_request", "Unmatching clients")
+    require_binding(claims, request.certificate)

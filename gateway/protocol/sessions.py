@@ -77,14 +77,19 @@ class Sessions:
         self, realm: Realm, session_id: str, *, offline: bool, now: datetime
     ) -> UserSession | None:
         """Return the session while it lasts; one that is over is ended on the way."""
-        async with self.store(offline=offline) as store:
-            session = await store.find(realm.id, session_id)
-            if session is None:
-                return None
-            if session_ends_at(realm.session_limits, session) <= now:
+        session = await self._stored(realm.id, session_id, offline=offline)
+        if session is not None and session_ends_at(realm.session_limits, session) <= now:
+            async with self.store(offline=offline) as store:
                 await store.end(realm.id, session_id)
-                return None
+            return None
         return session
+
+    async def _stored(self, realm_id: str, session_id: str, *, offline: bool) -> UserSession | None:
+        """Return what a store holds; looking at an offline session keeps no writer waiting."""
+        if not offline:
+            return await self._online.find(realm_id, session_id)
+        async with self._database.read() as stores:
+            return await stores.offline_sessions.find(realm_id, session_id)
 
     async def refresh(
         self, realm: Realm, session: UserSession, client: Client, now: datetime

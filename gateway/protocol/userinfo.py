@@ -10,9 +10,10 @@ from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import UserEntry
 from gateway.protocol.access_tokens import AccessTokens, ActiveToken
 from gateway.protocol.certificate_binding import require_binding
-from gateway.protocol.claims import ClaimsFor, add_mapped_claims
-from gateway.protocol.client_scopes import OPENID, grant_scopes
+from gateway.protocol.claims import ClaimsFor
+from gateway.protocol.client_scopes import OPENID, still_granted
 from gateway.protocol.errors import BearerChallenge, OAuthError
+from gateway.protocol.granted_claims import add_granted_claims
 from gateway.protocol.realm_checks import require_open_realm
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.subjects import subject_of
@@ -65,14 +66,6 @@ def _claims(active: ActiveToken, user: UserEntry) -> dict[str, Any]:
     client = active.client.client
     subject = subject_of(client, user)
     claims: dict[str, Any] = {"sub": user.user.id}
-    for scope in grant_scopes(client, _still_granted(active)).scopes:
-        add_mapped_claims(claims, scope.mappers, subject, ClaimsFor.USERINFO)
-    add_mapped_claims(claims, client.protocol_mappers, subject, ClaimsFor.USERINFO)
+    granted = still_granted(client, str(active.claims["scope"]).split())
+    add_granted_claims(claims, granted, subject, ClaimsFor.USERINFO)
     return claims
-
-
-def _still_granted(active: ActiveToken) -> str | None:
-    client = active.client.client
-    allowed = {OPENID, *client.default_client_scopes, *client.optional_client_scopes}
-    names = [name for name in str(active.claims["scope"]).split() if name in allowed]
-    return " ".join(names) or None

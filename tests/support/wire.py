@@ -187,7 +187,15 @@ PEOPLE = {
         ),
     ],
 }
-REALMS.append(PEOPLE)
+ROTATING = {
+    **PEOPLE,
+    "realm": "rotating",
+    "revokeRefreshToken": True,
+    "refreshTokenMaxReuse": 0,
+    "users": [user("alice")],
+    "clients": [client("svc", directAccessGrantsEnabled=True)],
+}
+REALMS += [PEOPLE, ROTATING]
 
 
 @dataclass(frozen=True, slots=True)

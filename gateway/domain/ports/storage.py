@@ -205,6 +205,10 @@ class RefreshTokenRepository(Protocol):
         """Use a token: accept it and remember its successor, or end the family."""
         ...
 
+    async def is_next(self, realm_id: str, family: str, token_id: str, *, max_reuse: int) -> bool:
+        """Tell whether `rotate` would accept the token; nothing changes."""
+        ...
+
     async def end_of_session(self, realm_id: str, session_id: str) -> int:
         """End the families of a session; return how many."""
         ...

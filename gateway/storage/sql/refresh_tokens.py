@@ -69,6 +69,18 @@ class SqlRefreshTokens:
         )
         return rotation
 
+    async def is_next(self, realm_id: str, family: str, token_id: str, *, max_reuse: int) -> bool:
+        """Tell whether `rotate` would accept the token; nothing changes."""
+        if not is_name(family):
+            return False
+        rows = await self._transaction.execute(
+            select(refresh_families).where(_is(realm_id, family))
+        )
+        known = rows.first()
+        if known is None or known.ended:
+            return False
+        return _used(known, token_id, "", max_reuse)[0] is Rotation.ACCEPTED
+
     async def end_of_session(self, realm_id: str, session_id: str) -> int:
         """End the families of a session; return how many."""
         result = await self._transaction.execute(
