@@ -58,7 +58,7 @@ class Figure:
 
     def line(self) -> str:
         """Return its line of the table."""
-        shown = f"{_rounded(self.value):,g} {self.unit}".rstrip()
+        shown = f"{number(_rounded(self.value))} {self.unit}".rstrip()
         verdict = ""
         if self.gate is not None:
             verdict = f"{'kept  ' if self.gate.keeps(self.value) else 'MISSED'} gate {self.gate}"
@@ -80,6 +80,12 @@ def lines(title: str, result: Result) -> Iterable[str]:
         yield figure.line()
 
 
+def number(value: float) -> str:
+    """Write a number as people read it."""
+    return f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:g}"
+
+
+_THOUSAND = 1_000
 _DIGITS = 4
 
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from bench.figures import number
 from bench.workspace import ROOT
 
 _PAGE = ROOT / "docs" / "performance.md"
 _BEGIN = "<!-- results of scripts/bench, written by it -->"
 _END = "<!-- end of the results -->"
-_THOUSAND = 1_000
 
 
 def write_report(document: dict[str, Any]) -> None:
@@ -37,14 +37,10 @@ def _results(document: dict[str, Any]) -> str:
 
 
 def _line(figure: dict[str, Any]) -> str:
-    shown = f"{_number(figure['value'])} {figure.get('unit', '')}".rstrip()
+    shown = f"{number(figure['value'])} {figure.get('unit', '')}".rstrip()
     gate = verdict = ""
     if "gate" in figure:
         sign = "≥" if figure["more_is_better"] else "≤"
-        gate = f"{sign} {_number(figure['gate'])} ({_number(figure['stretch'])})"
+        gate = f"{sign} {number(figure['gate'])} ({number(figure['stretch'])})"
         verdict = "kept" if figure["kept"] else "**missed**"
     return f"| {figure['name']} | {shown} | {gate} | {verdict} |"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:g}"
