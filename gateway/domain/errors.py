@@ -21,9 +21,11 @@ class RealmgateError(Exception):
 class StoreUnavailable(RealmgateError):
     """A store did not answer; the caller may try again after `retry_after`."""
 
-    def __init__(self, store: str, retry_after: timedelta = timedelta(seconds=2)) -> None:
-        """Name the store: `sql` or `redis`."""
-        super().__init__(f"{store} is not available")
+    def __init__(
+        self, store: str, retry_after: timedelta = timedelta(seconds=2), *, reason: str = ""
+    ) -> None:
+        """Name the store: `sql` or `redis`; `reason` is what it said, for logs and health."""
+        super().__init__(f"{store} is not available" + (f": {reason}" if reason else ""))
         self.store = store
         self.retry_after = retry_after
 

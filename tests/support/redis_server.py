@@ -33,6 +33,11 @@ class RedisServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
+    def folder(self) -> Path:
+        """Return where the server writes what it holds."""
+        return self._folder
+
+    @property
     def url(self) -> Secret:
         """Return the URL for clients."""
         return Secret(f"unix://{self._folder}/redis.sock")

@@ -23,6 +23,9 @@ OLDEST_VERSION = (6, 0)
 _CONNECT = timedelta(seconds=1)
 _ANSWER = timedelta(seconds=1)
 _CONNECTIONS = 32
+_LONGEST_REASON = 200
+_NOTHING = "rg:nothing"
+"""A key that never exists."""
 _UNCHECKED = (
     "the server does not tell its version and memory policy (INFO is not permitted): make sure"
     " that it is Redis 6 or later, or Valkey, with maxmemory-policy noeviction"
@@ -58,13 +61,16 @@ def named_failures() -> Iterator[None]:
     try:
         yield
     except (RedisError, OSError) as error:
-        raise StoreUnavailable("redis") from error
+        raise StoreUnavailable("redis", reason=str(error)[:_LONGEST_REASON]) from error
 
 
 async def ping(client: Redis) -> None:
-    """Ask the server for nothing, to learn whether it answers; raises StoreUnavailable."""
+    """Ask for a write that changes nothing; raises StoreUnavailable.
+
+    A server that is full, cannot save or has become a replica answers, and counts no failure.
+    """
     with named_failures():
-        await client.execute_command("PING")  # type: ignore[no-untyped-call] # redis-py
+        await client.set(_NOTHING, "", xx=True)
 
 
 async def check_server(client: Redis) -> tuple[str, ...]:

@@ -137,6 +137,9 @@ local operations = {}
 
 function operations.reserve()
   local user, attempt, lifespan = ARGV[4], ARGV[5], ARGV[6]
+  -- Changes nothing, but a server that is full refuses it, as it does not refuse what follows a
+  -- first write that only removes: nobody is let in whose session could not be kept.
+  redis.call('SET', 'rg:nothing', '', 'XX')
   local record, rules, attempts = read(user), parse_rules(7), ATTEMPTS .. user
   if record.permanent == 1 then
     return 'locked for good'
