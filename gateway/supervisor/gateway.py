@@ -4,6 +4,7 @@ Listen, run a private Redis where none is configured, prepare the stores, then f
 A mistake of the operator is told before anything is changed.
 """
 
+import gc
 import os
 import shutil
 import sys
@@ -23,9 +24,10 @@ from gateway.domain.errors import RealmgateError
 from gateway.observability.logging import configure_logging
 from gateway.settings import Settings, TcpAddress, share_metrics
 from gateway.storage.redis.private_server import PrivateRedis
-from gateway.supervisor.processes import Backoff, Supervisor
-from gateway.supervisor.servers import find_server
+from gateway.supervisor.processes import Backoff, Lifeline, Supervisor
+from gateway.supervisor.servers import find_server, import_server
 from gateway.supervisor.sockets import close_listener, make_directory, open_listener
+from gateway.supervisor.worker_plan import WorkerPlan
 
 Report = Callable[[RealmgateError], int]
 """Tells an operator about a failure and returns the exit code it stands for."""
@@ -52,26 +54,51 @@ def run_gateway(settings: Settings, report: Report) -> int:
         if redis is not None:
             stack.callback(redis.stop)
         with _started(redis):
-            # Imported while Redis starts, after the cheap checks: most of a start's time.
-            from gateway.bootstrap.services import preload  # noqa: PLC0415
-            from gateway.supervisor.preparation import prepare  # noqa: PLC0415
-            from gateway.supervisor.worker import WorkerPlan, run_worker  # noqa: PLC0415
-
-            server = find_server(settings.server)
-            preload(settings)
-        code = _in_child(lambda: prepare(settings), report)
+            _share_program(settings)
+        code = _in_child(partial(_prepare, settings), report)
         if code:
             return code
         structlog.get_logger().info(
             "listening", address=str(settings.listen), management=settings.management_port
         )
-        plan = WorkerPlan(settings, public, management, server, metrics)
         return Supervisor(
-            partial(run_worker, plan),
+            partial(_work, WorkerPlan(settings, public, management, server, metrics)),
             settings.workers,
             settings.shutdown_grace,
             tend=_RedisCare(redis) if redis is not None else _nothing,
         ).run()
+
+
+def _share_program(settings: Settings) -> None:
+    """Import the program before the workers are forked, where there are several to share it.
+
+    What a worker changes of it, if only by counting references, exists once more in each worker.
+    So a lone one, which shares with nobody, imports its own, and the supervisor stays small.
+    """
+    if settings.workers == 1:
+        return
+    from gateway.bootstrap.services import preload  # noqa: PLC0415 - see above
+    from gateway.supervisor import preparation, worker  # noqa: F401, PLC0415
+
+    import_server(settings.server)
+    preload(settings)
+
+
+def _prepare(settings: Settings) -> None:
+    from gateway.supervisor.preparation import prepare  # noqa: PLC0415 - see _share_program
+
+    prepare(settings)
+
+
+def _work(plan: WorkerPlan, lifeline: Lifeline) -> int:
+    # What is imported now stays: looking through it for garbage costs time, now and later.
+    gc.disable()
+    from gateway.supervisor.worker import run_worker  # noqa: PLC0415 - see _share_program
+
+    import_server(plan.settings.server)
+    gc.freeze()
+    gc.enable()
+    return run_worker(plan, lifeline)
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib import import_module
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, Final
 
 from gateway.domain.errors import RealmgateError
 from gateway.supervisor.sockets import BACKLOG
@@ -19,6 +20,11 @@ from gateway.supervisor.sockets import BACKLOG
 KEEP_ALIVE = timedelta(seconds=120)
 LARGEST_HEAD = 64 * 1024
 _WITHOUT_END = 1 << 62
+
+_MODULES: Final = {
+    "hypercorn": ("gateway.supervisor.hypercorn_server",),
+    "uvicorn": ("uvicorn", "uvicorn.protocols.http.httptools_impl"),
+}
 
 Application = Any
 """An ASGI application; the servers each have a type of their own for it."""
@@ -42,18 +48,18 @@ Server = Callable[[Serving], Coroutine[Any, Any, None]]
 
 
 def find_server(name: str) -> Server:
-    """Import the server of that name, once for all workers; raises ServerMissing."""
+    """Return the server of that name, not imported yet; raises ServerMissing."""
     if name == "hypercorn":
-        import_module("gateway.supervisor.hypercorn_server")
         return serve_with_hypercorn
-    try:
-        import_module("httptools")
-        import_module("uvicorn.protocols.http.httptools_impl")
-    except ImportError as failure:
-        raise ServerMissing(
-            "the server uvicorn is not installed: pip install 'realmgate[fast]'"
-        ) from failure
+    if not all(map(find_spec, ("uvicorn", "httptools"))):
+        raise ServerMissing("the server uvicorn is not installed: pip install 'realmgate[fast]'")
     return serve_with_uvicorn
+
+
+def import_server(name: str) -> None:
+    """Import the modules of the server of that name."""
+    for module in _MODULES[name]:
+        import_module(module)
 
 
 async def serve_with_hypercorn(serving: Serving) -> None:

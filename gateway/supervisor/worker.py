@@ -7,10 +7,7 @@ for a moment; then the worker stops listening and finishes what is running.
 import asyncio
 import os
 import signal
-import socket
-from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import Final
 
 import structlog
@@ -20,23 +17,12 @@ from gateway.bootstrap.applications import build_applications
 from gateway.bootstrap.services import open_services
 from gateway.domain.errors import RealmgateError
 from gateway.http.management.lifecycle import Lifecycle
-from gateway.settings import Settings
 from gateway.supervisor.housekeeping import keep_house
 from gateway.supervisor.processes import CANNOT_START, Lifeline
-from gateway.supervisor.servers import Server, Serving
+from gateway.supervisor.servers import Serving
+from gateway.supervisor.worker_plan import WorkerPlan
 
 _DRAIN: Final = timedelta(milliseconds=500)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerPlan:
-    """What every worker is given: settings, sockets, the server, and where counters stand."""
-
-    settings: Settings
-    public: socket.socket
-    management: socket.socket
-    server: Server
-    metrics_directory: Path
 
 
 def run_worker(plan: WorkerPlan, lifeline: Lifeline) -> int:
