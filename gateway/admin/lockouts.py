@@ -56,7 +56,7 @@ class Lockout:
             "numFailures": record.failures,
             "numTemporaryLockouts": record.temporary_lockouts,
             "disabled": self.locked,
-            "numSecondaryAuthFailures": 0,
+            "numSecondaryAuthFailures": record.secondary_failures,
             "lastIPFailure": record.last_address or "n/a",
             "lastFailure": int(record.last_failure.timestamp() * 1000)
             if record.last_failure is not None

@@ -47,9 +47,9 @@ class Attempt:
         """Tell whether the password may be looked at."""
         return self.admission is Admission.ADMITTED
 
-    async def failed(self, address: str) -> FailureOutcome:
+    async def failed(self, address: str, *, second_factor: bool = False) -> FailureOutcome:
         """Count the failure; say what it has brought."""
-        return await self._guard.fail(self, address)
+        return await self._guard.fail(self, address, second_factor=second_factor)
 
     async def passed_over(self, address: str) -> None:
         """Count nothing, for no password was looked at; take as long as a failure."""
@@ -94,8 +94,10 @@ class BruteForceGuard:
         record = await self._store.record(realm_id, user_id)
         return record.is_locked(self._clock.now())
 
-    async def fail(self, attempt: Attempt, address: str) -> FailureOutcome:
-        """Count a failed attempt."""
+    async def fail(
+        self, attempt: Attempt, address: str, *, second_factor: bool = False
+    ) -> FailureOutcome:
+        """Count a failed attempt; `second_factor` tells that the password was right."""
         if attempt.settled:
             return _UNCOUNTED
         attempt.settled = True
@@ -106,6 +108,7 @@ class BruteForceGuard:
             rules=attempt.rules,
             now=self._clock.now(),
             address=address,
+            second_factor=second_factor,
         )
         if outcome.permanent:
             self._metrics.security_event("permanent_lockout")

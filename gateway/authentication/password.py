@@ -1,10 +1,11 @@
-"""Signing in by user name, or e-mail address, and password.
+"""Signing in by user name, or e-mail address, and password, and a code where one is set up.
 
 A guesser learns nothing: an unknown user, a wrong password and a locked account do the same work,
-one hash at the realm's present cost among it, and end in the same refusal. That an account is
-disabled or not set up is told only to who knows the password (Keycloak 26.7).
+one hash at the realm's present cost among it, and end in the same refusal; so does a wrong code
+of a one-time password. That an account is disabled is told only to who knows the password, that it
+is not set up only to who has the code as well (Keycloak 26.7).
 
-Keycloak: 1.5, 4.2, 5.3; attacks: D4, D10, D11
+Keycloak: 1.5, 4.2, 5.3, 6; attacks: D4, D10, D11
 """
 
 import hashlib
@@ -14,6 +15,7 @@ from typing import Final
 
 from gateway.authentication.brute_force_guard import Attempt, BruteForceGuard
 from gateway.authentication.errors import AccountDisabled, AccountNotSetUp, InvalidUserCredentials
+from gateway.authentication.one_time_password import OneTimePasswordCheck, first_device
 from gateway.authentication.permanent_lockout import is_locked_for_good, lock_for_good
 from gateway.domain.errors import Overloaded
 from gateway.domain.login_failures import Admission
@@ -28,11 +30,21 @@ _UPDATE_PASSWORD: Final = "UPDATE_PASSWORD"  # noqa: S105 - the name of a requir
 
 
 @dataclass(frozen=True, slots=True)
+class GivenCredentials:
+    """What the user has shown; no password is a wrong one, and so is no code where one is due."""
+
+    username: str
+    password: Secret | None
+    code: Secret | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Account:
     """What was found under a name; `guarded_as` is whose attempts it counts among."""
 
     user: User | None
     credential: Credential | None
+    device: Credential | None
     guarded_as: str
 
 
@@ -40,28 +52,39 @@ class PasswordLogin:
     """The check of a password, for every way in that takes one."""
 
     def __init__(
-        self, database: Database, passwords: PasswordHasher, guard: BruteForceGuard
+        self,
+        database: Database,
+        passwords: PasswordHasher,
+        guard: BruteForceGuard,
+        one_time_passwords: OneTimePasswordCheck,
     ) -> None:
         self._database = database
         self._passwords = passwords
         self._guard = guard
+        self._one_time_passwords = one_time_passwords
 
     async def authenticate(
-        self, realm: Realm, username: str, password: Secret | None, *, address: str, now: datetime
+        self, realm: Realm, given: GivenCredentials, *, address: str, now: datetime
     ) -> User:
         """Return the user; raises SignInRefused, Overloaded or StoreUnavailable.
 
-        No password is a wrong one. `address` is where the attempt comes from.
+        `address` is where the attempt comes from.
         """
-        account = await self._find(realm, username)
+        account = await self._find(realm, given.username)
+        password = given.password or Secret("")
         async with self._guard.attempt(realm.brute_force, realm.id, account.guarded_as) as attempt:
-            given = password or Secret("")
-            right = await self._is_right(realm, account, given, attempt)
+            right = await self._is_right(realm, account, password, attempt)
             if account.user is None or account.credential is None or not right:
                 raise await self._refusal(realm, account, attempt, address)
-            await self._check_usable(realm, account.user, account.credential, now)
+            if not account.user.enabled:
+                raise AccountDisabled
+            if account.device is not None and not await self._one_time_passwords.is_right(
+                realm, account.device, given.code, now
+            ):
+                raise await self._refusal(realm, account, attempt, address, second_factor=True)
+            await self._check_set_up(realm, account.user, account.credential, now)
             await attempt.succeeded()
-        await self._strengthen(realm, account.credential, given)
+        await self._strengthen(realm, account.credential, password)
         return account.user
 
     async def _find(self, realm: Realm, username: str) -> _Account:
@@ -75,7 +98,7 @@ class PasswordLogin:
                 user = user or by_address
             credentials = await stores.users.credentials(realm.id, user.id if user else nobody)
         password = next((one for one in credentials if one.type == PASSWORD), None)
-        return _Account(user, password, user.id if user else nobody)
+        return _Account(user, password, first_device(credentials), user.id if user else nobody)
 
     async def _is_right(
         self, realm: Realm, account: _Account, given: Secret, attempt: Attempt
@@ -90,11 +113,17 @@ class PasswordLogin:
         return right and bool(given.reveal())
 
     async def _refusal(
-        self, realm: Realm, account: _Account, attempt: Attempt, address: str
+        self,
+        realm: Realm,
+        account: _Account,
+        attempt: Attempt,
+        address: str,
+        *,
+        second_factor: bool = False,
     ) -> InvalidUserCredentials:
         user = account.user
         if user is not None and attempt.admitted and _may_sign_in(user):
-            outcome = await attempt.failed(address)
+            outcome = await attempt.failed(address, second_factor=second_factor)
             if outcome.permanent:
                 await self._lock_for_good(realm, user)
             return InvalidUserCredentials("invalid_user_credentials")
@@ -108,12 +137,10 @@ class PasswordLogin:
         async with self._database.write() as stores:
             await lock_for_good(stores, realm.id, user.id)
 
-    async def _check_usable(
+    async def _check_set_up(
         self, realm: Realm, user: User, credential: Credential, now: datetime
     ) -> None:
-        """Refuse who has given the right password and may still not sign in."""
-        if not user.enabled:
-            raise AccountDisabled
+        """Refuse who has shown all that is asked for and may still not sign in."""
         longest = realm.password_policy.maximum_age
         if longest is not None and now - credential.created_at > longest:
             await self._demand_new_password(realm, user)

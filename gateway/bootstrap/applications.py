@@ -43,6 +43,8 @@ def build_applications(
         online_sessions=services.online_sessions,
         passwords=services.passwords,
         login_failures=services.login_failures,
+        one_time_passwords=services.one_time_passwords,
+        one_time_marks=services.one_time_marks,
         clock=services.clock,
         edge=_edge(settings, certificates),
         metrics=PrometheusMetrics(),

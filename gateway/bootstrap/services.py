@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from gateway.crypto.encryption_keys import load_or_create_keys, parse_keys
+from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.crypto.signing_keys import PyJwtKeyFactory
 from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.login_failures import LoginFailureStore
+from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.sessions import OnlineSessionStore
@@ -26,6 +28,7 @@ from gateway.storage.cache import CacheLimits, RealmCache
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.invalidation import RedisInvalidation
 from gateway.storage.redis.login_failures import RedisLoginFailures
+from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from gateway.storage.redis.private_server import PrivateRedis
 from gateway.storage.redis.sessions import RedisSessions
 from gateway.storage.sql.database import SqlDatabase
@@ -46,6 +49,8 @@ class Services:
     passwords: PasswordHasher
     online_sessions: OnlineSessionStore
     login_failures: LoginFailureStore
+    one_time_passwords: OneTimePasswords
+    one_time_marks: OneTimeMarks
 
 
 def encryption_keys(settings: Settings) -> tuple[bytes, ...]:
@@ -96,4 +101,6 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             passwords=passwords,
             online_sessions=RedisSessions(redis, clock),
             login_failures=RedisLoginFailures(redis),
+            one_time_passwords=PyOtp(),
+            one_time_marks=RedisOneTimeMarks(redis),
         )

@@ -19,6 +19,8 @@ class LoginFailures:
     last_address: str | None = None
     permanent: bool = False
     """Too many for good: the account is, or is about to be, disabled in the database."""
+    secondary_failures: int = 0
+    """How many of the failures were of a second factor, after a right password."""
 
     def is_locked(self, now: datetime) -> bool:
         """Tell whether the account is locked out, for a while or for good."""

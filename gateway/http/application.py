@@ -8,11 +8,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
 
 from gateway.authentication.brute_force_guard import BruteForceGuard
+from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password import PasswordLogin
 from gateway.domain.clock import Clock
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.metrics import Metrics
+from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.ports.storage import Database
@@ -42,6 +44,8 @@ class HttpParts:
     online_sessions: SessionStore
     passwords: PasswordHasher
     login_failures: LoginFailureStore
+    one_time_passwords: OneTimePasswords
+    one_time_marks: OneTimeMarks
     clock: Clock
     edge: Edge
     metrics: Metrics
@@ -81,12 +85,13 @@ def build_http_application(parts: HttpParts) -> ASGIApp:
 
 def _grant_services(parts: HttpParts) -> GrantServices:
     guard = BruteForceGuard(parts.login_failures, parts.clock, parts.metrics)
+    codes = OneTimePasswordCheck(parts.one_time_passwords, parts.one_time_marks, parts.database)
     sessions = Sessions(parts.online_sessions, parts.database)
     return GrantServices(
         directory=parts.directory,
         database=parts.database,
         sessions=sessions,
-        password_login=PasswordLogin(parts.database, parts.passwords, guard),
+        password_login=PasswordLogin(parts.database, parts.passwords, guard, codes),
         refresh_tokens=RefreshTokens(parts.directory, parts.database, sessions, guard),
     )
 

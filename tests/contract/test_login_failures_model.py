@@ -39,6 +39,7 @@ _RULES = st.builds(
     quick_login_check=_seconds(0, 1),
     max_delta_time=_seconds(0, 5, 1000),
     failure_factor=st.integers(1, 4),
+    max_secondary_failures=st.integers(0, 2),
 )
 _PASSING = _seconds(0.001, 0.4, 0.999, 1, 4.999, 29.999, 30, 60, 1001, -0.5)
 
@@ -88,15 +89,15 @@ class GuardMachine(RuleBasedStateMachine):
         )
         assert said is self._users[user].reserve(attempt, self._rules, self._now)
 
-    @rule(user=st.sampled_from(_USERS), choice=st.integers(0, 9))
-    def fail(self, user: str, choice: int) -> None:
-        """One of the attempts under way turns out wrong."""
+    @rule(user=st.sampled_from(_USERS), choice=st.integers(0, 9), otp=st.booleans())
+    def fail(self, user: str, choice: int, *, otp: bool) -> None:
+        """One of the attempts under way turns out wrong: its password, or its code."""
         model = self._users[user]
         if not model.under_way:
             return
         attempt = sorted(model.under_way)[choice % len(model.under_way)]
         before = model.record
-        model.fail(attempt, self._rules, self._now, f"192.0.2.{choice}")
+        model.fail(attempt, self._rules, self._now, f"192.0.2.{choice}", otp=otp)
         outcome = self._run(
             self._store.fail(
                 REALM,
@@ -105,6 +106,7 @@ class GuardMachine(RuleBasedStateMachine):
                 rules=self._rules,
                 now=self._now,
                 address=f"192.0.2.{choice}",
+                second_factor=otp,
             )
         )
         assert outcome.record == model.record.shown()

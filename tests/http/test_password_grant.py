@@ -1,8 +1,12 @@
 """The password grant: who gets in, and what each refusal says. Keycloak: 1.5 (26.7)."""
 
+import base64
+from datetime import UTC, datetime
+
+import pyotp
 import pytest
 
-from tests.support.wire import PASSWORD, SECRET, Wire, basic, claims_of, header_of
+from tests.support.wire import DEVICE_KEY, PASSWORD, SECRET, Wire, basic, claims_of, header_of
 
 CREDENTIALS = (400, "invalid_grant", "Invalid user credentials")
 REFUSALS = {
@@ -142,3 +146,27 @@ def test_a_bound_client_binds_access_and_refresh_token(wire: Wire) -> None:
         stolen = wire.refresh(document["refresh_token"], form, certificate=certificate)
         assert (stolen.status_code, stolen.json()["error"]) == (401, "unauthorized_client")
     assert wire.refresh(document["refresh_token"], form, certificate="device-1").status_code == 200
+
+
+def test_a_second_factor_is_asked_for_by_totp_or_otp_of_which_otp_is_read_first(
+    wire: Wire,
+) -> None:
+    key = base64.b32encode(DEVICE_KEY.encode()).decode()
+    now = datetime.now(UTC)
+    before, present, after = (
+        pyotp.TOTP(key).at(now, counter_offset=offset) for offset in (-1, 0, 1)
+    )
+    wrong = "000000" if "000000" not in {before, present, after} else "000001"
+    refused: list[dict[str, str]] = [
+        {},
+        {"totp": wrong},
+        {"otp": wrong, "totp": present},
+        {"totp": present, "password": "x"},
+    ]
+    for form in refused:
+        document = wire.sign_in("second", form).json()
+        assert document["error_description"] == "Invalid user credentials"
+    accepted = [{"totp": present}, {"otp": after, "totp": wrong}]
+    for form in accepted:
+        assert wire.sign_in("second", form).status_code == 200
+    assert wire.sign_in("second", {"totp": present}).status_code == 400

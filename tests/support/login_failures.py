@@ -24,6 +24,7 @@ class ModelRecord:
     last_failure: int | None = None
     last_ip_failure: str | None = None
     permanent: bool = False
+    num_secondary_auth_failures: int = 0
 
     def locked(self, now: datetime) -> bool:
         """Temporarily disabled is: now, in whole seconds, is before notBefore."""
@@ -39,11 +40,14 @@ class ModelRecord:
             last_failure=None if last is None else EPOCH + timedelta(milliseconds=last),
             last_address=self.last_ip_failure,
             permanent=self.permanent,
+            secondary_failures=self.num_secondary_auth_failures,
         )
 
 
-def failed(before: ModelRecord, rules: BruteForce, now: datetime, address: str) -> ModelRecord:
-    """Return the record after one failed credential."""
+def failed(
+    before: ModelRecord, rules: BruteForce, now: datetime, address: str, *, otp: bool = False
+) -> ModelRecord:
+    """Return the record after one failed credential, or code of a one-time password."""
     perm0 = rules.permanent_lockout and rules.max_temporary_lockouts == 0
     time = (now - EPOCH) // timedelta(milliseconds=1)
     last = before.last_failure
@@ -69,6 +73,14 @@ def failed(before: ModelRecord, rules: BruteForce, now: datetime, address: str) 
         or (rules.max_temporary_lockouts == 0 and count >= rules.failure_factor)
     ):
         record = replace(record, permanent=True)
+    if otp:  # step 8
+        secondary = record.num_secondary_auth_failures + 1
+        too_many = 0 < rules.max_secondary_failures < secondary
+        record = replace(
+            record,
+            num_secondary_auth_failures=secondary,
+            permanent=record.permanent or too_many,
+        )
     return record
 
 
@@ -97,13 +109,15 @@ class ModelUser:
         self.under_way = {name: end for name, end in self.under_way.items() if end > now}
         worst = self.record
         for _ in self.under_way:
-            worst = failed(worst, rules, now, "")
+            worst = failed(worst, rules, now, "", otp=True)
             if worst.locked(now):
                 return Admission.BUSY
         self.under_way[attempt] = now + LIFESPAN
         return Admission.ADMITTED
 
-    def fail(self, attempt: str, rules: BruteForce, now: datetime, address: str) -> None:
+    def fail(
+        self, attempt: str, rules: BruteForce, now: datetime, address: str, *, otp: bool = False
+    ) -> None:
         """Count one failure."""
         self.under_way.pop(attempt, None)
-        self.record = failed(self.record, rules, now, address)
+        self.record = failed(self.record, rules, now, address, otp=otp)

@@ -5,7 +5,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from gateway.authentication.brute_force_guard import BruteForceGuard
-from gateway.authentication.password import PasswordLogin
+from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.password import GivenCredentials, PasswordLogin
+from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher, hash_password
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import BruteForce, LoginSettings, PasswordPolicy, PasswordRule, Realm
@@ -13,6 +15,7 @@ from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential, User
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.login_failures import RedisLoginFailures
+from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
 from tests.support.stored_values import credential, realm, user
@@ -119,15 +122,19 @@ class Gateway:
         self.clock = clock
         self.metrics = CountedEvents()
         guard = BruteForceGuard(self.failures, clock, self.metrics)
-        self.login = PasswordLogin(database, self.hasher, guard)
+        codes = OneTimePasswordCheck(PyOtp(), RedisOneTimeMarks(self.client), database)
+        self.login = PasswordLogin(database, self.hasher, guard, codes)
 
     async def sign_in(
-        self, realm: Realm, username: str = "alice", password: Secret | None = PASSWORD
+        self,
+        realm: Realm,
+        username: str = "alice",
+        password: Secret | None = PASSWORD,
+        code: str | None = None,
     ) -> User:
         """Sign in now."""
-        return await self.login.authenticate(
-            realm, username, password, address=ADDRESS, now=self.clock.now()
-        )
+        given = GivenCredentials(username, password, None if code is None else Secret(code))
+        return await self.login.authenticate(realm, given, address=ADDRESS, now=self.clock.now())
 
     async def close(self) -> None:
         """Close connections and threads."""

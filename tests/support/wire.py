@@ -158,6 +158,16 @@ def app(client_id: str, **fields: Any) -> dict[str, Any]:
     } | fields
 
 
+DEVICE_KEY = "12345678901234567890"
+DEVICE = {
+    "type": "otp",
+    "secretData": json.dumps({"value": DEVICE_KEY}),
+    "credentialData": json.dumps(
+        {"subType": "totp", "digits": 6, "counter": 0, "period": 30, "algorithm": "HmacSHA1"}
+    ),
+}
+"""A one-time password as Keycloak exports it."""
+
 PEOPLE = {
     "realm": "people",
     "enabled": True,
@@ -169,6 +179,7 @@ PEOPLE = {
         user("disabled", enabled=False),
         user("unfinished", requiredActions=["UPDATE_PASSWORD"]),
         {"username": "wordless", "enabled": True},
+        user("second", credentials=[{"type": "password", "value": PASSWORD}, DEVICE]),
     ],
     "clients": [
         app("app"),

@@ -34,8 +34,12 @@ class LoginFailureStore(Protocol):
         rules: BruteForce,
         now: datetime,
         address: str,
+        second_factor: bool = False,
     ) -> FailureOutcome:
-        """Settle the attempt as failed: count it, and lock where the rules say so."""
+        """Settle the attempt as failed: count it, and lock where the rules say so.
+
+        One of a second factor counts with the others, and apart.
+        """
         ...
 
     async def pass_over(

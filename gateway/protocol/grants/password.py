@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.authentication.errors import AccountDisabled, AccountNotSetUp, SignInRefused
+from gateway.authentication.password import GivenCredentials
 from gateway.domain.clients import Client
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.secrets import Secret
@@ -45,7 +46,7 @@ class Password:
                 "invalid_request", "Missing parameter: username", status=HTTPStatus.UNAUTHORIZED
             )
         granted = grant_scopes(client, request.parameters.raw("scope"))
-        user = await self._authenticate(request, username)
+        user = await self._authenticate(request, _given(request, username))
         entry = await self._entry(request, user)
         if granted.offline:
             require_offline_role(entry)
@@ -60,13 +61,11 @@ class Password:
         await self._begin_family(request, client, part)
         return tokens
 
-    async def _authenticate(self, request: ProtocolRequest, username: str) -> User:
-        password = request.parameters.get("password")
+    async def _authenticate(self, request: ProtocolRequest, given: GivenCredentials) -> User:
         try:
             return await self._login.authenticate(
                 request.realm.realm,
-                username,
-                None if password is None else Secret(password),
+                given,
                 address=request.remote_address,
                 now=request.now,
             )
@@ -117,6 +116,16 @@ def require_offline_role(entry: UserEntry) -> None:
     """Refuse an offline session to a user who has lost the realm's role for it."""
     if OFFLINE_ACCESS not in entry.roles.realm:
         raise OAuthError("not_allowed", "Offline tokens not allowed for the user or client")
+
+
+def _given(request: ProtocolRequest, username: str) -> GivenCredentials:
+    sent = request.parameters
+    password, code = sent.get("password"), sent.get("otp") or sent.get("totp")
+    return GivenCredentials(
+        username,
+        None if password is None else Secret(password),
+        None if code is None else Secret(code),
+    )
 
 
 def _rotates(request: ProtocolRequest) -> bool:

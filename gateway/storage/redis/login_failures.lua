@@ -1,13 +1,13 @@
 -- Failed sign-ins of one realm; login_failures.py says what stands where.
 -- ARGV: operation, realm, now in milliseconds, then what the operation takes.
--- `rules` are nine numbers: see _rules in login_failures.py.
+-- `rules` are ten numbers: see _rules in login_failures.py.
 
 local operation, realm, now = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local RECORD = 'rg:failures:' .. realm .. ':'
 local ATTEMPTS = 'rg:attempts:' .. realm .. ':'
 local FAILED = 'rg:failed:' .. realm
 local LOCKED = 'rg:locked:' .. realm
-local FIELDS = {'failures', 'lockouts', 'locked_until', 'last_failure', 'permanent'}
+local FIELDS = {'failures', 'lockouts', 'locked_until', 'last_failure', 'permanent', 'secondary'}
 local GRACE, DAY = 60000, 86400000
 local YEAR = 365 * DAY
 
@@ -17,7 +17,7 @@ end
 
 local function parse_rules(first)
   local number = {}
-  for position = first, first + 8 do
+  for position = first, first + 9 do
     table.insert(number, tonumber(ARGV[position]))
   end
   return {
@@ -31,6 +31,7 @@ local function parse_rules(first)
     quick_wait = number[7],
     quick_check = number[8],
     window = number[9],
+    max_secondary = number[10],
   }
 end
 
@@ -57,15 +58,18 @@ local function wait_of(record, rules)
   return rules.increment * math.floor(record.failures / rules.factor)
 end
 
--- Keycloak's seven steps on a failure that happens now; tells whether a temporary lock-out began.
-local function count(record, rules)
+-- Keycloak's eight steps on a failure that happens now; tells whether a temporary lock-out began.
+local function count(record, rules, secondary)
   local again = record.last_failure > 0
   local since = again and now - record.last_failure or 0
   if not rules.for_good and since > rules.window then
-    record.failures, record.lockouts, record.locked_until = 0, 0, 0
+    record.failures, record.lockouts, record.locked_until, record.secondary = 0, 0, 0, 0
   end
   record.last_failure = now
   record.failures = record.failures + 1
+  if secondary then
+    record.secondary = record.secondary + 1
+  end
   local wait, quick, locked = wait_of(record, rules), false, false
   if wait <= 0 and again and since < rules.quick_check then
     wait, quick = rules.quick_wait, true
@@ -84,6 +88,9 @@ local function count(record, rules)
   end
   local spent = rules.max_temporary == 0 and record.failures >= rules.factor
   if rules.permanent and (record.lockouts > rules.max_temporary or spent) then
+    record.permanent = 1
+  end
+  if rules.max_secondary > 0 and record.secondary > rules.max_secondary then
     record.permanent = 1
   end
   return locked
@@ -148,7 +155,8 @@ function operations.reserve()
   end
   redis.call('ZREMRANGEBYSCORE', attempts, '-inf', whole(now))
   for _ = 1, redis.call('ZCARD', attempts) do
-    count(record, rules)
+    -- Of what is under way nobody knows whether the password will be right.
+    count(record, rules, true)
     if is_locked(record) then
       return 'busy'
     end
@@ -163,7 +171,7 @@ function operations.fail()
   local record, rules = read(user), parse_rules(7)
   local was_permanent = record.permanent == 1
   redis.call('ZREM', ATTEMPTS .. user, attempt)
-  local locked = count(record, rules)
+  local locked = count(record, rules, ARGV[17] == '1')
   local permanent = record.permanent == 1 and not was_permanent
   write(user, record, address, lifetime(record, rules))
   return {locked and 1 or 0, permanent and 1 or 0, show(user)}
@@ -174,7 +182,7 @@ function operations.pass_over()
   local user, attempt, address = ARGV[4], ARGV[5], ARGV[6]
   local record, rules = read(user), parse_rules(7)
   redis.call('ZREM', ATTEMPTS .. user, attempt)
-  count(record, rules)
+  count(record, rules, false)
   write('', record, address, lifetime(record, rules))
   local shown = show('')
   forget('')

@@ -55,10 +55,14 @@ class RedisLoginFailures:
         rules: BruteForce,
         now: datetime,
         address: str,
+        second_factor: bool = False,
     ) -> FailureOutcome:
-        """Settle the attempt as failed: count it, and lock where the rules say so."""
+        """Settle the attempt as failed: count it, and lock where the rules say so.
+
+        One of a second factor counts with the others, and apart.
+        """
         locked_now, permanent, values = await self._run(
-            "fail", realm_id, now, user_id, attempt, address, *_rules(rules)
+            "fail", realm_id, now, user_id, attempt, address, *_rules(rules), int(second_factor)
         )
         return FailureOutcome(_record(values), bool(locked_now), bool(permanent))
 
@@ -129,12 +133,15 @@ def _rules(rules: BruteForce) -> tuple[int, ...]:
         rules.minimum_quick_login_wait // _SECOND,
         rules.quick_login_check // _MILLISECOND,
         rules.max_delta_time // _MILLISECOND,
+        rules.max_secondary_failures,
     )
 
 
 def _record(values: Sequence[str | None]) -> LoginFailures:
     address, *numbers = values
-    failures, lockouts, locked_until, last_failure, permanent = (int(n or 0) for n in numbers)
+    failures, lockouts, locked_until, last_failure, permanent, secondary = (
+        int(n or 0) for n in numbers
+    )
     return LoginFailures(
         failures=failures,
         temporary_lockouts=lockouts,
@@ -142,4 +149,5 @@ def _record(values: Sequence[str | None]) -> LoginFailures:
         last_failure=_EPOCH + last_failure * _MILLISECOND if last_failure else None,
         last_address=address,
         permanent=bool(permanent),
+        secondary_failures=secondary,
     )

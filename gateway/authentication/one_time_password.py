@@ -1,0 +1,72 @@
+"""The second factor of who has one: a code, right within the realm's window, and used once.
+
+Of several devices the first one's code counts where none can be chosen. A counted code moves the
+stored counter on, and is marked as used before: two gateways that compare it at once both find
+it right, and one of them learns that the other was first.
+
+Spec: RFC 4226 §7.2, RFC 6238 §5.2. Keycloak: 6, 1.5 (`totp`)
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from gateway.domain.one_time_passwords import CodeMatch
+from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import OtpPolicy, Realm
+from gateway.domain.secrets import Secret
+from gateway.domain.users import Credential
+
+OTP: Final = "otp"
+"""The type of a credential."""
+
+
+class OneTimePasswordCheck:
+    """Compares codes, for every way in that takes one."""
+
+    def __init__(self, codes: OneTimePasswords, marks: OneTimeMarks, database: Database) -> None:
+        """Compute by `codes`, remember used ones in `marks`, and counters in `database`."""
+        self._codes = codes
+        self._marks = marks
+        self._database = database
+
+    async def is_right(
+        self, realm: Realm, credential: Credential, code: Secret | None, now: datetime
+    ) -> bool:
+        """Tell whether the code may be taken, which it may once.
+
+        Raises StoreUnavailable, or SecretUnreadable where the credential cannot be used.
+        """
+        match = self._codes.match(
+            code or Secret(""),
+            credential.credential_data,
+            credential.secret_data,
+            look_ahead_window=realm.otp_policy.look_ahead_window,
+            now=now,
+        )
+        if match is None or not await self._is_first(realm.id, realm.otp_policy, credential, match):
+            return False
+        if match.advanced is not None:
+            await self._advance(realm.id, credential, match.advanced)
+        return True
+
+    async def _is_first(
+        self, realm_id: str, policy: OtpPolicy, credential: Credential, match: CodeMatch
+    ) -> bool:
+        if policy.code_reusable and match.advanced is None:
+            return True
+        name = f"otp:{credential.id}:{match.step}"
+        return await self._marks.claim(realm_id, name, match.accepted_for)
+
+    async def _advance(self, realm_id: str, credential: Credential, advanced: str) -> None:
+        async with self._database.write() as stores:
+            # A device that was taken away or set up anew meanwhile stays as it is.
+            if credential in await stores.users.credentials(realm_id, credential.user_id):
+                moved = replace(credential, credential_data=advanced)
+                await stores.users.set_credential(realm_id, moved)
+
+
+def first_device(credentials: tuple[Credential, ...]) -> Credential | None:
+    """Return the device whose code is asked for; None for a user without one."""
+    return next((one for one in credentials if one.type == OTP), None)

@@ -1,0 +1,40 @@
+"""Comparing codes of one-time passwords, and remembering what may be used once.
+
+Spec: RFC 4226 §5, RFC 6238 §4 and §5.2. Keycloak: 6
+"""
+
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from gateway.domain.one_time_passwords import CodeMatch
+from gateway.domain.secrets import Secret
+
+
+class OneTimePasswords(Protocol):
+    """Computes codes."""
+
+    def match(
+        self,
+        code: Secret,
+        credential_data: str,
+        secret_data: str,
+        *,
+        look_ahead_window: int,
+        now: datetime,
+    ) -> CodeMatch | None:
+        """Return which code of the stored credential it is, or None.
+
+        Raises SecretUnreadable for a credential that no code can be computed from.
+        """
+        ...
+
+
+class OneTimeMarks(Protocol):
+    """Remembers, for every gateway, what has been used."""
+
+    async def claim(self, realm_id: str, name: str, lifespan: timedelta) -> bool:
+        """Mark `name` as used for `lifespan`; False where it is marked already.
+
+        Raises StoreUnavailable.
+        """
+        ...

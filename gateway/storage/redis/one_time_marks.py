@@ -1,0 +1,24 @@
+"""What may be used once, in Redis: `rg:used:<realm>:<name>` stands while it must not be used again.
+
+Spec: RFC 6238 §5.2 (a code is accepted once)
+"""
+
+from datetime import timedelta
+
+from redis.asyncio import Redis
+
+from gateway.storage.redis.connection import named_failures
+
+
+class RedisOneTimeMarks:
+    """OneTimeMarks in the server that `client` is connected to."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    async def claim(self, realm_id: str, name: str, lifespan: timedelta) -> bool:
+        """Mark `name` as used; False where it is marked already."""
+        with named_failures():
+            return bool(
+                await self._client.set(f"rg:used:{realm_id}:{name}", "", px=lifespan, nx=True)
+            )
