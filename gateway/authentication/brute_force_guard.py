@@ -87,13 +87,6 @@ class BruteForceGuard:
             raise
         await self._release(attempt)
 
-    async def is_locked(self, rules: BruteForce, realm_id: str, user_id: str) -> bool:
-        """Tell whether the user is locked out now; for ways in that look at no password."""
-        if not rules.protected:
-            return False
-        record = await self._store.record(realm_id, user_id)
-        return record.is_locked(self._clock.now())
-
     async def fail(
         self, attempt: Attempt, address: str, *, second_factor: bool = False
     ) -> FailureOutcome:

@@ -92,7 +92,7 @@ def _grant_services(parts: HttpParts) -> GrantServices:
         database=parts.database,
         sessions=sessions,
         password_login=PasswordLogin(parts.database, parts.passwords, guard, codes),
-        refresh_tokens=RefreshTokens(parts.directory, parts.database, sessions, guard),
+        refresh_tokens=RefreshTokens(parts.directory, parts.database, sessions),
     )
 
 

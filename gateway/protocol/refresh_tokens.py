@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import Directory, UserEntry
@@ -77,20 +76,17 @@ def read_refresh_token(request: ProtocolRequest, client: Client, token: str) -> 
 
 
 class RefreshTokens:
-    """Checks refresh tokens against sessions, users and lock-outs."""
+    """Checks refresh tokens against sessions and users.
 
-    def __init__(
-        self,
-        directory: Directory,
-        database: Database,
-        sessions: Sessions,
-        guard: BruteForceGuard,
-    ) -> None:
-        """Look users, families, sessions and lock-outs up where they stand."""
+    A temporary lock-out ends no session (Keycloak 26.7): who guesses at a password must not be
+    able to throw its owner out. A permanent one disables the user.
+    """
+
+    def __init__(self, directory: Directory, database: Database, sessions: Sessions) -> None:
+        """Look users, families and sessions up where they stand."""
         self._directory = directory
         self._database = database
         self._sessions = sessions
-        self._guard = guard
 
     async def active(
         self, request: ProtocolRequest, client: Client, token: PresentedToken
@@ -143,9 +139,7 @@ class RefreshTokens:
         entry = await self._directory.user(realm.id, session.user_id)
         if entry is None:
             raise _refused("Unknown user")
-        if not entry.user.enabled or await self._guard.is_locked(
-            realm.brute_force, realm.id, entry.user.id
-        ):
+        if not entry.user.enabled:
             raise _refused("User disabled")
         not_before = max(realm.not_before, client.not_before, entry.user.not_before)
         if token.claims["iat"] < not_before:

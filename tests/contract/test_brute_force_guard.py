@@ -222,16 +222,6 @@ async def test_an_attempt_cancelled_in_the_middle_gives_no_further_guess(gate: G
     assert said is Admission.BUSY
 
 
-async def test_a_locked_user_is_known_to_ways_in_without_a_password(gate: Gate) -> None:
-    rules = replace(NOT_QUICK, failure_factor=1)
-    assert not await gate.guard.is_locked(rules, REALM, "alice")
-    await gate.try_password(rules)
-    assert await gate.guard.is_locked(rules, REALM, "alice")
-    assert not await gate.guard.is_locked(replace(rules, protected=False), REALM, "alice")
-    gate.clock.advance(timedelta(minutes=1))
-    assert not await gate.guard.is_locked(rules, REALM, "alice")
-
-
 async def test_each_call_is_one_round_trip_and_survives_a_forgotten_script(
     gate: Gate, redis_server: RedisServer
 ) -> None:
