@@ -1,35 +1,96 @@
 """HTTP/1.1 and nothing it could turn into, with a body in every refusal.
 
 Hypercorn would switch to WebSocket, which nothing here speaks, or to HTTP/2 in the clear, whose
-requests a proxy in front does not see. A server may ignore `Upgrade`.
-Spec: RFC 9110 §7.8 (Upgrade), RFC 9113 §3.3 (prior knowledge)
+requests a proxy in front does not see. A server may ignore `Upgrade`. Two ways to say how long a
+body is are one too many: a proxy might have believed the other.
+Spec: RFC 9110 §7.8 (Upgrade), RFC 9113 §3.3 (prior knowledge), RFC 9112 §6.1 (smuggling)
 """
 
-from typing import Final
+from typing import Any, Final
 
 import h11
+from hypercorn.asyncio.worker_context import EventWrapper
+from hypercorn.events import Closed, Event
 from hypercorn.protocol import ProtocolWrapper
 from hypercorn.protocol.h11 import H11Protocol
+
+from gateway.supervisor.patience import Patience
 
 _UPGRADE: Final = b"upgrade"
 _REFUSAL: Final = (
     b'{"error":"invalid_request","error_description":"The request is not well-formed HTTP/1.1"}'
 )
+_BAD_REQUEST: Final = 400
+
+
+class _Turn(EventWrapper):
+    """When the next request may be read; never, once the connection is over.
+
+    Hypercorn would let a request that came behind a broken answer wait for ever.
+    """
+
+    over = False
+
+    async def wait(self) -> None:
+        """Wait for its turn; raises ConnectionAbortedError if that will not come."""
+        if not self.over:
+            await super().wait()
+        if self.over:
+            raise ConnectionAbortedError
+
+    def end(self) -> None:
+        """Let nobody wait any more."""
+        self.over = True
+        self._event.set()
 
 
 class Http11(H11Protocol):
     """The requests and answers of one connection."""
 
+    def __init__(self, patience: Patience, *parts: Any) -> None:
+        """Read with `patience` what comes in pieces."""
+        super().__init__(*parts)
+        self._turn = self.can_read = _Turn()
+        self._patience = patience
+
+    @property
+    def between_requests(self) -> bool:
+        """Tell whether what comes next is the first of a request."""
+        connection = self.connection
+        return (
+            connection.their_state is h11.IDLE
+            and connection.our_state is h11.IDLE
+            and not connection.trailing_data[0]
+        )
+
+    async def handle(self, event: Event) -> None:
+        """Read on, or end."""
+        if isinstance(event, Closed):
+            self.end()
+        await super().handle(event)
+        if self.connection.their_state is h11.SEND_BODY:
+            self._patience.expect_more()
+        elif not self._patience.idle:
+            self._patience.work()
+
+    def end(self) -> None:
+        """Let no request wait for its turn any more."""
+        self._turn.end()
+
     async def _check_protocol(self, event: h11.Request) -> None:
         """Stay with HTTP/1.1."""
 
     async def _create_stream(self, request: h11.Request) -> None:
-        kept = [(name, value) for name, value in request.headers if name != _UPGRADE]
-        if len(kept) < len(request.headers):
+        names = {name for name, _ in request.headers}
+        if {b"content-length", b"transfer-encoding"} <= names:
+            await self._send_error_response(_BAD_REQUEST)
+            await self.send(Closed())
+            return
+        if _UPGRADE in names:
             request = h11.Request(
                 method=request.method,
                 target=request.target,
-                headers=kept,
+                headers=[(name, value) for name, value in request.headers if name != _UPGRADE],
                 http_version=request.http_version,
             )
         await super()._create_stream(request)
@@ -46,9 +107,10 @@ class Http11(H11Protocol):
         await self._send_h11_event(h11.EndOfMessage())
 
 
-def keep_to_http11(connection: ProtocolWrapper) -> None:
+def keep_to_http11(connection: ProtocolWrapper, patience: Patience) -> Http11:
     """Give a new connection this protocol instead of Hypercorn's own."""
-    connection.protocol = Http11(
+    protocol = Http11(
+        patience,
         connection.app,
         connection.config,
         connection.context,
@@ -59,3 +121,5 @@ def keep_to_http11(connection: ProtocolWrapper) -> None:
         connection.server,
         connection.send,
     )
+    connection.protocol = protocol
+    return protocol

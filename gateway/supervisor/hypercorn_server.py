@@ -1,26 +1,30 @@
-"""Hypercorn on a socket of ours, with connections that cost less between and after requests.
+"""Hypercorn on a socket of ours, with connections that cost less and that nobody can hold.
 
-Hypercorn itself starts a task for every pause between two requests and cancels it at the next, and
-keeps the socket of a client that went away until that task's time is up. It also writes head and
-body of an answer apart, which wakes the proxy twice. Here one task watches over a connection for
-as long as it lives, and what belongs to one answer leaves in one write.
+A request that arrives whole, as a proxy sends it, is answered at once, in the connection's own
+task and in one write; everything else takes Hypercorn's way through h11. Hypercorn itself keeps
+the socket of a client that went away until its idle time is up, and waits for ever for one that
+sends half a request or does not read its answer.
 """
 
 import asyncio
+import logging
 import socket
 from collections.abc import Awaitable, Callable
-from typing import Any
+from contextlib import suppress
+from typing import Any, Final
 
 from hypercorn.app_wrappers import ASGIWrapper
-from hypercorn.asyncio.tcp_server import TCPServer
+from hypercorn.asyncio.tcp_server import MAX_RECV, TCPServer
 from hypercorn.asyncio.worker_context import WorkerContext
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData
 
-from gateway.supervisor.http11 import keep_to_http11
+from gateway.supervisor.answers import Answer
+from gateway.supervisor.http11 import Http11, keep_to_http11
+from gateway.supervisor.patience import Patience
+from gateway.supervisor.whole_requests import WholeRequest, read_whole_request, scope_of
 
-_HELD_BACK = 64 * 1024
-"""Bytes that wait at most, here and in the transport, before the application waits with them."""
+_LOG: Final = logging.getLogger("hypercorn.error")
 
 
 async def serve_connections(
@@ -28,23 +32,33 @@ async def serve_connections(
 ) -> None:
     """Serve until `end` says so, then let running requests finish for the configured grace."""
     context = WorkerContext(None)
-    wrapper = _Application(app)
-    connections: set[asyncio.Task[None]] = set()
+    connections: dict[asyncio.Task[None], _Connection] = {}
+
+    def ended(task: asyncio.Task[None]) -> None:
+        del connections[task]
+        failure = None if task.cancelled() else task.exception()
+        if failure is not None:
+            _LOG.error("a connection broke", exc_info=failure)
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        loop = asyncio.get_running_loop()
+        connection = _Connection(app, loop, config, context, {}, reader, writer)
         task = asyncio.current_task()
         if task is not None:
-            connections.add(task)
-            task.add_done_callback(connections.discard)
-        await _Connection(wrapper, asyncio.get_running_loop(), config, context, {}, reader, writer)
+            connections[task] = connection
+            task.add_done_callback(ended)
+        await connection
 
     server = await asyncio.start_server(connected, sock=listener, backlog=config.backlog)
     await end()
     await context.terminated.set()
     server.close()
+    for connection in connections.values():
+        connection.end_if_idle()
     if connections:
         _, late = await asyncio.wait(set(connections), timeout=config.graceful_timeout)
         for task in late:
+            connections[task].abort()
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
 
@@ -74,78 +88,91 @@ class _Application(ASGIWrapper):
             forget()
 
 
-class _Idleness:
-    """Since when a connection waits for a request; Hypercorn calls it where it had a task."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self.since: float | None = None
-
-    async def restart(self, task_group: object, action: object) -> None:  # noqa: ARG002 - theirs
-        """Note that the connection became idle."""
-        self.since = self._loop.time()
-
-    async def stop(self) -> None:
-        """Note that it is no longer."""
-        self.since = None
-
-
 class _Connection(TCPServer):
     """One connection of a client."""
 
-    def __init__(self, *parts: Any) -> None:
-        super().__init__(*parts)
-        self._idleness = _Idleness(self.loop)
-        self.idle_task = self._idleness  # type: ignore[assignment] # it has what is used of theirs
-        self._unwritten: list[bytes] = []
+    _http11: Http11
+
+    def __init__(self, application: Any, *parts: Any) -> None:
+        """Serve `application`; `parts` as Hypercorn makes its own connections of."""
+        super().__init__(_Application(application), *parts)  # type: ignore[arg-type] # its own scopes
+        self._application = application
+        self._patience = Patience(self.loop, float(self.config.keep_alive_timeout))
+        self.idle_task = self._patience  # type: ignore[assignment] # it has what is used of theirs
+
+    def end_if_idle(self) -> None:
+        """End a connection that has no request; one that runs ends its connection itself."""
+        if self._patience.idle:
+            self.abort()
+
+    def abort(self) -> None:
+        """Wait for the peer no longer, whether or not it read everything."""
+        self.writer.transport.abort()
 
     async def protocol_send(self, event: Event) -> None:
-        """Hold data back until the answer is whole, or this turn of the loop is over."""
-        if not isinstance(event, RawData):
-            self._write()
+        """Send what h11 has to say, and wait while the client reads slowly."""
+        if isinstance(event, RawData):
+            with self._patience.until_read():
+                await super().protocol_send(event)
+        else:
+            if isinstance(event, Closed):
+                self._http11.end()
             await super().protocol_send(event)
-            return
-        if not self._unwritten:
-            self.loop.call_soon(self._write)
-        self._unwritten.append(event.data)
-        waiting = self.writer.transport.get_write_buffer_size()
-        if waiting + sum(map(len, self._unwritten)) > _HELD_BACK:
-            self._write()
-            await super().protocol_send(RawData(b""))  # waits while the client reads slowly
 
     async def _read_data(self) -> None:
-        keep_to_http11(self.protocol)
-        watch = self._task_group._task_group.create_task(self._close_when_idle())  # noqa: SLF001
+        self._http11 = keep_to_http11(self.protocol, self._patience)
+        self._patience.watch(self.abort)
         try:
-            await super()._read_data()
+            await self._serve()
+            await self.protocol.handle(Closed())
         finally:
-            watch.cancel()  # or the group would wait for it, and the socket stay open
+            self._patience.forget()
+
+    async def _serve(self) -> None:
+        while data := await self._read():
+            request = read_whole_request(data) if self._http11.between_requests else None
+            if request is not None:
+                if not await self._answer(request):
+                    break
+                continue
+            try:
+                await self.protocol.handle(RawData(data))
+            except ConnectionAbortedError:
+                break
+
+    async def _read(self) -> bytes:
+        try:
+            return await self.reader.read(MAX_RECV)
+        except OSError:
+            return b""
+
+    async def _answer(self, request: WholeRequest) -> bool:
+        """Answer the request; tell whether the connection goes on."""
+        self._patience.work()
+        answer = Answer(request, self._send)
+        try:
+            await self._application(
+                scope_of(request, self.protocol.client, self.protocol.server),
+                answer.receive,
+                answer.send,
+            )
+        finally:
+            await answer.finish()
+        self._patience.rest()
+        return answer.keeps_connection and not self.context.terminated.is_set()
+
+    async def _send(self, data: bytes) -> None:
+        """Write; to a client that is gone nothing is said."""
+        if self.writer.transport.is_closing():
+            return
+        with suppress(ConnectionError), self._patience.until_read():
+            self.writer.write(data)
+            await self.writer.drain()
 
     async def _close(self) -> None:
-        self._write()
-        await super()._close()
-
-    async def _close_when_idle(self) -> None:
-        while not self.context.terminated.is_set():
-            try:
-                await asyncio.wait_for(self.context.terminated.wait(), self._time_left())
-            except TimeoutError:
-                if self._idleness.since is not None and self._time_left() <= 0:
-                    break
-        # A request that still runs ends its connection itself: it knows of the termination.
-        if self._idleness.since is not None:
-            await asyncio.shield(self._initiate_server_close())
-
-    def _time_left(self) -> float:
-        now = self.loop.time()
-        since = now if self._idleness.since is None else self._idleness.since
-        return since + float(self.config.keep_alive_timeout) - now
-
-    def _write(self) -> None:
-        data, self._unwritten = b"".join(self._unwritten), []
-        if not data:
-            return
+        """Close as soon as everything is read, or the patience is over."""
+        timer = self.loop.call_later(float(self.config.keep_alive_timeout), self.abort)
         try:
-            self.writer.write(data)
-        except (ConnectionError, RuntimeError):
-            self._task_group.spawn(self.protocol.handle, Closed())
+            await super()._close()
+        finally:
+            timer.cancel()

@@ -5,6 +5,7 @@ a closing one and answer 502 (nginx keeps idle upstream connections for 60 s).
 """
 
 import asyncio
+import logging
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
@@ -76,7 +77,7 @@ async def serve_with_hypercorn(serving: Serving) -> None:
     config.h11_max_incomplete_size = LARGEST_HEAD
     config.include_server_header = False
     config.accesslog = None
-    config.errorlog = None
+    config.errorlog = logging.getLogger("hypercorn.error")
     await serve_connections(serving.application, config, serving.listener, serving.end)
 
 

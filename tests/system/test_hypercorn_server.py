@@ -2,122 +2,38 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypercorn.config import Config
 
-from gateway.supervisor.hypercorn_server import serve_connections
+from gateway.supervisor.servers import Serving, serve_with_hypercorn
+from tests.support.connections import (
+    BOTH_WAYS,
+    DEADLINE,
+    REQUEST,
+    SHORT,
+    Answering,
+    Counting,
+    Failing,
+    Served,
+    Streaming,
+    open_files,
+    returned_to,
+    serving,
+)
 
-REQUEST = b"POST / HTTP/1.1\r\nhost: gateway\r\ncontent-length: 0\r\n\r\n"
 UNREAD = (
     b"POST / HTTP/1.1\r\nhost: gateway\r\ntransfer-encoding: chunked\r\n\r\n"
     + b"1\r\na\r\n" * 30
     + b"0\r\n\r\n"
 )
-DEADLINE = 10.0
-LONG, SHORT = 60.0, 0.2
 
 
 @pytest.fixture(params=[False, True], ids=["asyncio", "uvloop"])
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
     """Both loops: the gateway runs on uvloop, whose transports differ."""
     return "asyncio", {"use_uvloop": request.param}
-
-
-@dataclass
-class Answering:
-    """An application whose answer comes in two parts, the second when it is told to."""
-
-    parts: tuple[bytes, bytes] = (b"first", b"second")
-    begun: asyncio.Event = field(default_factory=asyncio.Event)
-    go_on: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG002 - ASGI
-        """Answer one request."""
-        first, second = self.parts
-        length = str(len(first) + len(second)).encode()
-        headers = [(b"content-length", length)]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": first, "more_body": True})
-        self.begun.set()
-        await self.go_on.wait()
-        await send({"type": "http.response.body", "body": second})
-
-
-@dataclass
-class Counting(Answering):
-    """An application that counts what it answered."""
-
-    answered: int = 0
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer one request."""
-        await super().__call__(scope, receive, send)
-        self.answered += 1
-
-
-@dataclass
-class Streaming(Answering):
-    """An application whose answer has many parts, with a turn of the loop after each."""
-
-    part: bytes = b"a" * 10_000
-    count: int = 1000
-    sent: int = 0
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG002 - ASGI
-        """Answer one request."""
-        length = str(len(self.part) * self.count).encode()
-        headers = [(b"content-length", length)]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        for _ in range(self.count):
-            await send({"type": "http.response.body", "body": self.part, "more_body": True})
-            self.sent += len(self.part)
-            await asyncio.sleep(0)
-        await send({"type": "http.response.body", "body": b""})
-
-
-@dataclass
-class Served:
-    """A server on a unix socket."""
-
-    path: Path
-    end: asyncio.Event
-    task: asyncio.Task[None]
-
-    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Open a connection."""
-        return await asyncio.open_unix_connection(str(self.path))
-
-
-@asynccontextmanager
-async def serving(path: Path, app: Answering, idle: float = LONG) -> AsyncIterator[Served]:
-    """Serve `app`, closing connections that are idle for `idle` seconds."""
-    config = Config()
-    config.keep_alive_timeout = idle
-    config.graceful_timeout = DEADLINE
-    config.accesslog = config.errorlog = None
-    end = asyncio.Event()
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(path))
-        listener.listen()
-        async with asyncio.timeout(DEADLINE):
-            task = asyncio.create_task(serve_connections(app, config, listener, end.wait))
-            try:
-                yield Served(path, end, task)
-                app.go_on.set()
-                end.set()
-                await task
-            finally:
-                task.cancel()
-
-
-def open_files() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 async def test_a_part_that_is_sent_early_arrives_early(tmp_path: Path) -> None:
@@ -209,12 +125,6 @@ async def visit(served: Served) -> None:
     await writer.wait_closed()
 
 
-async def returned_to(files: int, tasks: int) -> None:
-    """Wait until no more files and tasks are there than before; nobody tells of them."""
-    while open_files() > files or len(asyncio.all_tasks()) > tasks:  # noqa: ASYNC110
-        await asyncio.sleep(0.01)
-
-
 async def test_clients_that_come_and_go_leave_no_socket_and_no_task_behind(tmp_path: Path) -> None:
     app = Answering()
     app.go_on.set()
@@ -290,3 +200,22 @@ async def test_ending_closes_idle_connections_and_finishes_running_requests(
         await served.task
         writer.close()
         idle_writer.close()
+
+
+@pytest.mark.parametrize("request_bytes", BOTH_WAYS)
+async def test_what_breaks_below_the_application_is_logged(
+    tmp_path: Path, request_bytes: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = Failing(begins=False)
+    app.go_on.set()
+    end = asyncio.Event()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "s"))
+        listener.listen()
+        serving = Serving(app, listener, end.wait, timedelta(seconds=DEADLINE))
+        task = asyncio.create_task(serve_with_hypercorn(serving))
+        answer = await Served(tmp_path / "s", end, task).ask(request_bytes)
+        end.set()
+        await task
+    assert answer.startswith(b"HTTP/1.1 500 ")
+    assert "broken on purpose" in caplog.text
