@@ -4,10 +4,14 @@ import json
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import text
 
 from gateway.domain.errors import InvalidInput
 from gateway.domain.users import User, UserQuery
+from gateway.storage.sql import user_pages
+from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase
+from gateway.storage.sql.engine import create_engines
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import client, store_realms, user
 
@@ -17,12 +21,22 @@ _PEOPLE = (
     user("carol", email="carol@other.test", email_verified=True, last_name="Van Alice"),
     user("dave_1", email="100%@example.test", first_name="D/\\ave"),
     user("dave21", first_name="Dave", attributes={"team": ("Red", "blue"), "x_y": ("1",)}),
+    user("o'neil", first_name="\\'"),
+    user("yang", first_name="明王小"),
     user("erin", attributes={"team": ("blue",), "longest": ("Z" * 3000,), "odd": ("\ud800\0",)}),
 )
 
 
 def _theirs(person: User) -> dict[str, object]:
     return {"id": person.id, "email": person.email, "attributes": {"team": ("blue", "red")}}
+
+
+@pytest.fixture(params=["walking", "by terms"], autouse=True)
+def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Find users as in a small realm, and as where few of many match."""
+    if request.param == "by terms":
+        monkeypatch.setattr(user_pages, "WALKED", 0)
+        monkeypatch.setattr(user_pages, "PASSED", 0)
 
 
 @pytest.fixture
@@ -74,7 +88,7 @@ async def test_of_several_users_with_one_address_the_first_by_name_is_found(
 
 
 async def test_everybody_is_found_but_service_accounts(people: SqlDatabase) -> None:
-    everybody = "alice bob carol dave21 dave_1 erin"
+    everybody = "alice bob carol dave21 dave_1 erin o'neil yang"
     assert await _found(people, UserQuery()) == everybody
     for nothing in ("", "  ", "*", "**"):
         assert await _found(people, UserQuery(search=nothing)) == everybody
@@ -118,6 +132,20 @@ async def test_everybody_is_found_but_service_accounts(people: SqlDatabase) -> N
         ("d/*ave", "dave_1"),
         ("d*/*ave", "dave_1"),
         ("\U0010ffff", ""),
+        ("dave ve", ""),
+        ("*ve *ve", "dave21 dave_1"),
+        ("*xam*.t", "alice bob dave_1"),
+        ("*'*", "o'neil"),
+        ("o'n", "o'neil"),
+        ("*\\*", "dave_1 o'neil"),
+        ("\\'", "o'neil"),
+        ("*ne*x", ""),
+        ("明", "yang"),
+        ("小明", ""),
+        ("*小*", "yang"),
+        ("*王小", "yang"),
+        ("\x02ali", ""),
+        ("*\x031", ""),
         ("nul\0", ""),
         ("\ud800", ""),
         ("x" * 300, ""),
@@ -199,15 +227,30 @@ async def test_pages_follow_each_other_in_the_order_of_names(people: SqlDatabase
     async with people.read() as stores:
         pages = [
             [found.username for found in await stores.users.search("demo-id", UserQuery(), *page)]
-            for page in ((0, 2), (2, 2), (4, 2), (6, 2), (1, 0), (3, 100))
+            for page in ((0, 2), (2, 2), (6, 2), (8, 2), (1, 0), (3, 100))
+        ]
+        of_some = [
+            [
+                found.username
+                for found in await stores.users.search("demo-id", UserQuery(search="*a"), *page)
+            ]
+            for page in ((0, 2), (2, 2), (4, 2), (6, 2), (1, 0), (1, 100))
         ]
     assert pages == [
         ["alice", "bob"],
         ["carol", "dave21"],
-        ["dave_1", "erin"],
+        ["o'neil", "yang"],
         [],
         [],
-        ["dave21", "dave_1", "erin"],
+        ["dave21", "dave_1", "erin", "o'neil", "yang"],
+    ]
+    assert of_some == [
+        ["alice", "bob"],
+        ["carol", "dave21"],
+        ["dave_1", "yang"],
+        [],
+        [],
+        ["bob", "carol", "dave21", "dave_1", "yang"],
     ]
 
 
@@ -223,6 +266,53 @@ async def test_what_a_user_no_longer_has_is_not_found(people: SqlDatabase) -> No
     assert await _found(people, UserQuery(search="other")) == "dave21"
     async with people.read() as stores:
         assert await stores.users.find_by_id("demo-id", "dave21-uuid") == changed
+
+
+async def test_of_two_realms_that_look_alike_each_finds_its_own(people: SqlDatabase) -> None:
+    """SQLite marks terms with the ends of the realm's id: here they are the same."""
+    await store_realms(people, "demo-o")
+    async with people.write() as stores:
+        await stores.users.add(user("alina", of="demo-o"))
+    assert await _found(people, UserQuery(search="al")) == "alice"
+    assert await _found(people, UserQuery(username="lin"), of="demo-o-id") == "alina"
+
+
+_CHANGES = {
+    "UPDATE users SET username = 'zoe' WHERE username = 'alice'": "zoe",
+    "UPDATE users SET email = 'alice@example.test' WHERE username = 'alice'": "alice",
+    "UPDATE users SET enabled = true, email = 'zoe' WHERE username = 'alice'": "alice",
+    "DELETE FROM users WHERE username = 'alice'": "",
+    "DELETE FROM realms WHERE id = 'demo-id'": "",
+    "UPDATE users SET service_account_client = 'device-uuid' WHERE username = 'alice'": "",
+}
+
+
+@pytest.mark.parametrize("statement", _CHANGES)
+async def test_whoever_changes_users_changes_what_is_found(
+    people: SqlDatabase, stored_database: StoredDatabase, statement: str
+) -> None:
+    """The version before this one too, which knows nothing of terms; here it is plain SQL."""
+    engines = create_engines(parse_database_url(stored_database.url))
+    async with engines.writer.begin() as connection:
+        account = "DELETE FROM users WHERE service_account_client IS NOT NULL"
+        await connection.execute(text(account))
+        await connection.execute(text(statement))
+        if stored_database.url.reveal().startswith("sqlite"):
+            check = "INSERT INTO user_search_terms (user_search_terms) VALUES ('integrity-check')"
+            await connection.execute(text(check))
+            indexed = await connection.execute(text("SELECT count(*) FROM user_search"))
+            known = "SELECT count(*) FROM users WHERE service_account_client IS NULL"
+            assert indexed.scalar_one() == (await connection.execute(text(known))).scalar_one()
+    await engines.dispose()
+    for query in (UserQuery(search="*zoe*"), UserQuery(search="alice")):
+        found = set((await _found(people, query)).split())
+        assert found - {"carol"} <= {_CHANGES[statement]}
+    everybody = (await _found(people, UserQuery())).split()
+    assert _CHANGES[statement] in {*everybody, ""}
+    assert set(everybody) & {"alice", "zoe"} == {_CHANGES[statement]} - {""}
+    if _CHANGES[statement]:
+        part = _CHANGES[statement][1:]
+        assert await _found(people, UserQuery(username=part)) == _CHANGES[statement]
 
 
 async def test_what_the_version_before_wrote_is_read_and_the_other_way_round(

@@ -2,6 +2,7 @@
 
 A realm, client or user is one JSON document beside the few columns that are looked up: a new
 setting needs no migration. The same UUID may stand in two realms (a file imported twice).
+What users are searched by each database makes for itself, see revision 0003 and user_pages.
 Changing anything here takes a migration; see migrations/README.md for what one may do.
 """
 
@@ -82,8 +83,6 @@ users = Table(
     UniqueConstraint("realm_id", "service_account_client"),
     _reference("service_account_client", "clients"),
     Index(None, "realm_id", "email"),
-    Index(None, "realm_id", "first_name_lower"),
-    Index(None, "realm_id", "last_name_lower"),
 )
 
 user_attributes = Table(

@@ -1,143 +1,165 @@
-"""Which rows a search for users means. Service accounts are never meant.
+"""What a search for users means: what must hold of a user, and how the few that match are found.
 
-Answered from an index, whatever the number of users: `search` by prefix and by id, `exact`, `q`,
-and a page of everybody. A part of a text, or what follows a `*`, is looked for in one user after
-the other, in the order of the answer: quick where many match, as slow as the realm is large where
-few do. Keycloak: GET users
+Keycloak: GET users. `search` is a prefix, `*` stands for anything, quotes for the whole; the other
+texts are part of their field, the whole of it where `exact`.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
-from sqlalchemy import Column, ColumnElement, and_, false, or_, select, union
+from sqlalchemy import ColumnElement, Select, and_, literal, or_, select
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.users import UserQuery
 from gateway.storage.sql.attribute_index import index_term
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import user_attributes, users
+from gateway.storage.sql.user_terms import Term, flag_terms, terms_at_start, terms_within
 
 _ESCAPE: Final = "/"
 _BY_ID: Final = "id:"
 _MOST_WORDS: Final = 10
 _MOST_WILDCARDS: Final = 3
 """Before the end of a word; each more multiplies what one comparison may take."""
+_SEARCHED: Final = ("username", "email", "first_name_lower", "last_name_lower")
 
+Columns = Mapping[str, ColumnElement[Any]]
+"""Of the table that is searched, by name."""
 Condition = ColumnElement[bool]
 
-_SEARCHED: Final[tuple[Column[str], ...]] = (
-    users.c.username,
-    users.c.email,
-    users.c.first_name_lower,
-    users.c.last_name_lower,
-)
-_found = users.alias("found")
-_FOUND_BY: Final = tuple(_found.c[column.name] for column in _SEARCHED)
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One thing that must hold of a user, and what finds those of whom it holds.
+
+    `terms` are had by all of them, and by some others; `usernames` selects exactly them.
+    """
+
+    holds: Callable[[Columns], Condition]
+    terms: tuple[Term, ...] = ()
+    usernames: Select[tuple[str]] | None = None
+    few: bool = False
+    """Whether it holds of a handful of users at most, however many there are."""
 
 
-def matching(realm_id: str, query: UserQuery) -> Iterator[Condition]:
-    """Return what all must hold of a user; raises InvalidInput for a search that costs too much."""
-    # An expression, or SQLite takes the index of this column for the best: it fits all users.
-    yield users.c.service_account_client.concat("").is_(None)
+def requirements(realm_id: str, query: UserQuery) -> tuple[Requirement, ...] | None:
+    """Return what must hold of a user, nothing for everybody, None where nobody is meant.
+
+    Raises InvalidInput for a search that costs too much.
+    """
+    texts = [query.search, query.username, query.email, query.first_name, query.last_name]
+    if not all(is_name(text) for text in texts if text and not text.startswith(_BY_ID)):
+        return None
+    return tuple(_requirements(realm_id, query))
+
+
+def _requirements(realm_id: str, query: UserQuery) -> Iterator[Requirement]:
     if query.search is not None:
         yield from _searched(realm_id, query.search.strip())
     texts = (query.username, query.email, query.first_name, query.last_name)
-    for column, text in zip(_SEARCHED, texts, strict=True):
+    for name, text in zip(_SEARCHED, texts, strict=True):
         if text:
-            yield _within(column, text.lower(), exact=query.exact)
-    if query.enabled is not None:
-        yield users.c.enabled.is_(query.enabled)
-    if query.email_verified is not None:
-        yield users.c.email_verified.is_(query.email_verified)
+            yield _equals(realm_id, name, text.lower()) if query.exact else _contains(name, text)
+    yield from _flags(query)
     for name, value in query.attributes.items():
         yield _has_attribute(realm_id, name, value)
 
 
-def is_indexed(query: UserQuery) -> bool:
-    """Tell whether an index finds what is searched, so that it need not be looked for."""
-    texts = (query.username, query.email, query.first_name, query.last_name)
-    search = (query.search or "").strip()
-    return (
-        bool(search and not search.startswith("*"))
-        or bool(query.attributes)
-        or (query.exact and any(texts))
-    )
-
-
-def _searched(realm_id: str, search: str) -> Iterator[Condition]:
+def _searched(realm_id: str, search: str) -> Iterator[Requirement]:
     if search.startswith(_BY_ID):
-        ids = search.removeprefix(_BY_ID).split()
-        yield users.c.id.in_([user_id for user_id in ids if is_name(user_id)])
+        yield _has_id(realm_id, search.removeprefix(_BY_ID).split())
     elif search.startswith('"') and search.endswith('"') and len(search) > 1:
         whole = search[1:-1].lower()
-        yield _any_is(realm_id, whole, lambda column: column == whole, indexed=True)
+        yield _any(lambda column: column == whole, terms_at_start(whole))
     else:
         words = search.lower().split()
         if len(words) > _MOST_WORDS:
             raise _too_costly(f"at most {_MOST_WORDS} words")
-        yield from (_begins_with(realm_id, word) for word in words)
+        yield from (_begins_with(word) for word in words if word.strip("*"))
 
 
-def _begins_with(realm_id: str, word: str) -> Condition:
-    """Return the condition that a field begins with `word`, in which `*` stands for anything."""
-    parts = word.rstrip("*").split("*")
-    if len(parts) > _MOST_WILDCARDS + 1:
+def _begins_with(word: str) -> Requirement:
+    """Require a field that begins with `word`, in which `*` stands for anything."""
+    prefix, *others = word.rstrip("*").split("*")
+    if len(others) > _MOST_WILDCARDS:
         raise _too_costly(f"at most {_MOST_WILDCARDS} times * within a word")
-    pattern = "%".join(map(_literal, parts)) + "%"
-    prefix, others = parts[0], parts[1:]
-
-    def begins(column: Column[str]) -> Condition:
-        conditions = _in_range(column, prefix) if prefix else []
-        if others:
-            conditions.append(column.like(pattern, escape=_ESCAPE))
-        return and_(*conditions) if conditions else column.is_not(None)
-
-    return _any_is(realm_id, word, begins, indexed=bool(prefix))
+    pattern = "%".join(map(_literal, (prefix, *others))) + "%"
+    terms = [*(terms_at_start(prefix) if prefix else ())]
+    terms += [term for part in others if part for term in terms_within(part)]
+    return _any(lambda column: column.like(pattern, escape=_ESCAPE), terms)
 
 
-def _any_is(
-    realm_id: str, text: str, condition: Callable[[Column[str]], Condition], *, indexed: bool
-) -> Condition:
-    if not is_name(text):
-        return false()
-    if not indexed:
-        return or_(*map(condition, _SEARCHED))
-    # One query for each field: with OR between them SQLite would use none of their indexes.
-    return users.c.id.in_(
-        union(
-            *(
-                select(_found.c.id).where(_found.c.realm_id == realm_id, condition(column))
-                for column in _FOUND_BY
-            )
-        )
+def _any(
+    condition: Callable[[ColumnElement[Any]], Condition], terms: Sequence[Term] | Iterator[Term]
+) -> Requirement:
+    def holds(columns: Columns) -> Condition:
+        return or_(*(condition(columns[name]) for name in _SEARCHED))
+
+    return Requirement(holds, tuple(terms))
+
+
+def _contains(name: str, text: str) -> Requirement:
+    part = text.lower()
+    pattern = f"%{_literal(part)}%"
+    return Requirement(
+        lambda columns: columns[name].like(pattern, escape=_ESCAPE), tuple(terms_within(part))
     )
 
 
-def _in_range(column: Column[str], prefix: str) -> list[Condition]:
-    """Return the range of all texts with the prefix: unlike LIKE it always finds its index."""
-    conditions = [column >= prefix]
-    beyond = _next(prefix)
-    if beyond:
-        conditions.append(column < beyond)
-    return conditions
+def _equals(realm_id: str, name: str, text: str) -> Requirement:
+    column = users.c[name]
+    if name not in ("username", "email"):
+        return Requirement(lambda columns: columns[name] == text, tuple(terms_at_start(text)))
+    return Requirement(
+        lambda columns: columns[name] == text,
+        usernames=select(users.c.username).where(users.c.realm_id == realm_id, column == text),
+        few=True,
+    )
 
 
-def _next(prefix: str) -> str:
-    """Return the first text after all that begin with `prefix`; empty where there is none."""
-    head = prefix.rstrip("\U0010ffff")
-    if not head:
-        return ""
-    # The numbers of surrogates are no characters.
-    following = "\ue000" if head[-1] == "\ud7ff" else chr(ord(head[-1]) + 1)
-    return head[:-1] + following
+def _has_id(realm_id: str, ids: Sequence[str]) -> Requirement:
+    known = [user_id for user_id in ids if is_name(user_id)]
+    return Requirement(
+        lambda columns: columns["id"].in_(known),
+        usernames=select(users.c.username).where(
+            users.c.realm_id == realm_id, users.c.id.in_(known)
+        ),
+        few=True,
+    )
 
 
-def _within(column: Column[str], text: str, *, exact: bool) -> Condition:
-    if not is_name(text):
-        return false()
-    if exact:
-        return column == text
-    return column.like(f"%{_literal(text)}%", escape=_ESCAPE)
+def _flags(query: UserQuery) -> Iterator[Requirement]:
+    for name in ("enabled", "email_verified"):
+        flag = getattr(query, name)
+        if flag is not None:
+            yield Requirement(_is(name, flag))
+
+
+def _is(name: str, flag: bool) -> Callable[[Columns], Condition]:  # noqa: FBT001 - a value to compare with
+    return lambda columns: columns[name].is_(flag)
+
+
+def _has_attribute(realm_id: str, name: str, value: str) -> Requirement:
+    of_name = and_(
+        user_attributes.c.realm_id == realm_id,
+        user_attributes.c.name == index_term(name),
+        user_attributes.c.value == index_term(value),
+    )
+
+    def holds(columns: Columns) -> Condition:
+        # A value, not EXISTS: that may be turned into a list of all who have the attribute.
+        one = select(literal(1)).where(of_name, user_attributes.c.user_id == columns["id"])
+        return one.limit(1).correlate_except(user_attributes).scalar_subquery().is_not(None)
+
+    having = and_(users.c.realm_id == realm_id, users.c.id == user_attributes.c.user_id)
+    usernames = select(users.c.username).join_from(user_attributes, users, having).where(of_name)
+    return Requirement(holds, usernames=usernames)
+
+
+def flags_as_terms(query: UserQuery) -> tuple[Term, ...]:
+    """Return what finds users where nothing else is asked."""
+    return tuple(flag_terms(enabled=query.enabled, email_verified=query.email_verified))
 
 
 def _literal(text: str) -> str:
@@ -145,16 +167,6 @@ def _literal(text: str) -> str:
     for character in (_ESCAPE, "%", "_"):
         text = text.replace(character, _ESCAPE + character)
     return text
-
-
-def _has_attribute(realm_id: str, name: str, value: str) -> Condition:
-    return users.c.id.in_(
-        select(user_attributes.c.user_id).where(
-            user_attributes.c.realm_id == realm_id,
-            user_attributes.c.name == index_term(name),
-            user_attributes.c.value == index_term(value),
-        )
-    )
 
 
 def _too_costly(allowed: str) -> InvalidInput:

@@ -8,7 +8,7 @@ Keycloak: UserRepresentation, CredentialRepresentation.
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Table, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, Table, delete, insert, select, update
 
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.users import Credential, User, UserQuery
@@ -17,7 +17,7 @@ from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.inserts import insert_into
 from gateway.storage.sql.schema import credentials, user_attributes, users
 from gateway.storage.sql.transaction import Transaction
-from gateway.storage.sql.user_search import is_indexed, matching
+from gateway.storage.sql.user_pages import UserPages
 
 _TAKEN = "User exists with same username"
 _ID_TAKEN = "A credential with the same id exists"
@@ -65,41 +65,12 @@ class SqlUsers:
         self, realm_id: str, query: UserQuery, first: int, maximum: int
     ) -> tuple[User, ...]:
         """Return a page of the users that match, by username; service accounts left out."""
-        page = (
-            select(users.c.id, users.c.username)
-            .where(users.c.realm_id == realm_id, *matching(realm_id, query))
-            .order_by(self._order(query))
-            .offset(first)
-            .limit(maximum)
-            .subquery()
-        )
-        # Ids first: rows that the page does not show are skipped without their documents.
-        rows = await self._transaction.execute(
-            select(users)
-            .join_from(page, users, users.c.id == page.c.id)
-            .where(users.c.realm_id == realm_id)
-            .order_by(page.c.username)
-        )
-        return tuple(_user(row) for row in rows)
-
-    def _order(self, query: UserQuery) -> ColumnElement[str]:
-        """Return the order of a page: by username.
-
-        SQLite keeps no numbers of what is how frequent, and would rather walk along all names than
-        find the few users by another index and sort them: an expression leaves it no choice.
-        """
-        if self._transaction.dialect == "sqlite" and is_indexed(query):
-            return users.c.username.concat("")
-        return users.c.username.expression
+        rows = await UserPages(self._transaction, realm_id, query).page(first, maximum)
+        return tuple(read_user(row) for row in rows)
 
     async def count(self, realm_id: str, query: UserQuery) -> int:
         """Return how many users match."""
-        rows = await self._transaction.execute(
-            select(func.count())
-            .select_from(users)
-            .where(users.c.realm_id == realm_id, *matching(realm_id, query))
-        )
-        return int(rows.scalar_one())
+        return await UserPages(self._transaction, realm_id, query).count()
 
     async def known(self, realm_id: str, usernames: Sequence[str]) -> frozenset[str]:
         """Return which of the (lower-cased) usernames are taken."""
@@ -123,14 +94,14 @@ class SqlUsers:
             .limit(1)
         )
         row = rows.first()
-        return None if row is None else _user(row)
+        return None if row is None else read_user(row)
 
     async def list(self, realm_id: str) -> tuple[User, ...]:
         """Return the realm's users, by username."""
         rows = await self._transaction.execute(
             select(users).where(users.c.realm_id == realm_id).order_by(users.c.username)
         )
-        return tuple(_user(row) for row in rows)
+        return tuple(read_user(row) for row in rows)
 
     async def add(self, user: User) -> None:
         """Store a new user; raises AlreadyExists."""
@@ -173,6 +144,19 @@ class SqlUsers:
         )
         return tuple(self._credential(row) for row in rows)
 
+    async def having_credential(
+        self, realm_id: str, user_ids: Sequence[str], type_: str
+    ) -> frozenset[str]:
+        """Return which of the users hold a credential of the type."""
+        rows = await self._transaction.execute(
+            select(credentials.c.user_id).where(
+                credentials.c.realm_id == realm_id,
+                credentials.c.user_id.in_(user_ids),
+                credentials.c.type == type_,
+            )
+        )
+        return frozenset(row.user_id for row in rows)
+
     async def set_credential(self, realm_id: str, credential: Credential) -> None:
         """Add the credential, or overwrite the one with the same id."""
         row = self._row(realm_id, credential)
@@ -184,6 +168,16 @@ class SqlUsers:
                 set_=values,
                 # An id that is another user's is not a way to that user's password.
                 where=credentials.c.user_id == credential.user_id,
+            )
+        )
+
+    async def remove_credential(self, realm_id: str, credential: Credential) -> None:
+        """Forget the credential; one that is gone is gone."""
+        await self._transaction.execute(
+            delete(credentials).where(
+                credentials.c.realm_id == realm_id,
+                credentials.c.id == credential.id,
+                credentials.c.user_id == credential.user_id,
             )
         )
 
@@ -255,7 +249,8 @@ def _document(user: User) -> dict[str, Any]:
     return {name: value for name, value in typed.items() if value} | dict(user.document)
 
 
-def _user(row: Row[Any]) -> User:
+def read_user(row: Any) -> User:
+    """Return the user of a row of all columns."""
     document = row.document
     attributes = document.pop("attributes", {})
     return User(
