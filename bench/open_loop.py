@@ -12,7 +12,7 @@ import json
 import random
 import selectors
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -29,12 +29,13 @@ _END_OF_HEAD = b"\r\n\r\n"
 class Latency:
     """What a run saw; durations in seconds. `late` is how late the generator itself was.
 
-    `shed` are the requests told to come again (503 with Retry-After); they are not among `requests`
-    and have no part in the percentiles.
+    `shed` are the requests told to come again (503 or 429 with Retry-After): they are not among
+    `requests` and have no part in the percentiles. `why` says by what the others failed.
     """
 
     requests: int
     failed: int
+    why: str
     shed: int
     p50: float
     p99: float
@@ -59,7 +60,7 @@ class _Run:
     connections: int = 0
     latencies: list[float] = field(default_factory=list)
     late: list[float] = field(default_factory=list)
-    failed: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
     shed: int = 0
 
 
@@ -87,7 +88,8 @@ class _Connection(asyncio.Protocol):
         if _is_shed(head):
             run.shed += 1
         else:
-            run.failed += not head.startswith(b"HTTP/1.1 200")
+            if not head.startswith(b"HTTP/1.1 200"):
+                run.failures[head.partition(b"\r\n")[0].decode("latin-1")] += 1
             run.latencies.append(asyncio.get_running_loop().time() - self._due)
         self._received = b""
         run.idle.append(self)
@@ -97,12 +99,12 @@ class _Connection(asyncio.Protocol):
         if self in run.idle:
             run.idle.remove(self)
         else:
-            run.failed += 1
+            run.failures["connection lost"] += 1
         run.connections -= 1
 
 
 def _is_shed(head: bytes) -> bool:
-    return head.startswith(b"HTTP/1.1 503") and b"\r\nretry-after:" in head.lower()
+    return head[9:12] in {b"503", b"429"} and b"\r\nretry-after:" in head.lower()
 
 
 def _content_length(head: bytes) -> int:
@@ -123,7 +125,7 @@ async def _send(run: _Run, due: float) -> None:
             lambda: _Connection(run), "127.0.0.1", run.port
         )
     else:
-        run.failed += 1
+        run.failures[f"more than {_MOST_CONNECTIONS} at once"] += 1
         return
     connection.send(due)
 
@@ -146,7 +148,8 @@ async def _drive(run: _Run, rate: float, seconds: float) -> None:
         if len(run.idle) == run.connections:
             break
         await asyncio.sleep(0.01)
-    run.failed += run.connections - len(run.idle)
+    if run.connections > len(run.idle):
+        run.failures["no answer"] += run.connections - len(run.idle)
 
 
 def _request(path: str, body: str) -> bytes:
@@ -171,7 +174,8 @@ def _main(port: int, rate: float, seconds: float, requests: Requests) -> None:
         json.dumps(
             {
                 "requests": len(seen),
-                "failed": run.failed,
+                "failed": run.failures.total(),
+                "why": ", ".join(f"{why}: {count}" for why, count in run.failures.items()),
                 "shed": run.shed,
                 "p50": seen[len(seen) // 2],
                 "p99": seen[len(seen) * 99 // 100],

@@ -18,8 +18,8 @@ HOW = (
     " PBKDF2-SHA256 that arrive at random too, in alternating rounds. The worker and nginx may use"
     " both cores, the load uses the second as well: there is no third one. Tokens arrive at 500/s,"
     " or at half of the closed loop's rate just before where that is less. 200 logins a second are"
-    " several times what two cores can hash: the excess is to be told to come again (503 with"
-    " Retry-After, counted as shed); any other refusal, and any of a token, fails the measurement."
+    " several times what two cores can hash: the excess is to be told to come again (503, or 429 of"
+    " nginx, with Retry-After: shed); any other refusal, and any of a token, fails the measurement."
 )
 _TOKENS = 500.0
 _HALF = 0.5
@@ -96,7 +96,7 @@ def _few_figures(
 def _many_figures(many: tuple[Latency, Latency]) -> tuple[Figure, ...]:
     tokens, people = many
     if people.failed:
-        raise BenchError(f"logins were refused otherwise than by 503: {people}")
+        raise BenchError(f"logins were refused and not told to come again: {people}")
     shed = people.shed / (people.shed + people.requests)
     return (
         Figure("beside 200 logins/s: p50", tokens.p50 * _MILLI, "ms"),
