@@ -12,6 +12,7 @@ from typing import Any
 from gateway.admin.client_import import ClientChange, read_clients
 from gateway.admin.client_registration import ensure_service_account
 from gateway.admin.hashes_ahead import HashesAhead
+from gateway.admin.new_passwords import NewPasswords
 from gateway.admin.realm_defaults import ensure_administration, ensure_realm_defaults
 from gateway.admin.realm_files import RealmFile
 from gateway.admin.realm_roles import RoleBook, default_role
@@ -24,6 +25,7 @@ from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists
 from gateway.representations.credentials import NewPassword
 from gateway.representations.realm import create_realm, read_realm, resources_not_imported
 from gateway.representations.refusals import attempt, join, located, raise_all
@@ -72,7 +74,9 @@ class RealmImport:
         passwords: PasswordHasher,
         clock: Clock,
         invalidation: Invalidation | None = None,
+        blacklists: PasswordBlacklists = NO_BLACKLISTS,
     ) -> None:
+        self._gate = NewPasswords(clock, blacklists)
         self._database = database
         self._keys = keys
         self._passwords = HashesAhead(passwords)
@@ -235,7 +239,7 @@ class RealmImport:
     async def _users(
         self, stores: Stores, plan: RealmPlan, roles: RoleBook, accounts: frozenset[str]
     ) -> int:
-        users = UserImport(stores, plan.realm, roles, self._passwords, self._clock)
+        users = UserImport(stores, plan.realm, roles, self._passwords, self._gate)
         errors: list[FieldError] = []
         added = 0
         for new in plan.users:

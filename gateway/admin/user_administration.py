@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from gateway.admin.finding import find_realm, find_user
 from gateway.admin.lockouts import Lockout, Lockouts
-from gateway.admin.new_passwords import hashed_credential
+from gateway.admin.new_passwords import NewPasswords
 from gateway.admin.realm_roles import default_role, load_roles
 from gateway.authentication import permanent_lockout
 from gateway.domain.clock import Clock
@@ -22,6 +22,7 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import Credential, User, UserQuery
+from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists
 from gateway.representations.credentials import PASSWORD, NewPassword, read_credentials
 from gateway.representations.role import RoleName
 from gateway.representations.user import read_user
@@ -63,7 +64,9 @@ class UserAdministration:
         lockouts: Lockouts,
         clock: Clock,
         invalidation: Invalidation,
+        blacklists: PasswordBlacklists = NO_BLACKLISTS,
     ) -> None:
+        self._new_passwords = NewPasswords(clock, blacklists)
         self._database = database
         self._passwords = passwords
         self._lockouts = lockouts
@@ -73,17 +76,27 @@ class UserAdministration:
     async def create(
         self, realm_name: str, document: Mapping[str, Any], password: NewPassword | None
     ) -> User:
-        """Add a user with the roles that every new user has; raises AlreadyExists."""
-        async with self._database.write() as stores:
+        """Add a user with the roles that every new user has.
+
+        Raises AlreadyExists, and PasswordRefused where the password breaks a rule of the realm.
+        """
+        async with self._database.read() as stores:
             realm = await find_realm(stores, realm_name)
-            user = read_user(document, realm.id, now=self._clock.now())
-            if password is not None and password.temporary:
+        user = read_user(document, realm.id, now=self._clock.now())
+        credential = None
+        if password is not None:
+            # Hashed before anything is locked: it takes long.
+            credential = await self._new_passwords.first(
+                self._passwords, realm, user, password.password
+            )
+            if password.temporary:
                 user = replace(user, required_actions=(*user.required_actions, UPDATE_PASSWORD))
+        async with self._database.write() as stores:
             await stores.users.add(user)
             roles = await load_roles(stores, realm)
             await stores.roles.grant(realm.id, user.id, roles.ids([default_role(realm)], "roles"))
-            if password is not None:
-                await self._store_password(stores, realm, user, password)
+            if credential is not None:
+                await stores.users.set_credential(realm.id, credential)
         return user
 
     async def show(self, realm_name: str, name: str) -> ShownUser:
@@ -117,15 +130,28 @@ class UserAdministration:
         return await self._lockouts.list(realm)
 
     async def set_password(self, realm_name: str, name: str, password: NewPassword) -> User:
-        """Give the user a new password; a temporary one must be changed at the next sign-in."""
+        """Give the user a new password; a temporary one must be changed at the next sign-in.
+
+        Raises PasswordRefused where the password breaks a rule of the realm.
+        """
+        async with self._database.read() as stores:
+            realm = await find_realm(stores, realm_name)
+            before = await find_user(stores, realm, name)
+            held = await stores.users.credentials(realm.id, before.id)
+        changed = await self._new_passwords.changed(
+            self._passwords, realm, before, password.password, held
+        )
 
         async def change(stores: Stores, realm: Realm, user: User) -> User:
-            await self._store_password(stores, realm, user, password)
+            for credential in changed.stored:
+                await stores.users.set_credential(realm.id, credential)
+            for credential in changed.forgotten:
+                await stores.users.remove_credential(realm.id, credential)
             others = tuple(item for item in user.required_actions if item != UPDATE_PASSWORD)
             due = (UPDATE_PASSWORD,) if password.temporary else ()
             return replace(user, required_actions=(*others, *due))
 
-        return await self._change(realm_name, name, change)
+        return await self._change(realm_name, before.id, change)
 
     async def set_enabled(self, realm_name: str, name: str, *, enabled: bool) -> User:
         """Let the user sign in, or not; enabling ends every lock-out too."""
@@ -177,18 +203,6 @@ class UserAdministration:
         await announce_user(self._invalidation, user)
         return user
 
-    async def _store_password(
-        self, stores: Stores, realm: Realm, user: User, new: NewPassword
-    ) -> None:
-        fresh = await hashed_credential(self._passwords, realm, user.id, new.password, self._clock)
-        known = [
-            credential
-            for credential in await stores.users.credentials(realm.id, user.id)
-            if credential.type == PASSWORD
-        ]
-        credential = replace(fresh, id=known[0].id, priority=known[0].priority) if known else fresh
-        await stores.users.set_credential(realm.id, credential)
-
 
 def new_password(text: str, *, temporary: bool = False) -> NewPassword:
     """Return the password to set; raises InvalidInput, which does not show it."""
@@ -207,7 +221,7 @@ async def announce_user(invalidation: Invalidation, user: User) -> bool:
     """Tell the gateways that the user changed; what is stored stays stored without them."""
     topics = [f"user:{user.realm_id}:{user.id}"]
     if user.service_account_client is not None:
-        topics.append(f"realm:{user.realm_id}")
+        topics.append(f"client:{user.realm_id}:{user.service_account_client}")
     try:
         for topic in topics:
             await invalidation.publish(topic)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.new_passwords import hashed_credential
+from gateway.admin.new_passwords import NewPasswords
 from gateway.admin.realm_files import embedded
 from gateway.admin.realm_roles import RoleBook, default_role
 from gateway.domain.clock import Clock
@@ -18,9 +18,10 @@ from gateway.domain.ports.passwords import PasswordMaker
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.users import Credential, User
+from gateway.policies.candidate import PasswordRefused
 from gateway.representations.credentials import NewPassword, read_credentials
 from gateway.representations.names import PrintableName
-from gateway.representations.refusals import attempt, describe, join, raise_all
+from gateway.representations.refusals import attempt, describe, join, raise_all, refused_secret
 from gateway.representations.role import RoleName, read_role_names
 from gateway.representations.spelling import Names
 from gateway.representations.user import read_user
@@ -119,26 +120,40 @@ class UserPreparation:
     """Does what takes long, or may fail, before a transaction is opened."""
 
     def __init__(
-        self, realm: Realm, roles: RoleBook, passwords: PasswordMaker, clock: Clock
+        self,
+        realm: Realm,
+        roles: RoleBook,
+        passwords: PasswordMaker,
+        new_passwords: NewPasswords,
     ) -> None:
         self._realm = realm
         self._roles = roles
         self._passwords = passwords
-        self._clock = clock
+        self._new_passwords = new_passwords
 
     async def prepared(self, new: NewUser) -> PreparedUser:
         """Return the user ready to be stored; raises InvalidInput for unknown roles."""
         role_ids = self._roles.ids(new.roles, new.path, _ROLE_LISTS)
         user = _told_to_change(new)
-        credentials = [await self._hashed(credential, user) for credential in new.credentials]
+        credentials = [
+            await self._hashed(credential, user, f"{new.path}.credentials[{index}].value")
+            for index, credential in enumerate(new.credentials)
+        ]
         return PreparedUser(user, tuple(credentials), role_ids, new.path)
 
-    async def _hashed(self, credential: NewPassword | Credential, user: User) -> Credential:
+    async def _hashed(
+        self, credential: NewPassword | Credential, user: User, path: str
+    ) -> Credential:
+        """Return what is stored; a password in clear has to keep the rules, a hash has not."""
         if isinstance(credential, Credential):
             return credential
-        return await hashed_credential(
-            self._passwords, self._realm, user.id, credential.password, self._clock
-        )
+        try:
+            return await self._new_passwords.first(
+                self._passwords, self._realm, user, credential.password
+            )
+        except PasswordRefused as refusal:
+            allowed = f"a password that keeps the realm's rules ({refusal})"
+            raise refused_secret(path, allowed) from refusal
 
 
 class UserImport:
@@ -150,20 +165,22 @@ class UserImport:
         realm: Realm,
         roles: RoleBook,
         passwords: PasswordMaker,
-        clock: Clock,
+        new_passwords: NewPasswords,
     ) -> None:
         self._stores = stores
         self._realm = realm
         self._roles = roles
         self._passwords = passwords
-        self._clock = clock
+        self._new_passwords = new_passwords
 
     async def add(self, new: NewUser) -> bool:
         """Add the user unless it is known; tell whether it was added."""
         known = await self._stores.users.find_by_username(self._realm.id, new.user.username)
         if known is not None:
             return False
-        preparation = UserPreparation(self._realm, self._roles, self._passwords, self._clock)
+        preparation = UserPreparation(
+            self._realm, self._roles, self._passwords, self._new_passwords
+        )
         await (await preparation.prepared(new)).store(self._stores)
         return True
 

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Final
 
 from gateway.admin.finding import find_realm
+from gateway.admin.new_passwords import NewPasswords
 from gateway.admin.realm_roles import RoleBook, load_roles
 from gateway.admin.user_import import NewUser, PreparedUser, UserPreparation, read_new_user
 from gateway.domain.clock import Clock
@@ -18,6 +19,7 @@ from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
+from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists
 from gateway.representations.plain_json import check_json
 from gateway.representations.refusals import refused
 from gateway.representations.streamed_json import StreamedObject
@@ -40,7 +42,15 @@ class StreamedUsers:
 class UserStream:
     """Imports users of one realm as they come."""
 
-    def __init__(self, *, database: Database, passwords: PasswordHasher, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        passwords: PasswordHasher,
+        clock: Clock,
+        blacklists: PasswordBlacklists = NO_BLACKLISTS,
+    ) -> None:
+        self._new_passwords = NewPasswords(clock, blacklists)
         self._database = database
         self._passwords = passwords
         self._clock = clock
@@ -97,7 +107,9 @@ class UserStream:
         ]
 
     async def _prepared(self, batch: "_Batch", entries: Sequence[NewUser]) -> list[PreparedUser]:
-        preparation = UserPreparation(batch.realm, batch.roles, self._passwords, self._clock)
+        preparation = UserPreparation(
+            batch.realm, batch.roles, self._passwords, self._new_passwords
+        )
         prepared = []
         for entry in entries:
             try:

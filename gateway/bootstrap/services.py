@@ -23,8 +23,10 @@ from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.domain.secrets import Secret
+from gateway.policies.candidate import PasswordBlacklists
 from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
+from gateway.storage.password_blacklists import FilePasswordBlacklists
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.invalidation import RedisInvalidation
 from gateway.storage.redis.login_failures import RedisLoginFailures
@@ -34,6 +36,7 @@ from gateway.storage.redis.sessions import RedisSessions
 from gateway.storage.sql.database import SqlDatabase
 
 _PASSWORD_THREADS: Final = 2
+_BLACKLISTS: Final = "password-blacklists"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class Services:
     secrets: SecretsAtRest
     keys: KeyFactory
     passwords: PasswordHasher
+    blacklists: PasswordBlacklists
     online_sessions: OnlineSessionStore
     login_failures: LoginFailureStore
     one_time_passwords: OneTimePasswords
@@ -99,6 +103,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             secrets=secrets,
             keys=keys,
             passwords=passwords,
+            blacklists=FilePasswordBlacklists(settings.state_dir / _BLACKLISTS),
             online_sessions=RedisSessions(redis, clock),
             login_failures=RedisLoginFailures(redis),
             one_time_passwords=PyOtp(),

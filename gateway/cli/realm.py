@@ -77,6 +77,7 @@ async def _import(
             passwords=services.passwords,
             clock=services.clock,
             invalidation=services.invalidation,
+            blacklists=services.blacklists,
         )
         return await importing.run(files, skip_existing=skip_existing)
 

@@ -260,6 +260,7 @@ def _run(act: "Callable[[UserAdministration], Awaitable[Result]]") -> Result:
                 lockouts=Lockouts(services.database, services.login_failures, services.clock),
                 clock=services.clock,
                 invalidation=services.invalidation,
+                blacklists=services.blacklists,
             )
             return await act(users)
 

@@ -76,7 +76,10 @@ async def _import(
 
     async with open_services(installed_settings()) as services:
         users = UserStream(
-            database=services.database, passwords=services.passwords, clock=services.clock
+            database=services.database,
+            passwords=services.passwords,
+            clock=services.clock,
+            blacklists=services.blacklists,
         )
         with file.open(encoding="utf-8-sig", newline="") as text:
             objects = stream_objects(text, "users", str(file))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from gateway.domain.distinguished_names.patterns import is_bounded_pattern
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.realm import PasswordPolicy, PasswordRule
 from gateway.representations.plain_json import check_text
@@ -55,7 +56,7 @@ def _pattern(argument: str) -> str | None:
         re.compile(argument)
     except (re.error, OverflowError, RecursionError):
         return "Not a valid regular expression"
-    return None
+    return None if is_bounded_pattern(argument) else "It may match for hours"
 
 
 def _hash_algorithm(argument: str) -> str | None:

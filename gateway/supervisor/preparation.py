@@ -80,6 +80,7 @@ async def _import(settings: Settings, services: Services) -> None:
         passwords=services.passwords,
         clock=services.clock,
         invalidation=services.invalidation,
+        blacklists=services.blacklists,
     )
     for imported in await realms.run(files, skip_existing=True):
         event = "realm exists" if imported.skipped else "realm imported"
@@ -101,5 +102,6 @@ async def _administrator(settings: Settings, services: Services) -> None:
         clock=services.clock,
         username=settings.admin,
         password=settings.admin_password,
+        blacklists=services.blacklists,
     ):
         structlog.get_logger().info("administrator made", user=settings.admin, realm="master")

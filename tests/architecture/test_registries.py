@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.http.edge.certificate_lookup import LOOKUPS
+from gateway.policies import POLICIES
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.client_authentication import METHODS
 from gateway.protocol.grants import GRANTS
@@ -40,6 +41,9 @@ REGISTRIES = {
     ),
     "claim mappers": Registry(
         "gateway.protocol.claims", CLAIM_MAPPERS, frozenset({"audiences", "subject"})
+    ),
+    "password rules": Registry(
+        "gateway.policies", {rule.name: rule for rule in POLICIES}, frozenset({"candidate"})
     ),
     "certificate lookups": Registry("gateway.http.edge.certificate_lookup", LOOKUPS),
 }

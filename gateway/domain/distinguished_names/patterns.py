@@ -2,7 +2,7 @@
 
 `re` tries every way to match, and cannot be stopped: `(a+)+b` takes longer than anyone waits. The
 ways are counted here in the parsed pattern, for a text of the longest length. What cannot be
-counted (lookarounds, back references, possessive repeats) is no such pattern either.
+counted (back references, possessive repeats) is no such pattern either.
 Keycloak: `x509.subjectdn` as a pattern. CWE-1333
 """
 
@@ -62,6 +62,12 @@ def _group(argument: tuple[object, object, object, Any]) -> Cost:
     return ways, 1 + steps
 
 
+def _lookaround(argument: tuple[int, Any]) -> Cost:
+    """Count what is looked at; it is never entered again, however what follows fails."""
+    _, steps = _sequence(argument[-1])
+    return 1, _CHOOSING + steps
+
+
 def _branch(argument: tuple[object, list[Any]]) -> Cost:
     costs = [_sequence(alternative) for alternative in argument[-1]]
     return sum(ways for ways, _ in costs), _CHOOSING + sum(steps for _, steps in costs)
@@ -90,6 +96,8 @@ _COSTS: Final[Mapping[str, Callable[[Any], Cost]]] = {
     "AT": _one,
     "IN": _character_class,
     "SUBPATTERN": _group,
+    "ASSERT": _lookaround,
+    "ASSERT_NOT": _lookaround,
     "BRANCH": _branch,
     "MAX_REPEAT": _repeat,
     "MIN_REPEAT": _repeat,

@@ -116,6 +116,10 @@ class UserRepository(Protocol):
         """Add the credential, or overwrite the one with the same id."""
         ...
 
+    async def remove_credential(self, realm_id: str, credential: Credential) -> None:
+        """Forget the credential; one that is gone is gone."""
+        ...
+
     async def exchange_credential(
         self, realm_id: str, before: Credential, after: Credential
     ) -> bool:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 _DAYS_WITHOUT_ARGUMENT = 365
+_HISTORY_WITHOUT_ARGUMENT = 3
+_AGE_WITHOUT_ARGUMENT = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +44,18 @@ class PasswordPolicy:
             return None
         days = int(self.argument("forceExpiredPasswordChange") or _DAYS_WITHOUT_ARGUMENT)
         return None if days < 0 else timedelta(days=days)
+
+    @property
+    def remembered(self) -> int:
+        """How many former passwords are kept beside the current one, by `passwordHistory`."""
+        return max(0, self._number("passwordHistory", _HISTORY_WITHOUT_ARGUMENT) - 1)
+
+    @property
+    def remembered_for(self) -> timedelta:
+        """How long former passwords are kept besides, by `passwordAge`."""
+        return timedelta(days=max(0, self._number("passwordAge", _AGE_WITHOUT_ARGUMENT)))
+
+    def _number(self, name: str, without_argument: int) -> int:
+        if all(rule.name != name for rule in self.rules):
+            return 0
+        return int(self.argument(name) or without_argument)

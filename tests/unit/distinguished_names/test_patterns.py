@@ -23,6 +23,9 @@ plain = st.text("abcXYZ =,", max_size=10)
         r"CN=device-\d+, OU=[^,]+, O=Realmgate Demonstration",
         "CN=(device|sensor)-[0-9a-f]{1,32}, (OU=.*, )?O=Example",
         "(?i)cn=.*",
+        "(?=a*)a",
+        "(?<!a)b",
+        r"(?=.*[A-Z])(?=.*\d).{8,}",
     ],
 )
 def test_common_patterns_are_taken(pattern: str) -> None:
@@ -44,8 +47,9 @@ def test_common_patterns_are_taken(pattern: str) -> None:
         "(?:(?:){60000}){60000}",
         r"(a)\1",
         "(a)?(?(1)b|c)",
-        "(?=a*)a",
-        "(?<!a)b",
+        "(?=(a+)+b)a",
+        "(?!.*.*.*b)a",
+        "a*(?=.*.*b)a",
         "(?>a*)",
         "a++",
         "(",

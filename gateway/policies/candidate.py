@@ -1,0 +1,78 @@
+"""A password that is to be set, with all that a rule may ask about it; and how one is refused."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Protocol
+
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.secrets import Secret
+
+
+class PasswordRefused(InvalidInput):
+    """The password breaks a rule of the realm: Keycloak's message key, and its English text."""
+
+    def __init__(self, key: str, text: str) -> None:
+        super().__init__(())
+        self.key = key
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class EarlierPassword(Protocol):
+    """A password that the user has, or had."""
+
+    @property
+    def made_at(self) -> datetime:
+        """When it was set."""
+        ...
+
+    async def is_it(self, password: Secret) -> bool:
+        """Tell whether `password` is the same; costs a hash."""
+        ...
+
+
+class PasswordBlacklists(Protocol):
+    """The lists of passwords that nobody may take."""
+
+    async def contains(self, name: str, password: Secret) -> bool:
+        """Tell whether the list has the password; raises InvalidInput for a list that is away."""
+        ...
+
+
+class NoBlacklists:
+    """There are no lists: whoever asks for one is refused, since nothing could be compared."""
+
+    async def contains(self, name: str, password: Secret) -> bool:  # noqa: ARG002 - the port's
+        """Refuse."""
+        raise missing_blacklist(name)
+
+
+def missing_blacklist(name: str) -> InvalidInput:
+    """Return the refusal where a rule names a list that cannot be read."""
+    allowed = "a list in the folder password-blacklists of the state folder"
+    return InvalidInput((FieldError("passwordPolicy: passwordBlacklist", repr(name), allowed),))
+
+
+NO_BLACKLISTS: Final = NoBlacklists()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The password, whose it would be, and what was there before."""
+
+    password: Secret
+    username: str
+    now: datetime
+    email: str | None = None
+    current: EarlierPassword | None = None
+    former: Sequence[EarlierPassword] = ()
+    """Those before the current one, newest first."""
+    blacklists: PasswordBlacklists = field(default=NO_BLACKLISTS)
+
+    @property
+    def text(self) -> str:
+        """The password in clear."""
+        return self.password.reveal()

@@ -1,0 +1,33 @@
+"""`passwordAge(days)`: not the current password, nor one that was set within so many days.
+
+-1 switches it off. Keycloak: password policy `passwordAge`.
+"""
+
+from datetime import timedelta
+from typing import Final
+
+from gateway.policies.candidate import Candidate, PasswordRefused
+
+_DEFAULT: Final = 30
+_OFF: Final = -1
+
+
+class PasswordAge:
+    """The rule."""
+
+    name: Final = "passwordAge"
+
+    async def check(self, candidate: Candidate, argument: str | None) -> None:
+        """Raise PasswordRefused where the password breaks it."""
+        days = int(argument or _DEFAULT)
+        if days == _OFF:
+            return
+        current = (candidate.current,) if candidate.current is not None else ()
+        age = timedelta(days=days)
+        recent = [one for one in candidate.former if candidate.now - one.made_at < age]
+        for earlier in (*current, *recent):
+            if await earlier.is_it(candidate.password):
+                raise PasswordRefused(
+                    "invalidPasswordGenericMessage",
+                    "Invalid password: new password does not match password policies.",
+                )

@@ -1,0 +1,22 @@
+"""`passwordBlacklist(file)`: not in the list. Keycloak: password policy `passwordBlacklist`.
+
+A list that is away refuses every password: what cannot be compared is not good.
+"""
+
+from typing import Final
+
+from gateway.policies.candidate import Candidate, PasswordRefused
+
+
+class PasswordBlacklist:
+    """The rule."""
+
+    name: Final = "passwordBlacklist"
+
+    async def check(self, candidate: Candidate, argument: str | None) -> None:
+        """Raise PasswordRefused where the password breaks it, InvalidInput without the list."""
+        if await candidate.blacklists.contains(argument or "", candidate.password):
+            raise PasswordRefused(
+                "invalidPasswordBlacklistedMessage",
+                "Invalid password: password is blacklisted.",
+            )

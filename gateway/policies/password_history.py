@@ -1,0 +1,31 @@
+"""`passwordHistory(n)`: none of the last n passwords, the current one among them.
+
+-1 switches it off; 0 and 1 forbid the current one alone. Keycloak: password policy
+`passwordHistory`, which keeps n - 1 former hashes beside the current one.
+"""
+
+from typing import Final
+
+from gateway.policies.candidate import Candidate, PasswordRefused
+
+_DEFAULT: Final = 3
+_OFF: Final = -1
+
+
+class PasswordHistory:
+    """The rule, with its number."""
+
+    name: Final = "passwordHistory"
+
+    async def check(self, candidate: Candidate, argument: str | None) -> None:
+        """Raise PasswordRefused where the password breaks it."""
+        wanted = int(argument or _DEFAULT)
+        if wanted == _OFF:
+            return
+        current = (candidate.current,) if candidate.current is not None else ()
+        for earlier in (*current, *candidate.former[: max(0, wanted - 1)]):
+            if await earlier.is_it(candidate.password):
+                raise PasswordRefused(
+                    "invalidPasswordHistoryMessage",
+                    f"Invalid password: must not be equal to any of last {wanted} passwords.",
+                )
