@@ -98,7 +98,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         yield Services(
             clock=clock,
             database=database,
-            directory=RealmCache(database, keys, clock, invalidation, limits),
+            directory=RealmCache(database.lookups, keys, clock, invalidation, limits),
             invalidation=invalidation,
             secrets=secrets,
             keys=keys,

@@ -54,9 +54,8 @@ class AccessTokens:
         not_before = max(realm.not_before, entry.client.not_before, user.user.not_before)
         if _instant(claims, "iat") < not_before:
             raise InvalidToken("issued before the realm's, the client's or the user's notBefore")
-        async with self._database.read() as stores:
-            if await stores.revocations.is_revoked(realm.id, str(claims["jti"])):
-                raise InvalidToken("it was revoked")
+        if await self._database.lookups.is_revoked(realm.id, str(claims["jti"])):
+            raise InvalidToken("it was revoked")
         return ActiveToken(claims, entry, user, session)
 
     def genuine(self, request: ProtocolRequest, token: str) -> Mapping[str, Any]:

@@ -54,7 +54,7 @@ def _own(name: str, attribute: str, shape: Shape) -> Setting:
     return Setting(name, None, attribute, shape)
 
 
-_TABLE = FieldTable(
+CLIENT_FIELDS = FieldTable(
     (
         _own("id", "id", UrlName()),
         _own("clientId", "client_id", PrintableName()),
@@ -106,13 +106,13 @@ def read_client(
     if not isinstance(document, Mapping):
         raise refused(path or "client", document, "an object")
     errors: list[FieldError] = []
-    given = _TABLE.collect(document, path, errors)
+    given = CLIENT_FIELDS.collect(document, path, errors)
     before = base or _created(given, realm_id, path, errors)
-    updates = _TABLE.read_settings(given, errors)
-    kept = _TABLE.read_kept(given, before.document, errors)
+    updates = CLIENT_FIELDS.read_settings(given, errors)
+    kept = CLIENT_FIELDS.read_kept(given, before.document, errors)
     secret = attempt(errors, None, _read_secret, given, before)
     raise_all(errors)
-    client = _TABLE.updated(before, updates)
+    client = CLIENT_FIELDS.updated(before, updates)
     attributes_at, _ = given.get("attributes", (join(path, "attributes"), None))
     raise_all(attribute_errors(client, attributes_at))
     return replace(
@@ -129,7 +129,7 @@ def write_client(client: Client, *, masked: bool = True) -> dict[str, Any]:
 
     The secret of a confidential client is written as `**********` unless `masked` is False.
     """
-    answer = _TABLE.answer(client, client.document)
+    answer = CLIENT_FIELDS.answer(client, client.document)
     if client.secret is None:
         return answer
     written: dict[str, Any] = {}

@@ -1,8 +1,10 @@
-"""Realms and clients in memory, in front of the database: the Directory port.
+"""Realms, clients and users in memory, in front of the database: the Directory port.
 
-A hit costs microseconds and asks nobody. Entries go by message (`realm:<id>` drops the realm and
-its clients) and by age: a minute while messages reach us, seconds while they do not. What is
-unknown is remembered apart and briefly, so that a flood of invented names pushes out nothing.
+A hit costs microseconds and asks nobody. Entries go by message and by age: a minute while messages
+reach us, seconds while they do not. `realm:<id>` drops the realm with all its clients and users,
+`client:<realm id>:<id>` and `user:<realm id>:<id>` drop one. What has aged is asked for again, and
+read again only where its rows have changed. What is unknown is remembered apart and briefly, so
+that a flood of invented names pushes out nothing.
 While the database is away a realm is served for up to an hour, so that keys, discovery and
 signature checks go on; a client never is, for it may have been disabled. A realm that is known to
 have changed is not served old either.
@@ -13,16 +15,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
-from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.keys import RealmKey
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.lookups import Found, Lookups, StoredRealm
 from gateway.domain.ports.signing import KeyFactory
-from gateway.domain.ports.storage import Database, Stores
-from gateway.domain.realm import Realm
-from gateway.domain.roles import EffectiveRoles
 from gateway.storage.lru import GroupedLru
 from gateway.storage.single_flight import SingleFlight
 
@@ -38,6 +36,8 @@ _LONGEST_NAME = 255
 
 USER_TOPIC = "user:"
 """The topic of a user is this, the realm's id, a colon and the user's id."""
+CLIENT_TOPIC = "client:"
+"""The topic of a client is this, the realm's id, a colon and the client's internal id."""
 
 ClientKey = tuple[str, str]
 UserKey = tuple[str, str]
@@ -76,8 +76,8 @@ class _Kept(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Parsed:
-    keys: tuple[RealmKey, ...]
+class _Realm:
+    found: Found[StoredRealm]
     entry: RealmEntry
 
 
@@ -86,21 +86,23 @@ class RealmCache:
 
     def __init__(
         self,
-        database: Database,
+        lookups: Lookups,
         key_factory: KeyFactory,
         clock: Clock,
         invalidation: Invalidation,
         limits: CacheLimits | None = None,
     ) -> None:
-        self._database = database
+        self._lookups = lookups
         self._key_factory = key_factory
         self._clock = clock
         self._invalidation = invalidation
         self._limits = limits or CacheLimits()
         self._realms: GroupedLru[str, _Kept[RealmEntry]] = GroupedLru(self._limits.realms)
-        self._parsed: GroupedLru[str, _Parsed] = GroupedLru(self._limits.realms)
-        self._clients: GroupedLru[ClientKey, _Kept[ClientEntry]] = GroupedLru(self._limits.clients)
-        self._users: GroupedLru[UserKey, _Kept[UserEntry]] = GroupedLru(self._limits.users)
+        self._parsed: GroupedLru[str, _Realm] = GroupedLru(self._limits.realms)
+        self._clients: GroupedLru[ClientKey, _Kept[Found[ClientEntry]]] = GroupedLru(
+            self._limits.clients
+        )
+        self._users: GroupedLru[UserKey, _Kept[Found[UserEntry]]] = GroupedLru(self._limits.users)
         self._unknown: GroupedLru[str | ClientKey, datetime] = GroupedLru(self._limits.unknown)
         self._realm_loads: SingleFlight[str, RealmEntry | None] = SingleFlight()
         self._client_loads: SingleFlight[ClientKey, ClientEntry | None] = SingleFlight()
@@ -128,7 +130,7 @@ class RealmCache:
         key = (realm_id, client_id)
         kept = self._clients.get(key)
         if kept is not None and self._is_fresh(kept, now):
-            return kept.entry
+            return kept.entry.value
         if self._is_unknown(key, now):
             return None
         return await self._client_loads.run(key, lambda: self._load_client(key, now))
@@ -139,7 +141,7 @@ class RealmCache:
         key = (realm_id, user_id)
         kept = self._users.get(key)
         if kept is not None and self._is_fresh(kept, now):
-            return kept.entry
+            return kept.entry.value
         return await self._user_loads.run(key, lambda: self._load_user(key, now))
 
     def _is_fresh(self, kept: _Kept[Any], now: datetime) -> bool:
@@ -170,63 +172,63 @@ class RealmCache:
 
     async def _load_realm(self, name: str, now: datetime) -> RealmEntry | None:
         news, connection = self._news, self._connection
-        async with self._database.read() as stores:
-            realm = await stores.realms.find_by_name(name)
-            keys = () if realm is None else await stores.keys.list(realm.id)
+        before = self._parsed.get(name)
+        found = await self._lookups.realm(name, None if before is None else before.found)
         self._outage_at = None
-        if realm is None:
+        if found is None:
             self._realms.drop(name)
             self._remember_unknown(name, _REALM_NAMES, now, news)
             return None
-        entry = self._entry(realm, keys)
+        entry = self._parse(name, before, found)
         if news == self._news:
-            self._realms.put(name, realm.id, _Kept(entry, now, connection))
+            groups = (found.value.realm.id,)
+            self._realms.put(name, groups, _Kept(entry, now, connection))
         return entry
 
-    def _entry(self, realm: Realm, keys: tuple[RealmKey, ...]) -> RealmEntry:
+    def _parse(self, name: str, before: _Realm | None, found: Found[StoredRealm]) -> RealmEntry:
         """Parse keys only when they changed: it takes as long as many tokens."""
-        before = self._parsed.get(realm.id)
-        if before is not None and before.keys == keys:
-            if before.entry.realm == realm:
-                return before.entry
+        realm, keys = found.value.realm, found.value.keys
+        if before is not None and before.found is found:
+            return before.entry
+        if before is not None and before.found.value.keys == keys:
             entry = RealmEntry(realm, before.entry.key_ring)
         else:
             entry = RealmEntry(realm, self._key_factory.ring(keys))
-        self._parsed.put(realm.id, realm.id, _Parsed(keys, entry))
+        self._parsed.put(name, (), _Realm(found, entry))
         return entry
 
     async def _load_client(self, key: ClientKey, now: datetime) -> ClientEntry | None:
         news, connection = self._news, self._connection
         realm_id, client_id = key
-        async with self._database.read() as stores:
-            client = await stores.clients.find_by_client_id(realm_id, client_id)
-            entry = None if client is None else await _with_service_account(stores, client)
-        if entry is None:
+        kept = self._clients.get(key)
+        before = None if kept is None else kept.entry
+        found = await self._lookups.client(realm_id, client_id, before)
+        if found is None:
             self._clients.drop(key)
             self._remember_unknown(key, realm_id, now, news)
-        elif news == self._news:
-            self._clients.put(key, realm_id, _Kept(entry, now, connection))
-        return entry
+            return None
+        if news == self._news:
+            groups = (realm_id, _one(realm_id, found.value.client.id))
+            self._clients.put(key, groups, _Kept(found, now, connection))
+        return found.value
 
     async def _load_user(self, key: UserKey, now: datetime) -> UserEntry | None:
         news, connection = self._news, self._connection
         realm_id, user_id = key
-        async with self._database.read() as stores:
-            user = await stores.users.find_by_id(realm_id, user_id)
-            if user is None:
-                self._users.drop(key)
-                return None
-            roles = await stores.roles.effective(realm_id, user_id)
-            groups = await stores.groups.of_user(realm_id, user_id)
-        entry = UserEntry(user, roles, tuple(group.path for group in groups))
+        kept = self._users.get(key)
+        before = None if kept is None else kept.entry
+        found = await self._lookups.user(realm_id, user_id, before)
+        if found is None:
+            self._users.drop(key)
+            return None
         if news == self._news:
-            self._users.put(key, realm_id, _Kept(entry, now, connection))
-        return entry
+            self._users.put(key, (realm_id,), _Kept(found, now, connection))
+        return found.value
 
     def _remember_unknown(self, key: str | ClientKey, group: str, now: datetime, news: int) -> None:
         name = key if isinstance(key, str) else key[1]
         if news == self._news and len(name) <= _LONGEST_NAME:
-            self._unknown.put(key, group, now)
+            self._unknown.put(key, (group,), now)
 
     def _hear(self, topic: str | None) -> None:
         self._news += 1
@@ -234,27 +236,32 @@ class RealmCache:
         self._client_loads.forget()
         self._user_loads.forget()
         if topic is None:
+            # What is kept is of an earlier connection now: it is asked for before it is used.
             self._connection += 1
-            self._clients.clear()
-            self._users.clear()
             self._unknown.clear()
         elif topic.startswith(USER_TOPIC):
-            realm_id, _, user_id = topic.removeprefix(USER_TOPIC).rpartition(":")
-            self._users.drop((realm_id, user_id))
-        elif topic.startswith(TOPIC):
-            realm_id = topic.removeprefix(TOPIC)
-            self._realms.drop_group(realm_id)
-            self._clients.drop_group(realm_id)
-            self._users.drop_group(realm_id)
+            self._users.drop(_parts(topic))
+        elif topic.startswith(CLIENT_TOPIC):
+            realm_id, client = _parts(topic)
+            self._clients.drop_group(_one(realm_id, client))
             self._unknown.drop_group(realm_id)
-            self._unknown.drop_group(_REALM_NAMES)
+        elif topic.startswith(TOPIC):
+            self._hear_of_realm(topic.removeprefix(TOPIC))
+
+    def _hear_of_realm(self, realm_id: str) -> None:
+        self._realms.drop_group(realm_id)
+        self._clients.drop_group(realm_id)
+        self._users.drop_group(realm_id)
+        self._unknown.drop_group(realm_id)
+        self._unknown.drop_group(_REALM_NAMES)
 
 
-async def _with_service_account(stores: Stores, client: Client) -> ClientEntry:
-    account = None
-    roles = EffectiveRoles()
-    if client.service_accounts_enabled:
-        account = await stores.users.find_service_account(client.realm_id, client.id)
-    if account is not None:
-        roles = await stores.roles.effective(client.realm_id, account.id)
-    return ClientEntry(client, account, roles)
+def _parts(topic: str) -> tuple[str, str]:
+    """Return the ids of the realm and of what it is in it that the topic tells of."""
+    realm_id, _, identity = topic.partition(":")[2].rpartition(":")
+    return realm_id, identity
+
+
+def _one(realm_id: str, client: str) -> str:
+    """Return the group of one client."""
+    return f"{realm_id}:{client}"

@@ -2,24 +2,27 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import cast
+from typing import TypeVar, cast
 
 import pytest
 
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.keys import RealmKey
+from gateway.domain.ports.directory import ClientEntry, UserEntry
+from gateway.domain.ports.lookups import Found, StoredRealm
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
 from gateway.storage.cache import CacheLimits, RealmCache
-from gateway.storage.sql.database import SqlDatabase, SqlStores
+from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import NOW, client, key, realm, role, user
+
+T = TypeVar("T")
 
 
 class SetClock:
@@ -73,10 +76,11 @@ class CountingKeyFactory:
 
 
 class WatchedDatabase:
-    """The real database, counted, and held up or cut off where a test wants it."""
+    """The look-ups of a real database, counted, and held up or cut off where a test wants it."""
 
     def __init__(self, database: SqlDatabase) -> None:
-        self._database = database
+        self._lookups = database.lookups
+        self.write = database.write
         self.reads = 0
         self.snapshots = 0
         self.open = 0
@@ -84,31 +88,45 @@ class WatchedDatabase:
         self.gate.set()
         self.away = False
 
-    def write(self) -> AbstractAsyncContextManager[SqlStores]:
-        """Write to the real database."""
-        return self._database.write()
-
-    async def ping(self) -> None:
+    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
         """Ask the real database."""
-        await self._database.ping()
+        return await self._lookups.is_revoked(realm_id, token_id)
 
-    @asynccontextmanager
-    async def read(self) -> AsyncIterator[SqlStores]:
-        """Read when the gate opens, from a snapshot taken before."""
+    async def realm(
+        self, name: str, before: Found[StoredRealm] | None = None
+    ) -> Found[StoredRealm] | None:
+        """Ask the real database."""
+        return await self._watched(self._lookups.realm(name, before))
+
+    async def client(
+        self, realm_id: str, client_id: str, before: Found[ClientEntry] | None = None
+    ) -> Found[ClientEntry] | None:
+        """Ask the real database."""
+        return await self._watched(self._lookups.client(realm_id, client_id, before))
+
+    async def user(
+        self, realm_id: str, user_id: str, before: Found[UserEntry] | None = None
+    ) -> Found[UserEntry] | None:
+        """Ask the real database."""
+        return await self._watched(self._lookups.user(realm_id, user_id, before))
+
+    async def _watched(self, question: Awaitable[T]) -> T:
+        """Give the answer when the gate opens, as it was before."""
         self.reads += 1
-        if self.away:
-            raise StoreUnavailable("sql")
         self.open += 1
         try:
-            async with self._database.read() as stores:
-                await stores.realms.find_by_name("snapshot")
-                self.snapshots += 1
-                await self.gate.wait()
-                if self.away:
-                    raise StoreUnavailable("sql")
-                yield stores
+            found = await question
+            self._check()
+            self.snapshots += 1
+            await self.gate.wait()
+            self._check()
+            return found
         finally:
             self.open -= 1
+
+    def _check(self) -> None:
+        if self.away:
+            raise StoreUnavailable("sql")
 
 
 class Bench:
@@ -224,6 +242,54 @@ async def test_a_message_of_another_realm_drops_nothing_of_ours(bench: Bench) ->
     await bench.shown()
     await bench.enabled()
     assert bench.database.reads == reads
+
+
+async def test_a_message_of_one_client_drops_that_one_alone(bench: Bench) -> None:
+    async with bench.database.write() as stores:
+        await stores.clients.add(client("other"))
+    other = await bench.cache.client("demo-id", "other")
+    assert (await bench.shown(), await bench.enabled()) == (None, True)
+    assert await bench.cache.client("demo-id", "new") is None
+    async with bench.database.write() as stores:
+        await stores.clients.add(client("new"))
+    await bench.rename()
+    await bench.disable()
+    reads = bench.database.reads
+    await bench.channel.publish("client:demo-id:device-uuid")
+    assert (await bench.shown(), await bench.enabled()) == (None, False)
+    assert await bench.cache.client("demo-id", "other") is other
+    assert await bench.cache.client("demo-id", "new") is not None
+    assert bench.database.reads == reads + 2
+
+
+async def test_a_client_that_was_renamed_is_dropped_under_its_old_name(bench: Bench) -> None:
+    assert await bench.enabled()
+    async with bench.database.write() as stores:
+        await stores.clients.replace(replace(client("device"), client_id="renamed"))
+    await bench.channel.publish("client:demo-id:device-uuid")
+    assert await bench.cache.client("demo-id", "device") is None
+    assert await bench.cache.client("demo-id", "renamed") is not None
+
+
+async def test_what_has_aged_is_asked_for_and_kept_where_nothing_changed(bench: Bench) -> None:
+    async with bench.database.write() as stores:
+        await stores.users.add(user("alice"))
+
+    async def all_kept() -> list[object]:
+        return [
+            await bench.cache.realm("demo"),
+            await bench.cache.client("demo-id", "device"),
+            await bench.cache.user("demo-id", "alice-uuid"),
+        ]
+
+    first = await all_kept()
+    bench.clock.move(timedelta(seconds=60))
+    reads = bench.database.reads
+    second = await all_kept()
+    assert bench.database.reads == reads + 3
+    assert [id(entry) for entry in first] == [id(entry) for entry in second]
+    await all_kept()
+    assert bench.database.reads == reads + 3
 
 
 @pytest.mark.parametrize(("connected", "seconds"), [(True, 60), (False, 5)])

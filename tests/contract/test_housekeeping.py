@@ -17,12 +17,9 @@ from tests.support.stored_values import store_realms
 
 
 async def _remembered(database: SqlDatabase) -> set[str]:
-    async with database.read() as stores:
-        return {
-            token
-            for token in ("old", "new")
-            if await stores.revocations.is_revoked("demo-id", token)
-        }
+    return {
+        token for token in ("old", "new") if await database.lookups.is_revoked("demo-id", token)
+    }
 
 
 async def test_what_has_expired_goes_and_the_rest_stays(

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -27,6 +27,15 @@ _SHORT = Limits(
     pool_wait=timedelta(milliseconds=200),
     connections=2,
 )
+
+Use = Callable[[SqlDatabase], Awaitable[None]]
+
+
+async def _ask(database: SqlDatabase) -> None:
+    assert not await database.lookups.is_revoked("demo-id", "jti")
+
+
+USES = (SqlDatabase.ping, _ask)
 
 
 @pytest.fixture
@@ -80,23 +89,24 @@ async def test_a_server_stopped_within_a_transaction_stores_nothing_of_it(
         assert await stores.realms.list() == ()
 
 
+@pytest.mark.parametrize("use", USES)
 async def test_a_server_that_falls_silent_is_an_outage_in_bounded_time(
-    on_postgres: SqlDatabase, own_postgres: PostgresServer
+    on_postgres: SqlDatabase, own_postgres: PostgresServer, use: Use
 ) -> None:
     """A half-open connection: nothing is refused, nothing is answered."""
-    await on_postgres.ping()
+    await use(on_postgres)
     processes = own_postgres.processes()
     for process in processes:
         os.kill(process, signal.SIGSTOP)
     began = time.monotonic()
     try:
         with pytest.raises(StoreUnavailable):
-            await on_postgres.ping()
+            await use(on_postgres)
         assert time.monotonic() - began < 5
     finally:
         for process in processes:
             os.kill(process, signal.SIGCONT)
-    await eventually_succeeds(on_postgres.ping, StoreUnavailable, within=2.0)
+    await eventually_succeeds(lambda: use(on_postgres), StoreUnavailable, within=2.0)
 
 
 async def test_when_all_connections_are_taken_the_next_one_waits_in_vain(
@@ -120,6 +130,29 @@ async def test_a_writer_does_not_wait_for_another_gateway_for_ever(
     await other.dispose()
 
 
+async def test_questions_end_with_a_server_and_are_answered_again_after_it(
+    on_postgres: SqlDatabase, own_postgres: PostgresServer
+) -> None:
+    """Connections that died with the server are not used again."""
+    await asyncio.gather(*(_ask(on_postgres) for _ in range(20)))
+    await asyncio.to_thread(own_postgres.stop)
+    with pytest.raises(StoreUnavailable):
+        await _ask(on_postgres)
+    await asyncio.to_thread(own_postgres.start)
+    await eventually_succeeds(on_postgres.ping, StoreUnavailable, within=2.0)
+    await _ask(on_postgres)
+
+
+async def test_a_question_without_a_schema_is_an_outage(
+    tmp_path: Path, secrets_at_rest: SecretsAtRest
+) -> None:
+    (tmp_path / "realmgate.db").touch()
+    opened = SqlDatabase(Secret(f"sqlite:///{tmp_path}/realmgate.db"), secrets_at_rest)
+    with pytest.raises(StoreUnavailable):
+        await _ask(opened)
+    await opened.dispose()
+
+
 async def test_a_database_without_a_schema_is_an_outage(
     tmp_path: Path, secrets_at_rest: SecretsAtRest
 ) -> None:
@@ -134,8 +167,9 @@ async def test_a_database_file_that_vanished_is_an_outage_and_is_not_begun_anew(
     tmp_path: Path, secrets_at_rest: SecretsAtRest
 ) -> None:
     opened = SqlDatabase(Secret(f"sqlite:///{tmp_path}/gone.db"), secrets_at_rest)
-    with pytest.raises(StoreUnavailable):
-        await opened.ping()
+    for use in USES:
+        with pytest.raises(StoreUnavailable):
+            await use(opened)
     assert not (tmp_path / "gone.db").exists()
     await opened.dispose()
 

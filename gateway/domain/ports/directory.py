@@ -46,7 +46,8 @@ class UserEntry:
 class Directory(Protocol):
     """Finds realms, clients and users for the endpoints.
 
-    Whoever changes one user publishes `user:<realm id>:<user id>` on Invalidation.
+    Whoever changes one user publishes `user:<realm id>:<user id>` on Invalidation; whoever changes
+    one client or its service account, `client:<realm id>:<the client's internal id>`.
     """
 
     async def realm(self, name: str) -> RealmEntry | None:

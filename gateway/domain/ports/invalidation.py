@@ -13,7 +13,7 @@ class Invalidation(Protocol):
         ...
 
     async def publish(self, topic: str) -> None:
-        """Tell everybody that `topic` (`realm:<realm id>`) changed; raises StoreUnavailable."""
+        """Tell everybody that `topic` changed (see `Directory`); raises StoreUnavailable."""
         ...
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:

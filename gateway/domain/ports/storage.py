@@ -12,6 +12,7 @@ from typing import Protocol
 from gateway.domain.clients import Client
 from gateway.domain.groups import Group
 from gateway.domain.keys import RealmKey
+from gateway.domain.ports.lookups import Lookups
 from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.realm import Realm
 from gateway.domain.refresh_tokens import Rotation
@@ -247,14 +248,10 @@ class KeyRepository(Protocol):
 
 
 class RevocationRepository(Protocol):
-    """Tokens revoked before their time: kept until they would have expired."""
+    """Tokens revoked before their time: kept until they would have expired, see `Lookups`."""
 
     async def revoke(self, realm_id: str, token_id: str, expires_at: datetime) -> None:
         """Remember the token's jti until `expires_at`; twice is once."""
-        ...
-
-    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
-        """Tell whether the jti was revoked."""
         ...
 
     async def purge(self, before: datetime) -> int:
@@ -320,6 +317,11 @@ class Database(Protocol):
 
     def write(self) -> AbstractAsyncContextManager[Stores]:
         """Open a transaction: all of it is stored durably on leaving, none on an exception."""
+        ...
+
+    @property
+    def lookups(self) -> Lookups:
+        """What requests ask most, each question by itself."""
         ...
 
     async def ping(self) -> None:

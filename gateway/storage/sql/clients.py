@@ -3,12 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import insert, select, update
 
 from gateway.domain.clients import Client
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.secrets import Secret
-from gateway.representations.client import read_client, write_client
+from gateway.representations.client import write_client
+from gateway.representations.stored_client import restore_client
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import clients
 from gateway.storage.sql.transaction import Transaction
@@ -29,14 +30,14 @@ class SqlClients:
             select(clients).where(clients.c.realm_id == realm_id, clients.c.client_id == client_id)
         )
         row = rows.first()
-        return None if row is None else self._client(row)
+        return None if row is None else read_row(row, self._secrets)
 
     async def list(self, realm_id: str) -> tuple[Client, ...]:
         """Return the realm's clients by client_id."""
         rows = await self._transaction.execute(
             select(clients).where(clients.c.realm_id == realm_id).order_by(clients.c.client_id)
         )
-        return tuple(self._client(row) for row in rows)
+        return tuple(read_row(row, self._secrets) for row in rows)
 
     async def add(self, client: Client) -> None:
         """Store a new client, its secret sealed; raises AlreadyExists."""
@@ -62,12 +63,14 @@ class SqlClients:
             and self._secrets.seal(secret.reveal(), _context(client.realm_id, client.id)),
         }
 
-    def _client(self, row: Row[Any]) -> Client:
-        client = read_client(row.document, row.realm_id)
-        if row.secret is None:
-            return client
-        context = _context(row.realm_id, row.id)
-        return replace(client, secret=Secret(self._secrets.unseal(row.secret, context)))
+
+def read_row(row: Any, secrets: SecretsAtRest) -> Client:
+    """Return the client of a row."""
+    client = restore_client(row.document, row.realm_id)
+    if row.secret is None:
+        return client
+    context = _context(row.realm_id, row.id)
+    return replace(client, secret=Secret(secrets.unseal(row.secret, context)))
 
 
 def _context(realm_id: str, client: str) -> str:

@@ -24,8 +24,17 @@ def is_name(value: str) -> bool:
     return (
         len(value) <= _LONGEST_NAME
         and "\0" not in value
-        and not any("\ud800" <= character <= "\udfff" for character in value)
+        and (value.isascii() or not any(map(_is_surrogate, value)))
     )
+
+
+def instant_of(microseconds: int) -> datetime:
+    """Return the instant that is so many microseconds after 1970."""
+    return _EPOCH + microseconds * _MICROSECOND
+
+
+def _is_surrogate(character: str) -> bool:
+    return "\ud800" <= character <= "\udfff"
 
 
 class Name(TypeDecorator[str]):
@@ -58,7 +67,7 @@ class Instant(TypeDecorator[datetime]):
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
         """Return the instant in UTC."""
         del dialect
-        return None if value is None else _EPOCH + value * _MICROSECOND
+        return None if value is None else instant_of(value)
 
 
 class Document(TypeDecorator[Mapping[str, Any]]):

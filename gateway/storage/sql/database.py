@@ -14,6 +14,8 @@ from gateway.storage.sql.engine import create_engines
 from gateway.storage.sql.groups import SqlGroups
 from gateway.storage.sql.keys import SqlKeys
 from gateway.storage.sql.limits import Limits
+from gateway.storage.sql.lookup_statements import Questions
+from gateway.storage.sql.lookups import SqlLookups
 from gateway.storage.sql.offline_sessions import SqlOfflineSessions
 from gateway.storage.sql.realms import SqlRealms
 from gateway.storage.sql.refresh_tokens import SqlRefreshTokens
@@ -48,6 +50,9 @@ class SqlDatabase:
     def __init__(self, url: Secret, secrets: SecretsAtRest, limits: Limits | None = None) -> None:
         self._engines = create_engines(parse_database_url(url), limits)
         self._secrets = secrets
+        self.lookups = SqlLookups(
+            self._engines.questioner, Questions.of(self._engines.reader.dialect), secrets
+        )
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[SqlStores]:

@@ -85,7 +85,7 @@ def _by_path(rows: Iterable[Row[Any]]) -> tuple[Group, ...]:
             id=row.id,
             realm_id=row.realm_id,
             name=row.name,
-            path=_path(row, known),
+            path=path_of(row, known),
             parent=row.parent,
             attributes={name: tuple(texts) for name, texts in row.attributes.items()},
         )
@@ -94,7 +94,8 @@ def _by_path(rows: Iterable[Row[Any]]) -> tuple[Group, ...]:
     return tuple(sorted(found, key=lambda group: group.path))
 
 
-def _path(row: Row[Any], known: Mapping[str, Row[Any]]) -> str:
+def path_of(row: Any, known: Mapping[str, Any]) -> str:
+    """Return the path of a row of `known`, which holds its parents too, by id."""
     names = [row.name]
     while row.parent is not None:
         row = known[row.parent]

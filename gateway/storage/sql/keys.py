@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import insert, select, update
 
 from gateway.domain.keys import KeyStatus, RealmKey, key_algorithm
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
@@ -25,7 +25,7 @@ class SqlKeys:
             .where(realm_keys.c.realm_id == realm_id)
             .order_by(realm_keys.c.created_at.desc(), realm_keys.c.kid)
         )
-        return tuple(self._key(row) for row in rows)
+        return tuple(read_row(row, self._secrets) for row in rows)
 
     async def add(self, key: RealmKey) -> None:
         """Store a new key."""
@@ -53,20 +53,22 @@ class SqlKeys:
             .values(_changeable(key))
         )
 
-    def _key(self, row: Row[Any]) -> RealmKey:
-        private_key = self._secrets.unseal(row.private_key, _context(row.realm_id, row.kid))
-        return RealmKey(
-            id=row.id,
-            realm_id=row.realm_id,
-            kid=row.kid,
-            algorithm=key_algorithm(row.algorithm),
-            status=KeyStatus(row.status),
-            created_at=row.created_at,
-            active_from=row.active_from,
-            private_key=Secret(private_key),
-            certificate=row.certificate,
-            retire_at=row.retire_at,
-        )
+
+def read_row(row: Any, secrets: SecretsAtRest) -> RealmKey:
+    """Return the key of a row."""
+    private_key = secrets.unseal(row.private_key, _context(row.realm_id, row.kid))
+    return RealmKey(
+        id=row.id,
+        realm_id=row.realm_id,
+        kid=row.kid,
+        algorithm=key_algorithm(row.algorithm),
+        status=KeyStatus(row.status),
+        created_at=row.created_at,
+        active_from=row.active_from,
+        private_key=Secret(private_key),
+        certificate=row.certificate,
+        retire_at=row.retire_at,
+    )
 
 
 def _context(realm_id: str, kid: str) -> str:

@@ -6,6 +6,10 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from gateway.storage.sql.questions import Questioner
+
+_GRACE = timedelta(seconds=1)
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -17,7 +21,14 @@ class Limits:
     pool_wait: timedelta = timedelta(seconds=3)
     """The wait for a free connection."""
     connections: int = 5
-    """Connections for each process."""
+    """Connections for each process, those of the look-ups not counted."""
+    lookups: int = 2
+    """Connections for the look-ups of each process, where the database has a server."""
+
+    @property
+    def patience(self) -> timedelta:
+        """How long to wait for a database that should have ended the statement itself."""
+        return self.statement + _GRACE
 
     def pool(self, connections: int) -> dict[str, Any]:
         """Return SQLAlchemy's settings for a pool that never grows."""
@@ -32,12 +43,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """Connections that may only read, and connections that may write."""
+    """Connections that may only read, that may write, and what asks single questions."""
 
     reader: AsyncEngine = field(repr=False)
     writer: AsyncEngine = field(repr=False)
+    questioner: Questioner = field(repr=False)
 
     async def dispose(self) -> None:
         """Close the connections."""
+        await self.questioner.dispose()
         await self.reader.dispose()
         await self.writer.dispose()

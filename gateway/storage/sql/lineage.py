@@ -1,16 +1,19 @@
 """Which groups count for a user: those it is a member of, and the parents of these."""
 
-from sqlalchemy import CTE, and_, select
+from sqlalchemy import CTE, ColumnElement, and_, select
 
 from gateway.storage.sql.schema import group_members, groups
 
+Given = str | ColumnElement[str]
+"""A value, or what stands for it in a statement."""
 
-def groups_of(realm_id: str, user_id: str) -> CTE:
-    """Select the column `group_id`; UNION ends circles."""
+
+def groups_of(realm_id: Given, user_id: Given, name: str = "lineage") -> CTE:
+    """Select the column `group_id`; UNION ends circles. One `name` stands once in a statement."""
     lineage = (
         select(group_members.c.group_id)
         .where(group_members.c.realm_id == realm_id, group_members.c.user_id == user_id)
-        .cte("lineage", recursive=True)
+        .cte(name, recursive=True)
     )
     parents = select(groups.c.parent).join(
         lineage, and_(groups.c.id == lineage.c.group_id, groups.c.realm_id == realm_id)

@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from gateway.storage.sql.address import PostgresServer
 from gateway.storage.sql.limits import Engines, Limits
+from gateway.storage.sql.postgresql_questions import PostgresQuestions
 
-_GRACE = timedelta(seconds=1)
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
@@ -22,6 +22,7 @@ class _Connector:
 
     server: PostgresServer
     limits: Limits
+    read_only: bool = False
 
     async def __call__(self) -> "asyncpg.Connection[asyncpg.Record]":
         milliseconds = str(self.limits.statement // timedelta(milliseconds=1))
@@ -30,10 +31,11 @@ class _Connector:
                 self.server.dsn.reveal(),
                 timeout=self.limits.connect.total_seconds(),
                 # The server ends a slow statement; then we stop waiting for a mute server.
-                command_timeout=(self.limits.statement + _GRACE).total_seconds(),
+                command_timeout=self.limits.patience.total_seconds(),
                 server_settings={
                     "application_name": "realmgate",
                     "synchronous_commit": "on",
+                    "default_transaction_read_only": "on" if self.read_only else "off",
                     "statement_timeout": milliseconds,
                     "lock_timeout": milliseconds,
                     "idle_in_transaction_session_timeout": milliseconds,
@@ -44,7 +46,7 @@ class _Connector:
 
 
 def create_engines(server: PostgresServer, limits: Limits) -> Engines:
-    """Make the engines of a server; both share one pool."""
+    """Make the engines of a server, which share one pool; questions have connections apart."""
     engine = create_async_engine(
         "postgresql+asyncpg://",
         async_creator=_Connector(server, limits),
@@ -52,4 +54,6 @@ def create_engines(server: PostgresServer, limits: Limits) -> Engines:
         pool_pre_ping=True,
         **limits.pool(limits.connections),
     )
-    return Engines(engine.execution_options(**_SNAPSHOT), engine)
+    asking = _Connector(server, limits, read_only=True)
+    questioner = PostgresQuestions(asking, limits.lookups, limits.pool_wait)
+    return Engines(engine.execution_options(**_SNAPSHOT), engine, questioner)

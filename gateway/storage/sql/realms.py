@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, insert, select, update
+from sqlalchemy import ColumnElement, insert, select, update
 
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.realm import Realm
@@ -36,7 +36,7 @@ class SqlRealms:
         rows = await self._transaction.execute(
             select(realms).where(*conditions).order_by(realms.c.name)
         )
-        return tuple(self._realm(row) for row in rows)
+        return tuple(read_row(row, self._secrets) for row in rows)
 
     async def add(self, realm: Realm) -> None:
         """Store a new realm; raises AlreadyExists."""
@@ -60,12 +60,14 @@ class SqlRealms:
             "smtp_password": password and self._secrets.seal(password.reveal(), _context(realm.id)),
         }
 
-    def _realm(self, row: Row[Any]) -> Realm:
-        realm = read_realm(row.document)
-        if row.smtp_password is None:
-            return realm
-        password = Secret(self._secrets.unseal(row.smtp_password, _context(row.id)))
-        return replace(realm, smtp=realm.smtp.with_password(password))
+
+def read_row(row: Any, secrets: SecretsAtRest) -> Realm:
+    """Return the realm of a row."""
+    realm = read_realm(row.document)
+    if row.smtp_password is None:
+        return realm
+    password = Secret(secrets.unseal(row.smtp_password, _context(row.id)))
+    return replace(realm, smtp=realm.smtp.with_password(password))
 
 
 def _context(realm_id: str) -> str:

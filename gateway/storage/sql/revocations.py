@@ -1,10 +1,12 @@
-"""Revoked tokens, remembered until they would have expired. Spec: RFC 7009 §2."""
+"""Revoked tokens, remembered until they would have expired; looked up by `lookups`.
+
+Spec: RFC 7009 §2
+"""
 
 from datetime import datetime
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete
 
-from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.inserts import insert_into
 from gateway.storage.sql.schema import revocations
 from gateway.storage.sql.transaction import Transaction
@@ -27,17 +29,6 @@ class SqlRevocations:
         await self._transaction.execute(
             later, {"realm_id": realm_id, "token_id": token_id, "expires_at": expires_at}
         )
-
-    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
-        """Tell whether the jti was revoked."""
-        if not is_name(token_id):
-            return False
-        found = await self._transaction.execute(
-            select(revocations.c.token_id).where(
-                revocations.c.realm_id == realm_id, revocations.c.token_id == token_id
-            )
-        )
-        return found.first() is not None
 
     async def purge(self, before: datetime) -> int:
         """Forget revocations that expired before the instant; return how many."""

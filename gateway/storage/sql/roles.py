@@ -4,14 +4,14 @@ A user has what is granted to it, to its groups and to their parents. Keycloak: 
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import CTE, and_, delete, insert, select, union
+from sqlalchemy import CTE, Select, and_, delete, insert, select, union
 
 from gateway.domain.roles import EffectiveRoles, Role
 from gateway.storage.sql.inserts import insert_into
-from gateway.storage.sql.lineage import groups_of
+from gateway.storage.sql.lineage import Given, groups_of
 from gateway.storage.sql.schema import clients, group_roles, role_composites, roles, user_roles
 from gateway.storage.sql.transaction import Transaction
 
@@ -114,25 +114,34 @@ class SqlRoles:
 
     async def effective(self, realm_id: str, user_id: str) -> EffectiveRoles:
         """Return what the user has, by groups too and after composites, names sorted."""
-        held = _held(realm_id, user_id)
-        rows = await self._transaction.execute(
-            select(roles.c.name, clients.c.client_id)
-            .join(held, roles.c.id == held.c.role_id)
-            .outerjoin(
-                clients,
-                and_(clients.c.realm_id == roles.c.realm_id, clients.c.id == roles.c.client),
-            )
-            .where(roles.c.realm_id == realm_id)
+        return effective(await self._transaction.execute(names_of_held(realm_id, user_id)))
+
+
+def effective(names: Iterable[Sequence[str | None]]) -> EffectiveRoles:
+    """Return the roles from pairs of name and client, None for a realm role."""
+    found: defaultdict[str | None, list[str]] = defaultdict(list)
+    for name, client in names:
+        found[client].append(name or "")
+    of_realm = tuple(sorted(found.pop(None, ())))
+    of_clients = {client or "": tuple(sorted(held)) for client, held in found.items()}
+    return EffectiveRoles(of_realm, tuple(sorted(of_clients.items())))
+
+
+def names_of_held(realm_id: Given, user_id: Given) -> Select[tuple[str, str | None]]:
+    """Select names and clients of the roles that a user has, by groups too, after composites."""
+    held = _held(realm_id, user_id)
+    return (
+        select(roles.c.name, clients.c.client_id)
+        .join(held, roles.c.id == held.c.role_id)
+        .outerjoin(
+            clients,
+            and_(clients.c.realm_id == roles.c.realm_id, clients.c.id == roles.c.client),
         )
-        names: defaultdict[str | None, list[str]] = defaultdict(list)
-        for row in rows:
-            names[row.client_id].append(row.name)
-        of_realm = tuple(sorted(names.pop(None, ())))
-        of_clients = {client or "": tuple(sorted(found)) for client, found in names.items()}
-        return EffectiveRoles(of_realm, tuple(sorted(of_clients.items())))
+        .where(roles.c.realm_id == realm_id)
+    )
 
 
-def _held(realm_id: str, user_id: str) -> CTE:
+def _held(realm_id: Given, user_id: Given) -> CTE:
     """Select the ids of granted roles and of all they contain; UNION ends circles."""
     of_user = select(user_roles.c.role_id).where(
         user_roles.c.realm_id == realm_id, user_roles.c.user_id == user_id

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from gateway.storage.sql.address import SqliteFile
 from gateway.storage.sql.limits import Engines, Limits
+from gateway.storage.sql.sqlite_questions import SqliteQuestions
 
 _ROWS_AT_ONCE = 64
 
@@ -25,6 +26,7 @@ def create_engines(file: SqliteFile, limits: Limits) -> Engines:
     return Engines(
         _engine(file, limits, limits.connections, begin="BEGIN", pragmas=reading),
         _engine(file, limits, 1, begin="BEGIN IMMEDIATE", pragmas=writing),
+        SqliteQuestions(lambda: _open(file, limits, reading), limits.patience),
     )
 
 

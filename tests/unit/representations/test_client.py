@@ -16,6 +16,7 @@ from gateway.representations.client import (
     read_client,
     write_client,
 )
+from gateway.representations.stored_client import restore_client
 from tests.support.realms import counts, json_values, names, texts, thorough
 
 SUBJECT = "x509.subjectdn"
@@ -70,6 +71,20 @@ def device(**attributes: object) -> dict[str, Any]:
 @thorough
 def test_what_is_written_is_read_back_to_an_equal_client(client: Client) -> None:
     assert read_client(write_client(client, masked=False), "realm-1") == client
+
+
+@given(clients)
+@thorough
+def test_what_is_stored_is_restored_as_if_it_were_read(client: Client) -> None:
+    stored = write_client(replace(client, secret=None))
+    assert restore_client(stored, "realm-1") == read_client(stored, "realm-1")
+
+
+def test_a_secret_among_stored_attributes_is_not_restored() -> None:
+    stored = {**write_client(read_client({"clientId": "x"}, "realm-1")), "secret": "canary"}
+    stored["attributes"] = {"saml.signing.private.key": "canary", "x": "y"}
+    assert restore_client(stored, "realm-1").attributes == {"x": "y"}
+    assert "secret" not in restore_client(stored, "realm-1").document
 
 
 @given(clients)

@@ -1,0 +1,59 @@
+"""The questions that requests ask most, each answered at once from what is committed now.
+
+A question is one statement and so sees one state of the database. What other gateways have
+acknowledged before it was asked is in the answer.
+"""
+
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from gateway.domain.keys import RealmKey
+from gateway.domain.ports.directory import ClientEntry, UserEntry
+from gateway.domain.realm import Realm
+
+ValueT = TypeVar("ValueT")
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[ValueT]):
+    """A value, and the mark of the rows it was read from: equal rows, equal marks."""
+
+    value: ValueT
+    mark: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRealm:
+    """A realm with its keys, newest first."""
+
+    realm: Realm
+    keys: tuple[RealmKey, ...]
+
+
+class Lookups(Protocol):
+    """Asks the database; all methods raise `StoreUnavailable("sql")` when it does not answer.
+
+    Where `before` is given and its rows have not changed, `before` itself comes back, unread.
+    """
+
+    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
+        """Tell whether the jti was revoked."""
+        ...
+
+    async def realm(
+        self, name: str, before: Found[StoredRealm] | None = None
+    ) -> Found[StoredRealm] | None:
+        """Return the realm named exactly `name`."""
+        ...
+
+    async def client(
+        self, realm_id: str, client_id: str, before: Found[ClientEntry] | None = None
+    ) -> Found[ClientEntry] | None:
+        """Return the client whose public name is exactly `client_id`."""
+        ...
+
+    async def user(
+        self, realm_id: str, user_id: str, before: Found[UserEntry] | None = None
+    ) -> Found[UserEntry] | None:
+        """Return the user with that id, if it is one of this realm."""
+        ...

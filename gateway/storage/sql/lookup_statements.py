@@ -1,0 +1,124 @@
+"""The statements of the look-ups: one row each, what hangs on it gathered in it as JSON.
+
+So a question sees one state of the database, and a large number of roles repeats no document.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import (
+    ColumnElement,
+    Dialect,
+    Label,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    func,
+    select,
+    type_coerce,
+)
+
+from gateway.storage.sql.column_types import Name
+from gateway.storage.sql.lineage import groups_of
+from gateway.storage.sql.questions import Question
+from gateway.storage.sql.roles import names_of_held
+from gateway.storage.sql.schema import (
+    clients,
+    group_members,
+    groups,
+    realm_keys,
+    realms,
+    revocations,
+    users,
+)
+
+KEY_COLUMNS: Final = tuple(realm_keys.c)
+"""What stands in each item of `keys`, in this order."""
+GROUP_COLUMNS: Final = (groups.c.id, groups.c.name, groups.c.parent)
+"""What stands in each item of `groups`, in this order, before whether the user is a member."""
+
+_REALM: Final = bindparam("realm_id", type_=Name)
+_NAME: Final = bindparam("name", type_=Name)
+_ARRAYS: Final = {
+    "sqlite": (func.json_group_array, func.json_array),
+    "postgresql": (func.json_agg, func.json_build_array),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """The questions of one dialect; parameters are `realm_id` and `name`."""
+
+    revocation: Question
+    realm: Question
+    client: Question
+    user: Question
+
+    @classmethod
+    def of(cls, dialect: Dialect) -> "Questions":
+        """Compile them."""
+        statements = (
+            _revocation(),
+            _realm(dialect.name),
+            _client(dialect.name),
+            _user(dialect.name),
+        )
+        return cls(*(Question(statement, dialect) for statement in statements))
+
+
+def _revocation() -> Select[Any]:
+    return select(revocations.c.token_id).where(
+        revocations.c.realm_id == _REALM, revocations.c.token_id == _NAME
+    )
+
+
+def _realm(dialect: str) -> Select[Any]:
+    keys = (
+        select(*KEY_COLUMNS)
+        .join(realms, realms.c.id == realm_keys.c.realm_id)
+        .where(realms.c.name == _NAME)
+    )
+    return select(*realms.c, _gathered("keys", keys, dialect)).where(realms.c.name == _NAME)
+
+
+def _client(dialect: str) -> Select[Any]:
+    """Select a client, its service account, and what that account may do."""
+    of_client = and_(clients.c.realm_id == _REALM, clients.c.client_id == _NAME)
+    is_account = and_(
+        users.c.realm_id == clients.c.realm_id, users.c.service_account_client == clients.c.id
+    )
+    account = select(users.c.id).join(clients, is_account).where(of_client).scalar_subquery()
+    return (
+        select(
+            *clients.c,
+            _gathered("roles", names_of_held(_REALM, account), dialect),
+            *(column.label(f"account_{column.key}") for column in users.c),
+        )
+        .outerjoin(users, is_account)
+        .where(of_client)
+    )
+
+
+def _user(dialect: str) -> Select[Any]:
+    lineage = select(groups_of(_REALM, _NAME, "lineage_of_user").c.group_id)
+    joined = select(group_members.c.group_id).where(
+        group_members.c.realm_id == _REALM, group_members.c.user_id == _NAME
+    )
+    of_user = select(*GROUP_COLUMNS, groups.c.id.in_(joined).label("joined")).where(
+        groups.c.realm_id == _REALM, groups.c.id.in_(lineage)
+    )
+    return select(
+        *users.c,
+        _gathered("roles", names_of_held(_REALM, _NAME), dialect),
+        _gathered("groups", of_user, dialect),
+    ).where(users.c.realm_id == _REALM, users.c.id == _NAME)
+
+
+def _gathered(name: str, rows: Select[Any], dialect: str) -> Label[str]:
+    """Return the rows as one JSON array of arrays, null where there are none."""
+    gather, array = _ARRAYS[dialect]
+    found = rows.subquery()
+    gathered: ColumnElement[Any] = gather(array(*found.c))
+    # Its numbers and texts are as the columns hold them: read by whoever asked.
+    return type_coerce(select(gathered).scalar_subquery(), Text).label(name)

@@ -1,0 +1,119 @@
+"""The Lookups port on SQL: what the rows of its questions mean.
+
+Roles and groups come as JSON, in the order of the statement's columns.
+"""
+
+import json
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from gateway.domain.ports.directory import ClientEntry, UserEntry
+from gateway.domain.ports.lookups import Found, StoredRealm
+from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.roles import EffectiveRoles
+from gateway.storage.sql import clients, keys, realms
+from gateway.storage.sql.column_types import instant_of, is_name
+from gateway.storage.sql.groups import path_of
+from gateway.storage.sql.lookup_statements import GROUP_COLUMNS, KEY_COLUMNS, Questions
+from gateway.storage.sql.questions import Question, Questioner, mark_of
+from gateway.storage.sql.roles import effective
+from gateway.storage.sql.schema import users
+from gateway.storage.sql.users import read_user
+
+ValueT = TypeVar("ValueT")
+
+_Account: Final = namedtuple("_Account", [column.key for column in users.c])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
+_Key: Final = namedtuple("_Key", [column.key for column in KEY_COLUMNS])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
+_Group: Final = namedtuple("_Group", [*(column.key for column in GROUP_COLUMNS), "joined"])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
+_INSTANTS: Final = ("created_at", "active_from", "retire_at")
+
+
+class SqlLookups:
+    """Lookups by asking `questioner`."""
+
+    def __init__(
+        self, questioner: Questioner, questions: Questions, secrets: SecretsAtRest
+    ) -> None:
+        self._questioner = questioner
+        self._questions = questions
+        self._secrets = secrets
+
+    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
+        """Tell whether the jti was revoked."""
+        if not is_name(token_id):
+            return False
+        question = self._questions.revocation
+        arguments = question.arguments(realm_id=realm_id, name=token_id)
+        return bool(await self._questioner.ask(question, arguments))
+
+    async def realm(
+        self, name: str, before: Found[StoredRealm] | None = None
+    ) -> Found[StoredRealm] | None:
+        """Return the realm named exactly `name`."""
+        return await self._find(self._questions.realm, self._realm, before, "", name)
+
+    async def client(
+        self, realm_id: str, client_id: str, before: Found[ClientEntry] | None = None
+    ) -> Found[ClientEntry] | None:
+        """Return the client whose public name is exactly `client_id`."""
+        return await self._find(self._questions.client, self._client, before, realm_id, client_id)
+
+    async def user(
+        self, realm_id: str, user_id: str, before: Found[UserEntry] | None = None
+    ) -> Found[UserEntry] | None:
+        """Return the user with that id, if it is one of this realm."""
+        return await self._find(self._questions.user, _user, before, realm_id, user_id)
+
+    async def _find(
+        self,
+        question: Question,
+        read: Callable[[Any], ValueT],
+        before: Found[ValueT] | None,
+        realm_id: str,
+        name: str,
+    ) -> Found[ValueT] | None:
+        if not is_name(name):
+            return None
+        arguments = question.arguments(realm_id=realm_id, name=name)
+        rows = await self._questioner.ask(question, arguments)
+        if not rows:
+            return None
+        mark = mark_of(rows[0])
+        if before is not None and before.mark == mark:
+            return before
+        return Found(read(question.read(rows[0])), mark)
+
+    def _realm(self, row: Any) -> StoredRealm:
+        found = [_key(item) for item in _items(row.keys)]
+        found.sort(key=lambda key: key.kid)
+        found.sort(key=lambda key: key.created_at, reverse=True)
+        return StoredRealm(
+            realms.read_row(row, self._secrets),
+            tuple(keys.read_row(key, self._secrets) for key in found),
+        )
+
+    def _client(self, row: Any) -> ClientEntry:
+        client = clients.read_row(row, self._secrets)
+        if row.account_id is None or not client.service_accounts_enabled:
+            return ClientEntry(client, None, EffectiveRoles())
+        account = _Account._make(row[-len(_Account._fields) :])
+        return ClientEntry(client, read_user(account), effective(_items(row.roles)))
+
+
+def _user(row: Any) -> UserEntry:
+    known: dict[str, Any] = {item[0]: _Group._make(item) for item in _items(row.groups)}
+    paths = sorted(path_of(group, known) for group in known.values() if group.joined)
+    return UserEntry(read_user(row), effective(_items(row.roles)), tuple(paths))
+
+
+def _key(item: list[Any]) -> Any:
+    key = _Key._make(item)
+    instants = {name: getattr(key, name) for name in _INSTANTS}
+    return key._replace(
+        **{name: None if since is None else instant_of(since) for name, since in instants.items()}
+    )
+
+
+def _items(gathered: str | None) -> list[list[Any]]:
+    return json.loads(gathered) if gathered else []
