@@ -22,7 +22,8 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 
 PUBLISH_FOR = timedelta(seconds=120)
-"""The default: a JWKS may be cached for 60 s, a gateway's own copy of the keys for 30 s."""
+"""The default: a JWKS may be cached for 60 s, and a gateway that no message reached keeps its copy
+for the age that is configured, 60 s where none is."""
 SHORTEST_OVERLAP = timedelta(hours=1)
 """What an old key verifies at least, however short the realm's tokens live."""
 _LIFESPAN_OVERRIDE = "access.token.lifespan"

@@ -1,7 +1,9 @@
 """What the log says of a request."""
 
+import pytest
+
 from tests.support.gateway_process import until
-from tests.support.wire import Wire
+from tests.support.wire import PASSWORD, SECRET, Wire
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 
@@ -27,3 +29,22 @@ def test_a_request_without_a_trace_names_none(wire: Wire) -> None:
     request_id = "7f" * 16
     wire.get("/realms/wire", X_Request_Id=request_id, traceparent="nonsense")
     assert "trace_id" not in _told(wire, request_id)
+
+
+@pytest.mark.parametrize(
+    ("client", "method"),
+    [
+        ({"client_id": "app"}, "none"),
+        ({"client_id": "svc", "client_secret": SECRET}, "client-secret"),
+    ],
+    ids=["public", "confidential"],
+)
+def test_the_log_names_how_the_client_proved_itself(
+    wire: Wire, client: dict[str, str], method: str
+) -> None:
+    """A public client proves nothing, whatever its settings say."""
+    request_id = f"{len(method):032x}"
+    form = client | {"grant_type": "password", "username": "alice", "password": PASSWORD}
+    answer = wire.post("token", form, realm="people", X_Request_Id=request_id)
+    assert answer.status_code == 200
+    assert _told(wire, request_id)["client_auth_method"] == method

@@ -34,6 +34,7 @@ METHODS: Final[dict[str, ClientAuthenticationMethod]] = {
     tls_client_auth.AUTHENTICATOR_ID: tls_client_auth.authenticate,
 }
 """Keycloak's authenticator id -> method."""
+_NO_PROOF: Final = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ async def _authenticated(request: ProtocolRequest, directory: Directory) -> Auth
         _prove(client, request, credentials)
     if client.protocol != "openid-connect":
         raise OAuthError("invalid_client", "Wrong client protocol.")
-    return AuthenticatedClient(entry, client.client_authenticator_type)
+    method = _NO_PROOF if client.public_client else client.client_authenticator_type
+    return AuthenticatedClient(entry, method)
 
 
 def _prove(client: Client, request: ProtocolRequest, credentials: BasicCredentials | None) -> None:
