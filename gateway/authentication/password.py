@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Final
 
 from gateway.authentication.brute_force_guard import Attempt, BruteForceGuard
+from gateway.authentication.complete_profile import has_complete_profile
 from gateway.authentication.errors import AccountDisabled, AccountNotSetUp, InvalidUserCredentials
 from gateway.authentication.one_time_password import OneTimePasswordCheck, first_device
 from gateway.authentication.permanent_lockout import is_locked_for_good, lock_for_good
@@ -145,7 +146,8 @@ class PasswordLogin:
         if longest is not None and now - credential.created_at > longest:
             await self._demand_new_password(realm, user)
             raise AccountNotSetUp
-        if user.required_actions or (realm.login.verify_email and not user.email_verified):
+        unverified = realm.login.verify_email and not user.email_verified
+        if user.required_actions or unverified or not has_complete_profile(realm, user):
             raise AccountNotSetUp
 
     async def _demand_new_password(self, realm: Realm, user: User) -> None:

@@ -323,6 +323,20 @@ async def test_hashing_anew_does_not_set_back_a_password_that_was_changed_meanwh
     await gateway.sign_in(REALM, password=new)
 
 
+@pytest.mark.parametrize("missing", ["email", "first_name", "last_name"])
+@pytest.mark.parametrize("value", [None, " "])
+async def test_a_profile_must_be_complete_where_the_realm_does_not_say_otherwise(
+    database: SqlDatabase, gateway: Gateway, missing: str, value: str | None
+) -> None:
+    await store_user(database, **{missing: value})
+    with pytest.raises(InvalidUserCredentials):
+        await gateway.sign_in(REALM, password=WRONG)
+    with pytest.raises(AccountNotSetUp):
+        await gateway.sign_in(REALM)
+    await gateway.sign_in(replace(REALM, name="master"))
+    await gateway.sign_in(replace(REALM, attributes={"userProfileEnabled": "false"}))
+
+
 async def test_logins_beyond_the_room_to_wait_are_shed_uncounted(
     database: SqlDatabase, open_gateway: OpenGateway, redis_server: RedisServer
 ) -> None:

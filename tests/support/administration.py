@@ -91,6 +91,7 @@ def _guarded(realm: str) -> dict[str, Any]:
         "waitIncrementSeconds": 60,
         "quickLoginCheckMilliSeconds": 0,
         "passwordPolicy": "hashAlgorithm(pbkdf2-sha256) and hashIterations(1000)",
+        "attributes": {"userProfileEnabled": "false"},
         "users": [
             {
                 "id": f"{realm}-{name}",
