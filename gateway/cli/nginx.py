@@ -17,7 +17,9 @@ import click
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.public_urls import public_url
 
-SHIPPED = Path(__file__).resolve().parents[2] / "nginx"
+_PACKAGE = Path(__file__).resolve().parents[1]
+_IN_A_WHEEL = _PACKAGE / "nginx_configuration"
+SHIPPED = _IN_A_WHEEL if _IN_A_WHEEL.is_dir() else _PACKAGE.parent / "nginx"
 SITE = Path("realmgate", "site")
 # sun_path holds 108 bytes including the closing NUL.
 LONGEST_SOCKET_PATH = 107
