@@ -57,12 +57,12 @@ _ALONE = 0.97
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
-        description="Measure Realmgate on this machine. Without options: about 10 minutes.",
+        description="Measure Realmgate on this machine. Without options: about 15 minutes.",
         epilog="A whole run on a machine left alone replaces bench/results.json and the tables of"
         " docs/performance.md; --quick and --only do not.",
     )
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--quick", action="store_true", help="at most 3 minutes, rough figures")
+    length.add_argument("--quick", action="store_true", help="at most 6 minutes, rough figures")
     length.add_argument("--full", action="store_true", help="memory over 1,000,000 requests")
     parser.add_argument("--only", metavar="ROW", action="append", choices=ROWS, help=str([*ROWS]))
     parser.add_argument("--output", type=Path, metavar="FILE", help="where the results go")
