@@ -19,7 +19,7 @@ COMMANDS = {
     "session": ("gateway.cli.session:session", "List sessions and end them."),
     "keys": ("gateway.cli.keys:keys", "List and rotate a realm's signing keys."),
     "certs": ("gateway.cli.certs:certs", "Make and inspect certificates for development."),
-    "nginx": ("gateway.cli.nginx:nginx", "Write and check nginx configurations."),
+    "nginx": ("gateway.cli.nginx:nginx", "Fit nginx's configuration to this machine."),
     "settings": ("gateway.cli.settings:settings", "Show the settings in force, secrets masked."),
     "doctor": ("gateway.cli.doctor:doctor", "Check this installation and say what is wrong."),
 }
@@ -53,7 +53,10 @@ class _LazyGroup(click.Group):
             ctx.exit(report(failure))
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="realmgate")
 def main() -> None:
     """Realmgate: realms, OAuth 2.0 tokens and client certificates, beside nginx."""

@@ -55,7 +55,7 @@ def certs() -> None:
     """Make and inspect certificates for development."""
 
 
-@certs.command()
+@certs.command(short_help="Make a PKI: authorities, certificates, revocation lists.")
 @directory_option
 @click.option(
     "--name",
@@ -148,9 +148,11 @@ def crl(directory: Path, days: int | None) -> None:
     click.echo(f"Revocation lists {'issued, they' if due else 'left alone, they'} expire {expiry}")
 
 
-@certs.command()
+@certs.command(short_help="Show a certificate.")
 @click.argument("file", metavar="FILE|-")
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
+)
 def show(file: str, output: str) -> None:
     """Show the first certificate of FILE: PEM, URL-escaped PEM as nginx sends it, or DER."""
     with _refusals_end_the_command():

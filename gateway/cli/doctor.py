@@ -58,10 +58,11 @@ def _examined(examine: Examination, settings: "Settings") -> Iterator[tuple[bool
 def _state_folder(settings: "Settings") -> str:
     from gateway.supervisor.sockets import check_directory  # noqa: PLC0415 - help stays quick
 
-    run = settings.state_dir / "run"
-    if not run.exists():
+    if not settings.state_dir.exists():
         return f"The state folder {settings.state_dir} will be made at the first start."
-    check_directory(run)
+    run = settings.state_dir / "run"
+    if run.exists():
+        check_directory(run)
     for secret in (settings.state_dir / "secrets").glob("*"):
         _private(secret)
     return f"Nobody else can reach sockets and secrets in {settings.state_dir}."

@@ -1,6 +1,6 @@
 """`realmgate keys`: a realm's signing keys, rotated with overlap or disabled at once.
 
-Exit codes: 0 done, 1 failed (no such realm), 2 usage or bad input, 3 the database is unreachable.
+Exit codes: 0 done, 2 usage or bad input, 3 the database is unreachable.
 """
 
 # Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from gateway.cli.columns import show_rows
 from gateway.cli.installation import installed_settings
 from gateway.domain.keys import SignatureAlgorithm
 
@@ -49,7 +50,7 @@ def keys() -> None:
     """List and rotate a realm's signing keys."""
 
 
-@keys.command("list")
+@keys.command("list", short_help="Show the keys, and which of them sign.")
 @click.option("--realm", metavar="NAME", help="Only the keys of this realm.")
 @click.option(
     "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
@@ -60,11 +61,10 @@ def list_(realm: str | None, output: str) -> None:
     if output == "json":
         click.echo(json.dumps([_document(state) for state in states], indent=2))
         return
-    for state in states:
-        click.echo("  ".join((*_columns(state), state.key.kid)))
+    show_rows(_columns(state) for state in states)
 
 
-@keys.command()
+@keys.command(short_help="Add a key that takes over from the one that signs.")
 @click.option("--realm", required=True, metavar="NAME", help="The realm.")
 @click.option(
     "--algorithm",
@@ -87,7 +87,9 @@ def rotate(realm: str, algorithm: str | None, publish_for: timedelta, *, now: bo
 
 
 # A kid is base64url and may begin with a hyphen.
-@keys.command(context_settings={"ignore_unknown_options": True})
+@keys.command(
+    short_help="Stop believing a key at once.", context_settings={"ignore_unknown_options": True}
+)
 @click.argument("kid")
 @click.option("--realm", metavar="NAME", help="The realm, where the kid alone is not enough.")
 def disable(kid: str, realm: str | None) -> None:
@@ -98,6 +100,7 @@ def disable(kid: str, realm: str | None) -> None:
 def _run(act: "Callable[[RealmKeys], Awaitable[Result]]") -> Result:
     from gateway.admin.keys import RealmKeys
     from gateway.bootstrap import open_services
+    from gateway.domain.errors import RealmNotFound
 
     async def run() -> Result:
         async with open_services(installed_settings()) as services:
@@ -109,7 +112,10 @@ def _run(act: "Callable[[RealmKeys], Awaitable[Result]]") -> Result:
             )
             return await act(use_cases)
 
-    return asyncio.run(run())
+    try:
+        return asyncio.run(run())
+    except RealmNotFound as error:
+        raise click.BadParameter(str(error), param_hint="--realm") from error
 
 
 def _tell(change: "KeyChange") -> None:
@@ -144,11 +150,12 @@ def _document(state: "KeyState") -> dict[str, str | None]:
 def _columns(state: "KeyState") -> tuple[str, ...]:
     end = f"until {_instant(state.key.retire_at)}" if state.key.retire_at else ""
     return (
-        f"{state.realm:<12}",
-        f"{state.key.algorithm.value:<5}",
-        f"{state.standing.value:<8}",
+        state.realm,
+        state.key.algorithm.value,
+        state.standing.value,
         f"from {_instant(state.key.active_from)}",
-        f"{end:<26}",
+        end,
+        state.key.kid,
     )
 
 

@@ -233,7 +233,7 @@ def nginx() -> None:
     """Fit the shipped nginx configuration to this machine."""
 
 
-@nginx.command()
+@nginx.command(short_help="Write a complete nginx configuration.")
 @click.option("--output", type=_FOLDER, required=True, help="Folder to write to.")
 @click.option(
     "--upstream",
@@ -248,10 +248,16 @@ def nginx() -> None:
     required=True,
     help="Folder with server.crt, server.key, ca.crt and ca.crl.",
 )
-@click.option("--https-port", type=_PORT, default=8443, show_default=True)
-@click.option("--mtls-port", type=_PORT, default=8444, show_default=True)
-@click.option("--self-signed-port", type=_PORT, default=8445, show_default=True)
-@click.option("--http-port", type=_PORT, default=8080, show_default=True)
+@click.option(
+    "--https-port", type=_PORT, default=8443, show_default=True, help="Certificate optional."
+)
+@click.option(
+    "--mtls-port", type=_PORT, default=8444, show_default=True, help="Certificate required."
+)
+@click.option(
+    "--self-signed-port", type=_PORT, default=8445, show_default=True, help="Any certificate."
+)
+@click.option("--http-port", type=_PORT, default=8080, show_default=True, help="Plain HTTP.")
 @click.option(
     "--public-url",
     "public_urls",
@@ -267,8 +273,9 @@ def nginx() -> None:
 )
 @click.option(
     "--plain-http",
-    type=click.Choice(PlainHttp),
-    default=PlainHttp.REDIRECT,
+    type=click.Choice([kind.value for kind in PlainHttp], case_sensitive=False),
+    callback=lambda _, __, kind: PlainHttp(kind),
+    default=PlainHttp.REDIRECT.value,
     show_default=True,
     help="What the plain HTTP listener does.",
 )

@@ -27,7 +27,7 @@ def realm() -> None:
     """Import and export realms as files."""
 
 
-@realm.command("import")
+@realm.command("import", short_help="Import realm files, all of them or nothing.")
 @click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option("--reference", is_flag=True, help="Import the reference configuration too.")
 @click.option("--skip-existing", is_flag=True, help="Leave realms alone that exist already.")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gateway.cli.columns import show_rows
 from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
@@ -56,10 +57,17 @@ def list_(
     if output == "json":
         click.echo(json.dumps(found, indent=2))
         return
-    for item in found:
-        kind = "offline" if item["offline"] else "online "
-        times = f"since {item['start']}  used {item['lastAccess']}"
-        click.echo(f"{item['id']}  {kind}  {item['username']}  {item['ipAddress']}  {times}")
+    show_rows(
+        (
+            item["id"],
+            "offline" if item["offline"] else "online",
+            item["username"],
+            item["ipAddress"],
+            f"since {item['start']}",
+            f"used {item['lastAccess']}",
+        )
+        for item in found
+    )
 
 
 @session.command(context_settings={"ignore_unknown_options": True})

@@ -10,7 +10,7 @@ def settings() -> None:
     """Show the settings in force, secrets masked."""
 
 
-@settings.command()
+@settings.command(short_help="Print every setting, as a .env file takes it.")
 def show() -> None:
     """Print every setting by its environment variable, as a .env file takes it.
 

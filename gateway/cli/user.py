@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gateway.cli.columns import show_rows
 from gateway.cli.installation import installed_settings
 from gateway.cli.user_import import import_
 
@@ -50,7 +51,7 @@ _temporary = click.option(
 )
 
 
-@user.command()
+@user.command(short_help="Create a user.")
 @click.argument("username")
 @_realm
 @click.option("--email", help="The e-mail address.")
@@ -85,7 +86,7 @@ def create(
     _tell(output, created, f"user {created.username}: created, id {created.id}")
 
 
-@user.command()
+@user.command(short_help="Show a user: roles, lock-out, what is due.")
 @click.argument("name", metavar="USER")
 @_realm
 @_output
@@ -134,9 +135,10 @@ def list_(
     if output == "json":
         click.echo(json.dumps([write_user(item) for item in found], indent=2))
         return
-    for item in found:
-        state = "" if item.enabled else "  disabled"
-        click.echo(f"{item.id}  {item.username}{f'  {item.email}' if item.email else ''}{state}")
+    show_rows(
+        (item.id, item.username, item.email or "", "" if item.enabled else "disabled")
+        for item in found
+    )
 
 
 @user.command("set-password")
@@ -171,7 +173,7 @@ def roles(
     click.echo(json.dumps(granted, indent=2) if output == "json" else "\n".join(granted))
 
 
-@user.command()
+@user.command(short_help="Let a user sign in again.")
 @click.argument("name", metavar="USER")
 @_realm
 def enable(name: str, realm: str) -> None:
@@ -180,7 +182,7 @@ def enable(name: str, realm: str) -> None:
     click.echo(f"user {changed.username}: enabled")
 
 
-@user.command()
+@user.command(short_help="Let a user sign in no more.")
 @click.argument("name", metavar="USER")
 @_realm
 def disable(name: str, realm: str) -> None:
@@ -189,7 +191,7 @@ def disable(name: str, realm: str) -> None:
     click.echo(f"user {changed.username}: disabled")
 
 
-@user.command()
+@user.command(short_help="End a user's lock-out.")
 @click.argument("name", metavar="USER")
 @_realm
 def unlock(name: str, realm: str) -> None:
@@ -198,7 +200,7 @@ def unlock(name: str, realm: str) -> None:
     click.echo(f"user {name}: {'unlocked' if ended else 'was not locked out'}")
 
 
-@user.command()
+@user.command(short_help="End every session of a user.")
 @click.argument("name", metavar="USER")
 @_realm
 def logout(name: str, realm: str) -> None:
@@ -214,10 +216,16 @@ def _list_lockouts(realm: str, output: str) -> None:
     if output == "json":
         click.echo(json.dumps([dict(lockout.listed()) for lockout in found], indent=2))
         return
-    for lockout in found:
-        left = lockout.seconds_left
-        until = "until it is unlocked" if left is None else f"{left} s left"
-        click.echo(f"{lockout.user_id}  {lockout.username}  {until}")
+    show_rows(
+        (
+            lockout.user_id,
+            lockout.username or "",
+            "until it is unlocked"
+            if lockout.seconds_left is None
+            else f"{lockout.seconds_left} s left",
+        )
+        for lockout in found
+    )
 
 
 def _password(file: Any, *, temporary: bool) -> "NewPassword":

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateway.domain.errors import InvalidInput
 
 
-@click.command("import")
+@click.command("import", short_help="Import users from a file, by the million.")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True))
 @click.option("--realm", required=True, metavar="NAME", help="The realm.")
 @click.option("--continue", "go_on", is_flag=True, help="Leave out users that are refused.")

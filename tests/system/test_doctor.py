@@ -45,7 +45,6 @@ def test_without_authorities_no_certificate_is_trusted(tmp_path: Path) -> None:
 def test_secrets_that_others_can_read_are_found(tmp_path: Path, pki: Path) -> None:
     secrets = tmp_path / "state" / "secrets"
     secrets.mkdir(mode=0o700, parents=True)
-    (tmp_path / "state" / "run").mkdir(mode=0o700)
     (secrets / "encryption.key").write_text("x")
     (secrets / "encryption.key").chmod(0o644)
     code, said = examine(tmp_path, client_ca_file=pki / "ca.crt", client_crl_file=pki / "ca.crl")

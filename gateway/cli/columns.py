@@ -1,0 +1,16 @@
+"""Rows for a terminal: columns as wide as their longest entry, nothing cut off."""
+
+from collections.abc import Iterable, Sequence
+
+import click
+
+_GAP = "  "
+
+
+def show_rows(rows: Iterable[Sequence[str]]) -> None:
+    """Print the rows below each other; a column that is empty in all of them takes no room."""
+    kept = [tuple(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*kept, strict=True)]
+    for row in kept:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True) if width)
+        click.echo(_GAP.join(cells).rstrip())
