@@ -31,12 +31,10 @@ def _theirs(person: User) -> dict[str, object]:
     return {"id": person.id, "email": person.email, "attributes": {"team": ("blue", "red")}}
 
 
-@pytest.fixture(params=["walking", "by terms"], autouse=True)
+@pytest.fixture(params=[500, 2, 0], ids=["looking at all", "walking on", "by terms"], autouse=True)
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Find users as in a small realm, and as where few of many match."""
-    if request.param == "by terms":
-        monkeypatch.setattr(user_pages, "WALKED", 0)
-        monkeypatch.setattr(user_pages, "PASSED", 0)
+    """Find users as in a small realm, as where many match, and as where few of many do."""
+    monkeypatch.setattr(user_pages, "SAMPLE", request.param)
 
 
 @pytest.fixture

@@ -36,12 +36,14 @@ from gateway.storage.sql.transaction import Transaction
 from gateway.storage.sql.user_search import flags_as_terms, requirements
 from gateway.storage.sql.user_terms import Term, best_terms, fts5_query, tsquery
 
-WALKED = 5_000
-"""Looking at so many takes less than 10 ms; a page of 100 is full where 2 of 100 users match."""
-PASSED = 4
-"""For each user up to the end of the page so many more are looked at."""
-_COUNTED: Final = 10
-"""Where more than every tenth matches, the rest is counted by looking at all."""
+SAMPLE = 500
+"""So many users, first by name and then by id, show how frequent a match is."""
+_WORTH: Final = 3
+"""A page is walked to where the square of the matches in the sample, so many times, is more than
+what there is up to the end of the page: in a realm of a million it then costs no more than to
+find all that match."""
+_PATIENCE: Final = 5_000
+"""So many users are walked along at least: names in their order are no sample by chance."""
 
 _SEARCHED: Final = (
     *("username", "email", "first_name_lower", "last_name_lower"),
@@ -77,27 +79,28 @@ class UserPages:
             return []
         if not self._required:
             return await self._rows(self._walk(), first, maximum)
-        if not self._few:
-            beyond = await self._name_at(WALKED + PASSED * (first + maximum))
-            rows = await self._rows(self._walk(beyond), first, maximum)
-            if beyond is None or len(rows) == maximum:
-                return rows
-        return await self._rows(self._found(), first, maximum)
+        rows = None if self._few else await self._walked(first, maximum)
+        return await self._rows(self._found(), first, maximum) if rows is None else rows
 
     async def count(self) -> int:
         """Return how many there are."""
         if self._required is None:
             return 0
-        if not self._required:
-            return await self._number(self._walk())
-        if not self._few:
-            beyond = await self._name_at(WALKED)
-            among_first = await self._number(self._walk(beyond))
-            if beyond is None:
-                return among_first
-            if among_first * _COUNTED > WALKED:
-                return await self._number(self._walk())
-        return await self._number(self._found())
+        return await self._number(self._found() if self._required else self._walk())
+
+    async def _walked(self, first: int, maximum: int) -> list[Row[Any]] | None:
+        """Return the page by looking at users in their order, None where that takes too long."""
+        needed = first + maximum
+        beyond = await self._name_at(SAMPLE)
+        rows = await self._rows(self._walk(beyond), first, maximum)
+        if beyond is None or len(rows) == maximum:
+            return rows
+        seen = await self._number(self._sample())
+        if _WORTH * seen * seen <= needed:
+            return None
+        beyond = await self._name_at(max(_PATIENCE, 2 * SAMPLE * needed // seen))
+        rows = await self._rows(self._walk(beyond), first, maximum)
+        return rows if beyond is None or len(rows) == maximum else None
 
     @property
     def _few(self) -> bool:
@@ -110,6 +113,14 @@ class UserPages:
             people.realm_id == self._realm_id, *self._are_people(), *self._hold(self._people)
         )
         return names if beyond is None else names.where(people.username < beyond)
+
+    def _sample(self) -> Select[tuple[str]]:
+        """Select the names of those that match among the first by id, which mean nothing."""
+        few = select(users).where(users.c.realm_id == self._realm_id)
+        some = few.order_by(users.c.id).limit(SAMPLE).subquery()
+        return select(some.c.username).where(
+            some.c.service_account_client.is_(None), *self._hold(some)
+        )
 
     async def _name_at(self, place: int) -> str | None:
         """Return the name at a place in the order, None where there are fewer users."""

@@ -90,7 +90,8 @@ class SqlUsers:
         rows = await self._transaction.execute(
             select(users)
             .where(users.c.realm_id == realm_id, condition)
-            .order_by(users.c.username)
+            # An expression: SQLite would walk along the names to find an address.
+            .order_by(users.c.username.concat(""))
             .limit(1)
         )
         row = rows.first()
