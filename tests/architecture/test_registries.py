@@ -1,6 +1,8 @@
 """One new file plus one line: each kind in its folder is registered, documented and tested."""
 
-from collections.abc import Iterable, Mapping
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +24,8 @@ class Registry:
 
     package: str
     entries: Mapping[str, object]
+    tests: Mapping[str, str]
+    """The test that fails without a kind; one test of several kinds has a case of each."""
     shared: frozenset[str] = frozenset()
 
     @property
@@ -34,18 +38,75 @@ class Registry:
         return {path.stem for path in self.folder.glob("*.py")} - {"__init__"} - self.shared
 
 
+_CERTIFICATE = "tests/http/test_certificates.py::test_a_certificate_alone_gets_a_token_bound_to_it"
+_MAPPER = (
+    "tests/unit/protocol/test_claim_mappers.py"
+    "::test_a_mapper_adds_its_claim_where_there_is_something_to_tell"
+)
+_RULES = "tests/unit/policies/test_rules.py"
+_RULE = f"{_RULES}::test_a_rule_takes_what_keeps_it_and_refuses_what_does_not"
+
 REGISTRIES = {
-    "grants": Registry("gateway.protocol.grants", GRANTS),
+    "grants": Registry(
+        "gateway.protocol.grants",
+        GRANTS,
+        {
+            "client_credentials": "tests/http/test_access_tokens.py"
+            "::test_the_response_has_keycloaks_members_in_order",
+            "password": "tests/http/test_password_grant.py"
+            "::test_the_response_has_every_member_in_keycloaks_order",
+            "refresh_token": "tests/http/test_refresh_grant.py"
+            "::test_a_refresh_gives_new_tokens_of_the_same_session",
+        },
+    ),
     "client authentication": Registry(
-        "gateway.protocol.client_authentication", METHODS, frozenset({"basic_credentials"})
+        "gateway.protocol.client_authentication",
+        METHODS,
+        {
+            "client-secret": "tests/http/test_token_endpoint.py::test_a_basic_header_authenticates",
+            "client-x509": _CERTIFICATE,
+        },
+        frozenset({"basic_credentials"}),
     ),
     "claim mappers": Registry(
-        "gateway.protocol.claims", CLAIM_MAPPERS, frozenset({"audiences", "subject"})
+        "gateway.protocol.claims",
+        CLAIM_MAPPERS,
+        dict.fromkeys(
+            (
+                *("oidc-sub-mapper", "oidc-acr-mapper", "oidc-allowed-origins-mapper"),
+                *("oidc-audience-mapper", "oidc-audience-resolve-mapper"),
+                *("oidc-usermodel-realm-role-mapper", "oidc-usermodel-client-role-mapper"),
+                *("oidc-full-name-mapper", "oidc-group-membership-mapper"),
+                *("oidc-usermodel-property-mapper", "oidc-usersessionmodel-note-mapper"),
+            ),
+            _MAPPER,
+        ),
+        frozenset({"audiences", "subject"}),
     ),
     "password rules": Registry(
-        "gateway.policies", {rule.name: rule for rule in POLICIES}, frozenset({"candidate"})
+        "gateway.policies",
+        {rule.name: rule for rule in POLICIES},
+        {
+            **dict.fromkeys(
+                (
+                    *("length", "maxLength", "digits", "lowerCase", "upperCase", "specialChars"),
+                    *("notUsername", "notContainsUsername", "notEmail", "regexPattern"),
+                ),
+                _RULE,
+            ),
+            "passwordBlacklist": f"{_RULES}"
+            "::test_a_password_of_the_list_is_refused_in_any_capitals",
+            "passwordHistory": f"{_RULES}"
+            "::test_the_last_passwords_are_refused_the_current_one_counts",
+            "passwordAge": f"{_RULES}::test_passwords_of_the_last_days_are_refused",
+        },
+        frozenset({"candidate"}),
     ),
-    "certificate lookups": Registry("gateway.http.edge.certificate_lookup", LOOKUPS),
+    "certificate lookups": Registry(
+        "gateway.http.edge.certificate_lookup",
+        LOOKUPS,
+        {"nginx": _CERTIFICATE},
+    ),
 }
 
 
@@ -65,8 +126,42 @@ def test_every_kind_is_documented(registry: Registry) -> None:
 
 
 def test_every_kind_is_tested(registry: Registry) -> None:
-    tests = (path for path in (ROOT / "tests").rglob("*.py") if "architecture" not in path.parts)
-    assert _absent(registry.entries, tests) == set()
+    assert set(registry.tests) == set(registry.entries)
+    several = Counter(registry.tests.values())
+    for kind, test in registry.tests.items():
+        texts = _texts_of(test)
+        assert several[test] == 1 or kind in texts, f"{test} has no case of {kind}"
+
+
+def _texts_of(test: str) -> set[str]:
+    """Return the texts that a test contains, and what it uses of its module; it must be there."""
+    file, _, name = test.partition("::")
+    defined = dict(_definitions(ast.parse((ROOT / file).read_text(encoding="utf-8"))))
+    assert isinstance(defined.get(name), ast.FunctionDef | ast.AsyncFunctionDef), f"no {test}"
+    texts: set[str] = set()
+    open_names, seen = [name], set[str]()
+    while open_names:
+        used = open_names.pop()
+        if used in seen or used not in defined:
+            continue
+        seen.add(used)
+        for node in ast.walk(defined[used]):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.add(node.value)
+            elif isinstance(node, ast.Name):
+                open_names.append(node.id)
+    return texts
+
+
+def _definitions(module: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+    for node in module.body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.name, node
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                yield name, node
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                yield name, node
 
 
 def test_the_settings_offer_every_certificate_lookup() -> None:
