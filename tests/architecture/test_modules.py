@@ -1,6 +1,7 @@
 """The bars that every module of the program keeps. Source: the plan in docs/architecture.md."""
 
 import ast
+import re
 import statistics
 from collections.abc import Iterator
 from functools import cache
@@ -12,8 +13,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_MODULE, MEDIAN_MODULE = 400, 120
 MEDIAN_FUNCTION, MOST_FUNCTIONS = 10, 40
+ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 READS_ENVIRONMENT = {"gateway/settings/sources.py"}
 CATCHES_EVERYTHING = {"gateway/http/errors.py", "gateway/listeners/dispatch.py"}
+STANDARD = (
+    r"RFC \d{4}|OpenID |W3C |WHATWG |X\.\d{3} |(?:NIST )?SP 800-|PEP \d|CommonMark |https://"  # of the world
+    r"|\d\.\d|part \d|attacks [A-F]\d|Keycloak "  # of the product
+)
+"""How a cited source begins: numbers alone are sections of the product's specification."""
 VAGUE = {"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"}
 MODULES = sorted(
     str(path.relative_to(ROOT))
@@ -48,6 +55,14 @@ def test_every_module_tells_which_rule_it_owns(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", MODULES)
+def test_whatever_a_module_cites_can_be_looked_up(module: str) -> None:
+    text = " ".join((ast.get_docstring(tree(module)) or "").split())
+    assert re.findall(r"RFC(?! \d{4})", text) == []
+    for standard in re.findall(r"\bSpec: ([^;]*)", text):
+        assert re.match(STANDARD, standard), standard
+
+
+@pytest.mark.parametrize("module", MODULES)
 def test_every_module_is_named_for_what_it_holds(module: str) -> None:
     assert VAGUE.isdisjoint(Path(module).with_suffix("").parts)
 
@@ -65,32 +80,59 @@ def test_functions_are_short() -> None:
 
 def test_one_module_reads_the_environment() -> None:
     readers = {
-        module
-        for module in MODULES
-        for node in ast.walk(tree(module))
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "os"
-        and node.attr in {"environ", "environb", "getenv", "putenv"}
+        module for module in MODULES for node in ast.walk(tree(module)) if _reads_environment(node)
     }
     assert readers == READS_ENVIRONMENT
 
 
+def _reads_environment(node: ast.AST) -> bool:
+    match node:
+        case ast.Attribute(value=ast.Name(id="os"), attr=name):
+            return name in ENVIRONMENT
+        case ast.ImportFrom(module="os", names=names):
+            return any(alias.name in ENVIRONMENT for alias in names)
+        case _:
+            return False
+
+
 def test_only_the_boundaries_catch_everything() -> None:
     catchers = {
-        module
-        for module in MODULES
-        for node in ast.walk(tree(module))
-        if isinstance(node, ast.ExceptHandler) and _is_broad(node)
+        module for module in MODULES for node in ast.walk(tree(module)) if _catches_everything(node)
     }
     assert catchers - CATCHES_EVERYTHING == set()
     assert "gateway/http/errors.py" in catchers
 
 
-def _is_broad(handler: ast.ExceptHandler) -> bool:
-    caught = handler.type
-    kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+def _catches_everything(node: ast.AST) -> bool:
+    match node:
+        case ast.ExceptHandler(type=ast.Tuple(elts=kinds)):
+            caught: list[ast.expr | None] = [*kinds]
+        case ast.ExceptHandler(type=kind):
+            caught = [kind]
+        case ast.Call(func=ast.Name(id="suppress") | ast.Attribute(attr="suppress"), args=kinds):
+            caught = [*kinds]
+        case _:
+            return False
     return any(
         kind is None or (isinstance(kind, ast.Name) and kind.id in {"Exception", "BaseException"})
-        for kind in kinds
+        for kind in caught
     )
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "try: pass\nexcept: pass",
+        "try: pass\nexcept Exception: pass",
+        "try: pass\nexcept (OSError, BaseException): pass",
+        "with suppress(Exception): pass",
+        "with contextlib.suppress(OSError, Exception): pass",
+    ],
+)
+def test_every_spelling_of_catching_everything_is_found(code: str) -> None:
+    assert any(map(_catches_everything, ast.walk(ast.parse(code))))
+
+
+@pytest.mark.parametrize("code", ["os.environ['A']", "from os import getenv", "os.getenv('A')"])
+def test_every_spelling_of_reading_the_environment_is_found(code: str) -> None:
+    assert any(map(_reads_environment, ast.walk(ast.parse(code))))
