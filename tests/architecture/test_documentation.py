@@ -1,5 +1,6 @@
 """The documentation says what the program does: settings, and links that lead somewhere."""
 
+import configparser
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.cli import COMMANDS
+from gateway.settings import Settings, file_variable, variable
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_README = 110
@@ -60,6 +62,29 @@ def test_a_dead_link_is_found(tmp_path: Path, text: str, complaint: str) -> None
 
 def test_the_readme_stays_within_two_screens() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= LONGEST_README
+
+
+def test_the_example_of_settings_names_settings() -> None:
+    """What systemd reads: a name that is none would keep the gateway from starting."""
+    known = {variable(field) for field in Settings.model_fields}
+    known |= {name for field in Settings.model_fields if (name := file_variable(field))}
+    lines = (ROOT / "docs/examples/realmgate.env").read_text(encoding="utf-8").splitlines()
+    names = {line.partition("=")[0] for line in lines if not line.startswith("#")}
+    assert len(names) > 5
+    assert names - known == set()
+
+
+def test_the_unit_for_systemd_starts_the_gateway_from_the_example_of_settings() -> None:
+    unit = configparser.ConfigParser(delimiters=("=",), interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign] # names in capitals and small letters
+    unit.read(ROOT / "docs/examples/realmgate.service", encoding="utf-8")
+    service = unit["Service"]
+    assert service["ExecStart"].split()[-2:] == ["/opt/realmgate/bin/realmgate", "start"]
+    assert Path(service["EnvironmentFile"]).name == "realmgate.env"
+    settings = (ROOT / "docs/examples/realmgate.env").read_text(encoding="utf-8")
+    for folder in service["ReadWritePaths"].split():
+        assert folder in settings
+    assert service["NoNewPrivileges"] == "yes"
 
 
 def test_every_command_is_documented() -> None:
