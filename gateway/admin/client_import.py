@@ -1,6 +1,7 @@
 """The clients of a realm file: new ones are added, known ones changed, none removed."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,27 +37,37 @@ async def read_clients(
     """Return what the file changes; raises InvalidInput with every wrong field of all clients."""
     errors: list[FieldError] = []
     changes: list[ClientChange] = []
-    for at, item in embedded(document, "clients", path):
-        before = await _known(stores, realm_id, item)
+    items = embedded(document, "clients", path)
+    known = await _known(stores, realm_id, [item for _, item in items])
+    for at, item in items:
+        before = known.get(_name(item))
         client = attempt(errors, None, _read, item, realm_id, before, at, clock)
         if client is not None:
             changes.append(ClientChange(client, before))
-    names = [change.client.client_id for change in changes]
+    names = Counter(change.client.client_id for change in changes)
     errors.extend(
         FieldError(
             f"{path}.clients".removeprefix("."), f"{describe(name)} twice", "each client once"
         )
-        for name in sorted({name for name in names if names.count(name) > 1})
+        for name in sorted(name for name, times in names.items() if times > 1)
     )
     raise_all(errors)
     return tuple(changes)
 
 
-async def _known(stores: Stores, realm_id: str, item: Mapping[str, Any]) -> Client | None:
+async def _known(
+    stores: Stores, realm_id: str, items: Iterable[Mapping[str, Any]]
+) -> dict[str, Client]:
+    """Return the clients of the realm that the file names, by public name."""
+    names = sorted({_name(item) for item in items})
+    found = await stores.clients.named(realm_id, names) if realm_id else ()
+    return {client.client_id: client for client in found}
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    """Return the public name, empty where there is none."""
     client_id = item.get("clientId", item.get(snake_case("clientId")))
-    if not isinstance(client_id, str):
-        return None
-    return await stores.clients.find_by_client_id(realm_id, client_id)
+    return client_id if isinstance(client_id, str) else ""
 
 
 def _read(

@@ -20,6 +20,7 @@ _SECRET_TYPES: Final = frozenset({"client-secret", "client-secret-jwt"})
 _SERVICE_ACCOUNT_SCOPE = "service_account"
 _SECRET_CREATED = "client.secret.creation.time"  # noqa: S105 - the name of an attribute
 _NOT_FOR_A_REALM: Final[Mapping[str, str]] = {"realm_client": "false"}
+_MADE_HERE: Final = (*_NOT_FOR_A_REALM, _SECRET_CREATED)
 
 
 def prepared_client(client: Client, clock: Clock) -> Client:
@@ -29,18 +30,20 @@ def prepared_client(client: Client, clock: Clock) -> Client:
 
 
 def changed_client(client: Client, before: Client, clock: Clock) -> Client:
-    """Return a changed client with what the change calls for."""
+    """Return a changed client with what the change calls for, and what its creation added."""
+    made = {name: before.attributes[name] for name in _MADE_HERE if name in before.attributes}
+    client = replace(client, attributes={**made, **client.attributes})
     gained = client.service_accounts_enabled and not before.service_accounts_enabled
     return _with_secret(_with_scope(client) if gained else client, clock)
 
 
 async def ensure_service_account(
-    stores: Stores, client: Client, default_role: str, clock: Clock
+    stores: Stores, client: Client, default_role: str, clock: Clock, *, new: bool = False
 ) -> bool:
     """Add the client's service account unless it needs none or has one; tell whether."""
     if not client.service_accounts_enabled:
         return False
-    if await stores.users.find_service_account(client.realm_id, client.id) is not None:
+    if not new and await stores.users.find_service_account(client.realm_id, client.id):
         return False
     user = User(
         id=str(uuid4()),

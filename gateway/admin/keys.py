@@ -105,29 +105,43 @@ class RealmKeys:
     async def disable(self, kid: str, realm_name: str | None = None) -> KeyChange:
         """Let a compromised key neither sign nor verify from now on: its tokens are worthless.
 
-        Where nobody would sign after it, a successor is made in the same transaction. Raises
-        InvalidInput when no realm has the key.
+        Where nobody would sign after it, a successor is stored in the same transaction, which
+        looks at the keys alone. Raises InvalidInput when no realm has the key.
         """
         async with self._database.read() as stores:
-            realm, key, others = await _find(stores, kid, realm_name)
+            realm, key = await _find(stores, kid, realm_name)
             longest = longest_token(realm, await stores.clients.list(realm.id))
-        successor = await self._heir(realm, key, others)
-        disabled = replace(key, status=KeyStatus.DISABLED)
-        async with self._database.write() as stores:
-            await stores.keys.replace(disabled)
-            retiring = await self._install(stores, successor, longest) if successor else ()
-        return KeyChange(realm.name, successor, (disabled, *retiring), await self._announce(realm))
+        done = await self._disable(realm, key, None, longest)
+        if done is None:
+            heir = await self._generate(realm, key.algorithm, timedelta())
+            done = await self._disable(realm, key, heir, longest)
+        successor, changed = done or (None, ())
+        return KeyChange(realm.name, successor, changed, await self._announce(realm))
 
-    async def _heir(
-        self, realm: Realm, key: RealmKey, others: tuple[RealmKey, ...]
-    ) -> RealmKey | None:
-        """Make a successor unless a key remains that signs, or will, without an end."""
-        peers = [other for other in others if other.algorithm is key.algorithm]
+    async def _disable(
+        self, realm: Realm, key: RealmKey, heir: RealmKey | None, longest: timedelta
+    ) -> tuple[RealmKey | None, tuple[RealmKey, ...]] | None:
+        """Disable the key as it is now; None, and nothing is done, where an heir is missing."""
+        async with self._database.write() as stores:
+            keys = await stores.keys.list_alone(realm.id)
+            (found,) = (other for other in keys if other.id == key.id)
+            delay = self._succession(found, keys)
+            if delay is not None and heir is None:
+                return None
+            disabled = replace(found, status=KeyStatus.DISABLED)
+            await stores.keys.replace(disabled)
+            if delay is None or heir is None:
+                return None, (disabled,)
+            successor = replace(heir, active_from=heir.active_from + delay)
+            return successor, (disabled, *await self._install(stores, successor, longest))
+
+    def _succession(self, key: RealmKey, keys: tuple[RealmKey, ...]) -> timedelta | None:
+        """Return when a successor has to sign; None where a key remains that lasts."""
+        peers = [other for other in keys if other.algorithm is key.algorithm and other != key]
         if key.status is not KeyStatus.ACTIVE or any(map(key_lifecycle.lasting, peers)):
             return None
         signer = key_lifecycle.signing_key(peers, key.algorithm, self._clock.now())
-        delay = PUBLISH_FOR if signer else timedelta()
-        return await self._generate(realm, key.algorithm, delay)
+        return PUBLISH_FOR if signer else timedelta()
 
     async def _generate(
         self, realm: Realm, algorithm: KeyAlgorithm, publish_for: timedelta
@@ -142,7 +156,7 @@ class RealmKeys:
         self, stores: Stores, successor: RealmKey, longest: timedelta
     ) -> tuple[RealmKey, ...]:
         now = self._clock.now()
-        keys = await stores.keys.list(successor.realm_id)
+        keys = await stores.keys.list_alone(successor.realm_id)
         retiring = key_lifecycle.superseded(keys, successor, now, longest)
         gone = _forgotten(keys, now)
         for key in (*retiring, *gone):
@@ -201,13 +215,10 @@ async def _realms(stores: Stores, name: str | None) -> tuple[Realm, ...]:
     return (realm,)
 
 
-async def _find(
-    stores: Stores, kid: str, realm_name: str | None
-) -> tuple[Realm, RealmKey, tuple[RealmKey, ...]]:
-    """Return the key with its realm and the realm's other keys."""
+async def _find(stores: Stores, kid: str, realm_name: str | None) -> tuple[Realm, RealmKey]:
+    """Return the key with its realm."""
     for realm in await _realms(stores, realm_name):
-        keys = await stores.keys.list(realm.id)
-        for key in keys:
+        for key in await stores.keys.list(realm.id):
             if key.kid == kid:
-                return realm, key, tuple(other for other in keys if other.id != key.id)
+                return realm, key
     raise InvalidInput((FieldError("kid", repr(kid), "the kid of a key (see `keys list`)"),))

@@ -19,6 +19,7 @@ from gateway.admin.realm_roles import ADMIN, CREATE_REALM, RoleBook, default_rol
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import MASTER, Realm
+from gateway.domain.roles import Role
 from gateway.representations.client import read_client
 from gateway.representations.role import GivenRole, RoleName
 
@@ -45,10 +46,10 @@ async def ensure_realm_defaults(
     stores: Stores, realm: Realm, given: Iterable[GivenRole] = ()
 ) -> RoleBook:
     """Add the clients and roles that the realm lacks, and the roles of a file; return all roles."""
-    for document in _clients(realm):
-        await _add_client(stores, realm, document)
+    added = [await _add_client(stores, realm, document) for document in _clients(realm)]
     administered = await _add_administration(stores, realm) if realm.name == MASTER else ()
     roles = await load_roles(stores, realm)
+    roles.changed = any(added)
     brought = tuple(given)
     known = roles.names | {role.role for role in brought}
     await roles.add((*brought, *_missing((*_roles(realm), *_over_realms(administered)), known)))
@@ -66,8 +67,22 @@ async def ensure_administration(stores: Stores, realm: Realm) -> Realm | None:
     name = administration_client(realm.name)
     if await stores.clients.find_by_client_id(master.id, name) is not None:
         return None
-    await ensure_realm_defaults(stores, master)
+    admin = await stores.roles.find(master.id, ADMIN)
+    if admin is None:
+        await ensure_realm_defaults(stores, master)
+    else:
+        await _add_rights(stores, master, realm, admin)
     return master
+
+
+async def _add_rights(stores: Stores, master: Realm, realm: Realm, admin: Role) -> None:
+    """Give the administrators the rights over one new realm, whatever others there are."""
+    client = read_client(_administration(realm), master.id)
+    await stores.clients.add(client)
+    book = RoleBook(stores, master, {client.client_id: client.id})
+    await book.add(_admin_roles(client.client_id))
+    every = (RoleName(role, client.client_id) for role in AdminRole)
+    await stores.roles.add_composites(master.id, admin.id, book.ids(every, "roles"))
 
 
 async def ensure_defaults(database: Database) -> tuple[Realm, ...]:

@@ -7,7 +7,7 @@ Keycloak: realm import (`--import-realm` skips realms that exist), partial updat
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from gateway.admin.client_import import ClientChange, read_clients
 from gateway.admin.client_registration import ensure_service_account
@@ -31,6 +31,9 @@ from gateway.representations.realm import create_realm, read_realm, resources_no
 from gateway.representations.refusals import attempt, join, located, raise_all
 from gateway.representations.role import GivenRole, read_roles
 
+_MOST_TOPICS: Final = 100
+"""Where more clients have changed, their realm is told of instead."""
+
 
 @dataclass(frozen=True, slots=True)
 class ImportedRealm:
@@ -48,8 +51,8 @@ class ImportedRealm:
     """Parts of the file that this version does not read."""
     announced: bool = True
     """False when no message reached the gateways: they learn of it when their copy has aged."""
-    changed: tuple[str, ...] = ()
-    """The ids of the realms that this has changed: its own, and that of its administrators."""
+    topics: tuple[str, ...] = ()
+    """What the gateways are told: that the realm has changed, or only some of its clients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,19 +211,24 @@ class RealmImport:
         elif realm != plan.before:
             await stores.realms.replace(realm)
         algorithms = signing_algorithms(realm, (change.client for change in plan.clients))
-        await ensure_signing_keys(stores, realm, algorithms, self._keys, self._clock)
+        new_keys = await ensure_signing_keys(stores, realm, algorithms, self._keys, self._clock)
         for change in plan.clients:
             await change.store(stores)
         roles = await ensure_realm_defaults(stores, realm, plan.roles)
         master = await ensure_administration(stores, realm)
         accounts = await self._service_accounts(stores, plan, roles)
+        users = await self._users(stores, plan, roles, accounts)
+        beyond_clients = realm != plan.before or new_keys or roles.changed or users > 0
+        topics = _topics_of_clients(plan, accounts)
+        if beyond_clients or len(topics) > _MOST_TOPICS:
+            topics = (f"realm:{realm.id}",)
         return ImportedRealm(
             id=realm.id,
             name=realm.name,
             created=plan.before is None,
             clients=sum(change.before is None for change in plan.clients),
-            users=await self._users(stores, plan, roles, accounts),
-            changed=(realm.id,) if master is None else (realm.id, master.id),
+            users=users,
+            topics=topics if master is None else (*topics, f"realm:{master.id}"),
         )
 
     async def _service_accounts(
@@ -232,7 +240,9 @@ class RealmImport:
             [
                 change.client.client_id
                 for change in plan.clients
-                if await ensure_service_account(stores, change.client, default, self._clock)
+                if await ensure_service_account(
+                    stores, change.client, default, self._clock, new=change.before is None
+                )
             ]
         )
 
@@ -257,12 +267,19 @@ class RealmImport:
         if self._invalidation is None:
             return realm
         try:
-            for realm_id in realm.changed:
-                await self._invalidation.publish(f"realm:{realm_id}")
+            for topic in realm.topics:
+                await self._invalidation.publish(topic)
         except StoreUnavailable:
             # The realm is stored: a message that is lost must not make it look otherwise.
             return replace(realm, announced=False)
         return realm
+
+
+def _topics_of_clients(plan: RealmPlan, accounts: frozenset[str]) -> tuple[str, ...]:
+    clients = (change.client for change in plan.clients if change.client != change.before)
+    new_accounts = (change.client for change in plan.clients if change.client.client_id in accounts)
+    ids = dict.fromkeys(client.id for client in (*clients, *new_accounts))
+    return tuple(f"client:{plan.realm.id}:{identity}" for identity in ids)
 
 
 async def _known(stores: Stores, document: Mapping[str, Any]) -> Realm | None:

@@ -25,6 +25,9 @@ def default_role(realm: Realm) -> RoleName:
 class RoleBook:
     """The roles of one realm by name, within one transaction."""
 
+    changed = False
+    """Whether anything was added."""
+
     def __init__(self, stores: Stores, realm: Realm, clients: Mapping[str, str]) -> None:
         """Take the internal ids of the realm's clients by public name."""
         self._stores = stores
@@ -88,14 +91,17 @@ class RoleBook:
             raise InvalidInput((FieldError(given.path, shown, "a client of the realm"),))
         role = Role(str(uuid4()), self._realm.id, given.role.name, given.description, client)
         await self._stores.roles.add(role)
+        self.changed = True
         return role
 
     async def _compose(self, given: GivenRole) -> None:
         role = self._roles[given.role]
         parts = role.composites | set(self.ids(given.composites, f"{given.path}.composites"))
         if parts != role.composites:
-            await self._stores.roles.set_composites(self._realm.id, role.id, sorted(parts))
+            new = sorted(parts - role.composites)
+            await self._stores.roles.add_composites(self._realm.id, role.id, new)
             self._roles[given.role] = replace(role, composites=parts)
+            self.changed = True
 
 
 async def load_roles(stores: Stores, realm: Realm) -> RoleBook:

@@ -38,9 +38,10 @@ async def ensure_signing_keys(
     algorithms: Iterable[KeyAlgorithm],
     factory: KeyFactory,
     clock: Clock,
-) -> None:
-    """Add a key for every algorithm that none signs."""
+) -> bool:
+    """Add a key for every algorithm that none signs; tell whether any was added."""
     keys = await stores.keys.list(realm.id)
+    added = False
     for algorithm in algorithms:
         if signing_key(keys, algorithm, clock.now()) is None:
             # Finding an RSA key takes a good part of a second: not on the event loop.
@@ -48,3 +49,5 @@ async def ensure_signing_keys(
                 factory.generate, realm.id, realm.name, algorithm, clock.now()
             )
             await stores.keys.add(key)
+            added = True
+    return added

@@ -91,3 +91,16 @@ async def test_a_client_needs_a_realm(database: SqlDatabase) -> None:
     with pytest.raises(InvalidInput):
         async with database.write() as stores:
             await stores.clients.add(client("device", of="nowhere"))
+
+
+async def test_clients_are_found_by_many_names_at_once(database: SqlDatabase) -> None:
+    await store_realms(database, "demo", "other")
+    names = [f"client-{number}" for number in range(2_500)]
+    async with database.write() as stores:
+        for name in names[::100]:
+            await stores.clients.add(client(name))
+        await stores.clients.add(client("foreign", of="other"))
+    async with database.read() as stores:
+        found = await stores.clients.named("demo-id", [*names, "foreign", "\0", "x" * 256])
+        assert await stores.clients.named("demo-id", []) == ()
+    assert sorted(one.client_id for one in found) == sorted(names[::100])

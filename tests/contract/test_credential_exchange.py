@@ -1,23 +1,16 @@
 """A password that is hashed anew never undoes a change that came between: both databases."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import replace
 
-import asyncpg  # type: ignore[import-untyped] # asyncpg ships no types
 import pytest
 
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.users import Credential
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually
-from tests.support.storage import StoredDatabase
 from tests.support.stored_values import credential, store_realms, user
 
-_WAITING = (
-    "SELECT count(*) FROM pg_stat_activity"
-    " WHERE datname = current_database() AND wait_event_type = 'Lock'"
-)
 OLD = credential(id="password", secret_data='{"value":"old"}')
 CHANGED = replace(OLD, secret_data='{"value":"changed"}')
 STRONGER = replace(OLD, secret_data='{"value":"old, hashed anew"}')
@@ -30,37 +23,6 @@ async def with_password(database: SqlDatabase) -> SqlDatabase:
         await stores.users.add(user("alice"))
         await stores.users.set_credential("demo-id", OLD)
     return database
-
-
-@pytest.fixture
-async def other_gateway(
-    stored_database: StoredDatabase, secrets_at_rest: SecretsAtRest
-) -> AsyncIterator[SqlDatabase]:
-    """Return the same database as another gateway opens it."""
-    opened = SqlDatabase(stored_database.url, secrets_at_rest)
-    yield opened
-    await opened.dispose()
-
-
-@pytest.fixture
-async def until_it_waits(stored_database: StoredDatabase) -> AsyncIterator[Callable[[], bool]]:
-    """Tell whether somebody waits for a lock of the database."""
-    if stored_database.url.reveal().startswith("sqlite"):
-        # A writer cannot even begin while another writes: there is nothing to wait for.
-        yield lambda: True
-        return
-    connection = await asyncpg.connect(stored_database.url.reveal())
-    seen: list[int] = []
-
-    async def look() -> None:
-        while not any(seen):
-            seen.append(await connection.fetchval(_WAITING))
-
-    looking = asyncio.create_task(look())
-    yield lambda: any(seen)
-    looking.cancel()
-    await asyncio.gather(looking, return_exceptions=True)
-    await connection.close()
 
 
 async def _exchange(database: SqlDatabase, before: Credential = OLD) -> bool:
@@ -93,11 +55,11 @@ async def test_a_credential_that_is_gone_does_not_come_back(with_password: SqlDa
 async def test_an_exchange_waits_for_the_change_that_came_first(
     with_password: SqlDatabase,
     other_gateway: SqlDatabase,
-    until_it_waits: Callable[[], bool],
+    somebody_waits: Callable[[], bool],
 ) -> None:
     async with with_password.write() as stores:
         await stores.users.set_credential("demo-id", CHANGED)
         exchange = asyncio.create_task(_exchange(other_gateway))
-        await eventually(until_it_waits)
+        await eventually(somebody_waits)
     assert not await exchange
     assert await _stored(with_password) == (CHANGED,)

@@ -14,7 +14,6 @@ from gateway.domain.errors import StoreUnavailable
 from gateway.domain.groups import Group
 from gateway.domain.keys import KeyStatus
 from gateway.domain.ports.lookups import Found
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
@@ -63,16 +62,6 @@ async def stored(database: SqlDatabase) -> SqlDatabase:
         await stores.groups.join("demo-id", "alice-uuid", "below")
         await stores.groups.grant("demo-id", "top", ["of-group-role"])
     return database
-
-
-@pytest.fixture
-async def other_gateway(
-    stored_database: StoredDatabase, secrets_at_rest: SecretsAtRest
-) -> AsyncIterator[SqlDatabase]:
-    """Return the same database as another gateway opens it."""
-    opened = SqlDatabase(stored_database.url, secrets_at_rest)
-    yield opened
-    await opened.dispose()
 
 
 async def test_a_realm_comes_as_its_repositories_tell(stored: SqlDatabase) -> None:

@@ -1,7 +1,9 @@
 """What every realm has from its creation, and who may administer it. Keycloak: 8.6, 9."""
 
 import json
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 
 import pytest
 
@@ -11,6 +13,7 @@ from gateway.admin.realm_export import export_realm
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed
+from tests.support.storage import StoredDatabase
 
 MASTER = {"realm": "master", "enabled": True, **ELLIPTIC}
 EVERY_RIGHT = tuple(sorted(AdminRole))
@@ -110,8 +113,36 @@ async def test_a_new_realm_tells_the_gateways_of_its_administrators(imports: Imp
     await imports.run(MASTER)
     imports.messages.topics.clear()
     await imports.run(ACME)
+    assert imports.messages.topics == ["realm:acme", "realm:master"]
+
+
+async def test_a_new_realm_adds_to_what_administrators_may_do_and_rewrites_nothing(
+    imports: Imports, sqlite_database: StoredDatabase
+) -> None:
+    def rows() -> set[tuple[int, str]]:
+        path = sqlite_database.url.reveal().removeprefix("sqlite:///")
+        with closing(sqlite3.connect(path)) as connection:
+            return set(connection.execute("SELECT rowid, composite_id FROM role_composites"))
+
+    await imports.run(MASTER)
+    await imports.administrator("root", "canary")
+    before = rows()
+    await imports.run({"realm": "new", **ELLIPTIC})
+    assert before < rows()
+    assert of_clients(await imports.roles("root", "master"))["new-realm"] == EVERY_RIGHT
+
+
+async def test_what_was_taken_from_administrators_stays_taken_when_a_realm_comes(
+    imports: Imports,
+) -> None:
+    await imports.run(MASTER, {"realm": "early", **ELLIPTIC})
+    await imports.administrator("root", "canary")
+    async with imports.database.write() as stores:
+        admin = await stores.roles.find("master", "admin")
+        assert admin is not None
+        await stores.roles.set_composites("master", admin.id, [])
     await imports.run(ACME)
-    assert imports.messages.topics == ["realm:acme", "realm:master", "realm:acme"]
+    assert set(of_clients(await imports.roles("root", "master"))) == {"account", "acme-realm"}
 
 
 async def test_a_role_of_a_master_user_may_be_one_over_a_realm(imports: Imports) -> None:

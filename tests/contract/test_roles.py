@@ -102,6 +102,33 @@ async def test_granting_twice_is_granting_once(database: SqlDatabase) -> None:
         assert await stores.roles.granted("demo-id", "alice-uuid") == {"a-role", "b-role"}
 
 
+async def test_composites_that_are_added_leave_the_others_alone(database: SqlDatabase) -> None:
+    await store_realms(database, "demo")
+    async with database.write() as stores:
+        for name in ("a", "b", "c"):
+            await stores.roles.add(role(name))
+        await stores.roles.add_composites("demo-id", "a-role", ["b-role"])
+        await stores.roles.add_composites("demo-id", "a-role", ["c-role", "b-role"])
+        await stores.roles.add_composites("demo-id", "a-role", [])
+    async with database.read() as stores:
+        (found,) = (one for one in await stores.roles.list("demo-id") if one.name == "a")
+    assert found.composites == {"b-role", "c-role"}
+
+
+async def test_a_role_of_the_realm_is_found_by_name_and_one_of_a_client_is_not(
+    database: SqlDatabase,
+) -> None:
+    await store_realms(database, "demo", "other")
+    async with database.write() as stores:
+        await stores.clients.add(client("device"))
+        await stores.roles.add(role("admin"))
+        await stores.roles.add(role("own", client="device-uuid"))
+    async with database.read() as stores:
+        assert await stores.roles.find("demo-id", "admin") == role("admin")
+        assert await stores.roles.find("demo-id", "own") is None
+        assert await stores.roles.find("other-id", "admin") is None
+
+
 async def test_what_is_revoked_is_gone_and_the_rest_stays(database: SqlDatabase) -> None:
     await store_realms(database, "demo", "other")
     async with database.write() as stores:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import asyncpg  # type: ignore[import-untyped] # asyncpg ships no types
 import pytest
 
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
@@ -14,6 +15,11 @@ from gateway.domain.secrets import Secret
 from gateway.storage.sql.database import SqlDatabase
 from gateway.storage.sql.migrate import migrate
 from tests.support.postgres import PostgresServer
+
+_WAITING = (
+    "SELECT count(*) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +89,34 @@ async def database(
     opened = SqlDatabase(stored_database.url, secrets_at_rest)
     yield opened
     await opened.dispose()
+
+
+@pytest.fixture
+async def other_gateway(
+    stored_database: StoredDatabase, secrets_at_rest: SecretsAtRest
+) -> AsyncIterator[SqlDatabase]:
+    """Return the same database as another gateway opens it."""
+    opened = SqlDatabase(stored_database.url, secrets_at_rest)
+    yield opened
+    await opened.dispose()
+
+
+@pytest.fixture
+async def somebody_waits(stored_database: StoredDatabase) -> AsyncIterator[Callable[[], bool]]:
+    """Tell whether somebody has waited for a lock of the database."""
+    if stored_database.url.reveal().startswith("sqlite"):
+        # A writer cannot even begin while another writes: there is nothing to wait for.
+        yield lambda: True
+        return
+    connection = await asyncpg.connect(stored_database.url.reveal())
+    seen: list[int] = []
+
+    async def look() -> None:
+        while not any(seen):
+            seen.append(await connection.fetchval(_WAITING))
+
+    looking = asyncio.create_task(look())
+    yield lambda: any(seen)
+    looking.cancel()
+    await asyncio.gather(looking, return_exceptions=True)
+    await connection.close()

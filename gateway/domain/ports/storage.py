@@ -4,7 +4,7 @@ Every query carries its realm: an id of another realm is not found. All methods 
 `StoreUnavailable("sql")` when the database does not answer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
@@ -45,6 +45,10 @@ class ClientRepository(Protocol):
 
     async def find_by_client_id(self, realm_id: str, client_id: str) -> Client | None:
         """Return the client whose public name is exactly `client_id`."""
+        ...
+
+    async def named(self, realm_id: str, client_ids: Sequence[str]) -> tuple[Client, ...]:
+        """Return those of the clients that exist."""
         ...
 
     async def list(self, realm_id: str) -> tuple[Client, ...]:
@@ -113,6 +117,12 @@ class UserRepository(Protocol):
         """Return the user's credentials by priority."""
         ...
 
+    async def having_credential(
+        self, realm_id: str, user_ids: Sequence[str], type_: str
+    ) -> frozenset[str]:
+        """Return which of the users hold a credential of the type."""
+        ...
+
     async def set_credential(self, realm_id: str, credential: Credential) -> None:
         """Add the credential, or overwrite the one with the same id."""
         ...
@@ -137,6 +147,14 @@ class RoleRepository(Protocol):
 
     async def add(self, role: Role) -> None:
         """Store a new role without its composites; raises AlreadyExists."""
+        ...
+
+    async def find(self, realm_id: str, name: str) -> Role | None:
+        """Return the realm role with that name, its composites left out."""
+        ...
+
+    async def add_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
+        """Let a role contain others directly; those it contains already are left alone."""
         ...
 
     async def set_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
@@ -175,8 +193,24 @@ class GroupRepository(Protocol):
         """Store a new group; raises AlreadyExists."""
         ...
 
+    async def replace(self, group: Group) -> None:
+        """Overwrite all of the group with the same id but its place in the tree."""
+        ...
+
     async def join(self, realm_id: str, user_id: str, group_id: str) -> None:
         """Make the user a member; twice is once."""
+        ...
+
+    async def join_all(self, realm_id: str, members: Sequence[tuple[str, str]]) -> None:
+        """Make users members, as pairs of user and group id."""
+        ...
+
+    async def members(self, realm_id: str) -> Mapping[str, frozenset[str]]:
+        """Return the ids of the groups that users are members of, by user id."""
+        ...
+
+    async def granted(self, realm_id: str) -> Mapping[str, frozenset[str]]:
+        """Return the ids of the roles granted to groups directly, by group id."""
         ...
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[Group, ...]:
@@ -236,6 +270,10 @@ class KeyRepository(Protocol):
 
     async def list(self, realm_id: str) -> tuple[RealmKey, ...]:
         """Return all keys of the realm, newest first."""
+        ...
+
+    async def list_alone(self, realm_id: str) -> tuple[RealmKey, ...]:
+        """Return the same, and let nobody else change them until the transaction ends."""
         ...
 
     async def add(self, key: RealmKey) -> None:

@@ -1,7 +1,8 @@
 """Clients: one JSON document each, the secret sealed beside it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import insert, select, update
 
@@ -13,6 +14,9 @@ from gateway.representations.stored_client import restore_client
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import clients
 from gateway.storage.sql.transaction import Transaction
+
+_NAMES_AT_ONCE: Final = 1_000
+"""Databases limit how many values a statement has."""
 
 
 class SqlClients:
@@ -31,6 +35,18 @@ class SqlClients:
         )
         row = rows.first()
         return None if row is None else read_row(row, self._secrets)
+
+    async def named(self, realm_id: str, client_ids: Sequence[str]) -> tuple[Client, ...]:
+        """Return those of the clients that exist."""
+        names = [client_id for client_id in client_ids if is_name(client_id)]
+        found: list[Client] = []
+        for start in range(0, len(names), _NAMES_AT_ONCE):
+            some = names[start : start + _NAMES_AT_ONCE]
+            rows = await self._transaction.execute(
+                select(clients).where(clients.c.realm_id == realm_id, clients.c.client_id.in_(some))
+            )
+            found += [read_row(row, self._secrets) for row in rows]
+        return tuple(found)
 
     async def list(self, realm_id: str) -> tuple[Client, ...]:
         """Return the realm's clients by client_id."""

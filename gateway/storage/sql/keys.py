@@ -7,7 +7,7 @@ from sqlalchemy import insert, select, update
 from gateway.domain.keys import KeyStatus, RealmKey, key_algorithm
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.secrets import Secret
-from gateway.storage.sql.schema import realm_keys
+from gateway.storage.sql.schema import realm_keys, realms
 from gateway.storage.sql.transaction import Transaction
 
 
@@ -26,6 +26,14 @@ class SqlKeys:
             .order_by(realm_keys.c.created_at.desc(), realm_keys.c.kid)
         )
         return tuple(read_row(row, self._secrets) for row in rows)
+
+    async def list_alone(self, realm_id: str) -> tuple[RealmKey, ...]:
+        """Return the same, and let nobody else change them until the transaction ends."""
+        # SQLite has no such lock and needs none: a transaction that may write is alone.
+        await self._transaction.execute(
+            select(realms.c.id).where(realms.c.id == realm_id).with_for_update(key_share=True)
+        )
+        return await self.list(realm_id)
 
     async def add(self, key: RealmKey) -> None:
         """Store a new key."""

@@ -5,7 +5,6 @@ A user has what is granted to it, to its groups and to their parents. Keycloak: 
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from sqlalchemy import CTE, Select, and_, delete, insert, select, union
 
@@ -58,6 +57,28 @@ class SqlRoles:
             insert(roles), values, taken=f"Role with name {role.name} already exists"
         )
 
+    async def find(self, realm_id: str, name: str) -> Role | None:
+        """Return the realm role with that name, its composites left out."""
+        rows = await self._transaction.execute(
+            select(roles).where(
+                roles.c.realm_id == realm_id, roles.c.name == name, roles.c.client.is_(None)
+            )
+        )
+        row = rows.first()
+        return None if row is None else Role(row.id, row.realm_id, row.name, row.description)
+
+    async def add_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
+        """Let a role contain others directly; those it contains already are left alone."""
+        if composites:
+            statement = insert_into(role_composites, self._transaction.dialect)
+            await self._transaction.execute(
+                statement.on_conflict_do_nothing(),
+                [
+                    {"realm_id": realm_id, "role_id": role_id, "composite_id": composite}
+                    for composite in composites
+                ],
+            )
+
     async def set_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
         """Replace the direct composites of a role."""
         await self._transaction.execute(
@@ -65,17 +86,7 @@ class SqlRoles:
                 role_composites.c.realm_id == realm_id, role_composites.c.role_id == role_id
             )
         )
-        await self._link(
-            [
-                {"realm_id": realm_id, "role_id": role_id, "composite_id": composite}
-                for composite in composites
-            ]
-        )
-
-    async def _link(self, links: Sequence[dict[str, Any]]) -> None:
-        if links:
-            statement = insert_into(role_composites, self._transaction.dialect)
-            await self._transaction.execute(statement.on_conflict_do_nothing(), links)
+        await self.add_composites(realm_id, role_id, composites)
 
     async def grant(self, realm_id: str, user_id: str, role_ids: Sequence[str]) -> None:
         """Give roles to a user; those already held are left alone."""
