@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy.ext.asyncio import AsyncEngine
-
+from gateway.storage.sql.asynchronous import AsyncEngine
 from gateway.storage.sql.questions import Questioner
 
 _GRACE = timedelta(seconds=1)

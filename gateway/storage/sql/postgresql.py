@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import asyncpg  # type: ignore[import-untyped] # asyncpg ships no types
-from sqlalchemy.ext.asyncio import create_async_engine
 
 from gateway.storage.sql.address import PostgresServer
+from gateway.storage.sql.asynchronous import create_async_engine
 from gateway.storage.sql.limits import Engines, Limits
 from gateway.storage.sql.postgresql_questions import PostgresQuestions
 
@@ -49,7 +49,7 @@ def create_engines(server: PostgresServer, limits: Limits) -> Engines:
     """Make the engines of a server, which share one pool; questions have connections apart."""
     engine = create_async_engine(
         "postgresql+asyncpg://",
-        async_creator=_Connector(server, limits),
+        _Connector(server, limits),
         # A connection that died with the server is replaced before a request meets it.
         pool_pre_ping=True,
         **limits.pool(limits.connections),

@@ -10,9 +10,9 @@ from datetime import timedelta
 
 import aiosqlite
 from sqlalchemy import Connection, event
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from gateway.storage.sql.address import SqliteFile
+from gateway.storage.sql.asynchronous import AsyncEngine, create_async_engine
 from gateway.storage.sql.limits import Engines, Limits
 from gateway.storage.sql.sqlite_questions import SqliteQuestions
 
@@ -50,9 +50,7 @@ def _engine(
             await asyncio.to_thread(thread.join)
             raise
 
-    engine = create_async_engine(
-        "sqlite+aiosqlite:///file", async_creator=connect, **limits.pool(connections)
-    )
+    engine = create_async_engine("sqlite+aiosqlite:///file", connect, **limits.pool(connections))
 
     def begin_transaction(connection: Connection) -> None:
         connection.exec_driver_sql(begin)

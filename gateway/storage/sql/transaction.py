@@ -11,7 +11,6 @@ from typing import Any
 
 from sqlalchemy import CursorResult, Executable
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError, StatementError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gateway.domain.errors import (
     AlreadyExists,
@@ -20,6 +19,7 @@ from gateway.domain.errors import (
     RealmgateError,
     StoreUnavailable,
 )
+from gateway.storage.sql.asynchronous import AsyncConnection
 
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 

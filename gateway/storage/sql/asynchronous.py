@@ -1,0 +1,110 @@
+"""SQLAlchemy's engine and connections under asyncio, and no more than is used here of them.
+
+Its own `sqlalchemy.ext.asyncio` loads the ORM, which nothing here uses: 7 MB in every process.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, CursorResult, Dialect, Engine, Executable, create_engine
+from sqlalchemy.util import greenlet_spawn
+
+Result = TypeVar("Result")
+
+
+class AsyncConnection:
+    """One connection, or one transaction on it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    @property
+    def dialect(self) -> Dialect:
+        """Return what knows the database's ways."""
+        return self._connection.dialect
+
+    async def execute(
+        self,
+        statement: Executable,
+        parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+    ) -> CursorResult[Any]:
+        """Execute a statement; its rows have been read."""
+        return await greenlet_spawn(self._connection.execute, statement, parameters)
+
+    async def run_sync(self, work: Callable[[Connection], Result]) -> Result:
+        """Run what was written for a connection without asyncio."""
+        return await greenlet_spawn(work, self._connection)
+
+
+class AsyncEngine:
+    """Connections to one database, kept in a pool."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.sync_engine = engine
+
+    @property
+    def dialect(self) -> Dialect:
+        """Return what knows the database's ways."""
+        return self.sync_engine.dialect
+
+    def execution_options(self, **options: Any) -> "AsyncEngine":
+        """Return an engine on the same pool whose connections have these options."""
+        return AsyncEngine(self.sync_engine.execution_options(**options))
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[AsyncConnection]:
+        """Take a connection for the length of the block; what is not committed is undone."""
+        async with self._connected() as connection:
+            yield AsyncConnection(connection)
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[AsyncConnection]:
+        """Open a transaction: committed when the block is left, undone by an exception."""
+        async with self._connected() as connection:
+            transaction = await greenlet_spawn(connection.begin)
+            try:
+                yield AsyncConnection(connection)
+            except BaseException:
+                await _completed(greenlet_spawn(transaction.rollback))
+                raise
+            await greenlet_spawn(transaction.commit)
+
+    async def dispose(self) -> None:
+        """Close the connections."""
+        await greenlet_spawn(self.sync_engine.dispose)
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Connection]:
+        connection = await greenlet_spawn(self.sync_engine.connect)
+        try:
+            yield connection
+        finally:
+            await _completed(greenlet_spawn(connection.close))
+
+
+def create_async_engine(
+    url: str, connect: Callable[[], Awaitable[object]], **options: Any
+) -> AsyncEngine:
+    """Make an engine whose connections `connect` opens; `url` names dialect and driver alone."""
+
+    def open_connection() -> Any:
+        return engine.dialect.dbapi.connect(async_creator_fn=connect)  # type: ignore[union-attr] # it has a driver
+
+    engine = create_engine(url, creator=open_connection, **options)
+    return AsyncEngine(engine)
+
+
+async def _completed(work: Coroutine[Any, Any, None]) -> None:
+    """Wait for the end of `work` even when cancelled: a connection must get back to its pool."""
+    task = asyncio.create_task(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as cancellation:
+            cancelled = cancellation
+    if cancelled is not None:
+        raise cancelled
+    task.result()
