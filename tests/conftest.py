@@ -15,6 +15,7 @@ pytest_plugins: list[str] = [
     "tests.support.storage",
     "tests.support.sessions",
     "tests.support.realm_imports",
+    "tests.support.spec_stack",
 ]
 
 

@@ -103,6 +103,7 @@ class BruteForceGuard:
             address=address,
             second_factor=second_factor,
         )
+        self._metrics.security_event("failed_login")
         if outcome.permanent:
             self._metrics.security_event("permanent_lockout")
         elif outcome.locked_now:

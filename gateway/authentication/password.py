@@ -9,6 +9,7 @@ Keycloak: 1.5, 4.2, 5.3, 6; attacks: D4, D10, D11
 """
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -18,8 +19,9 @@ from gateway.authentication.complete_profile import has_complete_profile
 from gateway.authentication.errors import AccountDisabled, AccountNotSetUp, InvalidUserCredentials
 from gateway.authentication.one_time_password import OneTimePasswordCheck, first_device
 from gateway.authentication.permanent_lockout import is_locked_for_good, lock_for_good
-from gateway.domain.errors import Overloaded
+from gateway.domain.errors import Overloaded, StoreUnavailable
 from gateway.domain.login_failures import Admission
+from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
@@ -58,11 +60,13 @@ class PasswordLogin:
         passwords: PasswordHasher,
         guard: BruteForceGuard,
         one_time_passwords: OneTimePasswordCheck,
+        invalidation: Invalidation,
     ) -> None:
         self._database = database
         self._passwords = passwords
         self._guard = guard
         self._one_time_passwords = one_time_passwords
+        self._invalidation = invalidation
 
     async def authenticate(
         self, realm: Realm, given: GivenCredentials, *, address: str, now: datetime
@@ -137,6 +141,8 @@ class PasswordLogin:
     async def _lock_for_good(self, realm: Realm, user: User) -> None:
         async with self._database.write() as stores:
             await lock_for_good(stores, realm.id, user.id)
+        with suppress(StoreUnavailable):  # memories age without being told
+            await self._invalidation.publish(f"user:{realm.id}:{user.id}")
 
     async def _check_set_up(
         self, realm: Realm, user: User, credential: Credential, now: datetime

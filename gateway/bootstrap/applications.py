@@ -40,6 +40,7 @@ def build_applications(
     parts = HttpParts(
         directory=services.directory,
         database=services.database,
+        invalidation=services.invalidation,
         online_sessions=services.online_sessions,
         passwords=services.passwords,
         login_failures=services.login_failures,

@@ -12,6 +12,7 @@ from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password import PasswordLogin
 from gateway.domain.clock import Clock
 from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.metrics import Metrics
 from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
@@ -41,6 +42,7 @@ class HttpParts:
 
     directory: Directory
     database: Database
+    invalidation: Invalidation
     online_sessions: SessionStore
     passwords: PasswordHasher
     login_failures: LoginFailureStore
@@ -91,7 +93,9 @@ def _grant_services(parts: HttpParts) -> GrantServices:
         directory=parts.directory,
         database=parts.database,
         sessions=sessions,
-        password_login=PasswordLogin(parts.database, parts.passwords, guard, codes),
+        password_login=PasswordLogin(
+            parts.database, parts.passwords, guard, codes, parts.invalidation
+        ),
         refresh_tokens=RefreshTokens(parts.directory, parts.database, sessions),
     )
 

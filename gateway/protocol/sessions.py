@@ -94,13 +94,13 @@ class Sessions:
     async def refresh(
         self, realm: Realm, session: UserSession, client: Client, now: datetime
     ) -> Joined | None:
-        """Move the idle timeouts of the session and of the client's part; None when it ended."""
+        """Move the idle timeouts of the session and of the client's part; None when one ended."""
         part = replace(session.clients[client.id], refreshed_at=now)
         moved = replace(session, refreshed_at=now, clients={**session.clients, client.id: part})
         end = session_ends_at(realm.session_limits, moved)
         async with self.store(offline=session.offline) as store:
-            joined = await store.join(realm.id, session.id, part, end)
-        return Joined(moved, part) if joined else None
+            lasts = await store.refresh(realm.id, session.id, part, end)
+        return Joined(moved, part) if lasts else None
 
     async def leave(self, session: UserSession, client: Client) -> None:
         """Take the client out of the session: its tokens are at an end."""

@@ -106,7 +106,7 @@ async def test_of_200_guesses_at_once_as_many_are_looked_at_as_the_realm_allows(
         said = await _parallel(gates, NOT_QUICK, f"user-{repetition}")
         assert said == {"wrong": NOT_QUICK.failure_factor, "refused": 194}
     locks = sum((gate.metrics.events for gate in gates), Counter())
-    assert locks == {"temporary_lockout": 20}
+    assert locks == {"failed_login": 20 * NOT_QUICK.failure_factor, "temporary_lockout": 20}
 
 
 async def test_where_quick_failures_lock_at_most_two_guesses_are_looked_at(

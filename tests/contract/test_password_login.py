@@ -261,6 +261,7 @@ async def test_a_permanent_lockout_disables_the_account_in_the_database(
     stored = await _stored(database)
     assert not stored.enabled
     assert stored.attributes == {"kept": ("yes",), "disabledReason": ("permanentLockout",)}
+    assert gateway.invalidation.topics == ["user:demo-id:alice-uuid"]
     with redis_server.client() as plain:
         plain.flushall()
     for tried in (realm, REALM, guarded_realm(replace(RULES, protected=False))):
@@ -328,7 +329,7 @@ async def test_hashing_anew_does_not_set_back_a_password_that_was_changed_meanwh
 async def test_a_profile_must_be_complete_where_the_realm_does_not_say_otherwise(
     database: SqlDatabase, gateway: Gateway, missing: str, value: str | None
 ) -> None:
-    await store_user(database, **{missing: value})
+    await store_user(database, **{missing: value})  # type: ignore[arg-type] # one of the two
     with pytest.raises(InvalidUserCredentials):
         await gateway.sign_in(REALM, password=WRONG)
     with pytest.raises(AccountNotSetUp):

@@ -69,6 +69,31 @@ async def test_a_client_joins_and_its_part_is_replaced(storage: SessionStorage) 
     assert listed == (expected,)
 
 
+async def test_a_refresh_moves_the_part_of_who_takes_part_and_brings_nobody_back(
+    storage: SessionStorage,
+) -> None:
+    await _add(storage, storage.session("one", "device", "browser"))
+    moved = replace(part("device"), refreshed_at=NOW + _SECOND)
+    async with storage.open() as store:
+        assert await store.refresh("demo-id", "one-session", moved, LATER)
+    async with storage.open() as store:
+        found = await store.find("demo-id", "one-session")
+        assert found is not None
+        assert found.refreshed_at == NOW + _SECOND
+        assert found.clients["device-uuid"] == moved
+        await store.leave("demo-id", "one-session", "device-uuid")
+    late = replace(moved, refreshed_at=NOW + 2 * _SECOND)
+    async with storage.open() as store:
+        assert not await store.refresh("demo-id", "one-session", late, LATER)
+        assert not await store.refresh("demo-id", "ghost", late, LATER)
+        assert not await store.refresh("other-id", "one-session", part("browser"), LATER)
+    async with storage.open() as store:
+        found = await store.find("demo-id", "one-session")
+        assert found is not None
+        assert set(found.clients) == {"browser-uuid"}
+        assert found.refreshed_at == NOW + _SECOND
+
+
 async def test_an_ended_session_is_not_joined(storage: SessionStorage) -> None:
     await _add(storage, storage.session("one", "device"))
     async with storage.open() as store:
@@ -89,7 +114,7 @@ async def test_an_end_among_refreshes_is_the_end(storage: SessionStorage) -> Non
 
     async def refresh(name: str) -> bool:
         async with storage.open() as store:
-            return await store.join("demo-id", name, part("device"), LATER)
+            return await store.refresh("demo-id", name, part("device"), LATER)
 
     async def end(name: str) -> bool:
         async with storage.open() as store:

@@ -1,6 +1,7 @@
 """Users with real passwords, and the sign-in over real stores, for tests."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -82,6 +83,22 @@ class CountedEvents:
         self.events[kind] += 1
 
 
+class RememberedTopics:
+    """Messages to other gateways that stay here."""
+
+    connected = True
+
+    def __init__(self) -> None:
+        self.topics: list[str] = []
+
+    async def publish(self, topic: str) -> None:
+        """Remember one."""
+        self.topics.append(topic)
+
+    def subscribe(self, listener: Callable[[str | None], None]) -> None:
+        """Tell nobody."""
+
+
 class CountingHasher(PooledPasswordHasher):
     """The product's hasher, which remembers how often a stored password was looked at.
 
@@ -122,9 +139,10 @@ class Gateway:
         self.hasher = hasher or CountingHasher()
         self.clock = clock
         self.metrics = CountedEvents()
+        self.invalidation = RememberedTopics()
         guard = BruteForceGuard(self.failures, clock, self.metrics)
         codes = OneTimePasswordCheck(PyOtp(), RedisOneTimeMarks(self.client), database)
-        self.login = PasswordLogin(database, self.hasher, guard, codes)
+        self.login = PasswordLogin(database, self.hasher, guard, codes, self.invalidation)
 
     async def sign_in(
         self,

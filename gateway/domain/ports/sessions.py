@@ -27,6 +27,12 @@ class SessionStore(Protocol):
         """Add or replace one client's part and move `refreshed_at`; False when it was ended."""
         ...
 
+    async def refresh(
+        self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
+    ) -> bool:
+        """Replace the client's part and move `refreshed_at`; False where it takes no part now."""
+        ...
+
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
         """Take one client's part away; the last one ends the session."""
         ...

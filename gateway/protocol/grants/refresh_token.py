@@ -52,10 +52,11 @@ class RefreshToken:
         active = await self._refresh_tokens.active(request, client, token)
         session = active.session
         granted = _granted(request, client, token)
-        family, refresh_id = await self._rotate(request, client, session, token)
         joined = await self._sessions.refresh(request.realm.realm, session, client, request.now)
         if joined is None:
             raise session_is_over(token)
+        # Last: of many at once the first gets its tokens, though another ends the session after it.
+        family, refresh_id = await self._rotate(request, client, session, token)
         part = SessionPart(joined.session, joined.client_session, refresh_id, family)
         subject = subject_of(client, active.user)
         return issue_tokens(request, Issue(subject, granted, _LETTERS, part))

@@ -134,6 +134,15 @@ function operations.join(id, refreshed, expires, ttl, client, part)
   return 1
 end
 
+-- As join, but whom another request took out of the session meanwhile stays out.
+function operations.refresh(id, refreshed, expires, ttl, client, part)
+  local session = live(id)
+  if not session or not session.parts[client] then
+    return 0
+  end
+  return operations.join(id, refreshed, expires, ttl, client, part)
+end
+
 function operations.leave(id, client)
   local session = live(id)
   if not session or not session.parts[client] then

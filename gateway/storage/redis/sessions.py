@@ -60,15 +60,13 @@ class RedisSessions:
         self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
     ) -> bool:
         """Add or replace one client's part and move `refreshed_at`; False when it was ended."""
-        arguments = (
-            session_id,
-            _number(client.refreshed_at),
-            _number(expires_at),
-            self._lifetime(expires_at),
-            client.client,
-            _encode_part(client),
-        )
-        return bool(await self._run("join", realm_id, *arguments))
+        return await self._move("join", realm_id, session_id, client, expires_at)
+
+    async def refresh(
+        self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
+    ) -> bool:
+        """Replace the client's part and move `refreshed_at`; False where it takes no part now."""
+        return await self._move("refresh", realm_id, session_id, client, expires_at)
 
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
         """Take one client's part away; the last one ends the session."""
@@ -106,6 +104,24 @@ class RedisSessions:
         while some := int(await self._run("purge", realm_id)):
             purged += some
         return purged
+
+    async def _move(
+        self,
+        operation: str,
+        realm_id: str,
+        session_id: str,
+        client: ClientSession,
+        expires_at: datetime,
+    ) -> bool:
+        arguments = (
+            session_id,
+            _number(client.refreshed_at),
+            _number(expires_at),
+            self._lifetime(expires_at),
+            client.client,
+            _encode_part(client),
+        )
+        return bool(await self._run(operation, realm_id, *arguments))
 
     async def _end_all(self, operation: str, realm_id: str, *arguments: str) -> int:
         ended = 0

@@ -69,6 +69,20 @@ class SqlOfflineSessions:
         await self._put(realm_id, session_id, started_at, client)
         return True
 
+    async def refresh(
+        self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
+    ) -> bool:
+        """Replace the client's part and move `refreshed_at`; False where it takes no part now."""
+        if not is_name(session_id) or not await self._lock(realm_id, session_id):
+            return False
+        of_session = and_(parts.c.realm_id == realm_id, parts.c.session_id == session_id)
+        rows = await self._transaction.execute(
+            select(parts.c.client).where(of_session, parts.c.client == client.client)
+        )
+        return rows.first() is not None and await self.join(
+            realm_id, session_id, client, expires_at
+        )
+
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
         """Take one client's part away; the last one ends the session."""
         if not is_name(session_id) or not await self._lock(realm_id, session_id):
