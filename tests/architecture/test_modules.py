@@ -17,8 +17,9 @@ ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 READS_ENVIRONMENT = {"gateway/settings/sources.py"}
 CATCHES_EVERYTHING = {"gateway/http/errors.py", "gateway/listeners/dispatch.py"}
 STANDARD = (
-    r"RFC \d{4}|OpenID |W3C |WHATWG |X\.\d{3} |(?:NIST )?SP 800-|PEP \d|CommonMark |https://"  # of the world
-    r"|\d\.\d|part \d|attacks [A-F]\d|Keycloak "  # of the product
+    # The world's, then the product's.
+    r"RFC \d{4}|OpenID |W3C |WHATWG |X\.\d{3} |(?:NIST )?SP 800-|PEP \d|CommonMark |https://"
+    r"|\d\.\d|part \d|attacks [A-F]\d|Keycloak "
 )
 """How a cited source begins: numbers alone are sections of the product's specification."""
 VAGUE = {"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"}

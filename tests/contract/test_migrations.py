@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import alembic.command
+import asyncpg  # type: ignore[import-untyped] # asyncpg ships no types
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
@@ -25,7 +26,7 @@ from gateway.storage.sql import migrations
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase
 from gateway.storage.sql.engine import create_engines
-from gateway.storage.sql.migrate import migrate
+from gateway.storage.sql.migrate import _ADVISORY_LOCK, migrate
 from gateway.storage.sql.revision import current_revision, needs_migration
 from gateway.storage.sql.schema import metadata
 from tests.support.postgres import PostgresServer
@@ -164,6 +165,26 @@ async def test_while_another_gateway_migrates_the_file_is_left_alone(tmp_path: P
         assert done == set()
         assert await current_revision(url) is None
     assert await waiting
+
+
+async def test_while_another_gateway_migrates_the_server_is_left_alone(
+    postgres: PostgresServer,
+) -> None:
+    name = await asyncio.to_thread(postgres.create_database)
+    url = postgres.url(name)
+    other = await asyncpg.connect(url.reveal())
+    waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    try:
+        await other.execute("SELECT pg_advisory_lock($1)", _ADVISORY_LOCK)
+        waiting = asyncio.create_task(migrate(url))
+        async with asyncio.timeout(10):
+            while not await other.fetchval(waits):
+                assert not waiting.done(), "it did not ask for the lock"
+        assert await current_revision(url) is None
+        await other.execute("SELECT pg_advisory_unlock($1)", _ADVISORY_LOCK)
+        assert await waiting
+    finally:
+        await other.close()
 
 
 async def test_a_schema_of_a_newer_version_is_left_alone_and_used(

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
@@ -27,6 +26,8 @@ _SHORT = Limits(
     pool_wait=timedelta(milliseconds=200),
     connections=2,
 )
+_LONGEST_WAIT = 10.0
+"""Seconds, for a busy machine: far below what is waited where a limit is missing."""
 
 Use = Callable[[SqlDatabase], Awaitable[None]]
 
@@ -73,6 +74,16 @@ async def test_a_stopped_server_is_an_outage_and_comes_back_within_two_seconds(
         assert [found.name for found in await stores.realms.list()] == ["demo"]
 
 
+@pytest.mark.parametrize("use", USES)
+async def test_a_restart_while_nobody_asked_costs_no_request(
+    on_postgres: SqlDatabase, own_postgres: PostgresServer, use: Use
+) -> None:
+    await asyncio.gather(use(on_postgres), use(on_postgres))
+    await asyncio.to_thread(own_postgres.stop)
+    await asyncio.to_thread(own_postgres.start)
+    await asyncio.gather(use(on_postgres), use(on_postgres))
+
+
 async def test_a_server_stopped_within_a_transaction_stores_nothing_of_it(
     on_postgres: SqlDatabase, own_postgres: PostgresServer
 ) -> None:
@@ -98,11 +109,10 @@ async def test_a_server_that_falls_silent_is_an_outage_in_bounded_time(
     processes = own_postgres.processes()
     for process in processes:
         os.kill(process, signal.SIGSTOP)
-    began = time.monotonic()
     try:
-        with pytest.raises(StoreUnavailable):
-            await use(on_postgres)
-        assert time.monotonic() - began < 5
+        async with asyncio.timeout(_LONGEST_WAIT):
+            with pytest.raises(StoreUnavailable):
+                await use(on_postgres)
     finally:
         for process in processes:
             os.kill(process, signal.SIGCONT)
@@ -112,7 +122,7 @@ async def test_a_server_that_falls_silent_is_an_outage_in_bounded_time(
 async def test_when_all_connections_are_taken_the_next_one_waits_in_vain(
     impatient: SqlDatabase,
 ) -> None:
-    async with impatient.read(), impatient.read():
+    async with impatient.read(), impatient.read(), asyncio.timeout(_LONGEST_WAIT):
         with pytest.raises(StoreUnavailable):
             await impatient.ping()
     await impatient.ping()

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -175,7 +176,7 @@ def test_nothing_acknowledged_is_lost_whoever_is_killed_and_when(
 ) -> None:
     (tmp_path / "realms.json").write_text(json.dumps(REALM))
     url, server = stored_in
-    place = {"database_url": url} if url else {}
+    place: dict[str, Any] = {"database_url": url} if url else {}
     with start_gateway(tmp_path, import_realm=tmp_path / "realms.json", **place) as gateway:
         people = [Person(gateway, name) for name in PEOPLE]
         victim = _victims(gateway, server)

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -90,7 +91,7 @@ def redis_with_file() -> Iterator[RedisServer]:
 def pair(tmp_path: Path, redis_with_file: RedisServer) -> Iterator[Pair]:
     """Run two gateways on one database and that Redis."""
     (tmp_path / "realms.json").write_text(json.dumps(REALMS))
-    shared = {
+    shared: dict[str, Any] = {
         "database_url": f"sqlite:///{tmp_path}/shared.db",
         "encryption_key_file": tmp_path / "encryption.key",
         "redis_url": redis_with_file.url.reveal(),
@@ -119,7 +120,13 @@ def test_a_crash_of_redis_keeps_everybody_out_and_ends_no_session(
     assert pair.is_locked_out("mallory")
     redis_with_file.stop()
     for _ in range(2):
-        for refused in (pair.sign_in("alice"), pair.sign_in("mallory"), pair.refresh(session)):
+        for refused in (
+            pair.sign_in("alice"),
+            pair.sign_in("alice", scope="offline_access"),
+            pair.sign_in("alice", "wrong"),
+            pair.sign_in("mallory"),
+            pair.refresh(session),
+        ):
             assert refused.status_code == UNAVAILABLE
             assert int(refused.headers["retry-after"]) >= 1
         assert pair.ask("token", GRANT).status_code == 200
