@@ -3,8 +3,12 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+import structlog
+
 from gateway.bootstrap.client_certificates import ClientCertificates
 from gateway.bootstrap.services import Services
+from gateway.domain.errors import InvalidInput, StoreUnavailable
+from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.realm import MASTER
 from gateway.http.management.checks import Check, CheckFailed, Data
 from gateway.observability.metrics import Gauge
@@ -25,7 +29,10 @@ def health_checks(services: Services, certificates: ClientCertificates) -> tuple
         async with services.database.read() as stores:
             realm = await stores.realms.find_by_name(MASTER)
             found = () if realm is None else await stores.keys.list(realm.id)
-        return {"master": len(found)}
+        signing = sum(_signs(key, services.clock.now()) for key in found)
+        if realm is not None and not signing:
+            raise CheckFailed("the realm master has no key that signs: realmgate keys rotate")
+        return {MASTER: signing}
 
     async def revocation() -> Data:
         return _revocation(certificates, services.clock.now())
@@ -34,8 +41,40 @@ def health_checks(services: Services, certificates: ClientCertificates) -> tuple
         Check("sql", sql),
         Check("keys", keys),
         Check("redis", redis, decides=False),
+        Check("redis-server", _RedisServer(services)),
         Check("revocation-lists", revocation, decides=False),
     )
+
+
+class _RedisServer:
+    """Looks whether Redis may be trusted to keep what it is given, and tells the log when not.
+
+    The start refuses a server that evicts, but one may come later, or be configured anew. Lock-outs
+    and codes that it drops would be missed by nobody, so the worker is not ready beside it.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._refused = False
+
+    async def __call__(self) -> Data:
+        before, self._refused = self._refused, False
+        try:
+            await self._services.invalidation.check_server()
+        except StoreUnavailable:
+            self._refused = before
+            return {"known": False}
+        except InvalidInput as failure:
+            self._refused = True
+            if not before:
+                structlog.get_logger().error("redis is not suitable", reason=str(failure))
+            raise
+        return {}
+
+
+def _signs(key: RealmKey, now: datetime) -> bool:
+    usable = key.status is KeyStatus.ACTIVE and key.active_from <= now
+    return usable and isinstance(key.algorithm, SignatureAlgorithm)
 
 
 def _revocation(certificates: ClientCertificates, now: datetime) -> Data:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 
 from tests.support.gateway_process import Gateway, free_port, start_gateway, until
 
@@ -29,9 +30,10 @@ def test_readiness_reports_each_part(gateway: Gateway) -> None:
         "sql": "UP",
         "keys": "UP",
         "redis": "UP",
+        "redis-server": "UP",
         "revocation-lists": "UP",
     }
-    assert found["keys"]["data"] == {"master": 2}
+    assert found["keys"]["data"] == {"master": 1}
     assert found["revocation-lists"]["data"] == {"configured": False}
 
 
@@ -62,6 +64,29 @@ def test_without_sql_the_gateway_is_not_ready(tmp_path: Path, seed: Path) -> Non
         _, found = checks(gateway)
         assert found["keys"]["status"] == "DOWN"
         assert gateway.health("live")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "DELETE FROM realm_keys",
+        "UPDATE realm_keys SET status = 'PASSIVE'",
+        "UPDATE realm_keys SET status = 'DISABLED'",
+        "DELETE FROM realm_keys WHERE algorithm NOT LIKE 'HS%'",
+        "UPDATE realm_keys SET active_from = active_from * 2",
+    ],
+)
+def test_without_a_key_that_signs_the_gateway_is_not_ready(
+    tmp_path: Path, seed: Path, spoil: str
+) -> None:
+    with start_gateway(tmp_path, seed=seed) as gateway:
+        with sqlite3.connect(gateway.state_dir / "realmgate.db") as connection:
+            connection.execute(spoil)
+        connection.close()
+        status, found = checks(gateway)
+        assert (status, found["keys"]["status"]) == (503, "DOWN")
+        assert "no key that signs" in found["keys"]["data"]["reason"]
+        assert found["sql"]["status"] == "UP"
 
 
 def test_without_redis_the_check_is_down_and_the_gateway_stays_ready(

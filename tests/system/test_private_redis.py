@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from tests.support.gateway_process import Gateway, is_running, start_gateway, until
-from tests.support.redis_server import running_redis
+from tests.support.redis_server import RedisServer, running_redis
 
 
 def _private_redis(gateway: Gateway) -> int:
@@ -74,3 +74,31 @@ def test_a_redis_that_evicts_is_refused_with_the_reason(tmp_path: Path, seed: Pa
             said = gateway.log_text()
     for word in ("redis maxmemory-policy", "allkeys-lru", "noeviction"):
         assert word in said
+
+
+def test_a_redis_that_comes_later_and_evicts_makes_the_gateway_not_ready(
+    tmp_path: Path, seed: Path
+) -> None:
+    """It was away at the start, so nothing could be asked of it then."""
+    server = RedisServer(**{"maxmemory-policy": "allkeys-lru"})
+    try:
+        url = server.url.reveal()
+        with start_gateway(tmp_path, seed=seed, redis_url=url) as gateway:
+            server.start()
+            until(lambda: gateway.health()[0] == 503, "it stays ready", 5)
+            for _ in range(3):
+                reason = _reason(gateway, "redis-server")
+            assert "maxmemory-policy" in reason
+            assert "allkeys-lru" in reason
+            told = [line for line in gateway.log() if line["event"] == "redis is not suitable"]
+            assert [line["reason"] for line in told] == [reason], "told once"
+            with server.client() as client:
+                client.config_set("maxmemory-policy", "noeviction")
+            until(lambda: gateway.health()[0] == 200, "it does not recover", 5)
+    finally:
+        server.remove()
+
+
+def _reason(gateway: Gateway, name: str) -> str:
+    checks = gateway.health()[1]["checks"]
+    return str(next(check["data"]["reason"] for check in checks if check["name"] == name))

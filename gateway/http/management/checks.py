@@ -4,6 +4,7 @@ Only what every answer needs decides: without SQL or the keys nothing can be iss
 revocation list are reported beside it. A gateway without Redis goes on issuing and verifying
 tokens, so taking all gateways out of service for it would turn a small outage into a whole one;
 the same holds for a stale revocation list, which refuses certificates but no client secrets.
+A Redis that answers and evicts is another matter: it would drop lock-outs in silence.
 """
 
 import asyncio

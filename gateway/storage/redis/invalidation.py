@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from redis.exceptions import RedisError
 
 from gateway.domain.secrets import Secret
-from gateway.storage.redis.connection import create_client, named_failures, ping
+from gateway.storage.redis.connection import check_server, create_client, named_failures, ping
 
 if TYPE_CHECKING:
     from redis.asyncio.client import PubSub
@@ -56,6 +56,10 @@ class RedisInvalidation:
     async def ping(self) -> None:
         """Ask the server for nothing; raises StoreUnavailable."""
         await ping(self._client)
+
+    async def check_server(self) -> None:
+        """Raise InvalidInput where the server is too old or evicts; StoreUnavailable."""
+        await check_server(self._client)
 
     async def start(self) -> None:
         """Begin to listen in the background."""
