@@ -6,15 +6,39 @@ parsers and not for others, so that two readers would see two documents. Spec: R
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.representations.refusals import join, located, refused
 
 MAX_DEPTH = 32
 _MAX_INTEGER = 2**63 - 1
-_NESTING = f"at most {MAX_DEPTH} levels of nesting"
+DEEPER = "deeper nesting"
+NESTING = f"at most {MAX_DEPTH} levels of nesting"
 _TEXT = "text without NUL and without unpaired surrogates"
+
+
+_EXPECTED: Final = {
+    "Expecting value": "a value",
+    "Expecting property name enclosed in double quotes": "a name in double quotes",
+    "Illegal trailing comma before end of object": "another name",
+    "Illegal trailing comma before end of array": "another value",
+    "Expecting ':' delimiter": "a colon",
+    "Expecting ',' delimiter": "a comma, or the end of what was begun",
+    "Extra data": "the end of the file",
+    "Unterminated string starting at": "a text that ends in a double quote",
+    "Invalid control character at": "an escape such as \\n",
+    "Invalid \\escape": 'one of \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u',
+    "Invalid \\uXXXX escape": "four hexadecimal digits after \\u",
+}
+"""What stands where the parser says so: its words are for programmers."""
+
+
+def misread(error: json.JSONDecodeError) -> tuple[str, str]:
+    """Return what stands where the parser gave up, and what is allowed there."""
+    rest = error.doc[error.pos : error.pos + 1]
+    known = next((said for said in _EXPECTED if error.msg.startswith(said)), "")
+    return json.dumps(rest) if rest else "the end of the file", _EXPECTED.get(known, "JSON")
 
 
 def parse_json(text: bytes, source: str | Path) -> Any:
@@ -25,13 +49,13 @@ def parse_json(text: bytes, source: str | Path) -> Any:
         )
     except json.JSONDecodeError as error:
         place = f"{source}, line {error.lineno}, column {error.colno}"
-        raise InvalidInput((FieldError(place, error.msg, "JSON"),)) from error
+        raise InvalidInput((FieldError(place, *misread(error)),)) from error
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            (FieldError(f"{source}, byte {error.start}", "no UTF-8", "UTF-8"),)
+            (FieldError(f"{source}, byte {error.start}", "a byte that is no UTF-8", "UTF-8 text"),)
         ) from error
     except RecursionError as error:
-        raise InvalidInput((FieldError(str(source), "deeper nesting", _NESTING),)) from error
+        raise InvalidInput((FieldError(str(source), DEEPER, NESTING),)) from error
     except ValueError as error:
         raise InvalidInput((FieldError(str(source), str(error), "JSON of RFC 8259"),)) from error
     with located(source):
@@ -53,7 +77,7 @@ def is_plain_text(value: str) -> bool:
 def check_json(value: Any, path: str, depth: int = MAX_DEPTH) -> None:
     """Refuse a value that could not be written and read back unchanged anywhere."""
     if depth == 0:
-        raise InvalidInput((FieldError(path, "deeper nesting", _NESTING),))
+        raise InvalidInput((FieldError(path, DEEPER, NESTING),))
     if isinstance(value, str):
         check_text(value, path)
     elif isinstance(value, dict):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TextIO
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.representations.plain_json import reject_constant, unrepeated
+from gateway.representations.plain_json import DEEPER, NESTING, misread, reject_constant, unrepeated
 
 _CHUNK: Final = 1 << 16
 _LONGEST_VALUE: Final = 1 << 26
@@ -133,19 +133,21 @@ class _Reader:
             try:
                 value, end = self._decoder(self._text, self._at)
             except json.JSONDecodeError as error:
-                problem = error.msg
-            except (ValueError, RecursionError) as error:
+                problem, allowed = misread(error)
+            except RecursionError as error:
+                raise self.refusal(NESTING, DEEPER) from error
+            except ValueError as error:
                 raise self.refusal("JSON of RFC 8259", str(error)) from error
             else:
                 # A number goes on where the text that was read so far ends.
                 if end < len(self._text) or self._ended or not isinstance(value, int | float):
                     self._at = end
                     return value
-                problem = "a number without an end"
+                problem, allowed = "a number without an end", "JSON"
             if len(self._text) - self._at > _LONGEST_VALUE:
                 raise self.refusal(f"a value of at most {_LONGEST_VALUE} characters", problem)
             if not self._fill(missing):
-                raise self.refusal("JSON", problem)
+                raise self.refusal(allowed, problem)
             missing *= 2
 
     def skip_members(self) -> None:
@@ -173,7 +175,9 @@ class _Reader:
         try:
             fresh = self._file.read(wanted)
         except UnicodeDecodeError as error:
-            raise InvalidInput((FieldError(self._source, "no UTF-8", "UTF-8"),)) from error
+            raise InvalidInput(
+                (FieldError(self._source, "a byte that is no UTF-8", "UTF-8 text"),)
+            ) from error
         self._dropped += self._at
         self._text = self._text[self._at :] + fresh
         self._at = 0
