@@ -155,6 +155,7 @@ def test_who_may_only_query_sees_no_user(administration: Administration) -> None
     token = administration.token("query-users", "acme")
     assert administration.ask("GET", "acme/users", token).json() == []
     assert administration.ask("GET", "acme/users/count", token).json() == 0
+    assert administration.ask("GET", "acme/users/id-of-anna", token).status_code == 403
 
 
 @pytest.mark.parametrize("user_id", ["id-of-zoe", "nobody", "x" * 300])
