@@ -15,6 +15,7 @@ from gateway.admin.hashes_ahead import HashesAhead
 from gateway.admin.new_passwords import NewPasswords
 from gateway.admin.realm_defaults import ensure_administration, ensure_realm_defaults
 from gateway.admin.realm_files import RealmFile
+from gateway.admin.realm_groups import Books, GivenGroups, load_groups, read_realm_groups
 from gateway.admin.realm_roles import RoleBook, default_role
 from gateway.admin.signing_keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.user_import import NewUser, UserImport, read_users
@@ -63,6 +64,7 @@ class RealmPlan:
     before: Realm | None
     clients: tuple[ClientChange, ...]
     roles: tuple[GivenRole, ...]
+    groups: GivenGroups
     users: tuple[NewUser, ...]
 
 
@@ -195,6 +197,7 @@ class RealmImport:
         nowhere = before or Realm(id="", name="")
         realm = attempt(errors, nowhere, _read_settings, document, before, path)
         roles = attempt(errors, (), read_roles, document.get("roles"), join(path, "roles"))
+        groups = attempt(errors, GivenGroups(), read_realm_groups, document, path)
         users = attempt(errors, (), read_users, document, realm, path, self._clock)
         try:
             clients = await read_clients(stores, realm.id, document, path, self._clock)
@@ -202,7 +205,7 @@ class RealmImport:
             errors.extend(refusal.errors)
             clients = ()
         raise_all(errors)
-        return RealmPlan(realm, before, clients, roles, users)
+        return RealmPlan(realm, before, clients, roles, groups, users)
 
     async def _apply(self, stores: Stores, plan: RealmPlan) -> ImportedRealm:
         realm = plan.realm
@@ -217,8 +220,12 @@ class RealmImport:
         roles = await ensure_realm_defaults(stores, realm, plan.roles)
         master = await ensure_administration(stores, realm)
         accounts = await self._service_accounts(stores, plan, roles)
-        users = await self._users(stores, plan, roles, accounts)
-        beyond_clients = realm != plan.before or new_keys or roles.changed or users > 0
+        groups = await load_groups(stores, realm)
+        await groups.take(stores, realm, plan.groups, roles)
+        users = await self._users(stores, plan, Books(roles, groups), accounts)
+        beyond_clients = (
+            realm != plan.before or new_keys or roles.changed or groups.changed or users > 0
+        )
         topics = _topics_of_clients(plan, accounts)
         if beyond_clients or len(topics) > _MOST_TOPICS:
             topics = (f"realm:{realm.id}",)
@@ -247,9 +254,9 @@ class RealmImport:
         )
 
     async def _users(
-        self, stores: Stores, plan: RealmPlan, roles: RoleBook, accounts: frozenset[str]
+        self, stores: Stores, plan: RealmPlan, books: Books, accounts: frozenset[str]
     ) -> int:
-        users = UserImport(stores, plan.realm, roles, self._passwords, self._gate)
+        users = UserImport(stores, plan.realm, books, self._passwords, self._gate)
         errors: list[FieldError] = []
         added = 0
         for new in plan.users:

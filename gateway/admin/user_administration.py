@@ -12,6 +12,7 @@ from typing import Any, Final
 from gateway.admin.finding import find_realm, find_user
 from gateway.admin.lockouts import Lockout, Lockouts
 from gateway.admin.new_passwords import NewPasswords
+from gateway.admin.realm_groups import load_groups
 from gateway.admin.realm_roles import default_role, load_roles
 from gateway.authentication import permanent_lockout
 from gateway.domain.clock import Clock
@@ -95,6 +96,8 @@ class UserAdministration:
             await stores.users.add(user)
             roles = await load_roles(stores, realm)
             await stores.roles.grant(realm.id, user.id, roles.ids([default_role(realm)], "roles"))
+            groups = (await load_groups(stores, realm)).default
+            await stores.groups.join_all(realm.id, [(user.id, group) for group in groups])
             if credential is not None:
                 await stores.users.set_credential(realm.id, credential)
         return user

@@ -11,7 +11,8 @@ from uuid import uuid4
 
 from gateway.admin.new_passwords import NewPasswords
 from gateway.admin.realm_files import embedded
-from gateway.admin.realm_roles import RoleBook, default_role
+from gateway.admin.realm_groups import Books
+from gateway.admin.realm_roles import default_role
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.passwords import PasswordMaker
@@ -20,6 +21,7 @@ from gateway.domain.realm import Realm
 from gateway.domain.users import Credential, User
 from gateway.policies.candidate import PasswordRefused
 from gateway.representations.credentials import NewPassword, read_credentials
+from gateway.representations.group import read_group_paths
 from gateway.representations.names import PrintableName
 from gateway.representations.refusals import attempt, describe, join, raise_all, refused_secret
 from gateway.representations.role import RoleName, read_role_names
@@ -28,7 +30,7 @@ from gateway.representations.user import read_user
 
 _UPDATE_PASSWORD = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
 _ROLE_LISTS = ("realmRoles", "clientRoles")
-_NAMES = Names(("credentials", *_ROLE_LISTS, "serviceAccountClientId"))
+_NAMES = Names(("credentials", "groups", *_ROLE_LISTS, "serviceAccountClientId"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class NewUser:
     user: User
     credentials: tuple[NewPassword | Credential, ...]
     roles: tuple[RoleName, ...]
+    groups: tuple[str, ...] | None
+    """By path; None for those that new users join."""
     service_account_of: str | None
     path: str
 
@@ -69,6 +73,7 @@ def read_new_user(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock
     realm_roles = collected.get("realmRoles", ("", None))
     client_roles = collected.get("clientRoles", ("", None))
     roles = attempt(errors, (), read_role_names, realm_roles, client_roles)
+    groups = attempt(errors, None, _read_groups, *collected.get("groups", ("", None)))
     client = attempt(
         errors,
         None,
@@ -79,7 +84,7 @@ def read_new_user(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock
     raise_all(errors)
     if "realmRoles" not in given:
         roles = (default_role(realm), *roles)
-    return NewUser(user, credentials, roles, client, path)
+    return NewUser(user, credentials, roles, groups, client, path)
 
 
 def _read_account(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> User:
@@ -88,6 +93,10 @@ def _read_account(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock
 
 def _read_client_name(value: Any, path: str) -> str | None:
     return None if value is None else PrintableName().read(value, path)
+
+
+def _read_groups(path: str, value: Any) -> tuple[str, ...] | None:
+    return None if value is None else read_group_paths(value, path)
 
 
 def _read_credentials(
@@ -100,11 +109,12 @@ def _read_credentials(
 
 @dataclass(frozen=True, slots=True)
 class PreparedUser:
-    """A user that can be stored as it is: passwords hashed, roles found."""
+    """A user that can be stored as it is: passwords hashed, roles and groups found."""
 
     user: User
     credentials: tuple[Credential, ...]
     role_ids: tuple[str, ...]
+    group_ids: tuple[str, ...]
     path: str
 
     async def store(self, stores: Stores) -> None:
@@ -114,6 +124,12 @@ class PreparedUser:
         for credential in self.credentials:
             await stores.users.set_credential(realm_id, credential)
         await stores.roles.grant(realm_id, self.user.id, self.role_ids)
+        await stores.groups.join_all(realm_id, self.memberships)
+
+    @property
+    def memberships(self) -> list[tuple[str, str]]:
+        """The groups to join, as pairs of user and group id."""
+        return [(self.user.id, group) for group in self.group_ids]
 
 
 class UserPreparation:
@@ -122,24 +138,31 @@ class UserPreparation:
     def __init__(
         self,
         realm: Realm,
-        roles: RoleBook,
+        books: Books,
         passwords: PasswordMaker,
         new_passwords: NewPasswords,
     ) -> None:
         self._realm = realm
-        self._roles = roles
+        self._books = books
         self._passwords = passwords
         self._new_passwords = new_passwords
 
     async def prepared(self, new: NewUser) -> PreparedUser:
-        """Return the user ready to be stored; raises InvalidInput for unknown roles."""
-        role_ids = self._roles.ids(new.roles, new.path, _ROLE_LISTS)
+        """Return the user ready to be stored; raises InvalidInput for what is unknown."""
+        errors: list[FieldError] = []
+        books = self._books
+        role_ids = attempt(errors, (), books.roles.ids, new.roles, new.path, _ROLE_LISTS)
+        group_ids = books.groups.default
+        if new.groups is not None:
+            at = join(new.path, "groups")
+            group_ids = attempt(errors, (), books.groups.ids, new.groups, at)
+        raise_all(errors)
         user = _told_to_change(new)
         credentials = [
             await self._hashed(credential, user, f"{new.path}.credentials[{index}].value")
             for index, credential in enumerate(new.credentials)
         ]
-        return PreparedUser(user, tuple(credentials), role_ids, new.path)
+        return PreparedUser(user, tuple(credentials), role_ids, group_ids, new.path)
 
     async def _hashed(
         self, credential: NewPassword | Credential, user: User, path: str
@@ -163,13 +186,13 @@ class UserImport:
         self,
         stores: Stores,
         realm: Realm,
-        roles: RoleBook,
+        books: Books,
         passwords: PasswordMaker,
         new_passwords: NewPasswords,
     ) -> None:
         self._stores = stores
         self._realm = realm
-        self._roles = roles
+        self._books = books
         self._passwords = passwords
         self._new_passwords = new_passwords
 
@@ -179,7 +202,7 @@ class UserImport:
         if known is not None:
             return False
         preparation = UserPreparation(
-            self._realm, self._roles, self._passwords, self._new_passwords
+            self._realm, self._books, self._passwords, self._new_passwords
         )
         await (await preparation.prepared(new)).store(self._stores)
         return True
@@ -190,7 +213,7 @@ class UserImport:
         if account is None or account.service_account_client is None:
             given, allowed = describe(new.user.username), "the user name of the service account"
             raise InvalidInput((FieldError(f"{new.path}.username", given, allowed),))
-        role_ids = self._roles.ids(new.roles, new.path, _ROLE_LISTS)
+        role_ids = self._books.roles.ids(new.roles, new.path, _ROLE_LISTS)
         await self._stores.roles.grant(self._realm.id, account.id, role_ids)
 
 

@@ -4,7 +4,7 @@ Keycloak: GET users, GET users/count, GET users/{id}
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -56,9 +56,9 @@ class UserListing:
             access = {"manage": rights.has(AdminRole.MANAGE_USERS)}
             if brief:
                 return [{**brief_user(user), "access": access} for user in users]
+            with_otp = await _having_otp(stores, realm, users)
             return [
-                {**full_user(user, totp=await _has_totp(stores, user)), "access": access}
-                for user in users
+                {**full_user(user, totp=user.id in with_otp), "access": access} for user in users
             ]
 
     async def count(self, realm: Realm, rights: Rights, query: UserQuery) -> int:
@@ -80,7 +80,7 @@ class UserListing:
                 raise Missing("User not found")
             rights.require(*VIEW_USERS)
             return {
-                **full_user(user, totp=await _has_totp(stores, user)),
+                **full_user(user, totp=bool(await _having_otp(stores, realm, [user]))),
                 "access": _access(rights),
             }
 
@@ -110,9 +110,8 @@ async def _by_id(stores: Stores, realm: Realm, search: str) -> tuple[User, ...]:
     return tuple(user for user in found if user is not None)
 
 
-async def _has_totp(stores: Stores, user: User) -> bool:
-    credentials = await stores.users.credentials(user.realm_id, user.id)
-    return any(credential.type == "otp" for credential in credentials)
+async def _having_otp(stores: Stores, realm: Realm, users: Sequence[User]) -> frozenset[str]:
+    return await stores.users.having_credential(realm.id, [user.id for user in users], "otp")
 
 
 def _access(rights: Rights) -> dict[str, bool]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from gateway.admin.finding import find_realm
 from gateway.admin.new_passwords import NewPasswords
-from gateway.admin.realm_roles import RoleBook, load_roles
+from gateway.admin.realm_groups import Books, load_books
 from gateway.admin.user_import import NewUser, PreparedUser, UserPreparation, read_new_user
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
@@ -70,10 +70,10 @@ class UserStream:
         """
         async with self._database.read() as stores:
             realm = await find_realm(stores, realm_name)
-            roles = await load_roles(stores, realm)
+            books = await load_books(stores, realm)
         remaining, done = iter(objects), StreamedUsers()
         while batch := list(islice(remaining, BATCH)):
-            part = await self._batch(_Batch(realm, roles, self._clock, refuse), batch)
+            part = await self._batch(_Batch(realm, books, self._clock, refuse), batch)
             done = StreamedUsers(
                 added=done.added + part.added,
                 known=done.known + part.known,
@@ -108,7 +108,7 @@ class UserStream:
 
     async def _prepared(self, batch: "_Batch", entries: Sequence[NewUser]) -> list[PreparedUser]:
         preparation = UserPreparation(
-            batch.realm, batch.roles, self._passwords, self._new_passwords
+            batch.realm, batch.books, self._passwords, self._new_passwords
         )
         prepared = []
         for entry in entries:
@@ -130,6 +130,8 @@ class UserStream:
                 )
                 grants = [(item.user.id, role) for item in prepared for role in item.role_ids]
                 await stores.roles.grant_all(batch.realm.id, grants)
+                members = [pair for item in prepared for pair in item.memberships]
+                await stores.groups.join_all(batch.realm.id, members)
         except AlreadyExists:
             if batch.refuse is None:
                 await self._store_each(prepared)
@@ -161,12 +163,12 @@ class _Batch:
     def __init__(
         self,
         realm: Realm,
-        roles: RoleBook,
+        books: Books,
         clock: Clock,
         refuse: Callable[[InvalidInput], None] | None,
     ) -> None:
         self.realm = realm
-        self.roles = roles
+        self.books = books
         self.refuse = refuse
         self.refused = 0
         self._clock = clock

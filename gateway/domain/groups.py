@@ -14,3 +14,6 @@ class Group:
     path: str
     parent: str | None = None
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    description: str | None = None
+    is_default: bool = False
+    """Whether new users join it."""

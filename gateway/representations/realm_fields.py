@@ -196,7 +196,7 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
 COMPUTED: Final = frozenset({"defaultRole", "keycloakVersion"})
 """Answered from other facts; refused by nobody and changed by nobody."""
 
-IMPORTED: Final = frozenset({"users", "clients", "roles"})
+IMPORTED: Final = frozenset({"users", "clients", "roles", "groups", "defaultGroups"})
 """Resources that a realm file carries beside the settings, and that an import reads."""
 
 NOT_IMPORTED: Final = frozenset(
@@ -209,11 +209,9 @@ NOT_IMPORTED: Final = frozenset(
         "codeSecret",
         "components",
         "defaultDefaultClientScopes",
-        "defaultGroups",
         "defaultOptionalClientScopes",
         "defaultRoles",
         "federatedUsers",
-        "groups",
         "identityProviderMappers",
         "identityProviders",
         "localizationTexts",

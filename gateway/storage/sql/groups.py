@@ -3,10 +3,11 @@
 Keycloak: GroupRepresentation
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, insert, select
+from sqlalchemy import ColumnElement, Row, and_, insert, select, update
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.groups import Group
@@ -34,21 +35,55 @@ class SqlGroups:
         values = {
             "realm_id": group.realm_id,
             "id": group.id,
-            "name": group.name,
             "parent": group.parent,
-            "attributes": {name: list(texts) for name, texts in group.attributes.items()},
+            **_values(group),
         }
         level = "Top level" if group.parent is None else "Sibling"
         await self._transaction.execute(
             insert(groups), values, taken=f"{level} group named '{group.name}' already exists."
         )
 
+    async def replace(self, group: Group) -> None:
+        """Overwrite all of the group with the same id but its place in the tree."""
+        await self._transaction.change(
+            update(groups)
+            .where(groups.c.realm_id == group.realm_id, groups.c.id == group.id)
+            .values(_values(group)),
+            taken=f"Sibling group named '{group.name}' already exists.",
+        )
+
     async def join(self, realm_id: str, user_id: str, group_id: str) -> None:
         """Make the user a member; twice is once."""
-        await self._transaction.execute(
-            insert_into(group_members, self._transaction.dialect).on_conflict_do_nothing(),
-            {"realm_id": realm_id, "user_id": user_id, "group_id": group_id},
+        await self.join_all(realm_id, [(user_id, group_id)])
+
+    async def join_all(self, realm_id: str, members: Sequence[tuple[str, str]]) -> None:
+        """Make users members, as pairs of user and group id."""
+        if members:
+            await self._transaction.execute(
+                insert_into(group_members, self._transaction.dialect).on_conflict_do_nothing(),
+                [
+                    {"realm_id": realm_id, "user_id": user_id, "group_id": group_id}
+                    for user_id, group_id in members
+                ],
+            )
+
+    async def members(self, realm_id: str) -> Mapping[str, frozenset[str]]:
+        """Return the ids of the groups that users are members of, by user id."""
+        rows = await self._transaction.execute(
+            select(group_members.c.user_id, group_members.c.group_id).where(
+                group_members.c.realm_id == realm_id
+            )
         )
+        return _gathered((row[0], row[1]) for row in rows)
+
+    async def granted(self, realm_id: str) -> Mapping[str, frozenset[str]]:
+        """Return the ids of the roles granted to groups directly, by group id."""
+        rows = await self._transaction.execute(
+            select(group_roles.c.group_id, group_roles.c.role_id).where(
+                group_roles.c.realm_id == realm_id
+            )
+        )
+        return _gathered((row[0], row[1]) for row in rows)
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[Group, ...]:
         """Return the groups of a user, by path; parents are not implied."""
@@ -78,6 +113,22 @@ class SqlGroups:
         return {row.id: row for row in rows}
 
 
+def _values(group: Group) -> dict[str, Any]:
+    return {
+        "name": group.name,
+        "attributes": {name: list(texts) for name, texts in group.attributes.items()},
+        "description": group.description,
+        "is_default": group.is_default,
+    }
+
+
+def _gathered(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
+    gathered: dict[str, set[str]] = defaultdict(set)
+    for one, other in pairs:
+        gathered[one].add(other)
+    return {one: frozenset(others) for one, others in gathered.items()}
+
+
 def _by_path(rows: Iterable[Row[Any]]) -> tuple[Group, ...]:
     known = {row.id: row for row in rows}
     found = (
@@ -88,6 +139,8 @@ def _by_path(rows: Iterable[Row[Any]]) -> tuple[Group, ...]:
             path=path_of(row, known),
             parent=row.parent,
             attributes={name: tuple(texts) for name, texts in row.attributes.items()},
+            description=row.description,
+            is_default=row.is_default,
         )
         for row in known.values()
     )

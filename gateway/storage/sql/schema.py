@@ -17,6 +17,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 from gateway.storage.sql.column_types import Document, Instant, Name, Names
@@ -161,6 +162,8 @@ groups = Table(
     Column("name", Name, nullable=False),
     Column("parent", Name, comment="null at the top"),
     Column("attributes", Document, nullable=False),
+    Column("description", Text),
+    Column("is_default", Boolean, nullable=False, server_default=false()),
     _reference("parent", "groups"),
 )
 Index(

@@ -1,4 +1,4 @@
 """The schema's history. Revisions are four digits, one after another."""
 
-HEAD = "0003"
+HEAD = "0004"
 """The schema this version of the program works with."""

@@ -1,0 +1,195 @@
+"""Groups of realm files: the tree, its roles, its members, and back again."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from gateway.admin.realm_export import export_realm
+from gateway.admin.user_stream import UserStream
+from gateway.representations.streamed_json import StreamedObject
+from tests.support.realm_imports import ACME, Imports, changed
+
+_GROUPS: list[dict[str, Any]] = [
+    {
+        "id": "staff-id",
+        "name": "staff",
+        "path": "/wrong",
+        "description": "All who work",
+        "attributes": {"cost": ["17", "4"], "about": []},
+        "realmRoles": ["boss"],
+        "clientRoles": {"page": ["edit"]},
+        "subGroups": [
+            {"name": "Berlin Süd", "subGroups": [{"name": "night", "realmRoles": ["worker"]}]},
+            {"name": "abroad"},
+        ],
+    },
+    {"name": "abroad"},
+]
+_ROLES = ACME["roles"] | {"client": {"page": [{"name": "edit"}]}}
+_USERS = [
+    {"username": "alice", "groups": ["/staff/Berlin Süd", "/abroad", "/abroad"]},
+    {"username": "bob", "groups": []},
+    {"username": "carol"},
+]
+
+
+def staff(**settings: Any) -> dict[str, Any]:
+    """Return the realm with groups and users in them."""
+    given = {"roles": _ROLES, "groups": _GROUPS, "users": _USERS, "defaultGroups": ["/abroad"]}
+    return changed(**copy.deepcopy(given | settings))
+
+
+async def exported(imports: Imports) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(await export_realm(imports.database, "acme"))
+    return document
+
+
+async def groups_of(imports: Imports) -> dict[str, list[str]]:
+    return {user["username"]: user["groups"] for user in (await exported(imports))["users"]}
+
+
+async def test_groups_and_members_are_read_and_written(imports_everywhere: Imports) -> None:
+    (done,) = await imports_everywhere.run(staff())
+    assert done.not_imported == ()
+    document = await exported(imports_everywhere)
+    abroad, tree = document["groups"]
+    assert (abroad["name"], abroad["path"]) == ("abroad", "/abroad")
+    assert {name: value for name, value in tree.items() if name != "subGroups"} == {
+        "id": "staff-id",
+        "name": "staff",
+        "description": "All who work",
+        "path": "/staff",
+        "attributes": {"cost": ["17", "4"], "about": []},
+        "realmRoles": ["boss"],
+        "clientRoles": {"page": ["edit"]},
+    }
+    berlin, below = tree["subGroups"]
+    assert (berlin["path"], below["path"]) == ("/staff/Berlin Süd", "/staff/abroad")
+    assert (berlin["parentId"], berlin["subGroups"][0]["name"]) == ("staff-id", "night")
+    assert document["defaultGroups"] == ["/abroad"]
+    assert await groups_of(imports_everywhere) == {
+        "alice": ["/abroad", "/staff/Berlin Süd"],
+        "bob": [],
+        "carol": ["/abroad"],
+        "service-account-robot": [],
+    }
+    assert "boss" in (await imports_everywhere.roles("alice")).realm
+    assert "boss" not in (await imports_everywhere.roles("carol")).realm
+
+
+async def test_an_export_put_back_or_put_elsewhere_is_the_same_to_the_byte(
+    imports_everywhere: Imports,
+) -> None:
+    await imports_everywhere.run(staff())
+    before = await export_realm(imports_everywhere.database, "acme", include_secrets=True)
+    await imports_everywhere.run(json.loads(before))
+    after = await export_realm(imports_everywhere.database, "acme", include_secrets=True)
+    assert after == before
+    other = json.loads(before) | {"realm": "other", "id": "other"}
+    await imports_everywhere.run(other)
+    moved = json.loads(
+        await export_realm(imports_everywhere.database, "other", include_secrets=True)
+    )
+    for part in ("groups", "defaultGroups"):
+        assert json.dumps(moved[part]) == json.dumps(json.loads(before)[part])
+    assert [user["groups"] for user in moved["users"]] == [
+        user["groups"] for user in json.loads(before)["users"]
+    ]
+
+
+async def test_groups_that_are_there_become_the_files_and_lose_nothing_it_leaves_out(
+    imports: Imports,
+) -> None:
+    await imports.run(staff())
+    again = [{"name": "staff", "attributes": {"cost": "5"}, "realm_roles": ["worker"]}]
+    await imports.run({"realm": "acme", "groups": again, "default_groups": ["/staff", "/abroad"]})
+    document = await exported(imports)
+    (tree,) = [group for group in document["groups"] if group["name"] == "staff"]
+    assert tree["attributes"] == {"cost": ["5"]}
+    assert (tree["id"], tree["description"]) == ("staff-id", "All who work")
+    assert tree["realmRoles"] == ["boss", "worker"]
+    assert len(tree["subGroups"]) == 2
+    assert document["defaultGroups"] == ["/abroad", "/staff"]
+    await imports.run({"realm": "acme", "defaultGroups": []})
+    assert (await exported(imports))["defaultGroups"] == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "refused"),
+    [
+        ({"groups": {}}, {"groups": "an object"}),
+        ({"groups": ["x"]}, {"groups[0]": '"x"'}),
+        (
+            {"groups": [{"name": 5, "attributes": {"a": [1]}, "colour": "red"}, {}]},
+            {
+                "groups[0].name": "5",
+                "groups[0].attributes.a[0]": "1",
+                "groups[0].colour": '"colour"',
+                "groups[1].name": "null",
+            },
+        ),
+        (
+            {"groups": [{"name": "a", "subGroups": [{"name": "b"}, {"name": "b"}]}]},
+            {"groups[0].subGroups[1].name": '"b"'},
+        ),
+        ({"groups": [{"name": "a", "sub_groups": 1}]}, {"groups[0].sub_groups": "1"}),
+        ({"groups": [{"name": "a", "id": "a b"}]}, {"groups[0].id": '"a b"'}),
+        (
+            {
+                "groups": [
+                    {"name": "a", "realmRoles": ["nobody"]},
+                    {"name": "b", "subGroups": [{"name": "c", "clientRoles": {"page": ["x"]}}]},
+                ]
+            },
+            {
+                "groups[0].realmRoles": '"nobody"',
+                "groups[1].subGroups[0].clientRoles.page": '"x"',
+            },
+        ),
+        (
+            {"groups": [{"name": "a", "subGroups": [{"name": "b"}]}, {"name": "a/b"}]},
+            {"groups[1].name": '"a/b"'},
+        ),
+        ({"defaultGroups": ["/abroad", "/none"]}, {"defaultGroups[1]": '"/none"'}),
+        ({"defaultGroups": "/abroad"}, {"defaultGroups": '"/abroad"'}),
+        ({"defaultGroups": ["abroad"]}, {"defaultGroups[0]": '"abroad"'}),
+        (
+            {"users": [{"username": "x", "groups": ["/none"], "realmRoles": ["nobody"]}]},
+            {"users[0].groups[0]": '"/none"', "users[0].realmRoles": '"nobody"'},
+        ),
+        ({"users": [{"username": "x", "groups": [7]}]}, {"users[0].groups[0]": "7"}),
+    ],
+)
+async def test_every_wrong_field_is_named_and_nothing_is_changed(
+    imports: Imports, wrong: dict[str, Any], refused: dict[str, str]
+) -> None:
+    await imports.run(staff())
+    before = await export_realm(imports.database, "acme", include_secrets=True)
+    found = await imports.refused({"realm": "acme"} | wrong)
+    assert found == {f"0.json: {path}": given for path, given in refused.items()}
+    assert await export_realm(imports.database, "acme", include_secrets=True) == before
+
+
+async def test_a_tree_that_is_too_deep_is_refused(imports: Imports) -> None:
+    deep: dict[str, Any] = {"name": "g"}
+    for _ in range(50):
+        deep = {"name": "g", "subGroups": [deep]}
+    (path,) = await imports.refused(changed(groups=[deep]))
+    assert path.endswith("].subGroups")
+    await imports.run(changed(groups=deep["subGroups"]))
+
+
+async def test_streamed_users_join_groups_too(imports_everywhere: Imports) -> None:
+    await imports_everywhere.run(staff(users=[]))
+    importing = UserStream(
+        database=imports_everywhere.database,
+        passwords=imports_everywhere.passwords,
+        clock=imports_everywhere.clock,
+    )
+    await importing.run(
+        "acme", [StreamedObject(number, user, number) for number, user in enumerate(_USERS, 1)]
+    )
+    assert (await groups_of(imports_everywhere))["alice"] == ["/abroad", "/staff/Berlin Süd"]
+    assert (await groups_of(imports_everywhere))["carol"] == ["/abroad"]
