@@ -211,7 +211,7 @@ def test_bad_input_ends_with_2_and_is_told(
 def test_users_are_listed_with_what_keeps_them_out(administration: Administration) -> None:
     done = administration.command("user", "list", "--realm", "acme", "--search", "anna")
     assert done.stdout == (
-        "id-of-anna  anna  anna@acme.test\nid-of-annabel  annabel  belle@other.test\n"
+        "id-of-anna     anna     anna@acme.test\nid-of-annabel  annabel  belle@other.test\n"
     )
     dora = administration.command("user", "list", "--realm", "acme", "--search", "dora")
     assert dora.stdout == "id-of-dora  dora  disabled\n"
