@@ -17,6 +17,15 @@ _NOT_IN_A_LINE: Final = b"\r\n\0\v\f"
 _WITHOUT_BODY: Final = frozenset({204, 304})
 _FAILED: Final = b"HTTP/1.1 500 \r\ncontent-length: 0\r\nconnection: close\r\ndate: %b\r\n\r\n"
 
+REFUSAL: Final = (
+    b'{"error":"invalid_request","error_description":"The request is not well-formed HTTP/1.1"}'
+)
+REFUSAL_HEADERS: Final = (
+    (b"content-type", b"application/json"),
+    (b"content-length", b"%d" % len(REFUSAL)),
+    (b"connection", b"close"),
+)
+
 Write = Callable[[bytes], Awaitable[None]]
 
 

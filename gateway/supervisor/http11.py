@@ -6,6 +6,7 @@ body is are one too many: a proxy might have believed the other.
 Spec: RFC 9110 §7.8 (Upgrade), RFC 9113 §3.3 (prior knowledge), RFC 9112 §6.1 (smuggling)
 """
 
+from http import HTTPStatus
 from typing import Any, Final
 
 import h11
@@ -14,13 +15,10 @@ from hypercorn.events import Closed, Event
 from hypercorn.protocol import ProtocolWrapper
 from hypercorn.protocol.h11 import H11Protocol
 
+from gateway.supervisor.answers import REFUSAL, REFUSAL_HEADERS
 from gateway.supervisor.patience import Patience
 
 _UPGRADE: Final = b"upgrade"
-_REFUSAL: Final = (
-    b'{"error":"invalid_request","error_description":"The request is not well-formed HTTP/1.1"}'
-)
-_BAD_REQUEST: Final = 400
 
 
 class _Turn(EventWrapper):
@@ -82,8 +80,13 @@ class Http11(H11Protocol):
 
     async def _create_stream(self, request: h11.Request) -> None:
         names = {name for name, _ in request.headers}
+        refused = None
         if {b"content-length", b"transfer-encoding"} <= names:
-            await self._send_error_response(_BAD_REQUEST)
+            refused = HTTPStatus.BAD_REQUEST
+        elif _size(request) > self.config.h11_max_incomplete_size:
+            refused = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+        if refused is not None:
+            await self._send_error_response(refused)
             await self.send(Closed())
             return
         if _UPGRADE in names:
@@ -96,15 +99,16 @@ class Http11(H11Protocol):
         await super()._create_stream(request)
 
     async def _send_error_response(self, status_code: int) -> None:
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(_REFUSAL)).encode()),
-            (b"connection", b"close"),
-            *self.config.response_headers("h11"),
-        ]
+        headers = [*REFUSAL_HEADERS, *self.config.response_headers("h11")]
         await self._send_h11_event(h11.Response(status_code=status_code, headers=headers))
-        await self._send_h11_event(h11.Data(data=_REFUSAL))
+        await self._send_h11_event(h11.Data(data=REFUSAL))
         await self._send_h11_event(h11.EndOfMessage())
+
+
+def _size(request: h11.Request) -> int:
+    """Return the bytes of a head; h11 bounds only what is not whole yet."""
+    lines = sum(len(name) + len(value) + len(": \r\n") for name, value in request.headers)
+    return len(request.target) + lines
 
 
 def keep_to_http11(connection: ProtocolWrapper, patience: Patience) -> Http11:

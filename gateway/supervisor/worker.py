@@ -19,7 +19,7 @@ from gateway.domain.errors import RealmgateError
 from gateway.http.management.lifecycle import Lifecycle
 from gateway.supervisor.housekeeping import keep_house
 from gateway.supervisor.processes import CANNOT_START, Lifeline
-from gateway.supervisor.servers import Serving
+from gateway.supervisor.serving import Serving
 from gateway.supervisor.worker_plan import WorkerPlan
 
 _DRAIN: Final = timedelta(milliseconds=500)

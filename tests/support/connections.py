@@ -1,16 +1,16 @@
-"""Hypercorn as the gateway runs it, in the test's own loop: on a unix socket, any application."""
+"""A server as the gateway runs it, in the test's own loop: on a unix socket, any application."""
 
 import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from hypercorn.config import Config
-
-from gateway.supervisor.hypercorn_server import serve_connections
+from gateway.supervisor.servers import find_server
+from gateway.supervisor.serving import Serving
 
 REQUEST = b"POST / HTTP/1.1\r\nhost: gateway\r\ncontent-length: 0\r\n\r\n"
 """Whole and plain: answered at once."""
@@ -99,6 +99,18 @@ class Reading(Answering):
 
 
 @dataclass
+class Closing(Answering):
+    """An application that ends the connection with an answer as long as the path says."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG002 - ASGI
+        """Answer one request."""
+        length = scope["path"].removeprefix("/") or "0"
+        headers = [(b"content-length", length.encode()), (b"connection", b"close")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"a" * int(length)})
+
+
+@dataclass
 class Failing(Answering):
     """An application that breaks off: within its answer, or before it."""
 
@@ -139,21 +151,17 @@ class Served:
 
 @asynccontextmanager
 async def serving(
-    path: Path, app: Any, idle: float = LONG, grace: float = DEADLINE
+    path: Path, app: Any, idle: float = LONG, grace: float = DEADLINE, server: str = "hypercorn"
 ) -> AsyncIterator[Served]:
     """Serve `app`, waiting `idle` seconds for peers and at the end `grace` for requests."""
-    config = Config()
-    config.keep_alive_timeout = idle
-    config.graceful_timeout = grace
-    config.h11_max_incomplete_size = 64 * 1024
-    config.include_server_header = False
-    config.accesslog = config.errorlog = None
     end = asyncio.Event()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen(1024)
+        times = timedelta(seconds=grace), timedelta(seconds=idle)
         async with asyncio.timeout(DEADLINE):
-            task = asyncio.create_task(serve_connections(app, config, listener, end.wait))
+            serve = find_server(server)(Serving(app, listener, end.wait, *times))
+            task = asyncio.create_task(serve)
             try:
                 yield Served(path, end, task)
                 if isinstance(app, Answering):

@@ -4,16 +4,22 @@ Source: attacks F1; issue 2, part 4.
 """
 
 import asyncio
+import socket
+import struct
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from gateway.supervisor.servers import find_server
+from gateway.supervisor.serving import Serving
 from tests.support.connections import (
     BOTH_WAYS,
     BY_H11,
     REQUEST,
     SHORT,
     Answering,
+    Closing,
     Failing,
     Reading,
     Served,
@@ -26,6 +32,9 @@ from tests.support.connections import (
 HALF_A_HEAD = b"POST / HTTP/1.1\r\nhost: gate"
 HALF_A_BODY = b"POST / HTTP/1.1\r\nhost: gateway\r\ncontent-length: 10\r\n\r\nhalf"
 HALF_A_CHUNK = b"POST / HTTP/1.1\r\nhost: gateway\r\ntransfer-encoding: chunked\r\n\r\n5\r\nha"
+
+
+BOTH_SERVERS = pytest.mark.parametrize("server", ["hypercorn", "uvicorn"])
 
 
 @pytest.fixture(params=[False, True], ids=["asyncio", "uvloop"])
@@ -66,10 +75,13 @@ async def test_a_request_behind_a_broken_answer_ends_with_it(
         await returned_to(files, tasks)
 
 
+@BOTH_SERVERS
 @pytest.mark.parametrize("request_bytes", BOTH_WAYS)
-async def test_a_client_that_never_reads_is_left(tmp_path: Path, request_bytes: bytes) -> None:
+async def test_a_client_that_never_reads_is_left(
+    tmp_path: Path, request_bytes: bytes, server: str
+) -> None:
     app = Streaming()
-    async with serving(tmp_path / "s", app, idle=SHORT) as served:
+    async with serving(tmp_path / "s", app, idle=SHORT, server=server) as served:
         files, tasks = await warmed(served)
         _, writer = await served.connect()
         writer.transport.pause_reading()  # type: ignore[attr-defined]
@@ -94,11 +106,26 @@ async def test_a_client_that_never_reads_does_not_hold_up_the_end(
         writer.transport.abort()
 
 
-@pytest.mark.parametrize("half", [HALF_A_HEAD, HALF_A_BODY, HALF_A_CHUNK])
+@BOTH_SERVERS
+async def test_the_end_of_an_answer_is_not_waited_for_for_ever(tmp_path: Path, server: str) -> None:
+    """Sizes of which some fill the socket, and leave of the answer what needs no waiting."""
+    async with serving(tmp_path / "s", Closing(), idle=SHORT, server=server) as served:
+        files, tasks = await warmed(served)
+        clients = [await served.connect() for _ in range(20)]
+        for number, (_, writer) in enumerate(clients):
+            writer.transport.pause_reading()  # type: ignore[attr-defined]
+            writer.write(REQUEST.replace(b"/", b"/%d" % (number * 20_000), 1))
+        await returned_to(files + len(clients), tasks)
+        for _, writer in clients:
+            writer.transport.abort()
+
+
+@BOTH_SERVERS
+@pytest.mark.parametrize("half", [b"", HALF_A_HEAD, HALF_A_BODY, HALF_A_CHUNK])
 async def test_half_a_request_is_waited_for_in_vain_only_so_long(
-    tmp_path: Path, half: bytes
+    tmp_path: Path, half: bytes, server: str
 ) -> None:
-    async with serving(tmp_path / "s", Reading(), idle=SHORT) as served:
+    async with serving(tmp_path / "s", Reading(), idle=SHORT, server=server) as served:
         files, tasks = await warmed(served)
         reader, writer = await served.connect()
         writer.write(half)
@@ -107,9 +134,12 @@ async def test_half_a_request_is_waited_for_in_vain_only_so_long(
         await returned_to(files, tasks)
 
 
+@BOTH_SERVERS
 @pytest.mark.parametrize("start", [HALF_A_HEAD, HALF_A_BODY.replace(b"10", b"10000000")])
-async def test_a_request_that_trickles_in_buys_no_time(tmp_path: Path, start: bytes) -> None:
-    async with serving(tmp_path / "s", Reading(), idle=SHORT) as served:
+async def test_a_request_that_trickles_in_buys_no_time(
+    tmp_path: Path, start: bytes, server: str
+) -> None:
+    async with serving(tmp_path / "s", Reading(), idle=SHORT, server=server) as served:
         reader, writer = await served.connect()
         writer.write(start)
         end = asyncio.create_task(reader.read())
@@ -133,9 +163,12 @@ async def test_a_body_that_comes_in_time_is_waited_for(tmp_path: Path) -> None:
         writer.close()
 
 
-async def test_an_application_may_take_its_time_after_a_body_in_pieces(tmp_path: Path) -> None:
+@BOTH_SERVERS
+async def test_an_application_may_take_its_time_after_a_body_in_pieces(
+    tmp_path: Path, server: str
+) -> None:
     app = Answering()
-    async with serving(tmp_path / "s", app, idle=SHORT) as served:
+    async with serving(tmp_path / "s", app, idle=SHORT, server=server) as served:
         idle, idle_writer = await served.connect()
         reader, writer = await served.connect()
         writer.write(HALF_A_BODY)
@@ -150,12 +183,13 @@ async def test_an_application_may_take_its_time_after_a_body_in_pieces(tmp_path:
             each.close()
 
 
+@BOTH_SERVERS
 @pytest.mark.parametrize("half", [HALF_A_BODY, HALF_A_CHUNK])
 async def test_an_application_learns_that_the_rest_will_not_come(
-    tmp_path: Path, half: bytes
+    tmp_path: Path, half: bytes, server: str
 ) -> None:
     app = Reading()
-    async with serving(tmp_path / "s", app) as served:
+    async with serving(tmp_path / "s", app, server=server) as served:
         files, tasks = await warmed(served)
         _, writer = await served.connect()
         writer.write(half)
@@ -180,10 +214,11 @@ async def test_a_client_that_only_stopped_sending_is_answered(
         writer.close()
 
 
-async def test_a_thousand_connections_come_and_go(tmp_path: Path) -> None:
+@BOTH_SERVERS
+async def test_hundreds_of_connections_come_and_go(tmp_path: Path, server: str) -> None:
     app = Answering()
     app.go_on.set()
-    async with serving(tmp_path / "s", app) as served:
+    async with serving(tmp_path / "s", app, server=server) as served:
         files, tasks = await warmed(served)
         crowd = [await served.connect() for _ in range(400)]
         for number, (_, writer) in enumerate(crowd):
@@ -209,3 +244,134 @@ async def test_connect_is_a_request_like_others(tmp_path: Path, sent: bytes, sta
         answer = await served.ask(sent)
         assert answer.startswith(b"HTTP/1.1 " + status)
         await returned_to(files, tasks)
+
+
+async def test_the_end_waits_for_a_request_no_longer_than_its_grace(tmp_path: Path) -> None:
+    app = Answering()
+    async with serving(tmp_path / "s", app, grace=SHORT) as served:
+        _, writer = await served.connect()
+        writer.write(REQUEST)
+        await app.begun.wait()
+        served.end.set()
+        await served.task
+        writer.close()
+
+
+async def test_a_broken_client_is_no_error_of_ours(caplog: pytest.LogCaptureFixture) -> None:
+    """A client that resets its connection; by TCP, where that can be told from an end."""
+    app, end = Answering(), asyncio.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        given = Serving(app, listener, end.wait, timedelta(seconds=1))
+        task = asyncio.create_task(find_server("hypercorn")(given))
+        for request in (b"", HALF_A_HEAD, HALF_A_BODY, REQUEST):
+            client = socket.create_connection(listener.getsockname())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.sendall(request)
+            await asyncio.sleep(0)
+            client.close()
+            await asyncio.sleep(0)
+        app.go_on.set()
+        end.set()
+        await task
+    assert caplog.text == ""
+
+
+ENDLESS = {
+    "target": b"GET /" + b"a" * 300_000,
+    "header": b"GET / HTTP/1.1\r\nhost: gateway\r\na: " + b"a" * 300_000,
+    "headers": b"GET / HTTP/1.1\r\nhost: gateway\r\n" + b"a: b\r\n" * 50_000,
+}
+
+
+@BOTH_SERVERS
+@pytest.mark.parametrize("kind", ENDLESS)
+async def test_a_head_has_a_largest_size(tmp_path: Path, kind: str, server: str) -> None:
+    app = Reading()
+    async with serving(tmp_path / "s", app, server=server) as served:
+        reader, writer = await served.connect()
+        writer.write(ENDLESS[kind])
+        answer = await reader.readuntil(b"}")
+        assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 431 "))
+        assert b"content-type: application/json" in answer.lower()
+        assert not app.scopes
+        writer.transport.abort()
+
+
+@BOTH_SERVERS
+@pytest.mark.parametrize("size", [60_000, 70_000])
+async def test_the_largest_head_is_64_kib(tmp_path: Path, size: int, server: str) -> None:
+    head = b"GET / HTTP/1.1\r\nhost: gateway\r\na: " + b"a" * size + b"\r\n\r\n"
+    async with serving(tmp_path / "s", Reading(), server=server) as served:
+        reader, writer = await served.connect()
+        writer.write(head)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 200") == (size < 64 * 1024)
+        writer.transport.abort()
+
+
+@BOTH_SERVERS
+async def test_trailers_have_a_largest_size(tmp_path: Path, server: str) -> None:
+    app = Reading()
+    async with serving(tmp_path / "s", app, server=server) as served:
+        files, tasks = await warmed(served)
+        _, writer = await served.connect()
+        writer.write(HALF_A_CHUNK + b"lf!\r\n0\r\n" + b"a: b\r\n" * 50_000)
+        await app.begun.wait()
+        await returned_to(files + 1, tasks)
+        assert app.messages[-1]["type"] == "http.disconnect"
+        writer.transport.abort()
+
+
+TWO_LENGTHS = (
+    b"POST / HTTP/1.1\r\nhost: gateway\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n"
+    b"0\r\n\r\nGET /smuggled HTTP/1.1\r\nhost: gateway\r\n\r\n"
+)
+
+
+@BOTH_SERVERS
+async def test_a_body_of_two_lengths_is_refused(tmp_path: Path, server: str) -> None:
+    app = Reading()
+    async with serving(tmp_path / "s", app, server=server) as served:
+        answer = await served.ask(TWO_LENGTHS)
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert answer.count(b"HTTP/1.1 ") == 1
+        assert b'"error":"invalid_request"' in answer
+        assert not app.scopes
+
+
+@BOTH_SERVERS
+async def test_the_body_of_an_upgrade_is_not_another_request(tmp_path: Path, server: str) -> None:
+    hidden = b"GET /smuggled HTTP/1.1\r\nhost: gateway\r\n\r\n"
+    head = (
+        b"POST / HTTP/1.1\r\nhost: gateway\r\nconnection: upgrade\r\nupgrade: h2c\r\n"
+        b"content-length: %d\r\n\r\n" % len(hidden)
+    )
+    app = Reading()
+    async with serving(tmp_path / "s", app, server=server) as served:
+        reader, writer = await served.connect()
+        writer.write(head)
+        await app.begun.wait()
+        writer.write(hidden)
+        await reader.readuntil(b"\r\n\r\n")
+        writer.transport.abort()
+    assert [scope["path"] for scope in app.scopes] == ["/"]
+
+
+@BOTH_SERVERS
+async def test_a_peer_that_is_gone_is_not_taken_for_the_proxy(server: str) -> None:
+    """Without an address a request is a unix peer's, and the proxy's word (attacks A1)."""
+    app, end = Reading(), asyncio.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = socket.create_connection(listener.getsockname())
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.sendall(REQUEST)
+        client.close()  # before anybody accepts it
+        given = Serving(app, listener, end.wait, timedelta(seconds=1))
+        task = asyncio.create_task(find_server(server)(given))
+        other, writer = await asyncio.open_connection(*listener.getsockname())
+        writer.write(REQUEST)
+        assert (await other.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+        writer.close()
+        end.set()
+        await task
+    assert all(scope["client"] is not None for scope in app.scopes)

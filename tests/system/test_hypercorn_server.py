@@ -1,19 +1,18 @@
 """Connections on Hypercorn: held while they are of use, closed when not, answers whole."""
 
 import asyncio
-import socket
-from datetime import timedelta
+import gc
 from pathlib import Path
 
 import pytest
 
-from gateway.supervisor.servers import Serving, serve_with_hypercorn
+from gateway.supervisor.hypercorn_server import _Connection
 from tests.support.connections import (
     BOTH_WAYS,
-    DEADLINE,
     REQUEST,
     SHORT,
     Answering,
+    Closing,
     Counting,
     Failing,
     Served,
@@ -136,10 +135,24 @@ async def test_clients_that_come_and_go_leave_no_socket_and_no_task_behind(tmp_p
         for _ in range(30):
             await asyncio.gather(*(visit(served) for _ in range(10)))
         await returned_to(files, tasks)
+        gc.collect()
+        assert len([held for held in gc.get_objects() if type(held) is _Connection]) == 1
         stays[1].close()
 
 
-async def test_a_client_that_leaves_within_an_answer_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("request_bytes", BOTH_WAYS)
+async def test_an_answer_may_end_its_connection(tmp_path: Path, request_bytes: bytes) -> None:
+    async with serving(tmp_path / "s", Closing()) as served:
+        reader, writer = await served.connect()
+        writer.write(request_bytes)
+        answer = await reader.read()  # to the end
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        writer.close()
+
+
+async def test_a_client_that_leaves_within_an_answer_leaves_nothing_behind(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     app = Streaming()
     async with serving(tmp_path / "s", app) as served:
         stays = await served.connect()
@@ -153,6 +166,8 @@ async def test_a_client_that_leaves_within_an_answer_leaves_nothing_behind(tmp_p
             await reader.readuntil(b"\r\n\r\n")
             writer.transport.abort()
         await returned_to(files, tasks)
+        assert app.sent == 6 * 10_000_000  # to nobody, and without an error
+        assert caplog.text == ""
         stays[1].close()
 
 
@@ -208,14 +223,7 @@ async def test_what_breaks_below_the_application_is_logged(
 ) -> None:
     app = Failing(begins=False)
     app.go_on.set()
-    end = asyncio.Event()
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(tmp_path / "s"))
-        listener.listen()
-        serving = Serving(app, listener, end.wait, timedelta(seconds=DEADLINE))
-        task = asyncio.create_task(serve_with_hypercorn(serving))
-        answer = await Served(tmp_path / "s", end, task).ask(request_bytes)
-        end.set()
-        await task
+    async with serving(tmp_path / "s", app) as served:
+        answer = await served.ask(request_bytes)
     assert answer.startswith(b"HTTP/1.1 500 ")
     assert "broken on purpose" in caplog.text

@@ -105,11 +105,12 @@ async def test_a_body_is_as_long_as_was_said(sent: bytes) -> None:
     assert exchange.written == []
 
 
-async def test_a_second_answer_is_refused() -> None:
+@pytest.mark.parametrize("headers", [LENGTH, []])
+async def test_a_second_answer_is_refused(headers: list[tuple[bytes, bytes]]) -> None:
     exchange = Exchange()
-    await exchange.start(LENGTH)
+    await exchange.start(headers)
     with pytest.raises(AnswerBroken):
-        await exchange.start(LENGTH)
+        await exchange.start(headers)
     await exchange.body(b"body")
     with pytest.raises(AnswerBroken):
         await exchange.body(b"body")
