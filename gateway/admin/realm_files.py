@@ -51,7 +51,7 @@ def _load(path: Path) -> RealmFile:
         with path.open("rb") as file:
             text = file.read(_LONGEST_FILE + 1)
     except OSError as error:
-        given = error.strerror or "an unreadable file"
+        given = f"nothing readable ({error.strerror})"
         raise InvalidInput((FieldError(str(path), given, "a readable file"),)) from error
     if len(text) > _LONGEST_FILE:
         allowed = f"at most {_LONGEST_FILE} bytes"

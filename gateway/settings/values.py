@@ -31,6 +31,7 @@ _DURATION: Final = (
 )
 _SHORTEST: Final = timedelta(microseconds=1)
 _ASCII_NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+")
+_PORT_OF_HOST: Final = re.compile(r"(?:\[[^\]]*\]|[^:]*)(?::([0-9]{0,5}))?")
 _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _PASSWORD_IN_URL: Final = re.compile(r"(?<=://)(?P<user>[^:/?#@]*):.*@", re.DOTALL)
 _PARAMETER: Final = re.compile(
@@ -172,7 +173,13 @@ def _refused(check: Callable[[Secret], object], value: Secret) -> Secret:
 def _database(value: Secret) -> Secret:
     from gateway.storage.sql.address import parse_database_url  # noqa: PLC0415 - only where given
 
-    return _refused(parse_database_url, value)
+    _refused(parse_database_url, value)
+    # Several hosts, each with its port, are libpq's own notation.
+    host = value.reveal().partition("://")[2].partition("/")[0].partition("?")[0].rpartition("@")[2]
+    port = _PORT_OF_HOST.fullmatch(host)
+    if "," not in host and (port is None or not int(port[1] or 1) < 1 << 16):
+        raise ValueError("sqlite:///PATH, or postgresql://... with a host and a port up to 65535")
+    return value
 
 
 def _redis(value: Secret) -> Secret:

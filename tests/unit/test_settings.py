@@ -129,7 +129,13 @@ WRONG = {
     "IMPORT_REALM": ["/nonexistent", "/,/", "a\0b"],
     "PUBLIC_URL": ["localhost", "https://x y", "https://x:0", "https://x:99999", "https://x?y"],
     "MTLS_PUBLIC_URL": ["//x", "https://u:canary@x"],
-    "DATABASE_URL": ["mysql://x", "sqlite://", "sqlite:///", "canary", "sqlite:///a?b=c"],
+    "DATABASE_URL": [
+        *("postgresql://u:canary@host:port/x", "postgresql://u:canary@host:99999", "mysql://x"),
+        "sqlite://",
+        "sqlite:///",
+        "canary",
+        "sqlite:///a?b=c",
+    ],
     "REDIS_URL": ["http://x", "canary", "redis://x:port", "redis://x/?nonsense=1"],
     "ENCRYPTION_KEY": ["canary", "YQ==", "-"],
     "PROXY_SECRET": ["canary"],
@@ -235,6 +241,22 @@ def test_a_value_and_its_file_together_are_refused(tmp_path: Path) -> None:
     lines = refusal({"REALMGATE_ADMIN_PASSWORD": "a", "REALMGATE_ADMIN_PASSWORD_FILE": str(path)})
     assert len(lines) == 1
     assert "both set" in lines[0]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://",
+        "postgresql:///name?host=/run/postgresql",
+        "postgresql://host",
+        "postgresql://user:pass:word@host:5432/name?sslmode=require",
+        "postgres://[::1]:5432/name",
+        "postgresql://first:5432,second:5433/name?target_session_attrs=read-write",
+        "sqlite:////var/lib/realmgate/a:b.db",
+    ],
+)
+def test_an_address_that_libpq_understands_is_taken(url: str) -> None:
+    assert load({"REALMGATE_DATABASE_URL": url}).database_url == Secret(url)
 
 
 def test_a_secret_never_appears_in_a_refusal_or_in_the_settings() -> None:
