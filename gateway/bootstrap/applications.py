@@ -21,6 +21,7 @@ from gateway.http.management.application import build_management_application
 from gateway.http.management.lifecycle import ClosesWhileDraining, Lifecycle
 from gateway.observability.metrics import PrometheusMetrics, exposition
 from gateway.observability.tracing import CarriedTraces
+from gateway.protocol.grants import GRANTS
 from gateway.settings import Settings
 
 
@@ -48,7 +49,7 @@ def build_applications(
         one_time_marks=services.one_time_marks,
         clock=services.clock,
         edge=_edge(settings, certificates),
-        metrics=PrometheusMetrics(),
+        metrics=PrometheusMetrics(GRANTS),
         tracer=find_tracer(settings),
         log=structlog.get_logger(),
         public_url=settings.public_url,

@@ -156,10 +156,8 @@ def _certificates(settings: "Settings") -> str:
 
     clock = SystemClock()
     found = read_client_certificates(settings, clock)
-    if settings.client_ca_file is None:
+    if settings.client_ca_file is None or found.revocation is None:
         raise Ailment("No client certificate is trusted: set REALMGATE_CLIENT_CA_FILE.")
-    if found.revocation is None:
-        return "Client certificates are trusted; revocation is left to the proxy."
     status = found.revocation.status(clock.now())
     if status.problem is not None:
         raise Ailment(f"{settings.client_crl_file}: {status.problem}.")

@@ -23,6 +23,7 @@ from gateway.domain.ports.tracing import Tracer
 from gateway.http.admin.routes import build_admin_routes
 from gateway.http.edge.facts import Edge
 from gateway.http.errors import UNMATCHED
+from gateway.http.lifespan import complete_lifespan
 from gateway.http.middleware.auth_prefix import AuthPrefix
 from gateway.http.middleware.edge import EdgeMiddleware
 from gateway.http.middleware.printable_path import PrintablePath
@@ -102,14 +103,6 @@ def _grant_services(parts: HttpParts) -> GrantServices:
 
 async def _unmatched(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
-        await _lifespan(receive, send)
+        await complete_lifespan(receive, send)
         return
     await send_reply(prose_error(HTTPStatus.NOT_FOUND, UNMATCHED), send)
-
-
-async def _lifespan(receive: Receive, send: Send) -> None:
-    while True:
-        message = await receive()
-        await send({"type": f"{message['type']}.complete"})
-        if message["type"] == "lifespan.shutdown":
-            return

@@ -1,8 +1,8 @@
 """Counters and timings for Prometheus, correct with several workers.
 
 Workers write to files of one directory (prometheus_client's multiprocess mode), and whichever
-worker is asked adds them up. Labels are bounded: methods and grant types outside the lists, and
-realms beyond the first 1,000, count as `other`.
+worker is asked adds them up. Labels are bounded: methods outside the list, grant types that nothing
+grants, and realms beyond the first 1,000 count as `other`.
 
 The library reads PROMETHEUS_MULTIPROC_DIR when it is imported, so the caller sets it
 (`gateway.settings.share_metrics`) before importing this module.
@@ -10,7 +10,6 @@ The library reads PROMETHEUS_MULTIPROC_DIR when it is imported, so the caller se
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -22,25 +21,16 @@ OTHER = "other"
 MOST_REALMS = 1_000
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_GRANT_TYPES = frozenset(
-    {
-        "authorization_code",
-        "client_credentials",
-        "password",
-        "refresh_token",
-        "urn:ietf:params:oauth:grant-type:device_code",
-        "urn:ietf:params:oauth:grant-type:token-exchange",
-    }
-)
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 
 class PrometheusMetrics:
     """Implements `gateway.domain.ports.metrics.Metrics`."""
 
-    def __init__(self, registry: CollectorRegistry | None = None) -> None:
-        """Create the metrics in a registry of their own."""
-        own = registry or CollectorRegistry()
+    def __init__(self, grant_types: Iterable[str]) -> None:
+        """Create the metrics in a registry of their own; `grant_types` are those with a label."""
+        own = CollectorRegistry()
+        self._grant_types = frozenset(grant_types)
         self._requests = Counter(
             "realmgate_requests", "Answered requests.", ("route", "method", "status"), registry=own
         )
@@ -80,7 +70,7 @@ class PrometheusMetrics:
 
     def token_grant(self, realm: str, grant_type: str, outcome: str) -> None:
         """Count one token request."""
-        grant = grant_type if grant_type in _GRANT_TYPES else OTHER
+        grant = grant_type if grant_type in self._grant_types else OTHER
         key = (self._bounded(realm), grant, outcome)
         counter = self._granted.get(key)
         if counter is None:
@@ -108,11 +98,6 @@ class Gauge:
     documentation: str
     value: float
     label: tuple[str, str] | None = None
-
-    @classmethod
-    def time_left(cls, name: str, documentation: str, left: timedelta) -> "Gauge":
-        """Make a gauge of a duration, in seconds."""
-        return cls(name, documentation, left.total_seconds())
 
 
 class _Gauges(Collector):

@@ -10,6 +10,7 @@ from typing import Any, Final
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gateway.http.lifespan import complete_lifespan
 from gateway.http.management.checks import Check, readiness
 from gateway.http.management.lifecycle import Lifecycle
 
@@ -35,7 +36,7 @@ def build_management_application(
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await _lifespan(receive, send)
+            await complete_lifespan(receive, send)
             return
         if scope["method"] not in _METHODS:
             answer = (HTTPStatus.METHOD_NOT_ALLOWED, _JSON, b'{"error":"HTTP 405"}')
@@ -72,11 +73,3 @@ async def _send(answer: _Answer, send: Send) -> None:
         headers.append((b"allow", ", ".join(_METHODS).encode()))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-async def _lifespan(receive: Receive, send: Send) -> None:
-    while True:
-        message = await receive()
-        await send({"type": f"{message['type']}.complete"})
-        if message["type"] == "lifespan.shutdown":
-            return
