@@ -7,6 +7,9 @@ given out once (`fresh`), so that no test sees what another one did.
 import base64
 import hashlib
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -242,6 +245,8 @@ class Stack:
     gateways: Sequence[Gateway]
     http: httpx2.Client
     certificates: EdgeCertificates
+    settings: Mapping[int, Mapping[str, str]]
+    """What each gateway was started with, by its process."""
     given_out: Counter[str] = field(default_factory=Counter)
 
     def fresh(self, realm: str = "spec") -> str:
@@ -331,6 +336,20 @@ class Stack:
         document: dict[str, Any] = self.ask(path).json()
         return document
 
+    def command(self, gateway: Gateway, *arguments: str, code: int = 0) -> str:
+        """Run `realmgate` with the settings of a gateway; return what it writes."""
+        environment = {"PATH": os.environ["PATH"], **self.settings[gateway.pid]}
+        done = subprocess.run(
+            [sys.executable, "-m", "gateway", *arguments],
+            check=False,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
     def counted(self, kind: str) -> int:
         """Return how many security events of a kind all gateways have counted."""
         start = f'realmgate_security_events_total{{kind="{kind}"}} '
@@ -384,7 +403,11 @@ def start_stack(
         ]
         http = running.enter_context(nginx.client())
         http.timeout = httpx2.Timeout(_PATIENCE)
-        yield Stack(nginx, started, http, certificates)
+        stores = {f"REALMGATE_{name.upper()}": str(value) for name, value in settings.items()}
+        environments = {
+            one.pid: {"REALMGATE_STATE_DIR": str(one.state_dir), **stores} for one in started
+        }
+        yield Stack(nginx, started, http, certificates, environments)
 
 
 @pytest.fixture(scope="session")
