@@ -177,7 +177,8 @@ def _load(file: str) -> x509.Certificate:
     except OSError as error:
         raise PkiRefused(f"{file} cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise PkiRefused(f"{file} holds no certificate: {error}") from error
+        # The parser's own words are for programmers.
+        raise PkiRefused(f"{file} holds no certificate in PEM or DER") from error
 
 
 @contextmanager
@@ -188,4 +189,4 @@ def _refusals_end_the_command() -> Iterator[None]:
     except PkiRefused as refusal:
         raise _BadInput(str(refusal)) from refusal
     except OSError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(f"{error.filename}: {error.strerror}") from error

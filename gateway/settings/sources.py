@@ -145,7 +145,8 @@ def _dotenv(path: Path) -> dict[str, str]:
     try:
         values = dotenv_values(path, interpolate=False)
     except (UnicodeDecodeError, OSError) as failure:
-        raise SettingsError((f"{path} cannot be read: {failure}",)) from failure
+        reason = failure.strerror if isinstance(failure, OSError) else "UTF-8 text is expected"
+        raise SettingsError((f"{path} cannot be read: {reason}",)) from failure
     return {key: value or "" for key, value in values.items()}
 
 

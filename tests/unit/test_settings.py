@@ -400,7 +400,7 @@ def test_a_url_with_a_password_in_it_is_not_quoted() -> None:
 def test_a_dotenv_file_that_is_no_text_is_told(tmp_path: Path) -> None:
     env_file = tmp_path / ".env"
     env_file.write_bytes(b"REALMGATE_ADMIN=\xff\xfe")
-    with pytest.raises(SettingsError, match="cannot be read"):
+    with pytest.raises(SettingsError, match=r"cannot be read: UTF-8 text is expected\Z"):
         load(env_file=env_file)
 
 

@@ -341,7 +341,7 @@ def test_show_prints_a_line_for_each_fact(directory: Path) -> None:
 def test_show_refuses_what_is_no_certificate(given: bytes) -> None:
     result = run("show", "-", standard_input=given)
     assert result.exit_code == 2
-    assert "holds no certificate" in result.output
+    assert "holds no certificate in PEM or DER\n" in result.output
 
 
 def test_show_does_not_let_a_certificate_steer_the_terminal(directory: Path) -> None:
