@@ -28,6 +28,7 @@ from bench.rows import (
     start,
     timing,
     tokens,
+    users,
     workers,
 )
 from bench.workspace import BENCH, DEFAULT, FULL, QUICK, Workspace
@@ -45,6 +46,7 @@ ROWS = {
     "crowd": crowd,
     "timing": timing,
     "sessions": sessions,
+    "users": users,
     "handshake": handshake,
     "memory": memory,
     "start": start,

@@ -27,6 +27,8 @@ class Plan:
     clients: int
     realms: int
     sessions: int
+    users: int
+    imported_users: int
     timed_logins: int
     """Of each kind of refusal."""
 
@@ -43,6 +45,8 @@ DEFAULT = Plan(
     clients=100_000,
     realms=1_000,
     sessions=1_000_000,
+    users=1_000_000,
+    imported_users=100_000,
     timed_logins=2_000,
 )
 QUICK = Plan(
@@ -57,6 +61,8 @@ QUICK = Plan(
     clients=100_000,
     realms=100,
     sessions=100_000,
+    users=100_000,
+    imported_users=20_000,
     timed_logins=400,
 )
 FULL = Plan(
@@ -71,6 +77,8 @@ FULL = Plan(
     clients=100_000,
     realms=1_000,
     sessions=1_000_000,
+    users=1_000_000,
+    imported_users=100_000,
     timed_logins=2_000,
 )
 
