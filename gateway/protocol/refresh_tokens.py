@@ -101,13 +101,12 @@ class RefreshTokens:
         settings = request.realm.realm.refresh_tokens
         if not settings.revoke_on_use or token.family is None:
             return True
-        async with self._database.read() as stores:
-            return await stores.refresh_tokens.is_next(
-                request.realm.realm.id,
-                token.family,
-                str(token.claims["jti"]),
-                max_reuse=settings.max_reuse,
-            )
+        return await self._database.rotations.is_next(
+            request.realm.realm.id,
+            token.family,
+            str(token.claims["jti"]),
+            max_reuse=settings.max_reuse,
+        )
 
     async def session(
         self, request: ProtocolRequest, client: Client, token: PresentedToken

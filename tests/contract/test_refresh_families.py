@@ -38,15 +38,14 @@ class Family:
         self, token: str, successor: str, *, max_reuse: int = 0, lasts: timedelta = _HOUR
     ) -> Rotation:
         """Use a token in it."""
-        async with self._database.write() as stores:
-            return await stores.refresh_tokens.rotate(
-                self._realm,
-                self._name,
-                token,
-                successor=successor,
-                max_reuse=max_reuse,
-                expires_at=NOW + lasts,
-            )
+        return await self._database.rotations.rotate(
+            self._realm,
+            self._name,
+            token,
+            successor=successor,
+            max_reuse=max_reuse,
+            expires_at=NOW + lasts,
+        )
 
 
 @pytest.fixture

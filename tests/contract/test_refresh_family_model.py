@@ -110,15 +110,14 @@ class Families(RuleBasedStateMachine):
     async def _rotate(
         self, database: SqlDatabase, family: str, token: str, successor: str, max_reuse: int
     ) -> Rotation:
-        async with database.write() as stores:
-            return await stores.refresh_tokens.rotate(
-                "demo-id",
-                family,
-                token,
-                successor=successor,
-                max_reuse=max_reuse,
-                expires_at=NOW,
-            )
+        return await database.rotations.rotate(
+            "demo-id",
+            family,
+            token,
+            successor=successor,
+            max_reuse=max_reuse,
+            expires_at=NOW,
+        )
 
     async def _sign_out(self) -> int:
         async with self.databases[1].write() as stores:

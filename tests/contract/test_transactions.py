@@ -11,7 +11,10 @@ from sqlalchemy import text
 
 from gateway.domain.errors import AlreadyExists, StoreUnavailable
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase
+from gateway.storage.sql.engine import create_engines
+from gateway.storage.sql.lookup_statements import Questions
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import NOW, realm, store_realms
 
@@ -98,6 +101,19 @@ async def test_a_commit_is_flushed_to_disk(database: SqlDatabase) -> None:
     async with database.write() as stores:
         answer = await stores.transaction.execute(text(question[stores.transaction.dialect]))
         assert answer.scalar_one() in {2, "on"}
+
+
+async def test_a_command_is_flushed_to_disk(stored_database: StoredDatabase) -> None:
+    engines = create_engines(parse_database_url(stored_database.url))
+    dialect = engines.reader.dialect
+    text_of = {"sqlite": "PRAGMA synchronous", "postgresql": "SHOW synchronous_commit"}
+    question = Questions.of(dialect).revocation
+    question.text = text_of[dialect.name]
+    try:
+        ((answer,),) = await engines.commander.ask(question, ())
+    finally:
+        await engines.dispose()
+    assert answer in {2, "on"}
 
 
 def test_no_acknowledged_write_is_lost_by_kill_9(

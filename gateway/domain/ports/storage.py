@@ -223,13 +223,25 @@ class GroupRepository(Protocol):
 
 
 class RefreshTokenRepository(Protocol):
-    """Families of rotating refresh tokens. Every answer is decided in one transaction."""
+    """Families of rotating refresh tokens; `Rotations` uses their tokens."""
 
     async def begin(
         self, realm_id: str, family: str, *, session_id: str, token_id: str, expires_at: datetime
     ) -> None:
         """Keep a new family whose first token is `token_id`."""
         ...
+
+    async def end_of_session(self, realm_id: str, session_id: str) -> int:
+        """End the families of a session; return how many."""
+        ...
+
+    async def purge(self, before: datetime) -> int:
+        """Forget families that expired before the instant; return how many."""
+        ...
+
+
+class Rotations(Protocol):
+    """Uses tokens of families. Every answer is on disk before it is given."""
 
     async def rotate(
         self,
@@ -246,14 +258,6 @@ class RefreshTokenRepository(Protocol):
 
     async def is_next(self, realm_id: str, family: str, token_id: str, *, max_reuse: int) -> bool:
         """Tell whether `rotate` would accept the token; nothing changes."""
-        ...
-
-    async def end_of_session(self, realm_id: str, session_id: str) -> int:
-        """End the families of a session; return how many."""
-        ...
-
-    async def purge(self, before: datetime) -> int:
-        """Forget families that expired before the instant; return how many."""
         ...
 
 
@@ -360,6 +364,11 @@ class Database(Protocol):
     @property
     def lookups(self) -> Lookups:
         """What requests ask most, each question by itself."""
+        ...
+
+    @property
+    def rotations(self) -> Rotations:
+        """The use of refresh tokens, each a transaction by itself."""
         ...
 
     async def ping(self) -> None:

@@ -74,15 +74,14 @@ class RefreshToken:
         family = token.family
         if not realm.refresh_tokens.revoke_on_use or family is None:
             return None, successor
-        async with self._database.write() as stores:
-            rotation = await stores.refresh_tokens.rotate(
-                realm.id,
-                family,
-                str(token.claims["jti"]),
-                successor=successor,
-                max_reuse=realm.refresh_tokens.max_reuse,
-                expires_at=session_ends_at(realm.session_limits, session),
-            )
+        rotation = await self._database.rotations.rotate(
+            realm.id,
+            family,
+            str(token.claims["jti"]),
+            successor=successor,
+            max_reuse=realm.refresh_tokens.max_reuse,
+            expires_at=session_ends_at(realm.session_limits, session),
+        )
         if rotation is not Rotation.ACCEPTED:
             await self._sessions.leave(session, client)
             raise OAuthError("invalid_grant", _ROTATION_TEXTS[rotation])

@@ -21,6 +21,7 @@ from gateway.storage.sql.realms import SqlRealms
 from gateway.storage.sql.refresh_tokens import SqlRefreshTokens
 from gateway.storage.sql.revocations import SqlRevocations
 from gateway.storage.sql.roles import SqlRoles
+from gateway.storage.sql.rotations import SqlRotations
 from gateway.storage.sql.transaction import Transaction, named_failures
 from gateway.storage.sql.users import SqlUsers
 
@@ -50,9 +51,9 @@ class SqlDatabase:
     def __init__(self, url: Secret, secrets: SecretsAtRest, limits: Limits | None = None) -> None:
         self._engines = create_engines(parse_database_url(url), limits)
         self._secrets = secrets
-        self.lookups = SqlLookups(
-            self._engines.questioner, Questions.of(self._engines.reader.dialect), secrets
-        )
+        dialect = self._engines.reader.dialect
+        self.lookups = SqlLookups(self._engines.questioner, Questions.of(dialect), secrets)
+        self.rotations = SqlRotations(self._engines.questioner, self._engines.commander, dialect)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[SqlStores]:

@@ -42,14 +42,16 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """Connections that may only read, that may write, and what asks single questions."""
+    """Connections for transactions, that may only read or may write; and the same for questions."""
 
     reader: AsyncEngine = field(repr=False)
     writer: AsyncEngine = field(repr=False)
     questioner: Questioner = field(repr=False)
+    commander: Questioner = field(repr=False)
 
     async def dispose(self) -> None:
         """Close the connections."""
         await self.questioner.dispose()
+        await self.commander.dispose()
         await self.reader.dispose()
         await self.writer.dispose()

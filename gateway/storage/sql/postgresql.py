@@ -54,6 +54,10 @@ def create_engines(server: PostgresServer, limits: Limits) -> Engines:
         pool_pre_ping=True,
         **limits.pool(limits.connections),
     )
-    asking = _Connector(server, limits, read_only=True)
-    questioner = PostgresQuestions(asking, limits.lookups, limits.pool_wait)
-    return Engines(engine.execution_options(**_SNAPSHOT), engine, questioner)
+    asking, commanding = (_Connector(server, limits, read_only=only) for only in (True, False))
+    return Engines(
+        engine.execution_options(**_SNAPSHOT),
+        engine,
+        PostgresQuestions(asking, limits.lookups, limits.pool_wait),
+        PostgresQuestions(commanding, limits.lookups, limits.pool_wait),
+    )

@@ -1,4 +1,7 @@
-"""Questions to PostgreSQL: one round trip each, its statement prepared once for a connection."""
+"""Questions to PostgreSQL: one round trip each, statements prepared once for a connection.
+
+A command that returns rows is one of them.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

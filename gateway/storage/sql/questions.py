@@ -1,4 +1,4 @@
-"""A question: a SELECT that is compiled once and asked on the driver's own connection.
+"""A question: a statement that is compiled once and asked on the driver's own connection.
 
 SQLAlchemy writes the statement and reads the columns; what lies between, its sessions with a
 thread or a server, costs many times what the database needs for one row, and is left out.
@@ -10,28 +10,35 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from sqlalchemy import Dialect, Select
+from sqlalchemy.sql.dml import ReturningUpdate
 
 Values = tuple[Any, ...]
 
 
 class Question:
-    """A SELECT with named parameters, for one dialect whose parameters have positions."""
+    """A statement with named parameters and rows, for a dialect whose parameters have positions."""
 
-    def __init__(self, statement: Select[Any], dialect: Dialect) -> None:
+    def __init__(self, statement: Select[Any] | ReturningUpdate[Any], dialect: Dialect) -> None:
         compiled = statement.compile(dialect=dialect)
         self.text = str(compiled)
         self._names = tuple(compiled.positiontup or ())
-        self._constants = compiled.params
-        columns = statement.selected_columns
+        self._writers = {
+            name: parameter.type.dialect_impl(dialect).bind_processor(dialect)
+            for name, parameter in compiled.binds.items()
+        }
+        columns = statement.exported_columns
         self._row: Any = namedtuple("Row", [column.key for column in columns])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the statement
         self._readers = [
             column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns
         ]
 
-    def arguments(self, **given: str) -> Values:
-        """Return the parameters in the order of the statement."""
-        known = self._constants | given
-        return tuple(known[name] for name in self._names)
+    def arguments(self, **given: Any) -> Values:
+        """Return the parameters in the order of the statement, as the driver takes them."""
+        written = {
+            name: given[name] if write is None else write(given[name])
+            for name, write in self._writers.items()
+        }
+        return tuple(written[name] for name in self._names)
 
     def read(self, values: Values) -> Any:
         """Return a row with the names and types of the statement's columns."""

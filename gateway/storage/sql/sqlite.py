@@ -27,6 +27,7 @@ def create_engines(file: SqliteFile, limits: Limits) -> Engines:
         _engine(file, limits, limits.connections, begin="BEGIN", pragmas=reading),
         _engine(file, limits, 1, begin="BEGIN IMMEDIATE", pragmas=writing),
         SqliteQuestions(lambda: _open(file, limits, reading), limits.patience),
+        SqliteQuestions(lambda: _open(file, limits, writing), limits.patience, writes=True),
     )
 
 

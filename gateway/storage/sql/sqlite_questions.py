@@ -38,14 +38,20 @@ class SqliteQuestions:
     """Questioner over the connection that `open_connection` makes, in the thread that asks.
 
     A thread that has not answered after `patience` fails what waits for it, and all that is asked
-    until it comes back. Belongs to one event loop.
+    until it comes back. Where it `writes`, all that goes together is one transaction, with one
+    flush to the disk before anybody has an answer. Belongs to one event loop.
     """
 
     def __init__(
-        self, open_connection: Callable[[], sqlite3.Connection], patience: timedelta
+        self,
+        open_connection: Callable[[], sqlite3.Connection],
+        patience: timedelta,
+        *,
+        writes: bool = False,
     ) -> None:
         self._open = open_connection
         self._patience = patience.total_seconds()
+        self._writes = writes
         self._inbox: SimpleQueue[_Batch | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._waiting = _Batch()
@@ -113,8 +119,7 @@ class SqliteQuestions:
         while (batch := self._inbox.get()) is not None:
             try:
                 connection = connection or self._open()
-                for asked in batch:
-                    asked.rows = connection.execute(asked.text, asked.arguments).fetchall()
+                self._answer(connection, batch)
             except (sqlite3.Error, ValueError) as error:
                 batch.failure = error
                 _close(connection)
@@ -123,6 +128,14 @@ class SqliteQuestions:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._deliver, loop, batch)
         _close(connection)
+
+    def _answer(self, connection: sqlite3.Connection, batch: _Batch) -> None:
+        if self._writes:
+            connection.execute("BEGIN IMMEDIATE")
+        for asked in batch:
+            asked.rows = connection.execute(asked.text, asked.arguments).fetchall()
+        if self._writes:
+            connection.execute("COMMIT")
 
 
 def _close(connection: sqlite3.Connection | None) -> None:
