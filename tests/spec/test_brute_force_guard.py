@@ -29,7 +29,7 @@ FOR_EVER = 2**63 - 1
 @pytest.fixture(autouse=True)
 def _everybody_is_let_in_again(spec: Stack) -> Iterator[None]:
     yield
-    for realm in ("guarded", "linear", "quick", "codes"):
+    for realm in ("guarded", "quick", "codes"):
         spec.ask(f"{realm}/attack-detection/brute-force/users", "DELETE")
 
 

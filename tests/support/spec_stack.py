@@ -186,7 +186,6 @@ REALMS = [
         ],
     ),
     _guarded("guarded"),
-    _guarded("linear", bruteForceStrategy="LINEAR"),
     _guarded("quick", quickLoginCheckMilliSeconds=60_000, minimumQuickLoginWaitSeconds=300),
     _guarded("permanent", permanentLockout=True),
     _guarded(
