@@ -1,4 +1,4 @@
-"""A full disk under a running gateway: writes are refused, tokens go on. Attacks F10."""
+"""A full disk under a running gateway: writes are refused, tokens go on. Attacks F6, F10."""
 
 import json
 import os
@@ -10,14 +10,17 @@ import httpx2
 import pytest
 
 from tests.support.gateway_process import start_gateway, until
-from tests.support.wire import SECRET, audience, client, protocol
+from tests.support.wire import CHEAP, PASSWORD, SECRET, app, audience, client, protocol, user
 
 SVC = {"grant_type": "client_credentials", "client_id": "svc", "client_secret": SECRET}
 REALM = {
     "realm": "r",
     "enabled": True,
-    "clients": [client("svc", protocolMappers=[audience("svc")])],
+    "passwordPolicy": CHEAP,
+    "users": [user("alice")],
+    "clients": [client("svc", protocolMappers=[audience("svc")]), app("app")],
 }
+SIGN_IN = {"grant_type": "password", "client_id": "app", "username": "alice", "password": PASSWORD}
 SIZE = 24 * 1024 * 1024
 
 
@@ -73,3 +76,22 @@ def test_tokens_go_on_after_a_restart_of_the_workers_too(tmp_path: Path, small_d
         (small_disk / "filler").unlink()
         with gateway.client() as later:
             until(lambda: _status(later, "revoke", SVC | {"token": token}) == 200, "no recovery")
+
+
+def test_nobody_signs_in_while_redis_cannot_write_its_file(
+    tmp_path: Path, small_disk: Path
+) -> None:
+    """The private Redis lies on that disk: it refuses, and works again when there is room."""
+    (tmp_path / "realms.json").write_text(json.dumps(REALM))
+    with (
+        start_gateway(
+            tmp_path, state_dir=small_disk / "state", import_realm=tmp_path / "realms.json"
+        ) as gateway,
+        gateway.client() as http,
+    ):
+        assert _status(http, "token", SIGN_IN) == 200
+        _fill(small_disk)
+        until(lambda: _status(http, "token", SIGN_IN) == 503, "sessions are taken and not kept")
+        assert _status(http, "token", SVC) == 200
+        (small_disk / "filler").unlink()
+        until(lambda: _status(http, "token", SIGN_IN) == 200, "no recovery")

@@ -1,0 +1,50 @@
+"""A certificate that was revoked is refused by every gateway at its next use. Attacks A9, S4."""
+
+import json
+import shutil
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from cryptography import x509
+
+from gateway.crypto.x509.pki_revocation import revoke
+from tests.support.gateway_process import start_gateway
+from tests.support.wire import BOUND, DEVICE_SUBJECT, device, protocol
+
+REALM = {"realm": "r", "enabled": True, "clients": [device("device-1", DEVICE_SUBJECT, **BOUND)]}
+
+
+def test_a_changed_list_is_in_force_on_every_gateway_at_once(tmp_path: Path, pki: Path) -> None:
+    """Without a restart, and for the token that is bound to the certificate too."""
+    (tmp_path / "realms.json").write_text(json.dumps(REALM))
+    folder = shutil.copytree(pki, tmp_path / "certs")
+    pem = (folder / "device-1.crt").read_bytes()
+    shared: dict[str, Any] = {
+        "database_url": f"sqlite:///{tmp_path}/shared.db",
+        "encryption_key_file": tmp_path / "encryption.key",
+        "import_realm": tmp_path / "realms.json",
+        "client_ca_file": folder / "ca.crt",
+        "client_crl_file": folder / "ca.crl",
+    }
+    headers = {"ssl-client-cert": quote(pem, safe=""), "ssl-client-verify": "SUCCESS"}
+    with ExitStack() as running:
+        gateways = []
+        for name in ("one", "two"):
+            (tmp_path / name).mkdir()
+            gateway = running.enter_context(start_gateway(tmp_path / name, **shared))
+            gateways.append(running.enter_context(gateway.client(**headers)))
+        grant = {"grant_type": "client_credentials", "client_id": "device-1"}
+        answers = [http.post(protocol("r", "token"), data=grant) for http in gateways]
+        assert [answer.status_code for answer in answers] == [200, 200]
+        token = {"client_id": "device-1", "token": answers[0].json()["access_token"]}
+        assert gateways[1].post(protocol("r", "token/introspect"), data=token).json()["active"]
+
+        revoke(folder, x509.load_pem_x509_certificate(pem), now=datetime.now(UTC))
+        for http in gateways:
+            refused = http.post(protocol("r", "token"), data=grant)
+            assert (refused.status_code, refused.json()["error"]) == (401, "unauthorized_client")
+            refused = http.post(protocol("r", "token/introspect"), data=token)
+            assert (refused.status_code, refused.json()["error"]) == (401, "invalid_client")
