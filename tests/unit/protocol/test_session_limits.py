@@ -129,6 +129,7 @@ def test_an_offline_part_has_limits_of_its_own() -> None:
     enabled = replace(limits, offline_max_lifespan_enabled=True)
     assert _part_lasts(enabled, OFFLINE, idle_for=60) == 70
     assert _part_lasts(limits, OFFLINE, 60, client_offline_session_max_lifespan="65") == 65
+    assert _part_lasts(enabled, OFFLINE, 60, client_offline_session_max_lifespan="65") == 65
 
 
 def test_no_access_token_outlives_the_part_or_the_session() -> None:
