@@ -105,11 +105,15 @@ class _Gauges(Collector):
         self._read = read
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
+        families: dict[str, GaugeMetricFamily] = {}
         for gauge in self._read():
-            names, values = zip(gauge.label, strict=False) if gauge.label else ((), ())
-            family = GaugeMetricFamily(gauge.name, gauge.documentation, labels=names)
-            family.add_metric(values, gauge.value)
-            yield family
+            name, value = gauge.label or ("", "")
+            family = families.setdefault(
+                gauge.name,
+                GaugeMetricFamily(gauge.name, gauge.documentation, labels=[name] if name else ()),
+            )
+            family.add_metric([value] if name else (), gauge.value)
+        return families.values()
 
 
 def exposition(directory: Path, gauges: Callable[[], Iterable[Gauge]]) -> bytes:
