@@ -1,10 +1,13 @@
-"""The page on sessions and lock-outs names tests that exist."""
+"""The pages that name tests, on settings and on what is survived, name tests that exist."""
 
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "sessions-and-lock-outs.md"
+SURVIVED = ROOT / "docs" / "what-it-survives.md"
 _NAMED = re.compile(r"\[[\w.]+\]\(\.\./(?P<file>tests/[\w/]+\.py)\)\s+`(?P<test>test_\w+)`")
 
 _OF_CONCERN = re.compile(
@@ -13,8 +16,9 @@ _OF_CONCERN = re.compile(
 )
 
 
-def test_every_test_that_the_page_names_exists() -> None:
-    named = _NAMED.findall(PAGE.read_text())
+@pytest.mark.parametrize("page", [PAGE, SURVIVED], ids=lambda page: page.stem)
+def test_every_test_that_the_page_names_exists(page: Path) -> None:
+    named = _NAMED.findall(page.read_text())
     missing = [
         f"{file}: {test}" for file, test in named if f"def {test}(" not in (ROOT / file).read_text()
     ]
