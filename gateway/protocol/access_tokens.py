@@ -20,6 +20,10 @@ from gateway.protocol.sessions import Sessions
 _OFFLINE_CONTEXT: Final = "of"
 
 
+class OtherKindOfToken(InvalidToken):
+    """This realm signed it, and it is no access token."""
+
+
 @dataclass(frozen=True, slots=True)
 class ActiveToken:
     """A token that holds, the client it was issued to, and the user it speaks for.
@@ -64,7 +68,7 @@ class AccessTokens:
         if claims.get("iss") != request.issuer:
             raise InvalidToken("issued by another issuer")
         if claims.get("typ") != "Bearer":
-            raise InvalidToken("not an access token")
+            raise OtherKindOfToken("not an access token")
         if not isinstance(claims.get("jti"), str):
             raise InvalidToken("it has no jti")
         if _instant(claims, "exp") <= request.now.timestamp():

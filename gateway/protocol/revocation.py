@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
-from gateway.protocol.access_tokens import AccessTokens
+from gateway.protocol.access_tokens import AccessTokens, OtherKindOfToken
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
 from gateway.protocol.errors import OAuthError, duplicated_parameter
@@ -55,6 +55,8 @@ class RevocationEndpoint:
         """Find out what kind of token it is: the caller's hint need not be right."""
         try:
             claims = self._access_tokens.genuine(request, token)
+        except OtherKindOfToken as error:
+            raise OAuthError("unsupported_token_type", "Unsupported token type") from error
         except InvalidToken as error:
             await self._revoke_refresh_token(request, client, token, error)
             return

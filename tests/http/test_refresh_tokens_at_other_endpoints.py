@@ -123,9 +123,10 @@ def test_nobody_revokes_the_refresh_token_of_another_client(wire: Wire) -> None:
 
 
 def test_an_id_token_is_no_token_to_revoke(wire: Wire) -> None:
+    """RFC 7009 §2.2.1."""
     document = _signed_in(wire)
     status, body = _revoke(wire, document["id_token"])
-    assert (status, b"invalid_token" in body) == (200, True)
+    assert (status, b"unsupported_token_type" in body) == (400, True)
     assert _refreshed(wire, document["refresh_token"])[0] == 200
 
 
