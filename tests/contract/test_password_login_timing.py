@@ -6,6 +6,7 @@ does not disturb, and the kinds come in another order in every round.
 
 import random
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -35,6 +36,8 @@ ITERATIONS = 8_000
 """So few that the other work of a refusal weighs as well."""
 OPEN = replace(RULES, failure_factor=1_000_000)
 """A wrong password that is refused for being wrong, however often it is tried."""
+_RESERVING = Counter(f"cmdstat_{name}" for name in ("zadd", "zcard", "zremrangebyscore", "pexpire"))
+"""What only an attempt that is admitted does before."""
 TRIED = {
     "unknown": ("nobody", WRONG),
     "wrong": ("wrong", WRONG),
@@ -102,3 +105,22 @@ async def test_refusals_cost_the_same_whatever_the_reason(gateway: Gateway) -> N
     assert {pair: share for pair, share in told.items() if not 0.1 < share < 0.9} == {}
     # The way to the threads and back costs as well, and waits where they are busy.
     assert gateway.hasher.checks == 1 + ROUNDS * len(TRIED)
+
+
+async def test_refusals_cost_redis_the_same(gateway: Gateway, redis_server: RedisServer) -> None:
+    """A refusal that is not counted does in Redis what counting takes, and undoes it."""
+    realm = guarded_realm(OPEN, ITERATIONS)
+
+    async def cost(kind: str) -> Counter[str]:
+        name, password = TRIED[kind]
+        with redis_server.client() as plain:
+            plain.config_resetstat()
+            with pytest.raises(InvalidUserCredentials):
+                await gateway.sign_in(realm, name, password)
+            told = plain.info("commandstats")
+        return Counter({command: stats["calls"] for command, stats in told.items()})
+
+    counted = await cost("wrong")
+    assert counted["cmdstat_hset"] == 1
+    assert counted - await cost("unknown") == Counter()
+    assert counted - await cost("locked, right") <= _RESERVING
