@@ -2,13 +2,20 @@
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gateway.admin.lockouts import Lockouts
 from gateway.admin.realm_export import export_realm
+from gateway.admin.user_administration import UserAdministration
 from gateway.admin.user_stream import UserStream
+from gateway.domain.secrets import Secret
 from gateway.representations.streamed_json import StreamedObject
+from gateway.storage.password_blacklists import FilePasswordBlacklists
+from gateway.storage.redis.connection import create_client
+from gateway.storage.redis.login_failures import RedisLoginFailures
 from tests.support.realm_imports import ACME, Imports, changed
 
 _GROUPS: list[dict[str, Any]] = [
@@ -193,3 +200,20 @@ async def test_streamed_users_join_groups_too(imports_everywhere: Imports) -> No
     )
     assert (await groups_of(imports_everywhere))["alice"] == ["/abroad", "/staff/Berlin Süd"]
     assert (await groups_of(imports_everywhere))["carol"] == ["/abroad"]
+
+
+async def test_a_user_that_is_created_joins_the_default_groups(
+    imports: Imports, tmp_path: Path
+) -> None:
+    await imports.run(staff())
+    unused = RedisLoginFailures(create_client(Secret("unix:///never-connected")))
+    users = UserAdministration(
+        database=imports.database,
+        passwords=imports.passwords,
+        lockouts=Lockouts(imports.database, unused, imports.clock),
+        clock=imports.clock,
+        invalidation=imports.messages,
+        blacklists=FilePasswordBlacklists(tmp_path),
+    )
+    await users.create("acme", {"username": "dora"}, None)
+    assert (await groups_of(imports))["dora"] == ["/abroad"]

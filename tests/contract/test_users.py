@@ -4,9 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from gateway.admin.access import Rights
+from gateway.admin.administration_roles import AdminRole
+from gateway.admin.user_listing import Page, UserListing
 from gateway.domain.errors import AlreadyExists, InvalidInput
+from gateway.domain.users import UserQuery
 from gateway.storage.sql.database import SqlDatabase
-from tests.support.stored_values import client, credential, store_realms, user
+from tests.support.stored_values import client, credential, realm, store_realms, user
 
 
 async def test_a_user_comes_back_as_stored(database: SqlDatabase) -> None:
@@ -139,3 +143,24 @@ async def test_credentials_of_another_realm_are_out_of_reach(database: SqlDataba
     with pytest.raises(InvalidInput):
         async with database.write() as stores:
             await stores.users.set_credential("other-id", credential())
+
+
+async def test_who_has_a_one_time_password_is_told_on_every_page(database: SqlDatabase) -> None:
+    """Of this realm, and of no other kind of credential."""
+    await store_realms(database, "demo", "other")
+    async with database.write() as stores:
+        for name, kind in (("alice", "otp"), ("bob", "password"), ("carol", "otp")):
+            await stores.users.add(user(name))
+            await stores.users.add(user(name, of="other"))
+            held = credential(f"{name}-uuid", type=kind)
+            await stores.users.set_credential("other-id" if name == "carol" else "demo-id", held)
+    rights = Rights(frozenset({AdminRole.VIEW_USERS}))
+    listing, demo = UserListing(database), realm("demo")
+    users = await listing.page(demo, rights, UserQuery(), Page(), brief=False)
+    assert {found["username"]: found["totp"] for found in users} == {
+        "alice": True,
+        "bob": False,
+        "carol": False,
+    }
+    assert (await listing.one(demo, rights, "alice-uuid"))["totp"] is True
+    assert (await listing.one(demo, rights, "carol-uuid"))["totp"] is False
