@@ -125,6 +125,7 @@ def test_an_offline_part_has_limits_of_its_own() -> None:
         client_offline_max_lifespan=seconds(70),
     )
     assert _part_lasts(limits, OFFLINE) == 40
+    assert _part_lasts(limits, OFFLINE, client_offline_session_idle_timeout="20") == 20
     assert _part_lasts(limits, OFFLINE, idle_for=60) == 100
     enabled = replace(limits, offline_max_lifespan_enabled=True)
     assert _part_lasts(enabled, OFFLINE, idle_for=60) == 70
