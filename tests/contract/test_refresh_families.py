@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
@@ -52,16 +51,6 @@ class Family:
 async def family(database: SqlDatabase) -> Family:
     await store_realms(database, "demo", "other")
     return Family(database)
-
-
-@pytest.fixture
-async def other_gateway(
-    stored_database: StoredDatabase, secrets_at_rest: SecretsAtRest
-) -> AsyncIterator[SqlDatabase]:
-    """Return the same database as another gateway opens it."""
-    opened = SqlDatabase(stored_database.url, secrets_at_rest)
-    yield opened
-    await opened.dispose()
 
 
 async def test_each_token_of_a_family_is_used_in_its_turn(family: Family) -> None:
