@@ -1,4 +1,7 @@
-"""Rows for a terminal: columns as wide as their longest entry, nothing cut off."""
+"""Rows for a terminal: columns as wide as their longest entry, nothing cut off.
+
+What would move the cursor, or hide text, is written as an escape: names come from strangers.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,8 +12,12 @@ _GAP = "  "
 
 def show_rows(rows: Iterable[Sequence[str]]) -> None:
     """Print the rows below each other; a column that is empty in all of them takes no room."""
-    kept = [tuple(row) for row in rows]
+    kept = [tuple(map(_visible, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*kept, strict=True)]
     for row in kept:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True) if width)
         click.echo(_GAP.join(cells).rstrip())
+
+
+def _visible(text: str) -> str:
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)

@@ -92,24 +92,22 @@ def create(
 @_output
 def show(name: str, realm: str, output: str) -> None:
     """Show USER, given by name or id: roles, lock-out, what is due."""
+    from gateway.cli.user_lines import role_names, user_lines
     from gateway.representations.user import write_user
 
     shown = _run(lambda users: users.show(realm, name))
+    if output == "text":
+        show_rows((label, value) for label, value in user_lines(shown) if value)
+        return
     document = write_user(shown.user) | {
-        "roles": [
-            f"{role.client}/{role.name}" if role.client else role.name for role in shown.granted
-        ],
+        "roles": role_names(shown),
         "effectiveRoles": [
             *shown.effective.realm,
             *(f"{client}/{role}" for client, roles in shown.effective.clients for role in roles),
         ],
         "lockout": dict(shown.lockout.listed()) if shown.lockout else None,
     }
-    if output == "json":
-        click.echo(json.dumps(document, indent=2))
-        return
-    for field, value in document.items():
-        click.echo(f"{field}: {value if isinstance(value, str) else json.dumps(value)}")
+    click.echo(json.dumps(document, indent=2))
 
 
 @user.command("list")
@@ -164,12 +162,13 @@ def roles(
 ) -> None:
     """Show, give and take the roles of USER."""
     from gateway.admin.user_administration import RoleChange, read_role_arguments
+    from gateway.cli.user_lines import role_names
 
     if add or remove:
         change = RoleChange(read_role_arguments(add), read_role_arguments(remove))
         _run(lambda users: users.change_roles(realm, name, change))
     shown = _run(lambda users: users.show(realm, name))
-    granted = [f"{role.client}/{role.name}" if role.client else role.name for role in shown.granted]
+    granted = role_names(shown)
     click.echo(json.dumps(granted, indent=2) if output == "json" else "\n".join(granted))
 
 

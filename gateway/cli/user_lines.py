@@ -1,0 +1,55 @@
+"""A user as a person reads of it: who it is, whether it may sign in, and what it may do."""
+
+from collections.abc import Iterator
+
+from gateway.admin.lockouts import Lockout
+from gateway.admin.user_administration import ShownUser
+from gateway.domain.users import User
+
+_UNKNOWN = "not known: Redis does not answer"
+
+
+def user_lines(shown: ShownUser) -> Iterator[tuple[str, str]]:
+    """Give name and value of each line; what a user has not got has none."""
+    user = shown.user
+    yield "user", user.username
+    yield "id", user.id
+    yield "name", " ".join(filter(None, (user.first_name, user.last_name)))
+    if user.email:
+        yield "e-mail", f"{user.email}, {'verified' if user.email_verified else 'not verified'}"
+    yield "since", user.created_at.isoformat(timespec="seconds")
+    yield "sign-in", _sign_in(user, shown.lockout)
+    yield "due at sign-in", ", ".join(user.required_actions)
+    for attribute, values in user.attributes.items():
+        yield attribute, ", ".join(values)
+    yield "roles", ", ".join(role_names(shown))
+    yield "may do", ", ".join(_effective(shown))
+
+
+def role_names(shown: ShownUser) -> list[str]:
+    """Return the roles given to the user, those of clients as `client/role`."""
+    return [f"{role.client}/{role.name}" if role.client else role.name for role in shown.granted]
+
+
+def _effective(shown: ShownUser) -> Iterator[str]:
+    yield from shown.effective.realm
+    for client, roles in shown.effective.clients:
+        yield from (f"{client}/{role}" for role in roles)
+
+
+def _sign_in(user: User, lockout: Lockout | None) -> str:
+    if lockout is not None and lockout.record.permanent:
+        return f"locked out until it is unlocked, after {_failures(lockout)}"
+    if not user.enabled:
+        return "disabled"
+    if lockout is None:
+        return _UNKNOWN
+    if lockout.locked:
+        return f"locked out for another {lockout.seconds_left} s, after {_failures(lockout)}"
+    return f"allowed, after {_failures(lockout)}" if lockout.record.failures else "allowed"
+
+
+def _failures(lockout: Lockout) -> str:
+    record = lockout.record
+    failed = f"{record.failures} failed sign-in{'s' if record.failures != 1 else ''}"
+    return f"{failed}, the last from {record.last_address}" if record.last_address else failed

@@ -1,0 +1,68 @@
+"""What `realmgate user show` tells a person."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from gateway.admin.lockouts import Lockout
+from gateway.admin.user_administration import ShownUser
+from gateway.cli.columns import show_rows
+from gateway.cli.user_lines import user_lines
+from gateway.domain.login_failures import LoginFailures
+from gateway.domain.roles import EffectiveRoles
+from gateway.domain.users import User
+from gateway.representations.role import RoleName
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+USER = User("uuid", "realm", "bob", enabled=True, created_at=NOW)
+SHOWN = ShownUser(
+    USER,
+    (RoleName("staff"), RoleName("view-users", "realm-management")),
+    EffectiveRoles(("staff",), (("account", ("view-profile",)),)),
+    Lockout("uuid", "bob", LoginFailures(), NOW),
+)
+
+
+def _line(shown: ShownUser, label: str) -> str:
+    return dict(user_lines(shown))[label]
+
+
+def _failed(**record: object) -> ShownUser:
+    failures = LoginFailures(failures=3, last_address="192.0.2.7", **record)  # type: ignore[arg-type] # its own fields
+    return replace(SHOWN, lockout=Lockout("uuid", "bob", failures, NOW))
+
+
+@pytest.mark.parametrize(
+    ("shown", "told"),
+    [
+        (SHOWN, "allowed"),
+        (_failed(), "allowed, after 3 failed sign-ins, the last from 192.0.2.7"),
+        (
+            _failed(locked_until=NOW + timedelta(seconds=57)),
+            "locked out for another 57 s, after 3 failed sign-ins, the last from 192.0.2.7",
+        ),
+        (
+            _failed(permanent=True),
+            "locked out until it is unlocked, after 3 failed sign-ins, the last from 192.0.2.7",
+        ),
+        (replace(SHOWN, user=replace(USER, enabled=False)), "disabled"),
+        (replace(SHOWN, lockout=None), "not known: Redis does not answer"),
+    ],
+)
+def test_whether_somebody_may_sign_in_is_told_in_words(shown: ShownUser, told: str) -> None:
+    assert _line(shown, "sign-in") == told
+
+
+def test_roles_are_told_with_what_they_bring() -> None:
+    assert _line(SHOWN, "roles") == "staff, realm-management/view-users"
+    assert _line(SHOWN, "may do") == "staff, account/view-profile"
+
+
+def test_nothing_that_is_shown_moves_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    """Attacks: names and attributes come from strangers, and end in an operator's terminal."""
+    user = replace(USER, attributes={"note": ("\x1b[2Jgone", "two\nlines", "\u202eflipped")})
+    show_rows(user_lines(replace(SHOWN, user=user)))
+    shown = capsys.readouterr().out
+    assert "\\x1b[2Jgone, two\\nlines, \\u202eflipped" in shown
+    assert shown.count("\n") == len(list(user_lines(replace(SHOWN, user=user))))
