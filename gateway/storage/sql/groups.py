@@ -74,7 +74,7 @@ class SqlGroups:
                 group_members.c.realm_id == realm_id
             )
         )
-        return _gathered((row[0], row[1]) for row in rows)
+        return _gathered((row.user_id, row.group_id) for row in rows)
 
     async def granted(self, realm_id: str) -> Mapping[str, frozenset[str]]:
         """Return the ids of the roles granted to groups directly, by group id."""
@@ -83,7 +83,7 @@ class SqlGroups:
                 group_roles.c.realm_id == realm_id
             )
         )
-        return _gathered((row[0], row[1]) for row in rows)
+        return _gathered((row.group_id, row.role_id) for row in rows)
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[Group, ...]:
         """Return the groups of a user, by path; parents are not implied."""
