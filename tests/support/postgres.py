@@ -9,7 +9,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -17,6 +16,7 @@ import asyncpg  # type: ignore[import-untyped] # asyncpg ships no types
 import pytest
 
 from gateway.domain.secrets import Secret
+from tests.support.servers import running
 
 _OWNER = "realmgate"
 _DEADLINE = 30.0
@@ -148,26 +148,16 @@ class PostgresServer:
             await connection.close()
 
 
-@contextmanager
-def _running_postgres() -> Iterator[PostgresServer]:
-    server = PostgresServer()
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
-
-
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """Run one PostgreSQL server for the whole session."""
-    with _running_postgres() as server:
+    with running(PostgresServer()) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def _unreliable_postgres() -> Iterator[PostgresServer]:
-    with _running_postgres() as server:
+    with running(PostgresServer()) as server:
         yield server
 
 

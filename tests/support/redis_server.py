@@ -5,13 +5,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import redis
 
 from gateway.domain.secrets import Secret
+from tests.support.servers import running
 
 _DEADLINE = 10.0
 
@@ -84,20 +84,9 @@ class RedisServer:
         shutil.rmtree(self._folder)
 
 
-@contextmanager
-def running_redis(**options: str) -> Iterator[RedisServer]:
-    """Run a server with these options of redis.conf, and delete it at last."""
-    server = RedisServer(**options)
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
-
-
 @pytest.fixture(scope="session")
 def _shared_redis() -> Iterator[RedisServer]:
-    with running_redis() as server:
+    with running(RedisServer()) as server:
         yield server
 
 
@@ -112,5 +101,5 @@ def redis_server(_shared_redis: RedisServer) -> RedisServer:
 @pytest.fixture
 def own_redis() -> Iterator[RedisServer]:
     """Run a server for one test alone, which may stop and start it."""
-    with running_redis() as server:
+    with running(RedisServer()) as server:
         yield server

@@ -15,7 +15,8 @@ import httpx2
 import pytest
 
 from tests.support.gateway_process import start_gateway, until
-from tests.support.redis_server import RedisServer, running_redis
+from tests.support.redis_server import RedisServer
+from tests.support.servers import running
 from tests.support.wire import CHEAP, PASSWORD, SECRET, app, audience, client, protocol, user
 
 ALLOWED = 3
@@ -83,7 +84,7 @@ class Pair:
 @pytest.fixture
 def redis_with_file() -> Iterator[RedisServer]:
     """Run a server that keeps what it was told in a file, as the product asks for."""
-    with running_redis(appendonly="yes", appendfsync="always") as server:
+    with running(RedisServer(appendonly="yes", appendfsync="always")) as server:
         yield server
 
 

@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 
 from tests.support.gateway_process import Gateway, is_running, start_gateway, until
-from tests.support.redis_server import RedisServer, running_redis
+from tests.support.redis_server import RedisServer
+from tests.support.servers import running
 
 
 def _private_redis(gateway: Gateway) -> int:
@@ -67,7 +68,7 @@ def test_a_private_redis_that_cannot_start_ends_the_start_at_once(
 
 def test_a_redis_that_evicts_is_refused_with_the_reason(tmp_path: Path, seed: Path) -> None:
     """A flood of keys must not push out lockouts and codes."""
-    with running_redis(**{"maxmemory-policy": "allkeys-lru"}) as server:
+    with running(RedisServer(**{"maxmemory-policy": "allkeys-lru"})) as server:
         url = server.url.reveal()
         with start_gateway(tmp_path, seed=seed, wait=False, redis_url=url) as gateway:
             assert gateway.process.wait(10) == 2
