@@ -7,6 +7,7 @@ A mistake of the operator is told before anything is changed.
 import gc
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -24,6 +25,7 @@ from gateway.domain.errors import RealmgateError
 from gateway.observability.logging import configure_logging
 from gateway.settings import Settings, TcpAddress, share_metrics
 from gateway.storage.redis.private_server import PrivateRedis
+from gateway.supervisor.early_signals import EarlySignals, end_at_once
 from gateway.supervisor.processes import Backoff, Lifeline, Supervisor
 from gateway.supervisor.servers import find_server, import_server
 from gateway.supervisor.sockets import close_listener, make_directory, open_listener
@@ -39,6 +41,7 @@ _METRICS: Final = "realmgate-metrics"
 def run_gateway(settings: Settings, report: Report) -> int:
     """Run until told to end; returns the exit code. Raises RealmgateError before it runs."""
     configure_logging(settings.log_level, SystemClock())
+    signals = EarlySignals()
     server = find_server(settings.server)
     run_directory = settings.state_dir / "run"
     make_directory(settings.state_dir)
@@ -55,7 +58,9 @@ def run_gateway(settings: Settings, report: Report) -> int:
             stack.callback(redis.stop)
         with _started(redis):
             _share_program(settings)
+        signals.check()
         code = _in_child(partial(_prepare, settings), report)
+        signals.check()
         if code:
             return code
         structlog.get_logger().info(
@@ -151,6 +156,7 @@ def _in_child(work: Callable[[], None], report: Report) -> int:
     if pid == 0:
         code = 1
         try:
+            end_at_once()
             work()
             code = 0
         except RealmgateError as failure:
@@ -161,7 +167,12 @@ def _in_child(work: Callable[[], None], report: Report) -> int:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    except SystemExit:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise
 
 
 @contextmanager

@@ -53,6 +53,7 @@ class _Worker:
     started: float
     ready: bool = False
     replaces: int | None = None
+    dismissed: bool = False
 
 
 class Backoff:
@@ -124,7 +125,16 @@ class Supervisor:
             self._reap()
         elif number == signal.SIGHUP and self._ending is None:
             self._log.info("replacing workers")
-            for pid in list(self._workers):
+            self._replace_all()
+
+    def _replace_all(self) -> None:
+        """Start one for each; a replacement that is on its way may have read what is old now."""
+        done = {worker.replaces for worker in self._workers.values() if worker.ready}
+        for pid, worker in list(self._workers.items()):
+            if worker.replaces in self._workers and not worker.ready:
+                worker.dismissed = True
+                os.kill(pid, signal.SIGKILL)  # SIGTERM may come before it listens to it
+            elif pid not in done and not worker.dismissed:
                 self._start(replaces=pid)
 
     def _start(self, replaces: int | None = None) -> None:
@@ -166,6 +176,8 @@ class Supervisor:
         if not worker.ready:  # it died before; SIGCHLD tells the rest
             return
         os.close(worker.ready_pipe)
+        if worker.dismissed:
+            return
         self._log.info("worker ready", worker=worker.pid)
         if worker.replaces in self._workers:
             os.kill(worker.replaces, signal.SIGTERM)
@@ -187,7 +199,9 @@ class Supervisor:
                 self._selector.unregister(worker.ready_pipe)
             os.close(worker.ready_pipe)
         replaced = any(other.replaces == worker.pid for other in self._workers.values())
-        if self._ending is not None or replaced or worker.replaces in self._workers:
+        if self._ending is not None or replaced or worker.dismissed:
+            return
+        if worker.replaces in self._workers:
             return
         if code == CANNOT_START:
             self._exit_code = 1
@@ -226,14 +240,15 @@ def _signals() -> Iterator[socket.socket]:
     reader, writer = socket.socketpair()
     reader.setblocking(False)
     writer.setblocking(False)
-    before = {number: signal.signal(number, _noted) for number in _WATCHED}
+    for number in _WATCHED:
+        signal.signal(number, _noted)
     signal.set_wakeup_fd(writer.fileno())
     try:
         yield reader
     finally:
         signal.set_wakeup_fd(-1)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in _WATCHED:  # what follows is tidying up, not to be disturbed
+            signal.signal(number, signal.SIG_IGN if number != signal.SIGCHLD else signal.SIG_DFL)
         reader.close()
         writer.close()
 

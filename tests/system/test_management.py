@@ -139,6 +139,17 @@ def test_methods_from_outside_do_not_become_labels(gateway: Gateway) -> None:
     assert 'method="other"' in metrics
 
 
+def test_only_grants_that_exist_become_labels(gateway: Gateway) -> None:
+    with gateway.client() as client:
+        for grant in ("password", "urn:ietf:params:oauth:grant-type:device_code"):
+            form = {"grant_type": grant, "client_id": "admin-cli"}
+            client.post(f"{REALM}/protocol/openid-connect/token", data=form)
+    metrics = gateway.metrics()
+    assert 'grant_type="password"' in metrics
+    assert 'grant_type="other"' in metrics
+    assert "device_code" not in metrics
+
+
 def test_revocation_lists_show_their_age_and_when_they_expire(
     tmp_path: Path, seed: Path, pki: Path
 ) -> None:
