@@ -122,7 +122,7 @@ async def test_a_permanent_lockout_allows_no_more_guesses_either(gates: tuple[Ga
     said = await _parallel(gates, rules, "alice")
     assert said == {"wrong": rules.failure_factor, "refused": 194}
     locks = sum((gate.metrics.events for gate in gates), Counter())
-    assert locks == {"permanent_lockout": 1}
+    assert locks == {"failed_login": rules.failure_factor, "permanent_lockout": 1}
     gates[0].clock.advance(timedelta(days=300))
     async with gates[0].guard.attempt(rules, REALM, "alice") as attempt:
         assert attempt.admission is Admission.LOCKED_FOR_GOOD
