@@ -16,12 +16,6 @@ MEDIAN_FUNCTION, MOST_FUNCTIONS = 10, 40
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 READS_ENVIRONMENT = {"gateway/settings/sources.py"}
 CATCHES_EVERYTHING = {"gateway/http/errors.py", "gateway/listeners/dispatch.py"}
-STANDARD = (
-    # The world's, then the product's.
-    r"RFC \d{4}|OpenID |W3C |WHATWG |X\.\d{3} |(?:NIST )?SP 800-|PEP \d|CommonMark |https://"
-    r"|\d\.\d|part \d|attacks [A-F]\d|Keycloak "
-)
-"""How a cited source begins: numbers alone are sections of the product's specification."""
 VAGUE = {"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"}
 MODULES = sorted(
     str(path.relative_to(ROOT))
@@ -60,7 +54,7 @@ def test_whatever_a_module_cites_can_be_looked_up(module: str) -> None:
     text = " ".join((ast.get_docstring(tree(module)) or "").split())
     assert re.findall(r"RFC(?! \d{4})", text) == []
     for standard in re.findall(r"\bSpec: ([^;]*)", text):
-        assert re.match(STANDARD, standard), standard
+        assert re.search(r"\d|https://", standard), f"where in {standard}?"
 
 
 @pytest.mark.parametrize("module", MODULES)
