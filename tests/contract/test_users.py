@@ -70,6 +70,7 @@ async def test_users_are_listed_by_name_and_realm(database: SqlDatabase) -> None
         await stores.users.add(user("theirs", of="other"))
     async with database.read() as stores:
         assert [found.username for found in await stores.users.list("demo-id")] == ["bob", "zoe"]
+        assert await stores.users.known("demo-id", ["bob", "theirs"]) == {"bob"}
 
 
 async def test_a_service_account_is_found_by_its_client(database: SqlDatabase) -> None:
@@ -137,9 +138,12 @@ async def test_credentials_of_another_realm_are_out_of_reach(database: SqlDataba
     await store_realms(database, "demo", "other")
     async with database.write() as stores:
         await stores.users.add(user("alice", of="demo"))
-        await stores.users.set_credential("demo-id", credential())
+        held = credential()
+        await stores.users.set_credential("demo-id", held)
+        await stores.users.remove_credential("other-id", held)
     async with database.read() as stores:
         assert await stores.users.credentials("other-id", "alice-uuid") == ()
+        assert await stores.users.credentials("demo-id", "alice-uuid") == (held,)
     with pytest.raises(InvalidInput):
         async with database.write() as stores:
             await stores.users.set_credential("other-id", credential())
