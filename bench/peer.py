@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bench.load import Requests
-from bench.processes import BOTH_CORES, SERVER_CORES, output_of, running, until
+from bench.processes import BOTH_CORES, LOAD_CORES, SERVER_CORES, output_of, running, until
 from bench.stack import CLIENT, Site, Stack, nginx
 from bench.workspace import BENCH, Workspace
 
@@ -20,8 +20,11 @@ def peer_requests(algorithm: str) -> Requests:
 
 
 @contextmanager
-def peer_stack(workspace: Workspace, site: Site) -> Iterator[Stack]:
-    """Install the peer as its lock file says, and run it."""
+def peer_stacks(workspace: Workspace, site: Site) -> Iterator[tuple[Stack, Stack]]:
+    """Install the peer as its lock file says, and run it behind two nginx.
+
+    The first shares the peer's core, the second has the load's.
+    """
     folder = workspace.folder / "node-oidc-provider"
     shutil.copytree(_SOURCE, folder, ignore=shutil.ignore_patterns("node_modules"))
     install = ["npm", "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"]
@@ -34,5 +37,12 @@ def peer_stack(workspace: Workspace, site: Site) -> Iterator[Stack]:
         command, cores=SERVER_CORES, log=log, environment=environment, cwd=folder
     ) as process:
         until(socket.with_name("peer.sock.ready").exists, "the peer", process, log)
-        with nginx(site, f"unix:{socket}", SERVER_CORES) as (server, mtls, https):
-            yield Stack(process, server, mtls, https, 0, site)
+        upstream = f"unix:{socket}"
+        with (
+            nginx(site, upstream, SERVER_CORES) as (shared, *shared_ports),
+            nginx(site, upstream, LOAD_CORES) as (apart, *apart_ports),
+        ):
+            yield (
+                Stack(process, shared, *shared_ports, 0, site),
+                Stack(process, apart, *apart_ports, 0, site),
+            )

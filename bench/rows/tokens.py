@@ -7,19 +7,19 @@ from statistics import median
 from bench.context import Bench
 from bench.figures import Figure, Gate, Result, at_least
 from bench.load import Load, Requests, drive, lending_nginx, middle, token_requests
-from bench.peer import peer_requests, peer_stack
+from bench.peer import peer_requests, peer_stacks
 from bench.processes import LOAD_CORES, SERVER_CORES
 from bench.signing import Limit, signing_limit
 from bench.stack import ES256_REALM, Stack, Start, nginx, stack
 from bench.static import static_answer
 
-TITLE = "client_credentials by mTLS keep-alive, nginx and one worker on one core"
+TITLE = "client_credentials by mTLS keep-alive, one worker"
 HOW = (
     "Alternating rounds of: raw signatures, Realmgate RS256 and ES256, the same on uvicorn,"
-    " node-oidc-provider RS256 and ES256 (JWT, certificate-bound, tls_client_auth). nginx and"
-    " server share core 0, wrk with 32 connections and its TLS-speaking nginx share core 1."
-    " `nginx as batch` is the same with nginx under chrt --batch, so that it does not interrupt the"
-    " gateway in the middle of a signature; `nginx apart` has nginx on the load's core."
+    " node-oidc-provider RS256 and ES256 (JWT, certificate-bound, tls_client_auth). The server has"
+    " core 0; wrk with 32 connections and its TLS-speaking nginx have core 1. In the plain rows"
+    " nginx shares the server's core, `nginx as batch` is the same with nginx under chrt --batch;"
+    " `nginx apart` has nginx on the load's core, for Realmgate, uvicorn and the peer alike."
     " Processor time is read from /proc before and after each round. `path` is the same way to a"
     " static answer instead of the gateway: what nginx and the load could carry."
 )
@@ -50,12 +50,13 @@ def measure(bench: Bench) -> Result:
 
 def _stacks(bench: Bench, running: ExitStack) -> dict[str, tuple[Stack, Requests]]:
     product = running.enter_context(stack(bench.site))
-    peer = running.enter_context(peer_stack(bench.workspace, bench.site))
+    peer, peer_apart = running.enter_context(peer_stacks(bench.workspace, bench.site))
     found = {
         "rs256": (product, token_requests()),
         "es256": (product, token_requests(ES256_REALM)),
         "peer_rs256": (peer, peer_requests("RS256")),
         "peer_es256": (peer, peer_requests("ES256")),
+        "peer_apart": (peer_apart, peer_requests("RS256")),
     }
     fast_too = find_spec("uvicorn") and find_spec("httptools")
     for name, start in _PLACES.items():
@@ -66,7 +67,9 @@ def _stacks(bench: Bench, running: ExitStack) -> dict[str, tuple[Stack, Requests
         fast = running.enter_context(stack(bench.copy("fast"), Start(settings=_UVICORN)))
         found["uvicorn_rs256"] = (fast, token_requests())
         found["uvicorn_es256"] = (fast, token_requests(ES256_REALM))
-    return found | {"path": (_path_stack(bench, running), token_requests())}
+    for name, cores in (("path", SERVER_CORES), ("path_apart", LOAD_CORES)):
+        found[name] = _path_stack(bench, running, cores), token_requests()
+    return found
 
 
 _UVICORN: dict[str, object] = {"server": "uvicorn"}
@@ -74,15 +77,15 @@ _PLACES = {
     "nginx_batch": Start(nginx_batch=True),
     "nginx_apart": Start(nginx_cores=LOAD_CORES),
     "uvicorn_batch": Start(nginx_batch=True, settings=_UVICORN),
+    "uvicorn_apart": Start(nginx_cores=LOAD_CORES, settings=_UVICORN),
 }
 
 
-def _path_stack(bench: Bench, running: ExitStack) -> Stack:
-    """Put a static answer where the gateway would be."""
-    answer = running.enter_context(static_answer(bench.workspace.folder / "static"))
-    server, mtls, https = running.enter_context(
-        nginx(bench.site, f"unix:{answer.socket}", SERVER_CORES)
-    )
+def _path_stack(bench: Bench, running: ExitStack, cores: str) -> Stack:
+    """Put a static answer where the gateway would be, behind an nginx on these cores."""
+    folder = bench.workspace.folder / f"static-{cores}"
+    answer = running.enter_context(static_answer(folder))
+    server, mtls, https = running.enter_context(nginx(bench.site, f"unix:{answer.socket}", cores))
     return Stack(answer.process, server, mtls, https, 0, bench.site)
 
 
@@ -93,6 +96,7 @@ def _figures(limits: list[Limit], loads: Loads) -> tuple[Figure, ...]:
     path = middle(loads["path"])
     return (
         *_against_signatures(limits, loads),
+        *_apart(limits, loads),
         *_time(limits, loads),
         *_against_peer(loads),
         *(_on_uvicorn(limits, loads) if "uvicorn_rs256" in loads else ()),
@@ -110,9 +114,32 @@ def _against_signatures(limits: list[Limit], loads: Loads) -> tuple[Figure, ...]
         Figure("RS256 tokens, nginx as batch", batch.rate, "/s"),
         _ratio("RS256 tokens / RSA-2048 signatures", limits, loads["rs256"], gate),
         _ratio("the same, nginx as batch", limits, loads["nginx_batch"], gate),
-        _ratio("the same, nginx apart", limits, loads["nginx_apart"], gate),
         Figure("99th percentile of the saturated loop", own.p99 * _MILLI, "ms"),
         Figure("the same, nginx as batch", batch.p99 * _MILLI, "ms"),
+    )
+
+
+def _apart(limits: list[Limit], loads: Loads) -> tuple[Figure, ...]:
+    own, peer = loads["nginx_apart"], loads["peer_apart"]
+    gate, uvicorn_gate = at_least(0.42, 0.5), at_least(0.55, 0.66)
+    uvicorn = loads.get("uvicorn_apart")
+    fast = (
+        ()
+        if uvicorn is None
+        else (
+            _ratio("nginx apart: uvicorn / RSA-2048 signatures", limits, uvicorn, uvicorn_gate),
+            _between("nginx apart: uvicorn / peer", uvicorn, peer, at_least(1.4, 1.5)),
+        )
+    )
+    return (
+        Figure("nginx apart: RS256 tokens", middle(own).rate, "/s"),
+        _ratio("nginx apart: RS256 tokens / RSA-2048 signatures", limits, own, gate),
+        _between("nginx apart: RS256 / node-oidc-provider", own, peer, at_least(1.0, 1.2)),
+        *fast,
+        Figure("nginx apart: processor time, gateway", middle(own).gateway * _MICRO, "us"),
+        Figure("nginx apart: processor time, nginx", middle(own).nginx * _MICRO, "us"),
+        Figure("nginx apart: processor time, peer", middle(peer).gateway * _MICRO, "us"),
+        Figure("nginx apart: the path without a gateway", middle(loads["path_apart"]).rate, "/s"),
     )
 
 

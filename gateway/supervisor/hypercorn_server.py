@@ -50,15 +50,19 @@ async def serve_connections(
         await connection
 
     server = await asyncio.start_server(connected, sock=listener, backlog=config.backlog)
-    await end()
-    await context.terminated.set()
-    server.close()
-    for connection in connections.values():
-        connection.end_if_idle()
-    if connections:
-        _, late = await asyncio.wait(set(connections), timeout=config.graceful_timeout)
+    try:
+        await end()
+        await context.terminated.set()
+        server.close()
+        for connection in connections.values():
+            connection.end_if_idle()
+        if connections:
+            await asyncio.wait(set(connections), timeout=config.graceful_timeout)
+    finally:
+        server.close()
+        late = set(connections)
         for task in late:
-            connections[task].abort()
+            connections[task].abort()  # first, or it waits for a client that does not read
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
 

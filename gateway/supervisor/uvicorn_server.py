@@ -75,7 +75,7 @@ class _Connection(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self._patience = Patience(self.loop, self.patience)
         self._head = 0
-        """Bytes since the last that were whole: a head, a part of a body, a message."""
+        """Bytes since the last part of a body, or message: heads, sizes of chunks, trailers."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as theirs
         """Wait for a request."""
@@ -101,7 +101,6 @@ class _Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Begin a request; after one that asked for another protocol nothing can be read."""
-        self._head = 0
         super().on_headers_complete()
         if self.parser.should_upgrade():
             self.cycle.keep_alive = False

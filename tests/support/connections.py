@@ -167,9 +167,12 @@ async def serving(
                 if isinstance(app, Answering):
                     app.go_on.set()
                 end.set()
-                await task
+                await asyncio.wait([task])
+                if not task.cancelled():
+                    task.result()
             finally:
                 task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
 
 
 def open_files() -> int:

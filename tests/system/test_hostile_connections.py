@@ -4,6 +4,7 @@ Source: attacks F1; issue 2, part 4.
 """
 
 import asyncio
+import gc
 import socket
 import struct
 from datetime import timedelta
@@ -34,6 +35,11 @@ HALF_A_BODY = b"POST / HTTP/1.1\r\nhost: gateway\r\ncontent-length: 10\r\n\r\nha
 HALF_A_CHUNK = b"POST / HTTP/1.1\r\nhost: gateway\r\ntransfer-encoding: chunked\r\n\r\n5\r\nha"
 
 
+HANDSHAKE = (
+    b"GET / HTTP/1.1\r\nhost: gateway\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+    b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+CONNECTIONS = {"_Connection", "Connection", "Patience"}
 BOTH_SERVERS = pytest.mark.parametrize("server", ["hypercorn", "uvicorn"])
 
 
@@ -43,14 +49,24 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
     return "asyncio", {"use_uvloop": request.param}
 
 
+async def some_turns() -> None:
+    """Let the loop turn often enough for the server to accept and to read what was sent."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
 async def warmed(served: Served) -> tuple[int, int]:
     """Return files and tasks, when the loop has opened what it keeps open."""
-    reader, writer = await served.connect()
-    files, tasks = open_files() - 1, len(asyncio.all_tasks())
+    await some_turns()
+    tasks = len(asyncio.all_tasks())
+    _, writer = await served.connect()
+    await some_turns()
     writer.close()
     await writer.wait_closed()
-    await reader.read()
-    return files, tasks
+    while len(asyncio.all_tasks()) > tasks:  # noqa: ASYNC110 - nobody tells of it
+        await asyncio.sleep(0)
+    await some_turns()
+    return open_files(), tasks
 
 
 @pytest.mark.parametrize("first", BOTH_WAYS)
@@ -65,8 +81,7 @@ async def test_a_request_behind_a_broken_answer_ends_with_it(
         writer.write(first)
         await app.begun.wait()
         writer.write(first)
-        for _ in range(10):  # turns enough for the server's socket to be read
-            await asyncio.sleep(0)
+        await some_turns()
         app.go_on.set()
         answer = await reader.read()
         assert answer.startswith(b"HTTP/1.1 200" if begins else b"HTTP/1.1 500")
@@ -184,6 +199,47 @@ async def test_an_application_may_take_its_time_after_a_body_in_pieces(
 
 
 @BOTH_SERVERS
+async def test_an_application_may_take_its_time_after_a_client_that_read_late(
+    tmp_path: Path, server: str
+) -> None:
+    app = Answering(parts=(b"a" * 1_000_000, b"b"))
+    async with serving(tmp_path / "s", app, idle=SHORT, server=server) as served:
+        reader, writer = await served.connect()
+        writer.write(REQUEST)
+        await reader.readuntil(b"\r\n\r\n")
+        assert await reader.readexactly(1_000_000) == app.parts[0]
+        for _ in range(2):  # the patience is over, and over again
+            idle, idle_writer = await served.connect()
+            assert await idle.read() == b""
+            idle_writer.close()
+        app.go_on.set()
+        assert await reader.read() == b"b"
+        writer.close()
+
+
+@BOTH_SERVERS
+async def test_a_body_larger_than_a_head_may_be_is_read(tmp_path: Path, server: str) -> None:
+    async with serving(tmp_path / "s", Reading(), server=server) as served:
+        reader, writer = await served.connect()
+        head = b"POST / HTTP/1.1\r\nhost: gateway\r\ncontent-length: 200000\r\n\r\n"
+        writer.write(head + b"a" * 200_000)
+        await reader.readuntil(b"\r\n\r\n")
+        assert await reader.readexactly(200_000) == b"a" * 200_000
+        writer.close()
+
+
+@BOTH_SERVERS
+async def test_a_handshake_for_websockets_is_a_request(tmp_path: Path, server: str) -> None:
+    app = Reading()
+    async with serving(tmp_path / "s", app, server=server) as served:
+        reader, writer = await served.connect()
+        writer.write(HANDSHAKE)
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+        writer.close()
+    assert [scope["type"] for scope in app.scopes] == ["http"]
+
+
+@BOTH_SERVERS
 @pytest.mark.parametrize("half", [HALF_A_BODY, HALF_A_CHUNK])
 async def test_an_application_learns_that_the_rest_will_not_come(
     tmp_path: Path, half: bytes, server: str
@@ -227,6 +283,9 @@ async def test_hundreds_of_connections_come_and_go(tmp_path: Path, server: str) 
         for _, writer in crowd:
             writer.transport.abort()
         await returned_to(files, tasks)
+        await some_turns()
+        gc.collect()
+        assert not [held for held in gc.get_objects() if type(held).__name__ in CONNECTIONS]
 
 
 @pytest.mark.parametrize(
@@ -257,6 +316,24 @@ async def test_the_end_waits_for_a_request_no_longer_than_its_grace(tmp_path: Pa
         writer.close()
 
 
+@pytest.mark.parametrize("request_bytes", BOTH_WAYS)
+async def test_a_server_that_is_cancelled_ends_its_connections(
+    tmp_path: Path, request_bytes: bytes
+) -> None:
+    app = Streaming()
+    async with serving(tmp_path / "s", app) as served:
+        files, tasks = await warmed(served)
+        _, writer = await served.connect()
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        writer.write(request_bytes)
+        while app.sent < 200_000:  # noqa: ASYNC110 - until the sockets are full
+            await asyncio.sleep(0)
+        await some_turns()
+        served.task.cancel()
+        await returned_to(files, tasks - 1)
+        writer.transport.abort()
+
+
 async def test_a_broken_client_is_no_error_of_ours(caplog: pytest.LogCaptureFixture) -> None:
     """A client that resets its connection; by TCP, where that can be told from an end."""
     app, end = Answering(), asyncio.Event()
@@ -267,9 +344,9 @@ async def test_a_broken_client_is_no_error_of_ours(caplog: pytest.LogCaptureFixt
             client = socket.create_connection(listener.getsockname())
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             client.sendall(request)
-            await asyncio.sleep(0)
+            await some_turns()
             client.close()
-            await asyncio.sleep(0)
+            await some_turns()
         app.go_on.set()
         end.set()
         await task
