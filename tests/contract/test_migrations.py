@@ -53,6 +53,15 @@ SELECT realms.id, 'id' || number, 'u' || number, true, 0, false,
 FROM numbers, realms
 """
 
+_OLD_CLIENT = """
+INSERT INTO clients (realm_id, id, client_id, document) VALUES ('demo-id', 'c', 'c', '{}')
+"""
+_OLD_SERVICE_ACCOUNT = """
+INSERT INTO users (realm_id, id, username, enabled, created_at, email_verified, last_name, document,
+    service_account_client)
+VALUES ('demo-id', 's', 's', true, 0, false, 'Ärger 1509', '{}', 'c')
+"""
+
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Secret]:
@@ -228,6 +237,8 @@ async def test_users_of_the_first_schema_can_be_searched(
     database = SqlDatabase(empty_database, secrets_at_rest)
     await store_realms(database, "demo", "other")
     await _change(empty_database, _OLD_USERS)
+    await _change(empty_database, _OLD_CLIENT)
+    await _change(empty_database, _OLD_SERVICE_ACCOUNT)
     await database.dispose()
     assert await migrate(empty_database)
     async with database.read() as stores:
