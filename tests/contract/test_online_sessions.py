@@ -95,6 +95,30 @@ async def test_what_has_expired_goes_as_new_sessions_come(
         assert plain.dbsize() <= 2 * 20 + 2
 
 
+async def test_what_has_expired_goes_as_others_are_refreshed(
+    sessions: RedisSessions, clock: SetClock, redis_server: RedisServer
+) -> None:
+    for number in range(10):
+        await sessions.add(session(f"s{number}", "device"), clock.instant + _MINUTE)
+    await sessions.add(session("one", "browser"), LATER)
+    clock.advance(_MINUTE)
+    assert await sessions.refresh("demo-id", "one-session", part("browser"), LATER)
+    with redis_server.client() as plain:
+        assert plain.zcard("rg:sessions-of-client:demo-id:device-uuid") == 0
+
+
+async def test_a_page_is_no_longer_than_asked_though_some_of_it_are_gone(
+    sessions: RedisSessions, redis_server: RedisServer
+) -> None:
+    names = [f"s{number}" for number in range(6)]
+    for name in names:
+        await sessions.add(session(name, "device"), LATER)
+    with redis_server.client() as plain:
+        plain.delete("rg:session:demo-id:s0-session")
+    found = await sessions.of_client("demo-id", "device-uuid", 0, 3)
+    assert [one.id for one in found] == [f"s{number}-session" for number in (1, 2, 3)]
+
+
 async def test_purging_forgets_the_expired_ones_of_a_realm(
     sessions: RedisSessions, clock: SetClock, redis_server: RedisServer
 ) -> None:

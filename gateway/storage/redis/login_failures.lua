@@ -60,8 +60,8 @@ end
 
 -- Keycloak's eight steps on a failure that happens now; tells whether a temporary lock-out began.
 local function count(record, rules, secondary)
-  local again = record.last_failure > 0
-  local since = again and now - record.last_failure or 0
+  -- Without a failure before this is the time since 1970: no quick one, and nothing to forget.
+  local since = now - record.last_failure
   if not rules.for_good and since > rules.window then
     record.failures, record.lockouts, record.locked_until, record.secondary = 0, 0, 0, 0
   end
@@ -71,7 +71,7 @@ local function count(record, rules, secondary)
     record.secondary = record.secondary + 1
   end
   local wait, quick, locked = wait_of(record, rules), false, false
-  if wait <= 0 and again and since < rules.quick_check then
+  if wait <= 0 and since < rules.quick_check then
     wait, quick = rules.quick_wait, true
   end
   if wait > 0 then

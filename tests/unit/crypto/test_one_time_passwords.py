@@ -135,7 +135,7 @@ def test_nothing_but_the_digits_is_the_code(code: str) -> None:
         {"period": 86_401},
         {"counter": -1},
         {"counter": 2**63},
-        {"secretEncoding": "HEX"},
+        {"secretEncoding": "HEX", "value": "MFRGGZDFMZTWQ2LK"},
         {"value": ""},
         {"value": "x" * 513},
         {"value": 5},
