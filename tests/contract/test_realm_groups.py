@@ -111,14 +111,16 @@ async def test_groups_that_are_there_become_the_files_and_lose_nothing_it_leaves
 ) -> None:
     await imports.run(staff())
     again = [{"name": "staff", "attributes": {"cost": "5"}, "realm_roles": ["worker"]}]
-    await imports.run({"realm": "acme", "groups": again, "default_groups": ["/staff", "/abroad"]})
+    await imports.run({"realm": "acme", "groups": again})
     document = await exported(imports)
     (tree,) = [group for group in document["groups"] if group["name"] == "staff"]
     assert tree["attributes"] == {"cost": ["5"]}
     assert (tree["id"], tree["description"]) == ("staff-id", "All who work")
     assert tree["realmRoles"] == ["boss", "worker"]
     assert len(tree["subGroups"]) == 2
-    assert document["defaultGroups"] == ["/abroad", "/staff"]
+    assert document["defaultGroups"] == ["/abroad"]
+    await imports.run({"realm": "acme", "default_groups": ["/staff", "/abroad"]})
+    assert (await exported(imports))["defaultGroups"] == ["/abroad", "/staff"]
     await imports.run({"realm": "acme", "defaultGroups": []})
     assert (await exported(imports))["defaultGroups"] == []
 
