@@ -21,7 +21,13 @@ import pytest
 from tests.support.gateway_process import Gateway, start_gateway
 from tests.support.wire import CHEAP, app, protocol
 
-REALM = {"realm": "r", "enabled": True, "passwordPolicy": CHEAP, "clients": [app("app")]}
+REALM = {
+    "realm": "r",
+    "enabled": True,
+    "passwordPolicy": CHEAP,
+    "attributes": {"userProfileEnabled": "false"},
+    "clients": [app("app")],
+}
 FIRST, SECOND = "The first password 1", "The second password 2"
 IMPORTED = 700
 """More than an import stores at a time."""
