@@ -96,14 +96,13 @@ class PasswordLogin:
         """Ask the same of the database whoever it is."""
         name = canonical_name(username)
         nobody = "unknown-" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-        async with self._database.read() as stores:
-            user = await stores.users.find_by_username(realm.id, name)
-            if _may_be_address(realm, name):
-                by_address = await stores.users.find_by_email(realm.id, name)
-                user = user or by_address
-            credentials = await stores.users.credentials(realm.id, user.id if user else nobody)
-        password = next((one for one in credentials if one.type == PASSWORD), None)
-        return _Account(user, password, first_device(credentials), user.id if user else nobody)
+        address = name if _may_be_address(realm, name) else None
+        found = await self._database.lookups.account(realm.id, name, address)
+        if found is None:
+            return _Account(None, None, None, nobody)
+        password = next((one for one in found.credentials if one.type == PASSWORD), None)
+        device = first_device(found.credentials)
+        return _Account(found.user, password, device, found.user.id)
 
     async def _is_right(
         self, realm: Realm, account: _Account, given: Secret, attempt: Attempt

@@ -12,7 +12,7 @@ from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.keys import RealmKey
 from gateway.domain.ports.directory import ClientEntry, UserEntry
-from gateway.domain.ports.lookups import Found, StoredRealm
+from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
@@ -103,6 +103,10 @@ class WatchedDatabase:
     ) -> Found[ClientEntry] | None:
         """Ask the real database."""
         return await self._watched(self._lookups.client(realm_id, client_id, before))
+
+    async def account(self, realm_id: str, name: str, address: str | None) -> SignInAccount | None:
+        """Ask the real database."""
+        return await self._lookups.account(realm_id, name, address)
 
     async def user(
         self, realm_id: str, user_id: str, before: Found[UserEntry] | None = None

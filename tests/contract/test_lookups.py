@@ -1,11 +1,13 @@
 """The look-ups: the same as the repositories tell, in one question, and as of now."""
 
 import asyncio
+import re
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
+from dataclasses import astuple, replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy.dialects import sqlite
@@ -13,7 +15,7 @@ from sqlalchemy.dialects import sqlite
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.groups import Group
 from gateway.domain.keys import KeyStatus
-from gateway.domain.ports.lookups import Found
+from gateway.domain.ports.lookups import Found, SignInAccount
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
@@ -27,6 +29,7 @@ from tests.support.storage import StoredDatabase
 from tests.support.stored_values import (
     NOW,
     client,
+    credential,
     key,
     realm,
     realm_with_mail,
@@ -62,6 +65,44 @@ async def stored(database: SqlDatabase) -> SqlDatabase:
         await stores.groups.join("demo-id", "alice-uuid", "below")
         await stores.groups.grant("demo-id", "top", ["of-group-role"])
     return database
+
+
+async def test_an_account_comes_with_what_it_can_prove(stored: SqlDatabase) -> None:
+    password, code = credential(), credential(type="otp", priority=5)
+    async with stored.write() as stores:
+        for held in (password, code):
+            await stores.users.set_credential("demo-id", held)
+        alice = await stores.users.find_by_username("demo-id", "alice")
+    assert alice is not None
+    assert await stored.lookups.account("demo-id", "alice", None) == SignInAccount(
+        alice, (code, password)
+    )
+
+
+async def test_a_user_name_goes_before_an_address_and_an_address_only_where_asked(
+    stored: SqlDatabase,
+) -> None:
+    async with stored.write() as stores:
+        await stores.users.add(user("b", email="a@x.test"))
+        await stores.users.add(user("c", email="b@x.test"))
+        await stores.users.add(user("b@x.test", email="c@x.test"))
+    found = {
+        (name, address): await stored.lookups.account("demo-id", name, address)
+        for name in ("a@x.test", "b@x.test")
+        for address in (name, None)
+    }
+    assert {asked: one and one.user.username for asked, one in found.items()} == {
+        ("a@x.test", "a@x.test"): "b",
+        ("a@x.test", None): None,
+        ("b@x.test", "b@x.test"): "b@x.test",
+        ("b@x.test", None): "b@x.test",
+    }
+
+
+async def test_an_account_of_another_realm_is_nobody(stored: SqlDatabase) -> None:
+    assert await stored.lookups.account("other-id", "alice", None) is None
+    for name in STRANGE:
+        assert await stored.lookups.account("demo-id", name, name) is None
 
 
 async def test_a_realm_comes_as_its_repositories_tell(stored: SqlDatabase) -> None:
@@ -316,3 +357,17 @@ async def test_the_connection_for_questions_cannot_write(
     await engines.dispose()
     assert isinstance(refused, StoreUnavailable)
     assert await stored.lookups.realm("demo") is not None
+
+
+def test_no_question_walks_through_a_realm(sqlite_template: Path) -> None:
+    """Performance: a look-up costs the same among ten users and among a million."""
+    steps = []
+    with sqlite3.connect(sqlite_template) as connection:
+        for question in astuple(Questions.of(sqlite.dialect())):
+            arguments = question.arguments(realm_id="r", name="n", address="a")
+            plan = connection.execute(f"EXPLAIN QUERY PLAN {question.text}", arguments)
+            steps += [step for *_, step in plan]
+    large = "users|clients|credentials|revocations|group_members|user_roles"
+    walks = [step for step in steps if re.match(rf"(SCAN|SEARCH) ({large})\b(?!.*AND)", step)]
+    assert sum("SEARCH" in step for step in steps) > 10
+    assert walks == []

@@ -4,12 +4,13 @@ A question is one statement and so sees one state of the database. What other ga
 acknowledged before it was asked is in the answer.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from gateway.domain.keys import RealmKey
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.realm import Realm
+from gateway.domain.users import Credential, User
 
 ValueT = TypeVar("ValueT")
 
@@ -28,6 +29,14 @@ class StoredRealm:
 
     realm: Realm
     keys: tuple[RealmKey, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SignInAccount:
+    """A user with its credentials by priority."""
+
+    user: User
+    credentials: tuple[Credential, ...] = field(repr=False)
 
 
 class Lookups(Protocol):
@@ -50,6 +59,13 @@ class Lookups(Protocol):
         self, realm_id: str, client_id: str, before: Found[ClientEntry] | None = None
     ) -> Found[ClientEntry] | None:
         """Return the client whose public name is exactly `client_id`."""
+        ...
+
+    async def account(self, realm_id: str, name: str, address: str | None) -> SignInAccount | None:
+        """Return whose user name `name` is, or else who has the e-mail address.
+
+        Both in the form of `canonical_name`. Finding nobody takes the work of finding somebody.
+        """
         ...
 
     async def user(

@@ -15,8 +15,10 @@ from sqlalchemy import (
     and_,
     bindparam,
     func,
+    literal_column,
     select,
     type_coerce,
+    union_all,
 )
 
 from gateway.storage.sql.column_types import Name
@@ -25,6 +27,7 @@ from gateway.storage.sql.questions import Question
 from gateway.storage.sql.roles import names_of_held
 from gateway.storage.sql.schema import (
     clients,
+    credentials,
     group_members,
     groups,
     realm_keys,
@@ -35,11 +38,14 @@ from gateway.storage.sql.schema import (
 
 KEY_COLUMNS: Final = tuple(realm_keys.c)
 """What stands in each item of `keys`, in this order."""
+CREDENTIAL_COLUMNS: Final = tuple(credentials.c)
+"""What stands in each item of `credentials`, in this order."""
 GROUP_COLUMNS: Final = (groups.c.id, groups.c.name, groups.c.parent)
 """What stands in each item of `groups`, in this order, before whether the user is a member."""
 
 _REALM: Final = bindparam("realm_id", type_=Name)
 _NAME: Final = bindparam("name", type_=Name)
+_ADDRESS: Final = bindparam("address", type_=Name)
 _ARRAYS: Final = {
     "sqlite": (func.json_group_array, func.json_array),
     "postgresql": (func.json_agg, func.json_build_array),
@@ -48,12 +54,16 @@ _ARRAYS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """The questions of one dialect; parameters are `realm_id` and `name`."""
+    """The questions of one dialect.
+
+    Parameters are `realm_id` and `name`, and `address`, which may be null, for an account.
+    """
 
     revocation: Question
     realm: Question
     client: Question
     user: Question
+    account: Question
 
     @classmethod
     def of(cls, dialect: Dialect) -> "Questions":
@@ -63,6 +73,7 @@ class Questions:
             _realm(dialect.name),
             _client(dialect.name),
             _user(dialect.name),
+            _account(dialect.name),
         )
         return cls(*(Question(statement, dialect) for statement in statements))
 
@@ -113,6 +124,29 @@ def _user(dialect: str) -> Select[Any]:
         _gathered("roles", names_of_held(_REALM, _NAME), dialect),
         _gathered("groups", of_user, dialect),
     ).where(users.c.realm_id == _REALM, users.c.id == _NAME)
+
+
+def _account(dialect: str) -> Select[Any]:
+    """Select who has the user name, or else the first by name who has the address."""
+    gather, array = _ARRAYS[dialect]
+    held = (
+        select(gather(array(*CREDENTIAL_COLUMNS)))
+        .where(credentials.c.realm_id == users.c.realm_id, credentials.c.user_id == users.c.id)
+        .correlate(users)
+        .scalar_subquery()
+    )
+    by_name, by_address = users.c.username == _NAME, users.c.email == _ADDRESS
+    # Two look-ups by index: asked for either at once, SQLite would walk through the realm.
+    meant = union_all(
+        *(select(users.c.id).where(users.c.realm_id == _REALM, by) for by in (by_name, by_address))
+    )
+    return (
+        select(*users.c, type_coerce(held, Text).label("credentials"))
+        .where(users.c.realm_id == _REALM, users.c.id.in_(meant))
+        .order_by(by_name.desc(), users.c.username)
+        .limit(literal_column("1"))
+        .offset(literal_column("0"))
+    )
 
 
 def _gathered(name: str, rows: Select[Any], dialect: str) -> Label[str]:

@@ -9,23 +9,32 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from gateway.domain.ports.directory import ClientEntry, UserEntry
-from gateway.domain.ports.lookups import Found, StoredRealm
+from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.roles import EffectiveRoles
+from gateway.domain.users import Credential
 from gateway.storage.sql import clients, keys, realms
 from gateway.storage.sql.column_types import instant_of, is_name
 from gateway.storage.sql.groups import path_of
-from gateway.storage.sql.lookup_statements import GROUP_COLUMNS, KEY_COLUMNS, Questions
+from gateway.storage.sql.lookup_statements import (
+    CREDENTIAL_COLUMNS,
+    GROUP_COLUMNS,
+    KEY_COLUMNS,
+    Questions,
+)
 from gateway.storage.sql.questions import Question, Questioner, mark_of
 from gateway.storage.sql.roles import effective
 from gateway.storage.sql.schema import users
-from gateway.storage.sql.users import read_user
+from gateway.storage.sql.users import credential_context, read_credential, read_user
 
 ValueT = TypeVar("ValueT")
 
 _Account: Final = namedtuple("_Account", [column.key for column in users.c])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
 _Key: Final = namedtuple("_Key", [column.key for column in KEY_COLUMNS])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
+_Credential: Final = namedtuple("_Credential", [column.key for column in CREDENTIAL_COLUMNS])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
 _Group: Final = namedtuple("_Group", [*(column.key for column in GROUP_COLUMNS), "joined"])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
+_USUAL_SECRET: Final = 140
+"""How many characters hash and salt take, and how the hash was made."""
 _INSTANTS: Final = ("created_at", "active_from", "retire_at")
 
 
@@ -38,6 +47,8 @@ class SqlLookups:
         self._questioner = questioner
         self._questions = questions
         self._secrets = secrets
+        self._nobody = _nobody(secrets)
+        """Opened where nobody was found: how long it took must not tell (attacks: D11)."""
 
     async def is_revoked(self, realm_id: str, token_id: str) -> bool:
         """Tell whether the jti was revoked."""
@@ -64,6 +75,27 @@ class SqlLookups:
     ) -> Found[UserEntry] | None:
         """Return the user with that id, if it is one of this realm."""
         return await self._find(self._questions.user, _user, before, realm_id, user_id)
+
+    async def account(self, realm_id: str, name: str, address: str | None) -> SignInAccount | None:
+        """Return whose user name `name` is, or else who has the e-mail address."""
+        if not is_name(name):
+            return None
+        question = self._questions.account
+        arguments = question.arguments(realm_id=realm_id, name=name, address=address)
+        rows = await self._questioner.ask(question, arguments)
+        account = self._account(question.read(rows[0] if rows else self._nobody))
+        return account if rows else None
+
+    def _account(self, row: Any) -> SignInAccount:
+        held = [self._credential(item) for item in _items(row.credentials)]
+        held.sort(key=lambda one: (one.priority, one.created_at, one.id))
+        return SignInAccount(read_user(row), tuple(held))
+
+    def _credential(self, item: list[Any]) -> Credential:
+        stored: Any = _Credential._make(item)
+        return read_credential(
+            stored._replace(created_at=instant_of(stored.created_at)), self._secrets
+        )
 
     async def _find(
         self,
@@ -99,6 +131,24 @@ class SqlLookups:
             return ClientEntry(client, None, EffectiveRoles())
         account = _Account._make(row[-len(_Account._fields) :])
         return ClientEntry(client, read_user(account), effective(_items(row.roles)))
+
+
+def _nobody(secrets: SecretsAtRest) -> tuple[Any, ...]:
+    """Return a row as of a user with a password."""
+    sealed = secrets.seal("x" * _USUAL_SECRET, credential_context("", ""))
+    held = dict.fromkeys(_Credential._fields, "") | {
+        "created_at": 0,
+        "priority": 0,
+        "credential_data": "x" * _USUAL_SECRET,
+        "secret_data": sealed,
+    }
+    user = dict.fromkeys(_Account._fields, "") | {
+        "enabled": False,
+        "created_at": 0,
+        "email_verified": False,
+        "document": "{}",
+    }
+    return (*user.values(), json.dumps([list(held.values())]))
 
 
 def _user(row: Any) -> UserEntry:

@@ -207,24 +207,30 @@ class SqlUsers:
             "created_at": credential.created_at,
             "credential_data": credential.credential_data,
             "secret_data": self._secrets.seal(
-                credential.secret_data, _context(realm_id, credential.id)
+                credential.secret_data, credential_context(realm_id, credential.id)
             ),
             "priority": credential.priority,
         }
 
     def _credential(self, row: Row[Any]) -> Credential:
-        return Credential(
-            id=row.id,
-            user_id=row.user_id,
-            type=row.type,
-            created_at=row.created_at,
-            credential_data=row.credential_data,
-            secret_data=self._secrets.unseal(row.secret_data, _context(row.realm_id, row.id)),
-            priority=row.priority,
-        )
+        return read_credential(row, self._secrets)
 
 
-def _context(realm_id: str, credential_id: str) -> str:
+def read_credential(row: Any, secrets: SecretsAtRest) -> Credential:
+    """Return the credential of a row of all columns, opened."""
+    return Credential(
+        id=row.id,
+        user_id=row.user_id,
+        type=row.type,
+        created_at=row.created_at,
+        credential_data=row.credential_data,
+        secret_data=secrets.unseal(row.secret_data, credential_context(row.realm_id, row.id)),
+        priority=row.priority,
+    )
+
+
+def credential_context(realm_id: str, credential_id: str) -> str:
+    """Return what a credential's secret is sealed for."""
     return f"credential:{realm_id}:{credential_id}"
 
 
