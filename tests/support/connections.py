@@ -139,6 +139,16 @@ class Served:
         """Open a connection."""
         return await asyncio.open_unix_connection(str(self.path))
 
+    def connections(self) -> int:
+        """Return how many connections the server holds, those that nobody has accepted too."""
+        sockets = Path("/proc/self/net/unix").read_text().splitlines()
+        return sum(line.endswith(f" {self.path}") for line in sockets)
+
+    async def returned_to(self, connections: int, tasks: int) -> None:
+        """Wait until no more connections and tasks are there than before; nobody tells of them."""
+        while self.connections() > connections or len(asyncio.all_tasks()) > tasks:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
     async def ask(self, data: bytes) -> bytes:
         """Send bytes on a connection of their own, and return all that comes back."""
         reader, writer = await self.connect()
@@ -173,14 +183,3 @@ async def serving(
             finally:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-
-
-def open_files() -> int:
-    """Return how many files this process has open."""
-    return len(list(Path("/proc/self/fd").iterdir()))
-
-
-async def returned_to(files: int, tasks: int) -> None:
-    """Wait until no more files and tasks are there than before; nobody tells of them."""
-    while open_files() > files or len(asyncio.all_tasks()) > tasks:  # noqa: ASYNC110
-        await asyncio.sleep(0.01)

@@ -25,8 +25,6 @@ from tests.support.connections import (
     Reading,
     Served,
     Streaming,
-    open_files,
-    returned_to,
     serving,
 )
 
@@ -39,6 +37,8 @@ HANDSHAKE = (
     b"GET / HTTP/1.1\r\nhost: gateway\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
     b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 )
+SERVERS = ("gateway.supervisor", "hypercorn", "uvicorn", "h11")
+"""Where the classes of connections come from."""
 CONNECTIONS = {"_Connection", "Connection", "Patience"}
 BOTH_SERVERS = pytest.mark.parametrize("server", ["hypercorn", "uvicorn"])
 
@@ -56,7 +56,7 @@ async def some_turns() -> None:
 
 
 async def warmed(served: Served) -> tuple[int, int]:
-    """Return files and tasks, when the loop has opened what it keeps open."""
+    """Return how many connections and tasks there are when nobody is connected."""
     await some_turns()
     tasks = len(asyncio.all_tasks())
     _, writer = await served.connect()
@@ -66,7 +66,7 @@ async def warmed(served: Served) -> tuple[int, int]:
     while len(asyncio.all_tasks()) > tasks:  # noqa: ASYNC110 - nobody tells of it
         await asyncio.sleep(0)
     await some_turns()
-    return open_files(), tasks
+    return served.connections(), tasks
 
 
 @pytest.mark.parametrize("first", BOTH_WAYS)
@@ -76,7 +76,7 @@ async def test_a_request_behind_a_broken_answer_ends_with_it(
 ) -> None:
     app = Failing(begins=begins)
     async with serving(tmp_path / "s", app) as served:
-        files, tasks = await warmed(served)
+        connections, tasks = await warmed(served)
         reader, writer = await served.connect()
         writer.write(first)
         await app.begun.wait()
@@ -87,7 +87,7 @@ async def test_a_request_behind_a_broken_answer_ends_with_it(
         assert answer.startswith(b"HTTP/1.1 200" if begins else b"HTTP/1.1 500")
         assert answer.count(b"HTTP/1.1") == 1
         writer.close()
-        await returned_to(files, tasks)
+        await served.returned_to(connections, tasks)
 
 
 @BOTH_SERVERS
@@ -97,11 +97,11 @@ async def test_a_client_that_never_reads_is_left(
 ) -> None:
     app = Streaming()
     async with serving(tmp_path / "s", app, idle=SHORT, server=server) as served:
-        files, tasks = await warmed(served)
+        connections, tasks = await warmed(served)
         _, writer = await served.connect()
         writer.transport.pause_reading()  # type: ignore[attr-defined]
         writer.write(request_bytes)
-        await returned_to(files + 1, tasks)
+        await served.returned_to(connections, tasks)
         writer.transport.abort()
 
 
@@ -125,12 +125,12 @@ async def test_a_client_that_never_reads_does_not_hold_up_the_end(
 async def test_the_end_of_an_answer_is_not_waited_for_for_ever(tmp_path: Path, server: str) -> None:
     """Sizes of which some fill the socket, and leave of the answer what needs no waiting."""
     async with serving(tmp_path / "s", Closing(), idle=SHORT, server=server) as served:
-        files, tasks = await warmed(served)
+        connections, tasks = await warmed(served)
         clients = [await served.connect() for _ in range(20)]
         for number, (_, writer) in enumerate(clients):
             writer.transport.pause_reading()  # type: ignore[attr-defined]
             writer.write(REQUEST.replace(b"/", b"/%d" % (number * 20_000), 1))
-        await returned_to(files + len(clients), tasks)
+        await served.returned_to(connections, tasks)
         for _, writer in clients:
             writer.transport.abort()
 
@@ -141,12 +141,12 @@ async def test_half_a_request_is_waited_for_in_vain_only_so_long(
     tmp_path: Path, half: bytes, server: str
 ) -> None:
     async with serving(tmp_path / "s", Reading(), idle=SHORT, server=server) as served:
-        files, tasks = await warmed(served)
+        connections, tasks = await warmed(served)
         reader, writer = await served.connect()
         writer.write(half)
         assert await reader.read() == b""
         writer.close()
-        await returned_to(files, tasks)
+        await served.returned_to(connections, tasks)
 
 
 @BOTH_SERVERS
@@ -246,12 +246,12 @@ async def test_an_application_learns_that_the_rest_will_not_come(
 ) -> None:
     app = Reading()
     async with serving(tmp_path / "s", app, server=server) as served:
-        files, tasks = await warmed(served)
+        connections, tasks = await warmed(served)
         _, writer = await served.connect()
         writer.write(half)
         await app.begun.wait()
         writer.transport.abort()
-        await returned_to(files, tasks)
+        await served.returned_to(connections, tasks)
         assert app.messages[-1]["type"] == "http.disconnect"
 
 
@@ -275,17 +275,19 @@ async def test_hundreds_of_connections_come_and_go(tmp_path: Path, server: str) 
     app = Answering()
     app.go_on.set()
     async with serving(tmp_path / "s", app, server=server) as served:
-        files, tasks = await warmed(served)
+        connections, tasks = await warmed(served)
         crowd = [await served.connect() for _ in range(400)]
         for number, (_, writer) in enumerate(crowd):
             writer.write([b"", HALF_A_HEAD, HALF_A_BODY, REQUEST, BY_H11][number % 5])
         assert b"firstsecond" in await served.ask(REQUEST)
         for _, writer in crowd:
             writer.transport.abort()
-        await returned_to(files, tasks)
+        await served.returned_to(connections, tasks)
         await some_turns()
         gc.collect()
-        assert not [held for held in gc.get_objects() if type(held).__name__ in CONNECTIONS]
+        held = {type(each) for each in gc.get_objects()}
+        of_servers = {each for each in held if str(each.__module__).startswith(SERVERS)}
+        assert not CONNECTIONS & {each.__name__ for each in of_servers}
 
 
 @pytest.mark.parametrize(
@@ -299,10 +301,10 @@ async def test_connect_is_a_request_like_others(tmp_path: Path, sent: bytes, sta
     app = Answering()
     app.go_on.set()
     async with serving(tmp_path / "s", app) as served:
-        files, tasks = await warmed(served)
+        connections, tasks = await warmed(served)
         answer = await served.ask(sent)
         assert answer.startswith(b"HTTP/1.1 " + status)
-        await returned_to(files, tasks)
+        await served.returned_to(connections, tasks)
 
 
 async def test_the_end_waits_for_a_request_no_longer_than_its_grace(tmp_path: Path) -> None:
@@ -322,7 +324,7 @@ async def test_a_server_that_is_cancelled_ends_its_connections(
 ) -> None:
     app = Streaming()
     async with serving(tmp_path / "s", app) as served:
-        files, tasks = await warmed(served)
+        connections, tasks = await warmed(served)
         _, writer = await served.connect()
         writer.transport.pause_reading()  # type: ignore[attr-defined]
         writer.write(request_bytes)
@@ -330,7 +332,7 @@ async def test_a_server_that_is_cancelled_ends_its_connections(
             await asyncio.sleep(0)
         await some_turns()
         served.task.cancel()
-        await returned_to(files, tasks - 1)
+        await served.returned_to(connections, tasks - 1)
         writer.transport.abort()
 
 
@@ -390,11 +392,11 @@ async def test_the_largest_head_is_64_kib(tmp_path: Path, size: int, server: str
 async def test_trailers_have_a_largest_size(tmp_path: Path, server: str) -> None:
     app = Reading()
     async with serving(tmp_path / "s", app, server=server) as served:
-        files, tasks = await warmed(served)
+        connections, tasks = await warmed(served)
         _, writer = await served.connect()
         writer.write(HALF_A_CHUNK + b"lf!\r\n0\r\n" + b"a: b\r\n" * 50_000)
         await app.begun.wait()
-        await returned_to(files + 1, tasks)
+        await served.returned_to(connections, tasks)
         assert app.messages[-1]["type"] == "http.disconnect"
         writer.transport.abort()
 

@@ -17,8 +17,6 @@ from tests.support.connections import (
     Failing,
     Served,
     Streaming,
-    open_files,
-    returned_to,
     serving,
 )
 
@@ -131,10 +129,10 @@ async def test_clients_that_come_and_go_leave_no_socket_and_no_task_behind(tmp_p
         stays = await served.connect()
         stays[1].write(REQUEST)
         await stays[0].readuntil(b"firstsecond")  # the loop has opened what it keeps open
-        files, tasks = open_files(), len(asyncio.all_tasks())
+        connections, tasks = served.connections(), len(asyncio.all_tasks())
         for _ in range(30):
             await asyncio.gather(*(visit(served) for _ in range(10)))
-        await returned_to(files, tasks)
+        await served.returned_to(connections, tasks)
         gc.collect()
         assert len([held for held in gc.get_objects() if type(held) is _Connection]) == 1
         stays[1].close()
@@ -159,13 +157,13 @@ async def test_a_client_that_leaves_within_an_answer_leaves_nothing_behind(
         stays[1].write(REQUEST)
         await stays[0].readuntil(b"\r\n\r\n")
         await stays[0].readexactly(10_000_000)
-        files, tasks = open_files(), len(asyncio.all_tasks())
+        connections, tasks = served.connections(), len(asyncio.all_tasks())
         for _ in range(5):
             reader, writer = await served.connect()
             writer.write(REQUEST)
             await reader.readuntil(b"\r\n\r\n")
             writer.transport.abort()
-        await returned_to(files, tasks)
+        await served.returned_to(connections, tasks)
         assert app.sent == 6 * 10_000_000  # to nobody, and without an error
         assert caplog.text == ""
         stays[1].close()
