@@ -141,6 +141,9 @@ async def test_credentials_of_another_realm_are_out_of_reach(database: SqlDataba
         held = credential()
         await stores.users.set_credential("demo-id", held)
         await stores.users.remove_credential("other-id", held)
+        assert not await stores.users.exchange_credential(
+            "other-id", held, replace(held, secret_data="exchanged")
+        )
     async with database.read() as stores:
         assert await stores.users.credentials("other-id", "alice-uuid") == ()
         assert await stores.users.credentials("demo-id", "alice-uuid") == (held,)
