@@ -25,7 +25,7 @@ from gateway.domain.errors import RealmgateError
 from gateway.observability.logging import configure_logging
 from gateway.settings import Settings, TcpAddress, share_metrics
 from gateway.storage.redis.private_server import PrivateRedis
-from gateway.supervisor.early_signals import EarlySignals, end_at_once
+from gateway.supervisor.early_signals import ENDING, EarlySignals, end_at_once
 from gateway.supervisor.processes import Backoff, Lifeline, Supervisor
 from gateway.supervisor.servers import find_server, import_server
 from gateway.supervisor.sockets import close_listener, make_directory, open_listener
@@ -152,11 +152,14 @@ def _nothing() -> None:
 
 def _in_child(work: Callable[[], None], report: Report) -> int:
     """Do `work` in a process of its own: this one stays without threads and event loop."""
+    # Held back until each of the two knows what it has to undo.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
             end_at_once()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
             work()
             code = 0
         except RealmgateError as failure:
@@ -168,6 +171,7 @@ def _in_child(work: Callable[[], None], report: Report) -> int:
             sys.stderr.flush()
             os._exit(code)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     except SystemExit:
         os.kill(pid, signal.SIGKILL)

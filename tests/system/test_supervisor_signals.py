@@ -25,14 +25,15 @@ def _name(pid: int) -> str:
         return "redis"
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("moment", [_redis_runs, _prepares])
 def test_a_start_that_is_told_to_end_leaves_neither_process_nor_socket(
-    tmp_path: Path, seed: Path, moment: Callable[[Gateway], bool]
+    tmp_path: Path, seed: Path, moment: Callable[[Gateway], bool], number: signal.Signals
 ) -> None:
     with start_gateway(tmp_path, seed=seed, wait=False) as gateway:
         until(lambda: moment(gateway), "it does not begin")
         family = gateway.family()
-        assert gateway.stop() == 0
+        assert gateway.stop(number) == 0
         assert not [pid for pid in family if is_running(pid)]
         assert not gateway.socket.exists()
         assert "Traceback" not in gateway.log_text()
