@@ -60,8 +60,8 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
         description="Measure Realmgate on this machine. Without options: about 15 minutes.",
-        epilog="A whole run on a machine left alone replaces bench/results.json and the tables of"
-        " docs/performance.md; --quick and --only do not.",
+        epilog="On a machine left alone, what was measured replaces its rows in bench/results.json"
+        " and the tables of docs/performance.md; --quick replaces nothing.",
     )
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--quick", action="store_true", help="at most 6 minutes, rough figures")
@@ -104,9 +104,8 @@ def main() -> int:
     document = _document(machine, results)
     if arguments.output is not None:
         _write(document, arguments.output)
-    elif alone and not (arguments.quick or arguments.only or failed):
-        _write(document, BENCH / "results.json")
-        write_report(document)
+    elif alone and not (arguments.quick or failed):
+        _keep(document)
     kept = all(
         figure.gate.keeps(figure.value)
         for result in results.values()
@@ -114,6 +113,16 @@ def main() -> int:
         if figure.gate is not None
     )
     return 0 if kept and alone and not failed else 1
+
+
+def _keep(document: dict[str, Any]) -> None:
+    """Replace the rows that were measured; the others stay, each says when it was measured."""
+    file = BENCH / "results.json"
+    known = json.loads(file.read_text(encoding="utf-8"))["rows"] if file.exists() else {}
+    rows = known | document["rows"]
+    document = document | {"rows": {name: rows[name] for name in ROWS if name in rows}}
+    _write(document, file)
+    write_report(document)
 
 
 def _write(document: dict[str, Any], file: Path) -> None:
@@ -126,6 +135,8 @@ def _document(machine: dict[str, Any], results: dict[str, Result]) -> dict[str, 
         "rows": {
             name: {
                 "title": ROWS[name].TITLE,
+                "measured_at": machine["measured_at"],
+                "commit": machine["commit"],
                 "how": result.how,
                 "figures": [figure.document() for figure in result.figures],
             }

@@ -22,7 +22,7 @@ def write_report(document: dict[str, Any]) -> None:
 def _results(document: dict[str, Any]) -> str:
     machine = document["machine"]
     measured = (
-        f"Measured at {machine['measured_at']}, commit {machine['commit']}, on {machine['cores']}"
+        f"Measured on {machine['cores']}"
         f" cores of {machine['processor']}, {machine['system']}, kernel {machine['kernel']},"
         f" Python {machine['python']}, nginx {machine['nginx']}, Node {machine['node']}. A lone"
         f" process had {machine['lone_share']:.0%} of core 0."
@@ -30,7 +30,7 @@ def _results(document: dict[str, Any]) -> str:
     parts = [measured]
     for name, row in document["rows"].items():
         parts.append(f"### {row['title']} (`{name}`)")
-        parts.append(row["how"])
+        parts.append(f"{row['how']} Measured at {row['measured_at']}, commit {row['commit']}.")
         lines = [_line(figure) for figure in row["figures"]]
         parts.append("\n".join(["| | | gate (stretch) | |", "|---|---:|---|---|", *lines]))
     return "\n" + "\n\n".join(parts) + "\n"
