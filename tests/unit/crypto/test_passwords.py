@@ -4,7 +4,9 @@ import asyncio
 import base64
 import hashlib
 import json
+import os
 import unicodedata
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -246,6 +248,17 @@ async def test_the_pool_hashes_and_verifies_while_the_loop_goes_on() -> None:
         assert not await hasher.check(Secret("q"), stored, algorithm="pbkdf2-sha256", iterations=1)
     finally:
         hasher.close()
+
+
+async def test_who_hashes_stands_back_for_who_answers() -> None:
+    """Performance: tokens beside logins. The kernel shares a core by the niceness of threads."""
+    before = set(Path("/proc/self/task").iterdir())
+    hasher = PooledPasswordHasher(threads=2)
+    await hasher.check(Secret("p"), None, algorithm="pbkdf2-sha256", iterations=1)
+    hashing = set(Path("/proc/self/task").iterdir()) - before
+    niceness = {os.getpriority(os.PRIO_PROCESS, int(thread.name)) for thread in hashing}
+    assert niceness == {min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)}
+    hasher.close()
 
 
 async def test_more_hashes_than_may_wait_are_shed_and_room_comes_back() -> None:
