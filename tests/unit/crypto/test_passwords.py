@@ -250,13 +250,16 @@ async def test_the_pool_hashes_and_verifies_while_the_loop_goes_on() -> None:
         hasher.close()
 
 
+def _threads() -> set[int]:
+    return {int(task.name) for task in Path("/proc/self/task").iterdir()}
+
+
 async def test_who_hashes_stands_back_for_who_answers() -> None:
     """Performance: tokens beside logins. The kernel shares a core by the niceness of threads."""
-    before = set(Path("/proc/self/task").iterdir())
+    before = _threads()
     hasher = PooledPasswordHasher(threads=2)
     await hasher.check(Secret("p"), None, algorithm="pbkdf2-sha256", iterations=1)
-    hashing = set(Path("/proc/self/task").iterdir()) - before
-    niceness = {os.getpriority(os.PRIO_PROCESS, int(thread.name)) for thread in hashing}
+    niceness = {os.getpriority(os.PRIO_PROCESS, thread) for thread in _threads() - before}
     assert niceness == {min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)}
     hasher.close()
 
