@@ -20,6 +20,19 @@ async def find_user(stores: Stores, realm: Realm, name: str) -> User:
     user = await stores.users.find_by_username(realm.id, canonical_name(name))
     user = user or await stores.users.find_by_id(realm.id, name)
     if user is None:
-        allowed = f"the name or id of a user of the realm {realm.name}"
-        raise InvalidInput((FieldError("user", describe(name), allowed),))
+        raise _no_user(realm, name)
     return user
+
+
+async def find_user_alone(stores: Stores, realm: Realm, name: str) -> User:
+    """Return the same, and let nobody else change the user until the transaction ends."""
+    found = await find_user(stores, realm, name)
+    user = await stores.users.find_alone(realm.id, found.id)
+    if user is None:
+        raise _no_user(realm, name)
+    return user
+
+
+def _no_user(realm: Realm, name: str) -> InvalidInput:
+    allowed = f"the name or id of a user of the realm {realm.name}"
+    return InvalidInput((FieldError("user", describe(name), allowed),))

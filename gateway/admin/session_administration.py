@@ -7,7 +7,7 @@ Keycloak: 7.2 (sessions, logout), 7.1 (logout-all)
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gateway.admin.finding import find_realm, find_user
+from gateway.admin.finding import find_realm, find_user, find_user_alone
 from gateway.admin.user_administration import announce_user
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
@@ -69,7 +69,7 @@ class SessionAdministration:
         """End the user's sessions and stop believing its tokens; return how many there were."""
         async with self._database.write() as stores:
             realm = await find_realm(stores, realm_name)
-            user = await find_user(stores, realm, name)
+            user = await find_user_alone(stores, realm, name)
             changed = replace(user, not_before=self._now())
             await stores.users.replace(changed)
             offline = await _end_offline(stores, realm, user.id)

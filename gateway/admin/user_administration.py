@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from gateway.admin.finding import find_realm, find_user
+from gateway.admin.finding import find_realm, find_user, find_user_alone
 from gateway.admin.lockouts import Lockout, Lockouts
 from gateway.admin.new_passwords import NewPasswords
 from gateway.admin.realm_groups import load_groups
@@ -199,7 +199,7 @@ class UserAdministration:
     ) -> User:
         async with self._database.write() as stores:
             realm = await find_realm(stores, realm_name)
-            before = await find_user(stores, realm, name)
+            before = await find_user_alone(stores, realm, name)
             user = await change(stores, realm, before)
             if user != before:
                 await stores.users.replace(user)

@@ -159,7 +159,7 @@ class PasswordLogin:
         if _UPDATE_PASSWORD in user.required_actions:
             return
         async with self._database.write() as stores:
-            known = await stores.users.find_by_id(realm.id, user.id)
+            known = await stores.users.find_alone(realm.id, user.id)
             if known is not None and _UPDATE_PASSWORD not in known.required_actions:
                 actions = (*known.required_actions, _UPDATE_PASSWORD)
                 await stores.users.replace(replace(known, required_actions=actions))

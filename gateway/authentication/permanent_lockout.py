@@ -21,7 +21,7 @@ def is_locked_for_good(user: User) -> bool:
 
 async def lock_for_good(stores: Stores, realm_id: str, user_id: str) -> None:
     """Disable the account, unless it is gone or disabled already."""
-    user = await stores.users.find_by_id(realm_id, user_id)
+    user = await stores.users.find_alone(realm_id, user_id)
     if user is not None and user.enabled:
         attributes = {**user.attributes, REASON_ATTRIBUTE: (REASON,)}
         await stores.users.replace(replace(user, enabled=False, attributes=attributes))
@@ -29,7 +29,7 @@ async def lock_for_good(stores: Stores, realm_id: str, user_id: str) -> None:
 
 async def unlock(stores: Stores, realm_id: str, user_id: str) -> bool:
     """Enable an account that the guard has disabled; tell whether it was one."""
-    user = await stores.users.find_by_id(realm_id, user_id)
+    user = await stores.users.find_alone(realm_id, user_id)
     if user is None or not is_locked_for_good(user):
         return False
     await stores.users.replace(replace(user, enabled=True, attributes=without_reason(user)))

@@ -75,6 +75,10 @@ class UserRepository(Protocol):
         """Return the user with that id, if it is one of this realm."""
         ...
 
+    async def find_alone(self, realm_id: str, user_id: str) -> User | None:
+        """Return the same, and let nobody else change the user until the transaction ends."""
+        ...
+
     async def find_by_email(self, realm_id: str, email: str) -> User | None:
         """Return the first user with that (lower-cased) e-mail address."""
         ...

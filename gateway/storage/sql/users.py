@@ -8,7 +8,7 @@ Keycloak: UserRepresentation, CredentialRepresentation.
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Table, delete, insert, select, update
+from sqlalchemy import ColumnElement, Row, Select, Table, delete, insert, select, update
 
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.users import Credential, User, UserQuery
@@ -55,6 +55,14 @@ class SqlUsers:
             return None
         return await self._find(realm_id, users.c.id == user_id)
 
+    async def find_alone(self, realm_id: str, user_id: str) -> User | None:
+        """Return the same, and let nobody else change the user until the transaction ends."""
+        if not is_name(user_id):
+            return None
+        # SQLite has no such lock and needs none: a transaction that may write is alone.
+        one = _first(realm_id, users.c.id == user_id).with_for_update(key_share=True)
+        return await self._read(one)
+
     async def find_by_email(self, realm_id: str, email: str) -> User | None:
         """Return the first user with that (lower-cased) e-mail address, by username."""
         if not is_name(email):
@@ -87,14 +95,10 @@ class SqlUsers:
         return await self._find(realm_id, users.c.service_account_client == client)
 
     async def _find(self, realm_id: str, condition: ColumnElement[bool]) -> User | None:
-        rows = await self._transaction.execute(
-            select(users)
-            .where(users.c.realm_id == realm_id, condition)
-            # An expression: SQLite would walk along the names to find an address.
-            .order_by(users.c.username.concat(""))
-            .limit(1)
-        )
-        row = rows.first()
+        return await self._read(_first(realm_id, condition))
+
+    async def _read(self, one: Select[Any]) -> User | None:
+        row = (await self._transaction.execute(one)).first()
         return None if row is None else read_user(row)
 
     async def list(self, realm_id: str) -> tuple[User, ...]:
@@ -214,6 +218,16 @@ class SqlUsers:
 
     def _credential(self, row: Row[Any]) -> Credential:
         return read_credential(row, self._secrets)
+
+
+def _first(realm_id: str, condition: ColumnElement[bool]) -> Select[Any]:
+    return (
+        select(users)
+        .where(users.c.realm_id == realm_id, condition)
+        # An expression: SQLite would walk along the names to find an address.
+        .order_by(users.c.username.concat(""))
+        .limit(1)
+    )
 
 
 def read_credential(row: Any, secrets: SecretsAtRest) -> Credential:
