@@ -62,9 +62,8 @@ class OneTimePasswordCheck:
     async def _advance(self, realm_id: str, credential: Credential, advanced: str) -> None:
         async with self._database.write() as stores:
             # A device that was taken away or set up anew meanwhile stays as it is.
-            if credential in await stores.users.credentials(realm_id, credential.user_id):
-                moved = replace(credential, credential_data=advanced)
-                await stores.users.set_credential(realm_id, moved)
+            moved = replace(credential, credential_data=advanced)
+            await stores.users.exchange_credential(realm_id, credential, moved)
 
 
 def first_device(credentials: tuple[Credential, ...]) -> Credential | None:

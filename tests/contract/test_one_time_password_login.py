@@ -23,6 +23,7 @@ from gateway.domain.secrets import Secret
 from gateway.domain.users import User
 from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from gateway.storage.sql.database import SqlDatabase
+from tests.support.deadline import eventually
 from tests.support.password_logins import (
     RULES,
     WRONG,
@@ -244,6 +245,28 @@ async def test_too_many_wrong_codes_lock_as_wrong_passwords_do(
         await gateway.sign_in(realm, code=code())
     assert refusal.value.event_error == "user_temporarily_disabled"
     assert gateway.metrics.events["temporary_lockout"] == 1
+
+
+async def test_a_device_taken_away_while_its_code_is_taken_does_not_come_back(
+    database: SqlDatabase,
+    other_gateway: SqlDatabase,
+    redis_server: RedisServer,
+    somebody_waits: Callable[[], bool],
+) -> None:
+    await store_realms(database, "demo")
+    await _store(database, device("hotp"))
+    gateway = Gateway(other_gateway, redis_server, SetClock(NOW))
+    async with database.write() as stores:
+        held = await stores.users.credentials(REALM.id, "alice-uuid")
+        (taken_away,) = (one for one in held if one.type == "otp")
+        await stores.users.remove_credential(REALM.id, taken_away)
+        signing_in = asyncio.create_task(gateway.sign_in(REALM, code=counted(0)))
+        await eventually(lambda: somebody_waits() or signing_in.done())
+    await signing_in
+    await gateway.close()
+    async with database.read() as stores:
+        left = await stores.users.credentials(REALM.id, "alice-uuid")
+    assert [one.type for one in left] == ["password"]
 
 
 async def test_more_wrong_codes_than_the_realm_allows_lock_for_good(
