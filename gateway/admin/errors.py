@@ -4,7 +4,7 @@ AdminRefusal
 ├── NotAuthenticated    no token, or one that must not be believed
 ├── Forbidden           a caller who lacks the role
 ├── Missing             no realm or user of that name; the text is public
-└── TooMany             a listing larger than one answer may be
+└── TooMany             a listing larger than one answer may be, a search that costs too much
 """
 
 from gateway.domain.errors import RealmgateError
@@ -27,4 +27,4 @@ class Missing(AdminRefusal):
 
 
 class TooMany(AdminRefusal):
-    """More than one answer may hold; `str()` is public."""
+    """More than one answer may hold, or one search may ask for; `str()` is public."""

@@ -4,13 +4,15 @@ Keycloak: GET users, GET users/count, GET users/{id}
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.admin.access import Rights
 from gateway.admin.administration_roles import AdminRole
 from gateway.admin.errors import Missing, TooMany
+from gateway.domain.errors import InvalidInput
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.users import User, UserQuery
@@ -41,7 +43,7 @@ class UserListing:
     async def page(
         self, realm: Realm, rights: Rights, query: UserQuery, page: Page, *, brief: bool
     ) -> list[dict[str, Any]]:
-        """Return the users of the page; raises TooMany.
+        """Return the users of the page; raises TooMany, also for a search that costs too much.
 
         Who may only query users sees none: each of them would take the right to view it.
         """
@@ -50,7 +52,8 @@ class UserListing:
             return []
         wanted = MOST + 1 if page.maximum is None else min(page.maximum, MOST + 1)
         async with self._database.read() as stores:
-            users = await _matching(stores, realm, query, page.first, wanted)
+            with _costly_refused():
+                users = await _matching(stores, realm, query, page.first, wanted)
             if len(users) > MOST:
                 raise TooMany(f"More than {MOST} users: ask page by page, with first and max")
             access = {"manage": rights.has(AdminRole.MANAGE_USERS)}
@@ -62,14 +65,15 @@ class UserListing:
             ]
 
     async def count(self, realm: Realm, rights: Rights, query: UserQuery) -> int:
-        """Return how many users match, of those the caller may view."""
+        """Return how many users match, of those the caller may view; raises TooMany as `page`."""
         rights.require(*QUERY_USERS)
         if not rights.has(*VIEW_USERS):
             return 0
         async with self._database.read() as stores:
             if query.search is not None and query.search.startswith(_BY_ID):
                 return len(await _by_id(stores, realm, query.search))
-            return await stores.users.count(realm.id, query)
+            with _costly_refused():
+                return await stores.users.count(realm.id, query)
 
     async def one(self, realm: Realm, rights: Rights, user_id: str) -> dict[str, Any]:
         """Return the user; raises Missing, told only to who may look for users."""
@@ -93,7 +97,18 @@ def read_attribute_query(text: str) -> Mapping[str, str]:
     return found
 
 
-_PAIR: Final = re.compile(r'(?:"([^"]+)"|([^\s:"]+)):(?:"([^"]*)"|(\S+))')
+# A name is looked for where it begins alone, or a long one without a value would be read from each
+# of its characters on.
+_PAIR: Final = re.compile(r'(?:"([^"]+)"|(?<![^\s:"])([^\s:"]+)):(?:"([^"]*)"|(\S+))')
+
+
+@contextmanager
+def _costly_refused() -> Iterator[None]:
+    """Tell the caller of a search that costs too much."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise TooMany(str(error)) from error
 
 
 async def _matching(

@@ -213,12 +213,31 @@ async def test_each_field_narrows_the_search(
     assert await _found(people, query, of="other-id") == ""
 
 
-@pytest.mark.parametrize("search", ["*a*b*c*d", " ".join("abcdefghijk")])
+@pytest.mark.parametrize(
+    "query",
+    [
+        UserQuery(search="*a*b*c*d"),
+        UserQuery(search=" ".join("abcdefghijk")),
+        UserQuery(attributes={f"name {number}": "" for number in range(11)}),
+    ],
+    ids=["wildcards", "words", "attributes"],
+)
 async def test_a_search_that_would_take_too_long_is_refused(
-    people: SqlDatabase, search: str
+    people: SqlDatabase, query: UserQuery
 ) -> None:
-    with pytest.raises(InvalidInput, match=r"^search: more given, at most"):
-        await _found(people, UserQuery(search=search))
+    with pytest.raises(InvalidInput, match=r"^(search|q): more given, at most"):
+        await _found(people, query)
+
+
+@pytest.mark.parametrize("longest", ["%" * 255, "/" * 255, "İ" * 255, "z" * 255])
+async def test_a_text_that_grows_when_it_is_compared_finds_nobody(
+    people: SqlDatabase, longest: str
+) -> None:
+    assert await _found(people, UserQuery(search=longest)) == ""
+    assert await _found(people, UserQuery(search=f'"{longest[2:]}"')) == ""
+    assert await _found(people, UserQuery(username=longest, email=longest)) == ""
+    assert await _found(people, UserQuery(username=longest, exact=True)) == ""
+    assert await _found(people, UserQuery(last_name=longest, exact=True)) == ""
 
 
 async def test_pages_follow_each_other_in_the_order_of_names(people: SqlDatabase) -> None:

@@ -1,6 +1,7 @@
 """Listing users: filters, pages and shapes. Keycloak: 7.2, 8.3."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -169,3 +170,25 @@ def test_the_id_of_no_user_of_this_realm_is_not_found(
 def test_a_head_request_says_what_a_get_would(administration: Administration) -> None:
     answer: Any = administration.ask("HEAD", "acme/users")
     assert (answer.status_code, answer.content) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ({"search": " ".join("abcdefghijk")}, "search: more given, at most 10 words expected"),
+        (
+            {"search": "*a*b*c*d"},
+            "search: more given, at most 3 times * within a word expected",
+        ),
+        (
+            {"q": " ".join(f"{number}:x" for number in range(11))},
+            "q: more given, at most 10 attributes expected",
+        ),
+    ],
+)
+def test_a_search_that_asks_for_too_much_is_refused(
+    administration: Administration, query: dict[str, str], told: str
+) -> None:
+    for path in ("users", "users/count"):
+        answer = administration.ask("GET", f"acme/{path}?{urlencode(query)}")
+        assert (answer.status_code, answer.json()) == (400, {"errorMessage": told})

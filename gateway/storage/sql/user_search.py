@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, literal, or_, select
+from sqlalchemy import ColumnElement, Select, Text, and_, literal, or_, select
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.users import UserQuery
@@ -22,6 +22,8 @@ _BY_ID: Final = "id:"
 _MOST_WORDS: Final = 10
 _MOST_WILDCARDS: Final = 3
 """Before the end of a word; each more multiplies what one comparison may take."""
+_MOST_ATTRIBUTES: Final = 10
+"""Each is a look-up of its own."""
 _SEARCHED: Final = ("username", "email", "first_name_lower", "last_name_lower")
 
 Columns = Mapping[str, ColumnElement[Any]]
@@ -49,8 +51,11 @@ def requirements(realm_id: str, query: UserQuery) -> tuple[Requirement, ...] | N
     Raises InvalidInput for a search that costs too much.
     """
     texts = [query.search, query.username, query.email, query.first_name, query.last_name]
-    if not all(is_name(text) for text in texts if text and not text.startswith(_BY_ID)):
+    # In lower case, as they are compared: some texts are longer then.
+    if not all(is_name(text.lower()) for text in texts if text and not text.startswith(_BY_ID)):
         return None
+    if len(query.attributes) > _MOST_ATTRIBUTES:
+        raise _too_costly("q", f"at most {_MOST_ATTRIBUTES} attributes")
     return tuple(_requirements(realm_id, query))
 
 
@@ -75,7 +80,7 @@ def _searched(realm_id: str, search: str) -> Iterator[Requirement]:
     else:
         words = search.lower().split()
         if len(words) > _MOST_WORDS:
-            raise _too_costly(f"at most {_MOST_WORDS} words")
+            raise _too_costly("search", f"at most {_MOST_WORDS} words")
         yield from (_begins_with(word) for word in words if word.strip("*"))
 
 
@@ -83,11 +88,11 @@ def _begins_with(word: str) -> Requirement:
     """Require a field that begins with `word`, in which `*` stands for anything."""
     prefix, *others = word.rstrip("*").split("*")
     if len(others) > _MOST_WILDCARDS:
-        raise _too_costly(f"at most {_MOST_WILDCARDS} times * within a word")
+        raise _too_costly("search", f"at most {_MOST_WILDCARDS} times * within a word")
     pattern = "%".join(map(_literal, (prefix, *others))) + "%"
     terms = [*(terms_at_start(prefix) if prefix else ())]
     terms += [term for part in others if part for term in terms_within(part)]
-    return _any(lambda column: column.like(pattern, escape=_ESCAPE), terms)
+    return _any(lambda column: _is_like(column, pattern), terms)
 
 
 def _any(
@@ -102,9 +107,7 @@ def _any(
 def _contains(name: str, text: str) -> Requirement:
     part = text.lower()
     pattern = f"%{_literal(part)}%"
-    return Requirement(
-        lambda columns: columns[name].like(pattern, escape=_ESCAPE), tuple(terms_within(part))
-    )
+    return Requirement(lambda columns: _is_like(columns[name], pattern), tuple(terms_within(part)))
 
 
 def _equals(realm_id: str, name: str, text: str) -> Requirement:
@@ -169,5 +172,10 @@ def _literal(text: str) -> str:
     return text
 
 
-def _too_costly(allowed: str) -> InvalidInput:
-    return InvalidInput((FieldError("search", "more", allowed),))
+def _is_like(column: ColumnElement[Any], pattern: str) -> Condition:
+    # Not of the column's type: a pattern is longer than what it stands for.
+    return column.like(literal(pattern, Text), escape=_ESCAPE)
+
+
+def _too_costly(parameter: str, allowed: str) -> InvalidInput:
+    return InvalidInput((FieldError(parameter, "more", allowed),))
