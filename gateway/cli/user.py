@@ -230,11 +230,23 @@ def _list_lockouts(realm: str, output: str) -> None:
 def _password(file: Any, *, temporary: bool) -> "NewPassword":
     from gateway.admin.user_administration import new_password
 
-    if file is None:
-        text = click.prompt("Password", hide_input=True, confirmation_prompt="Once more")
-    else:
-        text = _first_line(file)
+    text = _asked_password() if file is None else _first_line(file)
     return new_password(text, temporary=temporary)
+
+
+def _asked_password() -> str:
+    import warnings
+    from getpass import GetPassWarning
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", GetPassWarning)  # nowhere to switch the echo off
+            text: str = click.prompt("Password", hide_input=True, confirmation_prompt="Once more")
+    except GetPassWarning as error:
+        raise click.UsageError(
+            "No terminal to ask for a password: use --password-file FILE, or - for standard input."
+        ) from error
+    return text
 
 
 def _first_line(file: Any) -> str:

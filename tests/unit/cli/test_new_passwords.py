@@ -1,5 +1,8 @@
 """`realmgate user` refuses passwords that break the realm's rules, in Keycloak's words."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,3 +77,23 @@ def test_a_list_that_is_away_is_named_with_its_folder(shell: Shell) -> None:
     assert refused.exit_code == 2
     assert "'worst.txt' given" in refused.stderr
     assert "password-blacklists" in refused.stderr
+
+
+def test_without_a_terminal_no_password_is_asked_for_and_the_way_is_named(shell: Shell) -> None:
+    create = ("user", "create", "alice", "--realm", "demo", "--set-password")
+    done = subprocess.run(
+        [sys.executable, "-m", "gateway", *create],
+        env=os.environ | {"REALMGATE_STATE_DIR": str(shell.folder / "state")},
+        input="long enough 1\nlong enough 1\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        start_new_session=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr.endswith(
+        "\n\nError: No terminal to ask for a password: use --password-file FILE, or - for standard"
+        " input.\n"
+    )
+    assert "Warning" not in done.stderr
+    assert shell("user", "list", "--realm", "demo").stdout == ""
