@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gateway.settings import Settings
 
 _OLDEST = {"nginx": (1, 22), "redis-server": (6, 0)}
+_SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"
+"""Where Debian has nginx, and where nobody but root looks."""
 _VERSION = re.compile(r"(?:nginx/|v=)(\d+)\.(\d+)")
 
 
@@ -88,7 +90,7 @@ def _proxy(settings: "Settings") -> str:
 def _program(name: str, option: str, settings: "Settings") -> str:
     if name == "redis-server" and settings.redis_url is not None:
         return "A Redis is configured, so redis-server is not needed here."
-    binary = shutil.which(name)
+    binary = shutil.which(name) or shutil.which(name, path=_SYSTEM_FOLDERS)
     if binary is None:
         raise Ailment(f"{name} is not installed: apt-get install {name}")
     told = subprocess.run([binary, option], capture_output=True, text=True, check=False, timeout=5)

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,14 @@ def test_a_new_installation_with_authorities_is_in_order(tmp_path: Path, pki: Pa
     assert (code, said.count("WRONG")) == (0, 0), said
     assert "The revocation lists are good until 20" in said
     assert not (tmp_path / "state").exists(), "it changes nothing"
+
+
+def test_nginx_is_found_by_somebody_whose_path_has_no_sbin(
+    tmp_path: Path, pki: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    _, said = examine(tmp_path, client_ca_file=pki / "ca.crt", client_crl_file=pki / "ca.crl")
+    assert re.search(r"^ok +nginx \d", said, re.MULTILINE), said
 
 
 def test_without_authorities_no_certificate_is_trusted(tmp_path: Path) -> None:
