@@ -9,7 +9,15 @@ from gateway.representations.refusals import describe
 
 async def find_realm(stores: Stores, name: str) -> Realm:
     """Return the realm; raises RealmNotFound."""
-    realm = await stores.realms.find_by_name(name)
+    return _found(await stores.realms.find_by_name(name), name)
+
+
+async def find_realm_alone(stores: Stores, name: str) -> Realm:
+    """Return the same, and let nobody else change the realm until the transaction ends."""
+    return _found(await stores.realms.find_alone(name), name)
+
+
+def _found(realm: Realm | None, name: str) -> Realm:
     if realm is None:
         raise RealmNotFound(f"there is no realm {name!r}")
     return realm

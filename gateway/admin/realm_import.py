@@ -5,7 +5,7 @@ so that the same file may be imported at every start.
 Keycloak: realm import (`--import-realm` skips realms that exist), partial update of a realm
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -124,7 +124,7 @@ class RealmImport:
     async def _new_passwords(
         self, stores: Stores, document: Mapping[str, Any], path: str, *, skip_existing: bool
     ) -> list[tuple[Realm, NewPassword]]:
-        before = await _known(stores, document)
+        before = await _known(stores.realms.find_by_name, document)
         if before is not None and skip_existing:
             return []
         plan = await self._plan(stores, document, before, path)
@@ -181,7 +181,7 @@ class RealmImport:
         *,
         skip_existing: bool,
     ) -> ImportedRealm:
-        before = await _known(stores, document)
+        before = await _known(stores.realms.find_alone, document)
         if before is not None and skip_existing:
             return ImportedRealm(before.id, before.name, created=False, skipped=True)
         plan = await self._plan(stores, document, before, path)
@@ -289,9 +289,11 @@ def _topics_of_clients(plan: RealmPlan, accounts: frozenset[str]) -> tuple[str, 
     return tuple(f"client:{plan.realm.id}:{identity}" for identity in ids)
 
 
-async def _known(stores: Stores, document: Mapping[str, Any]) -> Realm | None:
+async def _known(
+    find: Callable[[str], Awaitable[Realm | None]], document: Mapping[str, Any]
+) -> Realm | None:
     name = document.get("realm")
-    return await stores.realms.find_by_name(name) if isinstance(name, str) else None
+    return await find(name) if isinstance(name, str) else None
 
 
 def _read_settings(document: Mapping[str, Any], before: Realm | None, path: str) -> Realm:

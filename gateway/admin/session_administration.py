@@ -7,7 +7,7 @@ Keycloak: 7.2 (sessions, logout), 7.1 (logout-all)
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gateway.admin.finding import find_realm, find_user, find_user_alone
+from gateway.admin.finding import find_realm, find_realm_alone, find_user, find_user_alone
 from gateway.admin.user_administration import announce_user
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
@@ -79,7 +79,7 @@ class SessionAdministration:
     async def log_out_all(self, realm_name: str) -> int:
         """End every session of the realm and stop believing its tokens; return how many."""
         async with self._database.write() as stores:
-            realm = await find_realm(stores, realm_name)
+            realm = await find_realm_alone(stores, realm_name)
             await stores.realms.replace(replace(realm, not_before=self._now()))
             offline = await stores.offline_sessions.end_of_realm(realm.id)
         await self._invalidation.publish(f"realm:{realm.id}")

@@ -27,6 +27,10 @@ class RealmRepository(Protocol):
         """Return the realm named exactly `name`."""
         ...
 
+    async def find_alone(self, name: str) -> Realm | None:
+        """Return the same, and let nobody else change the realm until the transaction ends."""
+        ...
+
     async def list(self) -> tuple[Realm, ...]:
         """Return every realm, by name."""
         ...

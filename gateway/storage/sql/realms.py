@@ -28,6 +28,15 @@ class SqlRealms:
         found = await self._select(realms.c.name == name)
         return found[0] if found else None
 
+    async def find_alone(self, name: str) -> Realm | None:
+        """Return the same, and let nobody else change the realm until the transaction ends."""
+        if is_name(name):
+            # SQLite has no such lock and needs none: a transaction that may write is alone.
+            await self._transaction.execute(
+                select(realms.c.id).where(realms.c.name == name).with_for_update(key_share=True)
+            )
+        return await self.find_by_name(name)
+
     async def list(self) -> tuple[Realm, ...]:
         """Return every realm, by name."""
         return await self._select()
