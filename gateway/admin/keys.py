@@ -16,7 +16,7 @@ from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput, RealmNotFound, StoreUnavailable
 from gateway.domain.keys import KeyAlgorithm, KeyStatus, RealmKey, SignatureAlgorithm
-from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.invalidation import Invalidation, realm_topic
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
@@ -169,7 +169,7 @@ class RealmKeys:
         if self._invalidation is None:
             return False
         try:
-            await self._invalidation.publish(f"realm:{realm.id}")
+            await self._invalidation.publish(realm_topic(realm.id))
         except StoreUnavailable:
             return False
         return True

@@ -21,7 +21,7 @@ from gateway.admin.signing_keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.user_import import NewUser, UserImport, read_users
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, StoreUnavailable
-from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.invalidation import Invalidation, client_topic, realm_topic
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
@@ -228,14 +228,14 @@ class RealmImport:
         )
         topics = _topics_of_clients(plan, accounts)
         if beyond_clients or len(topics) > _MOST_TOPICS:
-            topics = (f"realm:{realm.id}",)
+            topics = (realm_topic(realm.id),)
         return ImportedRealm(
             id=realm.id,
             name=realm.name,
             created=plan.before is None,
             clients=sum(change.before is None for change in plan.clients),
             users=users,
-            topics=topics if master is None else (*topics, f"realm:{master.id}"),
+            topics=topics if master is None else (*topics, realm_topic(master.id)),
         )
 
     async def _service_accounts(
@@ -286,7 +286,7 @@ def _topics_of_clients(plan: RealmPlan, accounts: frozenset[str]) -> tuple[str, 
     clients = (change.client for change in plan.clients if change.client != change.before)
     new_accounts = (change.client for change in plan.clients if change.client.client_id in accounts)
     ids = dict.fromkeys(client.id for client in (*clients, *new_accounts))
-    return tuple(f"client:{plan.realm.id}:{identity}" for identity in ids)
+    return tuple(client_topic(plan.realm.id, identity) for identity in ids)
 
 
 async def _known(

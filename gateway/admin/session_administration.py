@@ -11,7 +11,7 @@ from gateway.admin.finding import find_realm, find_realm_alone, find_user, find_
 from gateway.admin.user_administration import announce_user
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.invalidation import Invalidation, realm_topic
 from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
@@ -82,7 +82,7 @@ class SessionAdministration:
             realm = await find_realm_alone(stores, realm_name)
             await stores.realms.replace(replace(realm, not_before=self._now()))
             offline = await stores.offline_sessions.end_of_realm(realm.id)
-        await self._invalidation.publish(f"realm:{realm.id}")
+        await self._invalidation.publish(realm_topic(realm.id))
         return offline + await self._online.end_of_realm(realm.id)
 
     def _now(self) -> int:

@@ -17,7 +17,7 @@ from gateway.admin.realm_roles import default_role, load_roles
 from gateway.authentication import permanent_lockout
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.invalidation import Invalidation, client_topic, user_topic
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
@@ -222,9 +222,9 @@ def new_password(text: str, *, temporary: bool = False) -> NewPassword:
 
 async def announce_user(invalidation: Invalidation, user: User) -> bool:
     """Tell the gateways that the user changed; what is stored stays stored without them."""
-    topics = [f"user:{user.realm_id}:{user.id}"]
+    topics = [user_topic(user.realm_id, user.id)]
     if user.service_account_client is not None:
-        topics.append(f"client:{user.realm_id}:{user.service_account_client}")
+        topics.append(client_topic(user.realm_id, user.service_account_client))
     try:
         for topic in topics:
             await invalidation.publish(topic)

@@ -21,12 +21,12 @@ from gateway.authentication.one_time_password import OneTimePasswordCheck, first
 from gateway.authentication.permanent_lockout import is_locked_for_good, lock_for_good
 from gateway.domain.errors import Overloaded, StoreUnavailable
 from gateway.domain.login_failures import Admission
-from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.invalidation import Invalidation, user_topic
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
-from gateway.domain.users import Credential, User, canonical_name
+from gateway.domain.users import Credential, User, sought_name
 from gateway.representations.credentials import PASSWORD
 
 _UPDATE_PASSWORD: Final = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
@@ -94,7 +94,7 @@ class PasswordLogin:
 
     async def _find(self, realm: Realm, username: str) -> _Account:
         """Ask the same of the database whoever it is."""
-        name = canonical_name(username)
+        name = sought_name(username)
         nobody = "unknown-" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         address = name if _may_be_address(realm, name) else None
         found = await self._database.lookups.account(realm.id, name, address)
@@ -141,7 +141,7 @@ class PasswordLogin:
         async with self._database.write() as stores:
             await lock_for_good(stores, realm.id, user.id)
         with suppress(StoreUnavailable):  # memories age without being told
-            await self._invalidation.publish(f"user:{realm.id}:{user.id}")
+            await self._invalidation.publish(user_topic(realm.id, user.id))
 
     async def _check_set_up(
         self, realm: Realm, user: User, credential: Credential, now: datetime

@@ -18,14 +18,12 @@ from typing import Any, Generic, TypeVar
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
-from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.invalidation import CLIENT_TOPIC, REALM_TOPIC, USER_TOPIC, Invalidation
 from gateway.domain.ports.lookups import Found, Lookups, StoredRealm
 from gateway.domain.ports.signing import KeyFactory
 from gateway.storage.lru import GroupedLru
 from gateway.storage.single_flight import SingleFlight
 
-TOPIC = "realm:"
-"""The topic of a realm is this and its id."""
 _OUTAGE_PAUSE = timedelta(seconds=1)
 """How long a realm is answered from memory without another try, after the database failed."""
 
@@ -33,11 +31,6 @@ _REALM_NAMES = ""
 """The group of unknown realm names: any of them may be the realm that a message tells of."""
 _LONGEST_NAME = 255
 """Longer names exist nowhere, and are not worth remembering."""
-
-USER_TOPIC = "user:"
-"""The topic of a user is this, the realm's id, a colon and the user's id."""
-CLIENT_TOPIC = "client:"
-"""The topic of a client is this, the realm's id, a colon and the client's internal id."""
 
 ClientKey = tuple[str, str]
 UserKey = tuple[str, str]
@@ -245,8 +238,8 @@ class RealmCache:
             realm_id, client = _parts(topic)
             self._clients.drop_group(_one(realm_id, client))
             self._unknown.drop_group(realm_id)
-        elif topic.startswith(TOPIC):
-            self._hear_of_realm(topic.removeprefix(TOPIC))
+        elif topic.startswith(REALM_TOPIC):
+            self._hear_of_realm(topic.removeprefix(REALM_TOPIC))
 
     def _hear_of_realm(self, realm_id: str) -> None:
         self._realms.drop_group(realm_id)

@@ -1,7 +1,26 @@
 """Telling every worker of every gateway that a cached thing has changed."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
+
+REALM_TOPIC: Final = "realm:"
+USER_TOPIC: Final = "user:"
+CLIENT_TOPIC: Final = "client:"
+
+
+def realm_topic(realm_id: str) -> str:
+    """Return what a change of a realm, or of much in it, is told as."""
+    return f"{REALM_TOPIC}{realm_id}"
+
+
+def user_topic(realm_id: str, user_id: str) -> str:
+    """Return what a change of one user is told as."""
+    return f"{USER_TOPIC}{realm_id}:{user_id}"
+
+
+def client_topic(realm_id: str, client: str) -> str:
+    """Return what a change of the client with internal id `client` is told as."""
+    return f"{CLIENT_TOPIC}{realm_id}:{client}"
 
 
 class Invalidation(Protocol):
@@ -13,7 +32,7 @@ class Invalidation(Protocol):
         ...
 
     async def publish(self, topic: str) -> None:
-        """Tell everybody that `topic` changed (see `Directory`); raises StoreUnavailable."""
+        """Tell everybody that what `topic` names changed; raises StoreUnavailable."""
         ...
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:
