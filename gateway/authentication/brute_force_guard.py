@@ -2,7 +2,7 @@
 
 Reserve, then check: an attempt takes a place before anything is compared, and says afterwards what
 came of it. Where other attempts hold every place that is left, it waits for a while, for one of
-them may turn out right; an attempt that nobody settles gives its place back by itself. So is one
+them may turn out right; an attempt that nobody settles gives its place back by itself. So does one
 that was cancelled in the middle: whether it was right, nobody has learned.
 
 Keycloak: 4 (brute-force protection); attacks: D1, D3, D4
