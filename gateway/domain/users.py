@@ -7,7 +7,9 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
+
+_MOST_SOUGHT: Final = 1024
 
 
 def canonical_name(name: str) -> str:
@@ -16,6 +18,15 @@ def canonical_name(name: str) -> str:
     Capitals make no difference, nor does how an accent was composed. Spec: RFC 8265 §3.3.
     """
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).lower())
+
+
+def sought_name(given: str) -> str:
+    """Return the canonical form of a name that anybody may send, of any length.
+
+    To put endless accents in order takes endlessly long. What is cut off would have been too much:
+    no character is composed of more than four, so no stored name of more than 1024.
+    """
+    return canonical_name(given[:_MOST_SOUGHT])
 
 
 @dataclass(frozen=True, slots=True)
