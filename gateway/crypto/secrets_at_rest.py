@@ -63,7 +63,3 @@ class AesGcmSecrets:
                 f"the value for {context} was altered, or moved from where it was sealed"
             ) from error
         return plaintext.decode("utf-8", "surrogatepass")
-
-    def is_current(self, sealed: str) -> bool:
-        """Tell whether `sealed` is under the newest key, so that a sweep can reseal the others."""
-        return sealed.startswith(f"{_VERSION}.{self._sealing_id}.")
