@@ -346,6 +346,19 @@ async def test_after_a_failure_the_connection_is_made_anew(disk: SlowDisk) -> No
     await asked.dispose()
 
 
+@pytest.mark.parametrize("poison", [2**64, object(), "\ud800"])
+async def test_a_value_that_the_driver_cannot_take_ends_no_thread(
+    disk: SlowDisk, poison: object
+) -> None:
+    disk.answers.set()
+    asked = SqliteQuestions(disk.open, timedelta(seconds=5))
+    question = Questions.of(sqlite.dialect()).revocation
+    with pytest.raises(StoreUnavailable):
+        await asked.ask(question, ("demo-id", poison))
+    assert not await asked.ask(question, ("demo-id", "jti"))
+    await asked.dispose()
+
+
 async def test_the_connection_for_questions_cannot_write(
     stored: SqlDatabase, stored_database: StoredDatabase
 ) -> None:

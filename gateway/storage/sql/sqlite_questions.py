@@ -18,6 +18,8 @@ from gateway.domain.errors import StoreUnavailable
 from gateway.storage.sql.questions import Question, Values
 
 Rows = Sequence[Values]
+FAILURES = (sqlite3.Error, ValueError, ArithmeticError, TypeError, MemoryError)
+"""All that the driver raises, of a value it cannot take too: anything else would end the thread."""
 
 
 @dataclass(slots=True)
@@ -71,7 +73,7 @@ class SqliteQuestions:
             self._send(loop)
         try:
             return await asked.answer
-        except (sqlite3.Error, ValueError, TimeoutError) as error:
+        except (*FAILURES, TimeoutError) as error:
             raise StoreUnavailable("sql") from error
 
     async def dispose(self) -> None:
@@ -120,7 +122,7 @@ class SqliteQuestions:
             try:
                 connection = connection or self._open()
                 self._answer(connection, batch)
-            except (sqlite3.Error, ValueError) as error:
+            except FAILURES as error:
                 batch.failure = error
                 _close(connection)
                 connection = None
