@@ -104,7 +104,7 @@ def main() -> int:
     document = _document(machine, results)
     if arguments.output is not None:
         _write(document, arguments.output)
-    elif alone and not (arguments.quick or failed):
+    elif alone and not arguments.quick:
         _keep(document)
     kept = all(
         figure.gate.keeps(figure.value)
