@@ -20,7 +20,7 @@ def _main(folder: Path) -> None:
     share_metrics(folder)
     from gateway.observability.metrics import PrometheusMetrics  # noqa: PLC0415
 
-    metrics = PrometheusMetrics()
+    metrics = PrometheusMetrics({"client_credentials"})
     taken = []
     for _ in range(_BATCHES):
         began = time.process_time()
