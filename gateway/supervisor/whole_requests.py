@@ -17,6 +17,8 @@ _NAME: Final = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _TEXT: Final = bytes(range(0x20, 0x7F)) + b"\t"
 _LEFT_TO_H11: Final = frozenset({b"transfer-encoding", b"connection", b"expect", b"upgrade"})
 _LENGTH_DIGITS: Final = 9
+_LONGEST_NAME: Final = 64
+"""Of a header that is read here: names are remembered, and a peer chooses them."""
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -74,7 +76,7 @@ def _read_headers(lines: list[bytes]) -> Headers | None:
     headers = []
     for line in lines:
         name, colon, value = line.partition(b":")
-        known = _lower_name(name)
+        known = _lower_name(name) if len(name) <= _LONGEST_NAME else None
         if not colon or known is None:
             return None
         headers.append((known, value.strip(b" \t")))

@@ -95,6 +95,7 @@ ODD = [
     changed(b"Host: gateway", b"Host: gateway\r\nno colon"),
     changed(b"Host: gateway", b"Host: gateway\r\n: no name"),
     changed(b"Host: gateway", b"Host: gateway\r\n(a): b"),
+    changed(b"Host: gateway", b"Host: gateway\r\n" + b"a" * 65 + b": b"),
     changed(b"Content-Length: 3", b"Content-Length: 2"),
     changed(b"Content-Length: 3", b"Content-Length: 4"),
     changed(b"Content-Length: 3", b"Content-Length: +3"),
