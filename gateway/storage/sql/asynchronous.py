@@ -64,11 +64,8 @@ class AsyncEngine:
         """Open a transaction: committed when the block is left, undone by an exception."""
         async with self._connected() as connection:
             transaction = await greenlet_spawn(connection.begin)
-            try:
-                yield AsyncConnection(connection)
-            except BaseException:
-                await _completed(greenlet_spawn(transaction.rollback))
-                raise
+            yield AsyncConnection(connection)
+            # An exception does not come here: closing the connection undoes what is open.
             await greenlet_spawn(transaction.commit)
 
     async def dispose(self) -> None:
