@@ -23,7 +23,11 @@ from gateway.protocol.client_scopes import GrantedScopes
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.granted_claims import add_granted_claims
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.session_limits import access_tokens_end_at, client_session_ends_at
+from gateway.protocol.session_limits import (
+    access_tokens_end_at,
+    client_session_ends_at,
+    longest_client_session,
+)
 
 ACCESS_TOKEN_LIFESPAN: Final = "access.token.lifespan"  # noqa: S105 - an attribute's name
 SIGNED_RESPONSE_ALG: Final = "access.token.signed.response.alg"
@@ -33,8 +37,6 @@ LIGHTWEIGHT: Final = "client.use.lightweight.access.token.enabled"
 USE_REFRESH_TOKENS: Final = "use.refresh.tokens"
 REFRESH: Final = "Refresh"
 OFFLINE: Final = "Offline"
-_SSO_MAX_LIFESPAN: Final = timedelta(seconds=36000)
-"""Where the realm says 0. Keycloak: 3.1"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ def access_token_lifespan(realm: Realm, client: Client) -> timedelta:
         if own.lstrip("-").isdecimal()
         else realm.token_lifespans.access_token
     )
-    longest = _longest(realm)
+    longest = longest_client_session(realm.session_limits)
     return longest if lifespan < timedelta(0) else min(lifespan, longest)
 
 
@@ -242,13 +244,6 @@ def _half_hash(token: str) -> str:
 
 def _is_on(client: Client, attribute: str) -> bool:
     return client.attributes.get(attribute, "").lower() == "true"
-
-
-def _longest(realm: Realm) -> timedelta:
-    limits = realm.session_limits
-    session = limits.max_lifespan if limits.max_lifespan > timedelta(0) else _SSO_MAX_LIFESPAN
-    own = limits.client_max_lifespan
-    return min(own, session) if own > timedelta(0) else session
 
 
 def _sign(

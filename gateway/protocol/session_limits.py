@@ -59,6 +59,12 @@ def client_session_lifespan(
     return SessionLifespan(own.idle or whole.idle, maximum)
 
 
+def longest_client_session(limits: SessionLimits) -> timedelta:
+    """Return how long a client's part in an online session may last by the realm's settings."""
+    whole = _or(limits.max_lifespan, _SSO_MAX)
+    return min(_or(limits.client_max_lifespan, whole), whole)
+
+
 def session_ends_at(limits: SessionLimits, session: UserSession) -> datetime:
     """Return when the session ends unless somebody refreshes it."""
     return user_session_lifespan(limits, session).ends_at(session.started_at, session.refreshed_at)
