@@ -61,6 +61,7 @@ clients = Table(
     Column("client_id", Name, nullable=False),
     Column("document", Document, nullable=False),
     Column("secret", Text, comment="sealed"),
+    Column("registration_token_id", Name, comment="jti of the one that is believed"),
     UniqueConstraint("realm_id", "client_id"),
 )
 
@@ -108,6 +109,7 @@ credentials = Table(
     Column("credential_data", Text, nullable=False),
     Column("secret_data", Text, nullable=False, comment="sealed"),
     Column("priority", Integer, nullable=False),
+    Column("user_label", Text),
     _reference("user_id", "users"),
     Index(None, "realm_id", "user_id"),
 )
@@ -120,6 +122,7 @@ roles = Table(
     Column("name", Name, nullable=False),
     Column("description", Text),
     Column("client", Name, comment="internal id; null for a realm role"),
+    Column("attributes", Document, nullable=False, server_default="{}"),
     _reference("client", "clients"),
 )
 Index(
@@ -211,6 +214,10 @@ realm_keys = Table(
     Column("retire_at", Instant),
     Column("private_key", Text, nullable=False, comment="sealed"),
     Column("certificate", Text),
+    Column("name", Name, comment="of the key provider; null for the standard one"),
+    Column("provider", Name, comment="id of the key provider; null for the standard one"),
+    Column("priority", Integer, nullable=False, server_default="100"),
+    Column("config", Document, nullable=False, server_default="{}", comment="of the key provider"),
     UniqueConstraint("realm_id", "kid"),
 )
 
@@ -269,4 +276,92 @@ refresh_families = Table(
     Column("expires_at", Instant, nullable=False, index=True),
     Column("ended", Boolean, nullable=False),
     Index(None, "realm_id", "session_id"),
+)
+
+client_scopes = Table(
+    "client_scopes",
+    metadata,
+    _realm_id(),
+    Column("id", Name, primary_key=True),
+    Column("name", Name, nullable=False),
+    Column("realm_default", Name, comment="default or optional for new clients, or null"),
+    Column("document", Document, nullable=False),
+    UniqueConstraint("realm_id", "name"),
+)
+
+client_scope_roles = Table(
+    "client_scope_roles",
+    metadata,
+    _realm_id(),
+    Column("client_scope", Name, primary_key=True),
+    Column("role_id", Name, primary_key=True),
+    _reference("client_scope", "client_scopes"),
+    _reference("role_id", "roles"),
+    Index(None, "realm_id", "role_id"),
+)
+
+client_roles_in_scope = Table(
+    "client_roles_in_scope",
+    metadata,
+    _realm_id(),
+    Column("client", Name, primary_key=True, comment="internal id"),
+    Column("role_id", Name, primary_key=True),
+    _reference("client", "clients"),
+    _reference("role_id", "roles"),
+    Index(None, "realm_id", "role_id"),
+)
+
+realm_documents = Table(
+    "realm_documents",
+    metadata,
+    _realm_id(),
+    Column("kind", Name, primary_key=True),
+    Column("name", Name, primary_key=True),
+    Column("document", Document, nullable=False),
+)
+
+user_events = Table(
+    "user_events",
+    metadata,
+    _realm_id(),
+    Column("id", Name, primary_key=True),
+    Column("time", Instant, nullable=False),
+    Column("type", Name, nullable=False),
+    Column("client_id", Name, comment="public name, as it was sent"),
+    Column("user_id", Name),
+    Column("session_id", Name),
+    Column("ip_address", Name),
+    Column("error", Name),
+    Column("details", Document, nullable=False),
+    Index(None, "realm_id", "time", "id"),
+    Index(None, "realm_id", "type", "time", "id"),
+    Index(None, "realm_id", "client_id", "time", "id"),
+    Index(None, "realm_id", "user_id", "time", "id"),
+    Index(None, "realm_id", "ip_address", "time", "id"),
+)
+
+admin_events = Table(
+    "admin_events",
+    metadata,
+    _realm_id(),
+    Column("id", Name, primary_key=True),
+    Column("time", Instant, nullable=False),
+    Column("operation_type", Name, nullable=False),
+    Column("resource_type", Name, nullable=False),
+    Column("resource_path", Text),
+    Column("auth_realm_id", Name),
+    Column("auth_client", Name, comment="internal id"),
+    Column("auth_user_id", Name),
+    Column("ip_address", Name),
+    Column("representation", Text),
+    Column("error", Name),
+    Column("details", Document, nullable=False),
+    Index(None, "realm_id", "time", "id"),
+    Index(None, "realm_id", "operation_type", "time", "id"),
+    Index(None, "realm_id", "resource_type", "time", "id"),
+    Index(None, "realm_id", "resource_path", "time", "id"),
+    Index(None, "realm_id", "auth_realm_id", "time", "id"),
+    Index(None, "realm_id", "auth_client", "time", "id"),
+    Index(None, "realm_id", "auth_user_id", "time", "id"),
+    Index(None, "realm_id", "ip_address", "time", "id"),
 )
