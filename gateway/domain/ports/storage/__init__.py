@@ -1,0 +1,112 @@
+"""Durable storage: repositories, and the transaction that holds them together.
+
+Every query carries its realm: an id of another realm is not found. All methods raise
+`StoreUnavailable("sql")` when the database does not answer.
+"""
+
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from gateway.domain.ports.lookups import Lookups
+from gateway.domain.ports.storage.clients import ClientRepository
+from gateway.domain.ports.storage.groups import GroupRepository
+from gateway.domain.ports.storage.keys import KeyRepository
+from gateway.domain.ports.storage.realms import RealmRepository
+from gateway.domain.ports.storage.roles import RoleRepository
+from gateway.domain.ports.storage.tokens import (
+    OfflineSessionRepository,
+    RefreshTokenRepository,
+    RevocationRepository,
+    Rotations,
+)
+from gateway.domain.ports.storage.users import UserRepository
+
+__all__ = [
+    "ClientRepository",
+    "Database",
+    "GroupRepository",
+    "KeyRepository",
+    "OfflineSessionRepository",
+    "RealmRepository",
+    "RefreshTokenRepository",
+    "RevocationRepository",
+    "RoleRepository",
+    "Rotations",
+    "Stores",
+    "UserRepository",
+]
+
+
+class Stores(Protocol):
+    """The repositories of one transaction."""
+
+    @property
+    def realms(self) -> RealmRepository:
+        """Realms."""
+        ...
+
+    @property
+    def clients(self) -> ClientRepository:
+        """Clients."""
+        ...
+
+    @property
+    def users(self) -> UserRepository:
+        """Users."""
+        ...
+
+    @property
+    def roles(self) -> RoleRepository:
+        """Roles."""
+        ...
+
+    @property
+    def groups(self) -> GroupRepository:
+        """Groups."""
+        ...
+
+    @property
+    def refresh_tokens(self) -> RefreshTokenRepository:
+        """Families of refresh tokens."""
+        ...
+
+    @property
+    def offline_sessions(self) -> OfflineSessionRepository:
+        """Sessions that outlive the browser."""
+        ...
+
+    @property
+    def keys(self) -> KeyRepository:
+        """Signing keys."""
+        ...
+
+    @property
+    def revocations(self) -> RevocationRepository:
+        """Revoked tokens."""
+        ...
+
+
+class Database(Protocol):
+    """Opens transactions."""
+
+    def read(self) -> AbstractAsyncContextManager[Stores]:
+        """Open a transaction for reading only."""
+        ...
+
+    def write(self) -> AbstractAsyncContextManager[Stores]:
+        """Open a transaction: all of it is stored durably on leaving, none on an exception."""
+        ...
+
+    @property
+    def lookups(self) -> Lookups:
+        """What requests ask most, each question by itself."""
+        ...
+
+    @property
+    def rotations(self) -> Rotations:
+        """The use of refresh tokens, each a transaction by itself."""
+        ...
+
+    async def ping(self) -> None:
+        """Ask the database for nothing, to learn whether it answers."""
+        ...

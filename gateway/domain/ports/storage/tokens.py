@@ -1,0 +1,66 @@
+"""What is kept of tokens and of sessions that outlive the browser."""
+
+from datetime import datetime
+from typing import Protocol
+
+from gateway.domain.ports.sessions import SessionStore
+from gateway.domain.refresh_tokens import Rotation
+
+
+class RefreshTokenRepository(Protocol):
+    """Families of rotating refresh tokens; `Rotations` uses their tokens."""
+
+    async def begin(
+        self, realm_id: str, family: str, *, session_id: str, token_id: str, expires_at: datetime
+    ) -> None:
+        """Keep a new family whose first token is `token_id`."""
+        ...
+
+    async def end_of_session(self, realm_id: str, session_id: str) -> int:
+        """End the families of a session; return how many."""
+        ...
+
+    async def purge(self, before: datetime) -> int:
+        """Forget families that expired before the instant; return how many."""
+        ...
+
+
+class Rotations(Protocol):
+    """Uses tokens of families. Every answer is on disk before it is given."""
+
+    async def rotate(
+        self,
+        realm_id: str,
+        family: str,
+        token_id: str,
+        *,
+        successor: str,
+        max_reuse: int,
+        expires_at: datetime,
+    ) -> Rotation:
+        """Use a token: accept it and remember its successor, or end the family."""
+        ...
+
+    async def is_next(self, realm_id: str, family: str, token_id: str, *, max_reuse: int) -> bool:
+        """Tell whether `rotate` would accept the token; nothing changes."""
+        ...
+
+
+class OfflineSessionRepository(SessionStore, Protocol):
+    """Sessions that outlive the browser."""
+
+    async def purge(self, before: datetime) -> int:
+        """Forget sessions that expired before the instant; return how many."""
+        ...
+
+
+class RevocationRepository(Protocol):
+    """Tokens revoked before their time: kept until they would have expired, see `Lookups`."""
+
+    async def revoke(self, realm_id: str, token_id: str, expires_at: datetime) -> None:
+        """Remember the token's jti until `expires_at`; twice is once."""
+        ...
+
+    async def purge(self, before: datetime) -> int:
+        """Forget revocations that expired before the instant; return how many."""
+        ...
