@@ -9,7 +9,9 @@ from sqlalchemy import text
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.address import parse_database_url
+from gateway.storage.sql.admin_events import SqlAdminEvents
 from gateway.storage.sql.clients import SqlClients
+from gateway.storage.sql.documents import SqlDocuments
 from gateway.storage.sql.engine import create_engines
 from gateway.storage.sql.groups import SqlGroups
 from gateway.storage.sql.keys import SqlKeys
@@ -39,6 +41,8 @@ class SqlStores:
     offline_sessions: SqlOfflineSessions
     keys: SqlKeys
     revocations: SqlRevocations
+    documents: SqlDocuments
+    admin_events: SqlAdminEvents
     transaction: Transaction = field(repr=False)
 
 
@@ -92,5 +96,7 @@ class SqlDatabase:
             offline_sessions=SqlOfflineSessions(transaction),
             keys=SqlKeys(transaction, self._secrets),
             revocations=SqlRevocations(transaction),
+            documents=SqlDocuments(transaction),
+            admin_events=SqlAdminEvents(transaction),
             transaction=transaction,
         )

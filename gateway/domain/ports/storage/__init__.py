@@ -9,6 +9,8 @@ from typing import Protocol
 
 from gateway.domain.ports.lookups import Lookups
 from gateway.domain.ports.storage.clients import ClientRepository
+from gateway.domain.ports.storage.documents import DocumentKind, RealmDocuments
+from gateway.domain.ports.storage.events import AdminEventRepository
 from gateway.domain.ports.storage.groups import GroupRepository
 from gateway.domain.ports.storage.keys import KeyRepository
 from gateway.domain.ports.storage.realms import RealmRepository
@@ -22,11 +24,14 @@ from gateway.domain.ports.storage.tokens import (
 from gateway.domain.ports.storage.users import UserRepository
 
 __all__ = [
+    "AdminEventRepository",
     "ClientRepository",
     "Database",
+    "DocumentKind",
     "GroupRepository",
     "KeyRepository",
     "OfflineSessionRepository",
+    "RealmDocuments",
     "RealmRepository",
     "RefreshTokenRepository",
     "RevocationRepository",
@@ -78,6 +83,16 @@ class Stores(Protocol):
     @property
     def keys(self) -> KeyRepository:
         """Signing keys."""
+        ...
+
+    @property
+    def documents(self) -> RealmDocuments:
+        """What realms keep beside their settings."""
+        ...
+
+    @property
+    def admin_events(self) -> AdminEventRepository:
+        """What administrators did."""
         ...
 
     @property

@@ -1,0 +1,38 @@
+"""What a realm keeps beside its settings, as JSON documents by kind and name."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class DocumentKind(StrEnum):
+    """What a document is; `representations` knows the shape of each."""
+
+    AUTHENTICATION_FLOW = "authentication-flow"
+    AUTHENTICATOR_CONFIG = "authenticator-config"
+    COMPONENT = "component"
+    LOCALIZATION = "localization"
+    REQUIRED_ACTION = "required-action"
+    USER_PROFILE = "user-profile"
+
+
+class RealmDocuments(Protocol):
+    """Documents of realms."""
+
+    async def find(self, realm_id: str, kind: DocumentKind, name: str) -> Mapping[str, Any] | None:
+        """Return the document."""
+        ...
+
+    async def list(self, realm_id: str, kind: DocumentKind) -> Mapping[str, Mapping[str, Any]]:
+        """Return the documents of a kind by name, in the order of the names."""
+        ...
+
+    async def put(
+        self, realm_id: str, kind: DocumentKind, name: str, document: Mapping[str, Any]
+    ) -> None:
+        """Store the document under its name, whether or not there is one."""
+        ...
+
+    async def remove(self, realm_id: str, kind: DocumentKind, name: str) -> bool:
+        """Forget the document; tell whether there was one."""
+        ...
