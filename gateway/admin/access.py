@@ -35,9 +35,14 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What a caller may do to one realm."""
+    """What a caller may do to one realm.
+
+    `held` are all roles that the caller acts with in its own realm; None at a shell, where
+    nothing is forbidden.
+    """
 
     roles: frozenset[AdminRole]
+    held: EffectiveRoles | None = field(default_factory=EffectiveRoles)
 
     def has(self, *sufficient: AdminRole) -> bool:
         """Tell whether the caller has one of the roles."""
@@ -47,6 +52,28 @@ class Rights:
         """Raise Forbidden unless the caller has one of the roles."""
         if not self.has(*sufficient):
             raise Forbidden(f"none of the roles {', '.join(sufficient)}")
+
+
+_EVERYTHING: Final = Rights(frozenset(AdminRole), held=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """On whose behalf something is done to `realm`: by whom, with which rights, from where.
+
+    `caller` is None for an operator at a shell. `if_match` is the header of that name.
+    """
+
+    caller: Caller | None
+    realm: Realm
+    rights: Rights
+    address: str | None = None
+    if_match: str | None = None
+
+
+def operator(realm: Realm) -> Acting:
+    """Return somebody at a shell, who may do everything."""
+    return Acting(None, realm, _EVERYTHING)
 
 
 class AdminAccess:
@@ -61,15 +88,15 @@ class AdminAccess:
         client = _holder(caller, realm)
         if client is None:
             return Rights(frozenset())
+        held = await self.held(caller)
+        names = _names(held, client)
+        return Rights(frozenset(role for role in AdminRole if role in names), held)
+
+    async def held(self, caller: Caller) -> EffectiveRoles:
+        """Return the roles that the caller acts with in its own realm."""
         async with self._database.read() as stores:
             held = await stores.roles.effective(caller.realm.id, caller.user.id)
-        names = _names(held, client)
-        carried = _carried(caller, client)
-        return Rights(
-            frozenset(
-                role for role in AdminRole if role in names and (carried is None or role in carried)
-            )
-        )
+        return held if _stands_for_all(caller) else _carried(caller, held)
 
 
 def _holder(caller: Caller, realm: Realm) -> str | None:
@@ -83,12 +110,29 @@ def _names(held: EffectiveRoles, client: str) -> tuple[str, ...]:
     return next((names for name, names in held.clients if name == client), ())
 
 
-def _carried(caller: Caller, client: str) -> frozenset[str] | None:
-    """Return the roles that the token carries; None where it stands for all the user holds."""
+def _stands_for_all(caller: Caller) -> bool:
+    """Tell whether the token stands for all that the user holds, whatever it carries."""
     asking = caller.client
     lightweight = asking.attributes.get(_LIGHTWEIGHT, "").lower() == "true"
-    if asking.client_id in _ADMINISTRATION_TOOLS or (lightweight and asking.full_scope_allowed):
-        return None
+    return asking.client_id in _ADMINISTRATION_TOOLS or (lightweight and asking.full_scope_allowed)
+
+
+def _carried(caller: Caller, held: EffectiveRoles) -> EffectiveRoles:
+    """Return those of the roles that the token carries."""
+    of_realm = _role_names(caller.claims.get("realm_access"))
     access = caller.claims.get("resource_access")
-    roles = access.get(client, {}).get("roles", ()) if isinstance(access, dict) else ()
-    return frozenset(roles)
+    clients = access if isinstance(access, dict) else {}
+    kept = (
+        (client, tuple(name for name in names if name in _role_names(clients.get(client))))
+        for client, names in held.clients
+    )
+    return EffectiveRoles(
+        realm=tuple(name for name in held.realm if name in of_realm),
+        clients=tuple((client, names) for client, names in kept if names),
+    )
+
+
+def _role_names(access: Any) -> frozenset[str]:
+    """Return the names of `{"roles": [...]}`, none where a mapper has put something else there."""
+    roles = access.get("roles") if isinstance(access, dict) else None
+    return frozenset(name for name in roles or () if isinstance(name, str))

@@ -1,10 +1,15 @@
-"""Refusals of the admin API. Keycloak: error-body family B.
+"""Refusals of the admin API. Keycloak: error-body families A, B and C.
 
 AdminRefusal
 ├── NotAuthenticated    no token, or one that must not be believed
 ├── Forbidden           a caller who lacks the role
-├── Missing             no realm or user of that name; the text is public
-└── TooMany             a listing larger than one answer may be, a search that costs too much
+├── Missing             nothing of that name or id; the text is public
+├── UnknownPage         `first` or `max` that is no number: Keycloak answers 404
+├── Refused             what was asked for makes no sense here; the text is public
+├── TooMany             a listing larger than one answer may be, a search that costs too much
+├── MalformedBody       a body that is no JSON, or JSON of another kind than is wanted
+├── PreconditionFailed  If-Match names another state than there is
+└── NotHere             a feature of Keycloak that this version has not; the text is public
 """
 
 from gateway.domain.errors import RealmgateError
@@ -26,5 +31,32 @@ class Missing(AdminRefusal):
     """What the URL names does not exist; `str()` is Keycloak's public text."""
 
 
+class UnknownPage(AdminRefusal):
+    """A page that is no number; `str()` names the parameter, for logs only."""
+
+
+class Refused(AdminRefusal):
+    """A request that cannot be done; `str()` is public."""
+
+
 class TooMany(AdminRefusal):
     """More than one answer may hold, or one search may ask for; `str()` is public."""
+
+
+class MalformedBody(AdminRefusal):
+    """A body that cannot be read; `str()` says where, for logs only.
+
+    `shape` tells of JSON that is well-formed and of another kind than is wanted.
+    """
+
+    def __init__(self, reason: str, *, shape: bool = False) -> None:
+        super().__init__(reason)
+        self.shape = shape
+
+
+class PreconditionFailed(AdminRefusal):
+    """The entity is not as the caller knew it."""
+
+
+class NotHere(AdminRefusal):
+    """A feature that is left out; `str()` is public."""

@@ -44,6 +44,8 @@ def build_applications(
         invalidation=services.invalidation,
         online_sessions=services.online_sessions,
         passwords=services.passwords,
+        blacklists=services.blacklists,
+        keys=services.keys,
         login_failures=services.login_failures,
         one_time_passwords=services.one_time_passwords,
         one_time_marks=services.one_time_marks,

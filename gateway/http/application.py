@@ -17,10 +17,11 @@ from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.metrics import Metrics
 from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
 from gateway.domain.ports.passwords import PasswordHasher
-from gateway.domain.ports.sessions import SessionStore
+from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.domain.ports.tracing import Tracer
-from gateway.http.admin.routes import build_admin_routes
+from gateway.http.admin.routes import AdminParts, build_admin_routes
 from gateway.http.edge.facts import Edge
 from gateway.http.errors import UNMATCHED
 from gateway.http.lifespan import complete_lifespan
@@ -31,6 +32,7 @@ from gateway.http.middleware.request_log import RequestLog
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import prose_error, send_reply
 from gateway.http.routes import build_routes
+from gateway.policies.candidate import PasswordBlacklists
 from gateway.protocol.access_tokens import AccessTokens
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.refresh_tokens import RefreshTokens
@@ -44,8 +46,10 @@ class HttpParts:
     directory: Directory
     database: Database
     invalidation: Invalidation
-    online_sessions: SessionStore
+    online_sessions: OnlineSessionStore
     passwords: PasswordHasher
+    blacklists: PasswordBlacklists
+    keys: KeyFactory
     login_failures: LoginFailureStore
     one_time_passwords: OneTimePasswords
     one_time_marks: OneTimeMarks
@@ -71,12 +75,7 @@ def build_http_application(parts: HttpParts) -> ASGIApp:
     router = Router(
         [
             *build_routes(context, services, parts.metrics),
-            *build_admin_routes(
-                context,
-                AccessTokens(parts.directory, parts.database, services.sessions),
-                parts.database,
-                parts.login_failures,
-            ),
+            *build_admin_routes(_admin_parts(parts, context, services)),
         ],
         redirect_slashes=False,
         default=_unmatched,
@@ -84,6 +83,20 @@ def build_http_application(parts: HttpParts) -> ASGIApp:
     printable = PrintablePath(AuthPrefix(router), _unmatched)
     guarded = EdgeMiddleware(printable, parts.edge, parts.metrics, parts.log)
     return RequestLog(guarded, parts.log, parts.metrics, parts.tracer)
+
+
+def _admin_parts(parts: HttpParts, context: RealmContext, services: GrantServices) -> AdminParts:
+    return AdminParts(
+        context=context,
+        access_tokens=AccessTokens(parts.directory, parts.database, services.sessions),
+        database=parts.database,
+        invalidation=parts.invalidation,
+        online_sessions=parts.online_sessions,
+        login_failures=parts.login_failures,
+        passwords=parts.passwords,
+        blacklists=parts.blacklists,
+        keys=parts.keys,
+    )
 
 
 def _grant_services(parts: HttpParts) -> GrantServices:

@@ -10,15 +10,34 @@ from typing import Final
 
 from structlog.typing import FilteringBoundLogger
 
-from gateway.admin.errors import AdminRefusal, Forbidden, Missing, NotAuthenticated, TooMany
-from gateway.domain.errors import Overloaded, RealmNotFound, StoreUnavailable
+from gateway.admin.errors import (
+    AdminRefusal,
+    Forbidden,
+    MalformedBody,
+    Missing,
+    NotAuthenticated,
+    NotHere,
+    PreconditionFailed,
+    Refused,
+    TooMany,
+    UnknownPage,
+)
+from gateway.domain.errors import (
+    AlreadyExists,
+    InvalidInput,
+    Overloaded,
+    RealmNotFound,
+    StoreUnavailable,
+)
 from gateway.http.edge.facts import EdgeRefusal
 from gateway.http.exchange import Exchange
 from gateway.http.form import FormRefused
 from gateway.http.replies import Headers, Reply, json_reply, oauth_error, prose_error
+from gateway.policies.candidate import PasswordRefused
 from gateway.protocol.errors import BearerChallenge, OAuthError
 
 WRONG_CONTENT_TYPE: Final = "The content-type header value did not match the value in @Consumes"
+_CHANGED_SINCE: Final = "It has changed since it was read: read it again"
 UNMATCHED: Final = "Unable to find matching target resource method"
 
 
@@ -68,6 +87,8 @@ def _known(error: Exception, realm: str) -> Reply | None:
             return oauth_error(error.error, error.description, status=error.status)
         case AdminRefusal():
             return _refused_administration(error)
+        case AlreadyExists() | InvalidInput():
+            return _refused_input(error)
         case RealmNotFound():
             return prose_error(HTTPStatus.NOT_FOUND, "Realm does not exist")
         case FormRefused():
@@ -86,6 +107,16 @@ def _known(error: Exception, realm: str) -> Reply | None:
             return None
 
 
+def _refused_input(error: AlreadyExists | InvalidInput) -> Reply:
+    match error:
+        case AlreadyExists():
+            return _explained(HTTPStatus.CONFLICT, str(error))
+        case PasswordRefused():
+            return oauth_error(error.key, error.text)
+        case _:
+            return _explained(HTTPStatus.BAD_REQUEST, str(error))
+
+
 def _refused_administration(error: AdminRefusal) -> Reply | None:
     match error:
         case NotAuthenticated():
@@ -94,10 +125,24 @@ def _refused_administration(error: AdminRefusal) -> Reply | None:
             return prose_error(HTTPStatus.FORBIDDEN, "HTTP 403 Forbidden")
         case Missing():
             return prose_error(HTTPStatus.NOT_FOUND, str(error))
-        case TooMany():
-            return json_reply({"errorMessage": str(error)}, status=HTTPStatus.BAD_REQUEST)
+        case UnknownPage():
+            return prose_error(HTTPStatus.NOT_FOUND, "HTTP 404 Not Found")
+        case TooMany() | Refused():
+            return _explained(HTTPStatus.BAD_REQUEST, str(error))
+        case PreconditionFailed():
+            return _explained(HTTPStatus.PRECONDITION_FAILED, _CHANGED_SINCE)
+        case MalformedBody():
+            name = "unknown_error" if error.shape else "invalid_request"
+            return oauth_error(name, "Cannot parse the JSON")
+        case NotHere():
+            return oauth_error("Feature not enabled", str(error), status=HTTPStatus.NOT_IMPLEMENTED)
         case _:
             return None
+
+
+def _explained(status: HTTPStatus, text: str) -> Reply:
+    """Return an error of family C: `{"errorMessage": "<prose>"}`."""
+    return json_reply({"errorMessage": text}, status=status)
 
 
 def _refused_form(error: FormRefused) -> Reply:

@@ -38,9 +38,11 @@ def require_form_type(content_type: bytes | None) -> None:
         raise FormRefused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "not a URL-encoded form")
 
 
-async def read_body(receive: Receive, content_length: bytes | None) -> bytes:
+async def read_body(
+    receive: Receive, content_length: bytes | None, largest: int = MAX_BODY
+) -> bytes:
     """Return the whole body, or refuse it as soon as it is known to be too large."""
-    if content_length is not None and int(content_length) > MAX_BODY:
+    if content_length is not None and int(content_length) > largest:
         raise _too_large()
     chunks: list[bytes] = []
     size = 0
@@ -50,7 +52,7 @@ async def read_body(receive: Receive, content_length: bytes | None) -> bytes:
             raise FormRefused(HTTPStatus.BAD_REQUEST, "The body ended early")
         chunk = message.get("body", b"")
         size += len(chunk)
-        if size > MAX_BODY:
+        if size > largest:
             raise _too_large()
         chunks.append(chunk)
         if not message.get("more_body", False):

@@ -1,51 +1,35 @@
-"""What every admin endpoint shares: caller, realm, rights, in this order.
+"""What every admin endpoint does by its row of the table, in this order.
 
-401 before 404 before 403, so that nobody without a token learns which realms there are.
+Caller (401), realm (404), method (405), role (403), body (400, 413, 415): nobody without a token
+learns which realms there are, and nobody without the role what is in them.
 Keycloak: 7 (resolution order), 9; 0.3 (headers)
 """
 
-from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final, Protocol
+from typing import Final
 
 from starlette.types import Receive, Scope, Send
 
-from gateway.admin.access import AdminAccess, Caller, Rights
-from gateway.admin.errors import Missing
+from gateway.admin.access import Acting, AdminAccess, Rights
+from gateway.admin.errors import Forbidden, Missing
 from gateway.domain.ports.directory import RealmEntry
-from gateway.domain.realm import Realm, SecurityHeaders
+from gateway.domain.realm import SecurityHeaders
 from gateway.http import security_headers
 from gateway.http.admin.authentication import AdminAuthentication
+from gateway.http.admin.bodies import read_admin_body
+from gateway.http.admin.operations import Decided, Operation
+from gateway.http.admin.requests import AdminRequest
 from gateway.http.errors import MethodNotAllowed, allow_header, answered
 from gateway.http.exchange import Exchange, exchange_of
 from gateway.http.form import parse_form
 from gateway.http.realm_endpoint import RealmContext
-from gateway.http.replies import JSON_UTF8, Headers, Reply, json_reply, send_reply
+from gateway.http.replies import Reply, send_reply
 from gateway.protocol.parameters import Parameters
 
-_NO_CACHE: Final[Headers] = ((b"cache-control", b"no-cache"),)
 _DEFAULT_HEADERS: Final = SecurityHeaders()
 _LONGEST_NAME: Final = 255
-
-
-@dataclass(frozen=True, slots=True)
-class AdminRequest:
-    """One request: who asks, about which realm, and what is in path and query."""
-
-    caller: Caller
-    realm: Realm
-    rights: Rights
-    path: Mapping[str, str]
-    query: Parameters = field(repr=False)
-
-
-class AdminHandler(Protocol):
-    """Answers one request that was authenticated."""
-
-    def __call__(self, request: AdminRequest) -> Awaitable[Reply]:
-        """Return the reply, or raise what `http/errors.py` knows."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +42,25 @@ class AdminServices:
 
 
 class AdminEndpoint:
-    """An ASGI endpoint below /admin/realms/{realm}, a handler for each method."""
+    """An ASGI endpoint of one URL, an operation for each method."""
 
     def __init__(
-        self, route: str, handlers: Mapping[str, AdminHandler], services: AdminServices
+        self, route: str, operations: Mapping[str, Operation], services: AdminServices
     ) -> None:
-        """Answer each method by its handler, HEAD as GET."""
+        """Answer each method by its operation, HEAD as GET."""
         self._route = route
-        self._handlers = {**handlers}
-        if "GET" in handlers:
-            self._handlers["HEAD"] = handlers["GET"]
+        self._operations = {**operations}
+        if "GET" in operations:
+            self._operations["HEAD"] = operations["GET"]
         self._services = services
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
-        """Answer the request; a body is not read."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request."""
         exchange = exchange_of(scope)
         exchange.route = self._route
         found: list[RealmEntry] = []
         reply = await answered(
-            self._answer(scope, exchange, found), exchange, self._services.context.log
+            self._answer(scope, receive, exchange, found), exchange, self._services.context.log
         )
         values = found[0].realm.security_headers if found else _DEFAULT_HEADERS
         realm_headers = (
@@ -86,23 +70,38 @@ class AdminEndpoint:
         )
         await send_reply(Reply(reply.status, (*reply.headers, *realm_headers), reply.body), send)
 
-    async def _answer(self, scope: Scope, exchange: Exchange, found: list[RealmEntry]) -> Reply:
-        methods = tuple(self._handlers)
+    async def _answer(
+        self, scope: Scope, receive: Receive, exchange: Exchange, found: list[RealmEntry]
+    ) -> Reply:
+        methods = tuple(self._operations)
         if scope["method"] == "OPTIONS":
             return Reply(HTTPStatus.OK, (allow_header(methods),))
         caller = await self._services.authentication.caller(exchange)
-        entry = await self._realm(scope["path_params"]["realm"], exchange)
-        found.append(entry)
-        if scope["method"] not in self._handlers:
+        named = scope["path_params"].get("realm")
+        realm = caller.realm
+        if named is not None:
+            entry = await self._realm(named, exchange)
+            found.append(entry)
+            realm = entry.realm
+        operation = self._operations.get(scope["method"])
+        if operation is None:
             raise MethodNotAllowed(methods)
+        rights = await self._services.access.rights(caller, realm)
+        _require(operation, rights)
+        headers = exchange.facts.headers
+        acting = Acting(
+            caller, realm, rights, exchange.facts.remote_address, headers.text(b"if-match")
+        )
+        body = operation.body
         request = AdminRequest(
-            caller=caller,
-            realm=entry.realm,
-            rights=await self._services.access.rights(caller, entry.realm),
+            acting=acting,
             path=scope["path_params"],
             query=Parameters.of(parse_form(scope["query_string"])),
+            body=None if body is None else await read_admin_body(receive, headers, body),
+            public_url=self._services.context.public_url,
+            url_path=_url_path(scope),
         )
-        return await self._handlers[scope["method"]](request)
+        return await operation.handler(request)
 
     async def _realm(self, name: str, exchange: Exchange) -> RealmEntry:
         directory = self._services.context.directory
@@ -113,11 +112,17 @@ class AdminEndpoint:
         return entry
 
 
-def document_reply(document: object) -> Reply:
-    """Return what was asked for, as JSON that nobody keeps."""
-    return json_reply(document, headers=_NO_CACHE, content_type=JSON_UTF8)
+def _require(operation: Operation, rights: Rights) -> None:
+    if operation.allowed is Decided.BY_USE_CASE:
+        return
+    if operation.allowed is Decided.ANY_ROLE:
+        if not rights.roles:
+            raise Forbidden("no role over the realm")
+        return
+    rights.require(*operation.allowed)
 
 
-def done_reply() -> Reply:
-    """Return that it is done."""
-    return Reply(HTTPStatus.NO_CONTENT)
+def _url_path(scope: Scope) -> str:
+    """Return the path as it was sent, escapes and all."""
+    raw: bytes = scope.get("raw_path") or scope["path"].encode()
+    return raw.decode("ascii", "replace").partition("?")[0].rstrip("/").removeprefix("/auth")

@@ -3,49 +3,80 @@
 Keycloak: 7; clients: the npm admin client sends trailing slashes and follows no redirect
 """
 
-from collections.abc import Mapping
-from typing import Final
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from starlette.routing import BaseRoute, Route
 
 from gateway.admin.access import AdminAccess
+from gateway.admin.changes import Changes
 from gateway.admin.lockouts import Lockouts
 from gateway.admin.user_listing import UserListing
+from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.login_failures import LoginFailureStore
+from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
-from gateway.http.admin.attack_detection import AttackDetectionHandlers
+from gateway.http.admin import attack_detection, users
 from gateway.http.admin.authentication import AdminAuthentication
-from gateway.http.admin.endpoint import AdminEndpoint, AdminHandler, AdminServices
-from gateway.http.admin.users import UsersHandlers
+from gateway.http.admin.endpoint import AdminEndpoint, AdminServices
+from gateway.http.admin.operations import Operation
 from gateway.http.realm_endpoint import RealmContext
+from gateway.policies.candidate import PasswordBlacklists
 from gateway.protocol.access_tokens import AccessTokens
 
-_REALM: Final = "/admin/realms/{realm}"
-_LOCKOUTS: Final = f"{_REALM}/attack-detection/brute-force/users"
+
+@dataclass(frozen=True, slots=True)
+class AdminParts:
+    """What the admin API is made of."""
+
+    context: RealmContext
+    access_tokens: AccessTokens
+    database: Database
+    invalidation: Invalidation
+    online_sessions: OnlineSessionStore
+    login_failures: LoginFailureStore
+    passwords: PasswordHasher
+    blacklists: PasswordBlacklists
+    keys: KeyFactory
 
 
-def build_admin_routes(
-    context: RealmContext,
-    access_tokens: AccessTokens,
-    database: Database,
-    login_failures: LoginFailureStore,
-) -> list[BaseRoute]:
-    """Return every URL of the admin API."""
-    services = AdminServices(
-        context, AdminAuthentication(context, access_tokens), AdminAccess(database)
+def build_operations(parts: AdminParts) -> tuple[Operation, ...]:
+    """Return every row of the table, resource by resource."""
+    database, clock = parts.database, parts.context.clock
+    changes = Changes(database, clock, parts.invalidation)
+    lockouts = Lockouts(database, parts.login_failures, clock)
+    return (
+        *users.operations(users.UsersHandlers(UserListing(database))),
+        *attack_detection.operations(attack_detection.AttackDetectionHandlers(lockouts, changes)),
     )
-    users = UsersHandlers(UserListing(database))
-    attacks = AttackDetectionHandlers(Lockouts(database, login_failures, context.clock))
-    rows: dict[str, Mapping[str, AdminHandler]] = {
-        f"{_REALM}/users": {"GET": users.page},
-        f"{_REALM}/users/count": {"GET": users.count},
-        f"{_REALM}/users/{{user_id}}": {"GET": users.one},
-        _LOCKOUTS: {"GET": attacks.list, "DELETE": attacks.forget_all},
-        f"{_LOCKOUTS}/{{user_id}}": {"GET": attacks.status, "DELETE": attacks.forget},
-    }
+
+
+def build_admin_routes(parts: AdminParts) -> list[BaseRoute]:
+    """Return every URL of the admin API; of two that match, the one with more words comes first."""
+    services = AdminServices(
+        parts.context,
+        AdminAuthentication(parts.context, parts.access_tokens),
+        AdminAccess(parts.database),
+    )
     return [
-        Route(path, endpoint)
-        for row, handlers in rows.items()
-        for endpoint in [AdminEndpoint(row, handlers, services)]
-        for path in (row, f"{row}/")
+        Route(url, AdminEndpoint(path, methods, services))
+        for path, methods in sorted(_by_path(build_operations(parts)).items(), key=_places)
+        for url in (path, f"{path}/")
     ]
+
+
+def _by_path(operations: Iterable[Operation]) -> dict[str, dict[str, Operation]]:
+    found: defaultdict[str, dict[str, Operation]] = defaultdict(dict)
+    for operation in operations:
+        if found[operation.path].setdefault(operation.method, operation) is not operation:
+            raise ValueError(f"{operation.method} {operation.path} stands in the table twice")
+    return dict(found)
+
+
+def _places(row: tuple[str, object]) -> tuple[tuple[int, str], ...]:
+    """Return what sorts words before placeholders, segment by segment."""
+    path, _ = row
+    return tuple((2 if ":path" in part else int("{" in part), part) for part in path.split("/"))

@@ -1,18 +1,20 @@
 """GET /admin/realms/{realm}/users, .../users/count, .../users/{id}. Keycloak: 7.2."""
 
-import re
 from typing import Final
 
-from gateway.admin.errors import Missing
-from gateway.admin.user_listing import Page, UserListing, read_attribute_query
+from gateway.admin.user_listing import QUERY_USERS, Page, UserListing, read_attribute_query
 from gateway.domain.users import UserQuery
-from gateway.http.admin.endpoint import AdminRequest, document_reply
+from gateway.http.admin.operations import BRIEF, REALM, SEARCH, Operation, Query
+from gateway.http.admin.requests import AdminRequest, document_reply, entity_reply
 from gateway.http.replies import Reply
 from gateway.protocol.parameters import Parameters
 
-_STANDARD: Final = Page()
-_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,10}")
-_LARGEST: Final = 2**31 - 1
+_TAG: Final = "Users"
+_FILTERS: Final = (
+    *(Query(name) for name in ("username", "email", "firstName", "lastName", "q")),
+    *(Query(name, "boolean") for name in ("exact", "enabled", "emailVerified")),
+    *(Query(name) for name in ("idpAlias", "idpUserId")),
+)
 
 
 class UsersHandlers:
@@ -25,12 +27,7 @@ class UsersHandlers:
     async def page(self, request: AdminRequest) -> Reply:
         """Return the users that match, a page of them."""
         sent = request.query
-        first = _number(sent, "first")
-        maximum = _number(sent, "max")
-        page = Page(
-            first=max(0, first or 0),
-            maximum=_STANDARD.maximum if maximum is None else maximum if maximum >= 0 else None,
-        )
+        page = Page(*request.page(Page().maximum))
         query = _query(sent)
         users = await self._listing.page(
             request.realm,
@@ -50,7 +47,7 @@ class UsersHandlers:
     async def one(self, request: AdminRequest) -> Reply:
         """Return one user by its id."""
         user_id = request.path["user_id"]
-        return document_reply(await self._listing.one(request.realm, request.rights, user_id))
+        return entity_reply(await self._listing.one(request.realm, request.rights, user_id))
 
 
 def _query(sent: Parameters) -> UserQuery:
@@ -78,11 +75,40 @@ def _flag(sent: Parameters, name: str) -> bool | None:
     return None if text is None else text.lower() == "true"
 
 
-def _number(sent: Parameters, name: str) -> int | None:
-    """Return a number; one that is none makes the URL one that does not exist."""
-    text = sent.get(name)
-    if text is None:
-        return None
-    if not _INTEGER.fullmatch(text) or abs(int(text)) > _LARGEST:
-        raise Missing("HTTP 404 Not Found")
-    return int(text)
+def operations(handlers: UsersHandlers) -> tuple[Operation, ...]:
+    """Return the rows."""
+    users = f"{REALM}/users"
+    one = f"{users}/{{user_id}}"
+    return (
+        Operation(
+            "GET",
+            users,
+            handlers.page,
+            QUERY_USERS,
+            "Users that match",
+            _TAG,
+            returns="[UserRepresentation]",
+            query=(*SEARCH, *_FILTERS, BRIEF),
+        ),
+        Operation(
+            "GET",
+            f"{users}/count",
+            handlers.count,
+            QUERY_USERS,
+            "How many users match",
+            _TAG,
+            returns="integer",
+            query=(*SEARCH[:1], *_FILTERS),
+        ),
+        Operation(
+            "GET",
+            one,
+            handlers.one,
+            QUERY_USERS,
+            "One user",
+            _TAG,
+            returns="UserRepresentation",
+            query=(Query("userProfileMetadata", "boolean"),),
+            versioned=True,
+        ),
+    )

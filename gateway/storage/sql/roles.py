@@ -127,6 +127,15 @@ class SqlRoles:
         """Return what the user has, by groups too and after composites, names sorted."""
         return effective(await self._transaction.execute(names_of_held(realm_id, user_id)))
 
+    async def expanded(self, realm_id: str, role_ids: Sequence[str]) -> EffectiveRoles:
+        """Return the roles and all they contain, by name."""
+        begun = select(roles.c.id.label("role_id")).where(
+            roles.c.realm_id == realm_id, roles.c.id.in_(role_ids)
+        )
+        return effective(
+            await self._transaction.execute(_names(realm_id, _closure(realm_id, begun)))
+        )
+
 
 def effective(names: Iterable[Sequence[str | None]]) -> EffectiveRoles:
     """Return the roles from pairs of name and client, None for a realm role."""
@@ -140,7 +149,10 @@ def effective(names: Iterable[Sequence[str | None]]) -> EffectiveRoles:
 
 def names_of_held(realm_id: Given, user_id: Given) -> Select[tuple[str, str | None]]:
     """Select names and clients of the roles that a user has, by groups too, after composites."""
-    held = _held(realm_id, user_id)
+    return _names(realm_id, _held(realm_id, user_id))
+
+
+def _names(realm_id: Given, held: CTE) -> Select[tuple[str, str | None]]:
     return (
         select(roles.c.name, clients.c.client_id)
         .join(held, roles.c.id == held.c.role_id)
@@ -153,7 +165,7 @@ def names_of_held(realm_id: Given, user_id: Given) -> Select[tuple[str, str | No
 
 
 def _held(realm_id: Given, user_id: Given) -> CTE:
-    """Select the ids of granted roles and of all they contain; UNION ends circles."""
+    """Select the ids of granted roles and of all they contain."""
     of_user = select(user_roles.c.role_id).where(
         user_roles.c.realm_id == realm_id, user_roles.c.user_id == user_id
     )
@@ -163,7 +175,11 @@ def _held(realm_id: Given, user_id: Given) -> CTE:
         and_(group_roles.c.group_id == lineage.c.group_id, group_roles.c.realm_id == realm_id),
     )
     granted = union(of_user, of_groups).subquery()
-    held = select(granted.c.role_id).cte("held", recursive=True)
+    return _closure(realm_id, select(granted.c.role_id))
+
+
+def _closure(realm_id: Given, begun: Select[tuple[str]]) -> CTE:
+    held = begun.cte("held", recursive=True)
     contained = select(role_composites.c.composite_id).join(
         held,
         and_(

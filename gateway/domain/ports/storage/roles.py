@@ -48,3 +48,7 @@ class RoleRepository(Protocol):
     async def effective(self, realm_id: str, user_id: str) -> EffectiveRoles:
         """Return what the user has after composites, names sorted."""
         ...
+
+    async def expanded(self, realm_id: str, role_ids: Sequence[str]) -> EffectiveRoles:
+        """Return the roles and all they contain, by name."""
+        ...

@@ -1,0 +1,129 @@
+"""One administrative change: its transaction, what it records, and whom it tells.
+
+The event is stored with the change or neither is; gateways are told once both are on disk.
+Keycloak: 10.4
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import uuid4
+
+from gateway.admin.access import Acting, Caller
+from gateway.admin.entity_tags import require_match
+from gateway.admin.errors import Missing
+from gateway.domain.clock import Clock
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.events import AdminEvent, AuthDetails, OperationType, ResourceType
+from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.representations.admin_event_representation import recorded
+
+
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    operation: OperationType
+    resource: ResourceType
+    path: str | None
+    representation: object
+
+
+class Change:
+    """What is done within one transaction.
+
+    `realm` is as it is stored now, `now` the instant at which all of it happens.
+    """
+
+    def __init__(self, stores: Stores, realm: Realm, acting: Acting, now: datetime) -> None:
+        self.stores = stores
+        self.realm = realm
+        self.acting = acting
+        self.now = now
+        self.topics: list[str] = []
+        self._after = realm
+        self._noted: list[_Noted] = []
+
+    def require_match(self, document: object) -> None:
+        """Refuse where the caller knew the entity in another state; `document` is what GET shows.
+
+        Raises PreconditionFailed.
+        """
+        require_match(self.acting.if_match, document)
+
+    def tell(self, topic: str) -> None:
+        """Tell the gateways of it, once it is stored."""
+        self.topics.append(topic)
+
+    def becomes(self, realm: Realm) -> None:
+        """Note what the realm is after the change: events go by what it was, or is to be."""
+        self._after = realm
+
+    def record(
+        self,
+        operation: OperationType,
+        resource: ResourceType,
+        path: str | None = None,
+        representation: object = None,
+    ) -> None:
+        """Note the event; `representation` is the JSON that was sent, secrets and all."""
+        self._noted.append(_Noted(operation, resource, path, representation))
+
+    async def finish(self) -> None:
+        """Store the events that the realm wants."""
+        before, after = self.realm.events, self._after.events
+        if not (before.admin_enabled or after.admin_enabled):
+            return
+        for noted in self._noted:
+            wanted = after.admin_details_enabled and noted.representation is not None
+            event = AdminEvent(
+                id=str(uuid4()),
+                realm_id=self.realm.id,
+                time=self.now,
+                operation=noted.operation,
+                resource=noted.resource,
+                resource_path=noted.path,
+                auth=_auth(self.acting.caller, self.acting.address),
+                representation=recorded(noted.resource, noted.representation) if wanted else None,
+            )
+            await self.stores.admin_events.add(event)
+
+
+class Changes:
+    """Begins changes."""
+
+    def __init__(self, database: Database, clock: Clock, invalidation: Invalidation) -> None:
+        self._database = database
+        self._clock = clock
+        self._invalidation = invalidation
+
+    @asynccontextmanager
+    async def begin(self, acting: Acting, *, alone: bool = False) -> AsyncIterator[Change]:
+        """Open the transaction of a change to a realm; `alone` lets nobody else change the realm.
+
+        Raises Missing where the realm has gone, and StoreUnavailable.
+        """
+        async with self._database.write() as stores:
+            find = stores.realms.find_alone if alone else stores.realms.find_by_name
+            realm = await find(acting.realm.name)
+            if realm is None or realm.id != acting.realm.id:
+                raise Missing("Realm not found.")
+            change = Change(stores, realm, acting, self._clock.now())
+            yield change
+            await change.finish()
+        await self.announce(change.topics)
+
+    async def announce(self, topics: list[str]) -> None:
+        """Tell the gateways what has changed; what is stored stays stored without them."""
+        try:
+            for topic in dict.fromkeys(topics):
+                await self._invalidation.publish(topic)
+        except StoreUnavailable:
+            return
+
+
+def _auth(caller: Caller | None, address: str | None) -> AuthDetails:
+    if caller is None:
+        return AuthDetails(ip_address=address)
+    return AuthDetails(caller.realm.id, caller.client.id, caller.user.id, address)

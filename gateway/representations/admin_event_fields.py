@@ -1,0 +1,236 @@
+"""The fields that admin events keep, by kind of resource: nothing else is recorded.
+
+Whoever adds a field here says that it never holds a secret, a password, a key or a certificate.
+Keycloak: the representations of the admin API
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from gateway.domain.events import ResourceType
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """An object: `shown` with their value, `masked` as present, `inner` by their own fields."""
+
+    shown: frozenset[str] = frozenset()
+    masked: frozenset[str] = frozenset()
+    inner: Mapping[str, "Node"] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A free map: every name is kept, and of `shown` the value."""
+
+    shown: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """A map from names to lists of names, such as the roles of clients."""
+
+
+Node = Fields | Named | Lists
+
+
+def _fields(shown: str, *, masked: str = "", **inner: Node) -> Fields:
+    return Fields(frozenset(shown.split()), frozenset(masked.split()), inner)
+
+
+def _named(shown: str = "") -> Named:
+    return Named(frozenset(shown.split()))
+
+
+_MAPPER: Final = _fields(
+    "id name protocol protocolMapper consentRequired consentText",
+    config=_named(
+        "access.token.claim aggregate.attrs claim.name full.path id.token.claim"
+        " included.client.audience included.custom.audience introspection.token.claim"
+        " jsonType.label lightweight.claim multivalued role new.role.name user.attribute"
+        " user.session.note userinfo.token.claim usermodel.clientRoleMapping.clientId"
+        " usermodel.clientRoleMapping.rolePrefix usermodel.realmRoleMapping.rolePrefix"
+    ),
+)
+_ROLE: Final = _fields(
+    "id name description scopeParamRequired composite clientRole containerId",
+    composites=_fields("realm", client=Lists()),
+    attributes=_named(),
+)
+_GROUP: Final = _fields(
+    "id name description path parentId subGroupCount realmRoles",
+    attributes=_named(),
+    clientRoles=Lists(),
+    subGroups=_fields("id name path"),
+)
+_CLIENT_SCOPE: Final = _fields(
+    "id name description protocol",
+    attributes=_named(
+        "consent.screen.text display.on.consent.screen gui.order"
+        " include.in.openid.provider.metadata include.in.token.scope is.dynamic.scope"
+        " dynamic.scope.regexp"
+    ),
+    protocolMappers=_MAPPER,
+)
+_CLIENT: Final = _fields(
+    "id clientId name description type rootUrl adminUrl baseUrl surrogateAuthRequired enabled"
+    " alwaysDisplayInConsole clientAuthenticatorType defaultRoles redirectUris webOrigins notBefore"
+    " bearerOnly consentRequired standardFlowEnabled implicitFlowEnabled directAccessGrantsEnabled"
+    " serviceAccountsEnabled authorizationServicesEnabled publicClient frontchannelLogout protocol"
+    " fullScopeAllowed nodeReRegistrationTimeout defaultClientScopes optionalClientScopes"
+    " successRequests failedRequests node kid",
+    masked="secret registrationAccessToken value privateKey certificate publicKey jwks",
+    attributes=_named(
+        "access.token.header.type.rfc9068 access.token.lifespan access.token.signed.response.alg"
+        " acr.loa.map authorization.encrypted.response.alg authorization.signed.response.alg"
+        " backchannel.logout.revoke.offline.tokens backchannel.logout.session.required"
+        " backchannel.logout.url client.offline.session.idle.timeout"
+        " client.offline.session.max.lifespan client.secret.creation.time"
+        " client.secret.expiration.time client.session.idle.timeout client.session.max.lifespan"
+        " client.use.lightweight.access.token.enabled client_credentials.use_refresh_token"
+        " consent.screen.text default.acr.values direct.naked.impersonation.allowed"
+        " display.on.consent.screen dpop.bound.access.tokens exclude.issuer.from.auth.response"
+        " exclude.session.state.from.auth.response frontchannel.logout.session.required"
+        " frontchannel.logout.url id.token.signed.response.alg login_theme logoUri"
+        " oauth2.device.authorization.grant.enabled oauth2.device.code.lifespan"
+        " oauth2.device.polling.interval oidc.ciba.grant.enabled pkce.code.challenge.method"
+        " policyUri post.logout.redirect.uris realm_client request.object.required"
+        " request.object.signature.alg require.pushed.authorization.requests"
+        " standard.token.exchange.enabled tls.client.certificate.bound.access.tokens"
+        " token.endpoint.auth.signing.alg token.response.type.bearer.lower-case tosUri use.jwks.url"
+        " use.refresh.tokens user.info.response.signature.alg"
+        " x509.allow.regex.pattern.comparison x509.subjectdn"
+    ),
+    authenticationFlowBindingOverrides=_named("browser direct_grant"),
+    protocolMappers=_MAPPER,
+)
+_USER: Final = _fields(
+    "id username email emailVerified firstName lastName enabled createdTimestamp totp"
+    " serviceAccountClientId federationLink disableableCredentialTypes requiredActions realmRoles"
+    " groups notBefore",
+    attributes=_named(),
+    clientRoles=Lists(),
+    credentials=_fields("id type userLabel createdDate priority temporary", masked="value"),
+)
+_FLOW: Final = _fields(
+    "id alias newName description type provider providerId topLevel builtIn requirement priority"
+    " authenticatorFlow autheticatorFlow authenticationFlow authenticator authenticatorConfig"
+    " authenticationConfig displayName flowId flowAlias parentFlow userSetupAllowed level index"
+    " configurable requirementChoices",
+)
+_REQUIRED_ACTION: Final = _fields(
+    "alias name providerId enabled defaultAction priority",
+    config=_named("max_auth_age"),
+)
+_PROFILE: Final = _fields(
+    "unmanagedAttributePolicy",
+    attributes=_fields(
+        "name displayName group multivalued",
+        validations=_named(),
+        annotations=_named(),
+        required=_fields("roles scopes"),
+        permissions=_fields("view edit"),
+        selector=_fields("scopes"),
+    ),
+    groups=_fields("name displayHeader displayDescription", annotations=_named()),
+)
+_COMPONENT: Final = _fields(
+    "id name providerId providerType parentId subType",
+    config=_named(
+        "active algorithm ecGenerateCertificate ecdsaEllipticCurveKey eddsaEllipticCurveKey"
+        " ecdhEllipticCurveKey enabled keySize keyUse priority"
+    ),
+)
+_REALM: Final = _fields(
+    "id realm displayName displayNameHtml notBefore defaultSignatureAlgorithm revokeRefreshToken"
+    " refreshTokenMaxReuse accessTokenLifespan accessTokenLifespanForImplicitFlow"
+    " ssoSessionIdleTimeout ssoSessionMaxLifespan ssoSessionIdleTimeoutRememberMe"
+    " ssoSessionMaxLifespanRememberMe offlineSessionIdleTimeout offlineSessionMaxLifespanEnabled"
+    " offlineSessionMaxLifespan clientSessionIdleTimeout clientSessionMaxLifespan"
+    " clientOfflineSessionIdleTimeout clientOfflineSessionMaxLifespan accessCodeLifespan"
+    " accessCodeLifespanUserAction accessCodeLifespanLogin actionTokenGeneratedByAdminLifespan"
+    " actionTokenGeneratedByUserLifespan oauth2DeviceCodeLifespan oauth2DevicePollingInterval"
+    " enabled sslRequired registrationAllowed registrationEmailAsUsername rememberMe verifyEmail"
+    " loginWithEmailAllowed duplicateEmailsAllowed resetPasswordAllowed editUsernameAllowed"
+    " bruteForceProtected permanentLockout maxTemporaryLockouts bruteForceStrategy"
+    " maxFailureWaitSeconds minimumQuickLoginWaitSeconds waitIncrementSeconds"
+    " quickLoginCheckMilliSeconds maxDeltaTimeSeconds failureFactor maxSecondaryAuthFailures"
+    " requiredCredentials passwordPolicy otpPolicyType otpPolicyAlgorithm otpPolicyInitialCounter"
+    " otpPolicyDigits otpPolicyLookAheadWindow otpPolicyPeriod otpPolicyCodeReusable"
+    " otpSupportedApplications webAuthnPolicyRpEntityName webAuthnPolicySignatureAlgorithms"
+    " webAuthnPolicyRpId webAuthnPolicyAttestationConveyancePreference"
+    " webAuthnPolicyAuthenticatorAttachment webAuthnPolicyRequireResidentKey"
+    " webAuthnPolicyResidentKey webAuthnPolicyUserVerificationRequirement"
+    " webAuthnPolicyCreateTimeout webAuthnPolicyAvoidSameAuthenticatorRegister"
+    " webAuthnPolicyAcceptableAaguids webAuthnPolicyExtraOrigins"
+    " webAuthnPolicyPasswordlessRpEntityName webAuthnPolicyPasswordlessSignatureAlgorithms"
+    " webAuthnPolicyPasswordlessRpId webAuthnPolicyPasswordlessAttestationConveyancePreference"
+    " webAuthnPolicyPasswordlessAuthenticatorAttachment"
+    " webAuthnPolicyPasswordlessRequireResidentKey webAuthnPolicyPasswordlessResidentKey"
+    " webAuthnPolicyPasswordlessUserVerificationRequirement"
+    " webAuthnPolicyPasswordlessCreateTimeout"
+    " webAuthnPolicyPasswordlessAvoidSameAuthenticatorRegister"
+    " webAuthnPolicyPasswordlessAcceptableAaguids webAuthnPolicyPasswordlessExtraOrigins"
+    " webAuthnPolicyPasswordlessPasskeysEnabled loginTheme accountTheme adminTheme emailTheme"
+    " eventsEnabled eventsExpiration eventsListeners enabledEventTypes adminEventsEnabled"
+    " adminEventsDetailsEnabled internationalizationEnabled supportedLocales defaultLocale"
+    " browserFlow registrationFlow directGrantFlow resetCredentialsFlow clientAuthenticationFlow"
+    " dockerAuthenticationFlow firstBrokerLoginFlow userManagedAccessAllowed organizationsEnabled"
+    " verifiableCredentialsEnabled adminPermissionsEnabled scimApiEnabled defaultGroups"
+    " successRequests failedRequests",
+    attributes=_named(
+        "acr.loa.map actionTokenGeneratedByAdminLifespan actionTokenGeneratedByUserLifespan"
+        " adminEventsExpiration bruteForceProtected cibaAuthRequestedUserHint"
+        " cibaBackchannelTokenDeliveryMode cibaExpiresIn cibaInterval"
+        " clientOfflineSessionIdleTimeout clientOfflineSessionMaxLifespan clientSessionIdleTimeout"
+        " clientSessionMaxLifespan frontendUrl oauth2DeviceCodeLifespan"
+        " oauth2DevicePollingInterval parRequestUriLifespan realmReusableOtpCode"
+        " shortVerificationUri userProfileEnabled"
+    ),
+    browserSecurityHeaders=_named(
+        "contentSecurityPolicy contentSecurityPolicyReportOnly referrerPolicy"
+        " strictTransportSecurity xContentTypeOptions xFrameOptions xRobotsTag xXSSProtection"
+    ),
+    smtpServer=_named(
+        "allowutf8 auth authType envelopeFrom from fromDisplayName host port replyTo"
+        " replyToDisplayName ssl starttls user"
+    ),
+    defaultRole=_ROLE,
+    clientProfiles=_fields("", profiles=_fields("name description")),
+    clientPolicies=_fields("", policies=_fields("name description enabled profiles")),
+    profiles=_fields("name description"),
+    policies=_fields("name description enabled profiles"),
+)
+
+FIELDS: Final[Mapping[ResourceType, Node]] = {
+    ResourceType.REALM: _REALM,
+    ResourceType.REALM_ROLE: _ROLE,
+    ResourceType.REALM_ROLE_MAPPING: _ROLE,
+    ResourceType.REALM_SCOPE_MAPPING: _ROLE,
+    ResourceType.AUTH_FLOW: _FLOW,
+    ResourceType.AUTH_EXECUTION_FLOW: _FLOW,
+    ResourceType.AUTH_EXECUTION: _FLOW,
+    ResourceType.AUTHENTICATOR_CONFIG: _fields("id alias", config=_named("defaultProvider")),
+    ResourceType.REQUIRED_ACTION: _REQUIRED_ACTION,
+    ResourceType.REQUIRED_ACTION_CONFIG: _REQUIRED_ACTION,
+    ResourceType.PROTOCOL_MAPPER: _MAPPER,
+    ResourceType.USER: _USER,
+    ResourceType.USER_LOGIN_FAILURE: Fields(),
+    ResourceType.USER_SESSION: _fields("id username userId ipAddress start lastAccess"),
+    ResourceType.USER_PROFILE: _PROFILE,
+    ResourceType.GROUP: _GROUP,
+    ResourceType.GROUP_MEMBERSHIP: _GROUP,
+    ResourceType.CLIENT: _CLIENT,
+    ResourceType.CLIENT_INITIAL_ACCESS_MODEL: _fields(
+        "id timestamp expiration count remainingCount webOrigins", masked="token"
+    ),
+    ResourceType.CLIENT_ROLE: _ROLE,
+    ResourceType.CLIENT_ROLE_MAPPING: _ROLE,
+    ResourceType.CLIENT_SCOPE: _CLIENT_SCOPE,
+    ResourceType.CLIENT_SCOPE_MAPPING: _ROLE,
+    ResourceType.CLIENT_SCOPE_CLIENT_MAPPING: _CLIENT_SCOPE,
+    ResourceType.CLUSTER_NODE: _fields("node"),
+    ResourceType.COMPONENT: _COMPONENT,
+}
+"""Every kind of resource; a test holds that none is missing."""
