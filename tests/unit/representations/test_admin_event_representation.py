@@ -1,0 +1,196 @@
+"""Admin events keep listed fields: no secret, password, key, token or PEM enters one."""
+
+import json
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.domain.events import ResourceType
+from gateway.representations.admin_event_fields import FIELDS, Fields, Named
+from gateway.representations.admin_event_representation import LARGEST, recorded
+from gateway.representations.client import read_client, write_client
+from gateway.representations.masking import MASK
+from gateway.representations.realm_fields import REALM_FIELDS
+
+_SECRET: Final = "open-sesame-1a2b3c"
+_SECRET_NAMES: Final = (
+    "value",
+    "secret",
+    "password",
+    "secretData",
+    "credentialData",
+    "hashedSaltedValue",
+    "salt",
+    "registrationAccessToken",
+    "token",
+    "privateKey",
+    "publicKey",
+    "certificate",
+    "codeSecret",
+    "jwks",
+    "keystorePassword",
+    "keyPassword",
+    "storePassword",
+    "bindCredential",
+    "authTokenClientSecret",
+    "claim.value",
+    "client.secret.rotated",
+    "jwt.credential.certificate",
+    "saml.signing.private.key",
+    "a-name-that-nobody-knows",
+)
+_PEM: Final = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEI\n-----END PRIVATE KEY-----"
+_TOKEN: Final = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.c2ln"
+
+
+def _names(node: object) -> set[str]:
+    """Return every name of the table, the ones of free maps included."""
+    if isinstance(node, Fields):
+        inner = (_names(item) for item in node.inner.values())
+        return {*node.shown, *node.masked, *node.inner}.union(*inner)
+    return set(node.shown) if isinstance(node, Named) else set()
+
+
+_KNOWN: Final = sorted(set().union(*map(_names, FIELDS.values())) - set(_SECRET_NAMES))
+
+
+def _documents(leaf: st.SearchStrategy[Any], names: st.SearchStrategy[str]) -> Any:
+    return st.recursive(
+        leaf,
+        lambda inner: st.one_of(
+            st.dictionaries(names, inner, max_size=5), st.lists(inner, max_size=3)
+        ),
+        max_leaves=25,
+    )
+
+
+_PUBLIC: Final = st.one_of(st.none(), st.booleans(), st.integers(), st.just("public"))
+
+
+@st.composite
+def _with_secrets(draw: st.DrawFn) -> Any:
+    """Draw a document whose secrets stand under names that hold secrets, however deep."""
+    planted = _documents(st.just(_SECRET), st.sampled_from(_KNOWN))
+    wrapped = st.dictionaries(st.sampled_from(_SECRET_NAMES), planted, min_size=1, max_size=3)
+    return draw(_documents(st.one_of(_PUBLIC, wrapped), st.sampled_from(_KNOWN)))
+
+
+@given(resource=st.sampled_from(ResourceType), document=_with_secrets())
+def test_no_secret_is_recorded_from_under_whatever_field_it_stands(
+    resource: ResourceType, document: Any
+) -> None:
+    assert _SECRET not in recorded(resource, document)
+
+
+@given(
+    resource=st.sampled_from(ResourceType),
+    document=_documents(st.sampled_from([_PEM, _TOKEN, "public"]), st.sampled_from(_KNOWN)),
+)
+def test_no_pem_and_no_token_is_recorded_from_under_any_listed_field(
+    resource: ResourceType, document: Any
+) -> None:
+    text = recorded(resource, document)
+    assert "BEGIN" not in text
+    assert "eyJ" not in text
+
+
+@given(
+    resource=st.sampled_from(ResourceType),
+    document=_documents(_PUBLIC, st.sampled_from(_KNOWN) | st.text(max_size=20)),
+)
+def test_whatever_is_sent_the_representation_is_json(resource: ResourceType, document: Any) -> None:
+    assert json.loads(recorded(resource, document)) is not None
+
+
+@pytest.mark.parametrize("resource", ResourceType)
+def test_every_kind_of_resource_says_what_is_kept_of_it(resource: ResourceType) -> None:
+    assert resource in FIELDS
+
+
+def test_a_listed_field_is_kept_as_it_was_sent_and_in_its_place() -> None:
+    sent = {"username": "john", "enabled": True, "requiredActions": ["UPDATE_PASSWORD"]}
+    assert recorded(ResourceType.USER, sent) == (
+        '{"username":"john","enabled":true,"requiredActions":["UPDATE_PASSWORD"]}'
+    )
+
+
+def test_a_field_that_nobody_listed_is_left_out_with_its_name() -> None:
+    assert recorded(ResourceType.USER, {"username": "john", "hint": "blue"}) == (
+        '{"username":"john"}'
+    )
+
+
+def test_a_secret_that_was_sent_is_masked_so_that_its_change_is_seen() -> None:
+    assert recorded(ResourceType.CLIENT, {"clientId": "a", "secret": _SECRET}) == (
+        f'{{"clientId":"a","secret":"{MASK}"}}'
+    )
+
+
+def test_of_a_password_only_its_kind_is_recorded() -> None:
+    sent = {"credentials": [{"type": "password", "value": _SECRET, "temporary": True}]}
+    assert json.loads(recorded(ResourceType.USER, sent)) == {
+        "credentials": [{"type": "password", "value": MASK, "temporary": True}]
+    }
+
+
+def test_of_a_free_map_every_name_is_kept_and_only_listed_values() -> None:
+    sent = {"attributes": {"x509.subjectdn": "CN=a", "saml.private.key": _SECRET}}
+    assert json.loads(recorded(ResourceType.CLIENT, sent)) == {
+        "attributes": {"x509.subjectdn": "CN=a", "saml.private.key": MASK}
+    }
+
+
+def test_what_a_realm_file_brings_along_is_not_recorded() -> None:
+    sent = {"realm": "acme", "users": [{"username": "john"}], "clients": [{"clientId": "c"}]}
+    assert recorded(ResourceType.REALM, sent) == '{"realm":"acme"}'
+
+
+def test_of_a_list_each_item_is_recorded() -> None:
+    roles = [{"name": "a", "note": "x"}, {"name": "b"}, "c"]
+    assert recorded(ResourceType.REALM_ROLE_MAPPING, roles) == '[{"name":"a"},{"name":"b"}]'
+
+
+def test_an_address_with_a_password_is_masked() -> None:
+    sent = {"rootUrl": f"https://john:{_SECRET}@example.org/", "baseUrl": "https://example.org/"}
+    assert json.loads(recorded(ResourceType.CLIENT, sent)) == {
+        "rootUrl": MASK,
+        "baseUrl": "https://example.org/",
+    }
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\ud800b"])
+def test_text_that_a_store_cannot_hold_is_masked(text: str) -> None:
+    assert recorded(ResourceType.USER, {"username": text}) == f'{{"username":"{MASK}"}}'
+
+
+@pytest.mark.parametrize("name", ["n" * 256, "-----BEGIN KEY-----", "a\ud800"])
+def test_a_name_that_is_no_name_is_left_out_of_a_free_map(name: str) -> None:
+    assert recorded(ResourceType.USER, {"attributes": {name: ["x"]}}) == '{"attributes":{}}'
+
+
+def test_a_representation_beyond_the_bound_is_replaced_by_a_note() -> None:
+    roles = [{"name": "n" * 200}] * (LARGEST // 200)
+    assert list(json.loads(recorded(ResourceType.REALM_ROLE_MAPPING, roles))) == ["omitted"]
+
+
+@pytest.mark.parametrize("sent", [None, "text", 7, [1, "a"]])
+def test_a_document_without_fields_leaves_nothing(sent: object) -> None:
+    assert recorded(ResourceType.USER, sent) in {"{}", "[]"}
+
+
+def _settings(resource: ResourceType) -> set[str]:
+    node = FIELDS[resource]
+    assert isinstance(node, Fields)
+    return {*node.shown, *node.masked, *node.inner}
+
+
+def test_every_setting_of_a_realm_is_recorded() -> None:
+    assert {row.name for row in REALM_FIELDS} <= _settings(ResourceType.REALM)
+
+
+def test_every_field_of_a_client_is_recorded_but_the_nodes_it_runs_on() -> None:
+    given = {"clientId": "a", "secret": "s", "registeredNodes": {"a.example": 1}}
+    written = write_client(read_client(given, "realm"))
+    assert set(written) - _settings(ResourceType.CLIENT) == {"registeredNodes"}
