@@ -65,3 +65,18 @@ def test_every_server_bounds_connections_and_waiting(edge: Edge) -> None:
         assert server.value("client_body_timeout") == "5s"
         assert server.value("lingering_time") == "5s"
         assert server.value("lingering_timeout") == "2s"
+
+
+def test_bodies_of_the_admin_api_may_be_large_and_no_others(edge: Edge) -> None:
+    larger, too_large = b"x" * 1024 * 1024, b"x" * (33 * 1024 * 1024)
+    for path, allowed in (
+        ("/admin/realms", True),
+        ("/auth/admin/realms/demo/partialImport", True),
+        (TOKEN_ENDPOINT, False),
+        ("/administration", False),
+    ):
+        with edge.nginx.client() as client:
+            url = f"{edge.nginx.https}{path}"
+            assert (client.post(url, content=larger).status_code == 413) is not allowed
+            if allowed:
+                assert client.post(url, content=too_large).status_code == 413
