@@ -62,7 +62,7 @@ def _member(node: Node, name: str, value: object) -> Any:
         case Named():
             return _plain(value) if name in node.shown else MASK
         case Lists():
-            return _plain(value)
+            return _plain(value) if isinstance(value, list) else _NOTHING
 
 
 def _masked(node: Fields, name: str, value: object) -> Any:

@@ -58,7 +58,9 @@ _PUBLIC: Final = st.one_of(st.none(), st.booleans(), st.integers(), st.just("pub
 
 
 def _known(resource: ResourceType) -> st.SearchStrategy[str]:
-    return st.sampled_from(sorted(_names(FIELDS[resource]) - set(_SECRET_NAMES)) or ["none"])
+    """Return the names that show something; a client may be called `secret`, and have roles."""
+    known = _names(FIELDS[resource]) - {*_SECRET_NAMES, "client", "clientRoles"}
+    return st.sampled_from(sorted(known) or ["none"])
 
 
 def _documents(leaf: st.SearchStrategy[Any], names: st.SearchStrategy[str]) -> Any:
@@ -157,6 +159,11 @@ def test_of_a_free_map_every_name_is_kept_and_only_listed_values() -> None:
 def test_what_a_realm_file_brings_along_is_not_recorded() -> None:
     sent = {"realm": "acme", "users": [{"username": "john"}], "clients": [{"clientId": "c"}]}
     assert recorded(ResourceType.REALM, sent) == '{"realm":"acme"}'
+
+
+def test_the_roles_of_a_client_are_kept_only_as_a_list() -> None:
+    sent = {"clientRoles": {"a": ["reader"], "b": _SECRET, "c": {"value": _SECRET}}}
+    assert json.loads(recorded(ResourceType.USER, sent)) == {"clientRoles": {"a": ["reader"]}}
 
 
 def test_of_a_list_each_item_is_recorded() -> None:
