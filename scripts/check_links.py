@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 ROOT = Path(__file__).resolve().parents[1]
-SKIPPED = {".venv", "var", "node_modules", ".git", ".pytest_cache", ".hypothesis"}
+SKIPPED = {".venv", ".venv-clients", "var", "node_modules", ".git", ".pytest_cache", ".hypothesis"}
 LINK = re.compile(r"\[[^\]\[]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"`[^`\n]*`")
