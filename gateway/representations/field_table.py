@@ -73,6 +73,16 @@ class FieldTable:
         self._beside = frozenset(beside)
         self._names = Names([*self._settings, *self._kept, *self._beside])
 
+    @property
+    def shapes(self) -> dict[str, Shape]:
+        """The shape of each field that is answered, in the order of the answer."""
+        return {entry.name: entry.shape for entry in self._entries}
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The names that others read."""
+        return tuple(sorted(self._beside))
+
     def collect(self, document: Mapping[str, Any], path: str, errors: list[FieldError]) -> Given:
         """Return what was given, whichever way it is spelled; null is not given."""
         return self._names.collect(document, path, errors)

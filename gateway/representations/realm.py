@@ -25,7 +25,7 @@ from gateway.representations.realm_fields import (
 from gateway.representations.refusals import describe_name, raise_all, refused
 from gateway.representations.smtp import keep_password, write_unmasked
 
-_TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED)
+REALM_TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED)
 _MASTER_ACCESS_TOKEN = timedelta(seconds=60)
 
 
@@ -39,13 +39,13 @@ def read_realm(document: Mapping[str, Any], *, base: Realm | None = None, path: 
     if not isinstance(document, Mapping):
         raise refused(path or "realm", document, "an object")
     errors: list[FieldError] = []
-    given = _TABLE.collect(document, path, errors)
+    given = REALM_TABLE.collect(document, path, errors)
     before = base or _created(given, path, errors)
     given = with_mirrored(given, _answer(before))
-    updates = _TABLE.read_settings(given, errors)
-    unmodelled = _TABLE.read_kept(given, before.unmodelled, errors)
+    updates = REALM_TABLE.read_settings(given, errors)
+    unmodelled = REALM_TABLE.read_kept(given, before.unmodelled, errors)
     raise_all(errors)
-    realm = _TABLE.updated(before, updates)
+    realm = REALM_TABLE.updated(before, updates)
     return replace(
         with_written(realm, _answer(realm)),
         id=before.id,
@@ -88,7 +88,7 @@ def resources_not_imported(document: Mapping[str, Any]) -> tuple[str, ...]:
 
     The attributes of clients that hold secrets are among them, each by its name.
     """
-    given = _TABLE.collect(document, "", [])
+    given = REALM_TABLE.collect(document, "", [])
     parts = [name for name in sorted(NOT_IMPORTED) if given.get(name, ("", None))[1]]
     secrets = {
         f"clients.attributes.{describe_name(name)}"
@@ -111,4 +111,4 @@ def _created(given: Given, path: str, errors: list[FieldError]) -> Realm:
 
 
 def _answer(realm: Realm) -> dict[str, Any]:
-    return _TABLE.answer(realm, realm.unmodelled)
+    return REALM_TABLE.answer(realm, realm.unmodelled)

@@ -77,7 +77,7 @@ def _own(
     return Setting(name, None, attribute, shape, hidden)
 
 
-_TABLE = FieldTable(
+USER_TABLE = FieldTable(
     (
         _own("id", "id", UrlName()),
         _own("username", "username", Username()),
@@ -126,20 +126,20 @@ def read_user(
     if not isinstance(document, Mapping):
         raise refused(path or "user", document, "an object")
     errors: list[FieldError] = []
-    given = _TABLE.collect(document, path, errors)
+    given = USER_TABLE.collect(document, path, errors)
     if base is None and "username" not in given:
         errors.append(FieldError(join(path, "username"), "nothing", "a user name"))
     before = base or User(
         id=str(uuid4()), realm_id=realm_id, username="", enabled=False, created_at=now
     )
-    updates = _TABLE.read_settings(given, errors)
-    kept = _TABLE.read_kept(given, before.document, errors)
+    updates = USER_TABLE.read_settings(given, errors)
+    kept = USER_TABLE.read_kept(given, before.document, errors)
     raise_all(errors)
-    user = _TABLE.updated(before, updates)
+    user = USER_TABLE.updated(before, updates)
     unchanging = base or user
     return replace(user, id=unchanging.id, created_at=unchanging.created_at, document=kept)
 
 
 def write_user(user: User) -> dict[str, Any]:
     """Return the JSON object of `user`, keys in Keycloak's order, unknown ones last."""
-    return _TABLE.answer(user, user.document)
+    return USER_TABLE.answer(user, user.document)

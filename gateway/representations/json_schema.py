@@ -1,0 +1,103 @@
+"""JSON Schema of what the API takes and gives, written from the tables that read it.
+
+Spec: JSON Schema 2020-12 (https://json-schema.org/draft/2020-12)
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from gateway.representations.client import CLIENT_FIELDS
+from gateway.representations.client_attributes import ClientAttributes
+from gateway.representations.field_table import FieldTable
+from gateway.representations.realm import REALM_TABLE
+from gateway.representations.shapes import (
+    Choice,
+    Count,
+    Duration,
+    Flag,
+    OneOf,
+    Shape,
+    Text,
+    TextList,
+    TextMap,
+    VerbatimList,
+    VerbatimObject,
+)
+from gateway.representations.user import USER_TABLE
+
+Schema = dict[str, Any]
+
+_TABLES: Final[Mapping[str, FieldTable]] = {
+    "ClientRepresentation": CLIENT_FIELDS,
+    "RealmRepresentation": REALM_TABLE,
+    "UserRepresentation": USER_TABLE,
+}
+
+
+def schemas(names: set[str]) -> dict[str, Schema]:
+    """Return the schemas of representations; one without a table is any object."""
+    return {name: _of_table(_TABLES.get(name)) for name in sorted(names)}
+
+
+def _of_table(table: FieldTable | None) -> Schema:
+    if table is None:
+        return {"type": "object"}
+    known = {name: _of_shape(shape) for name, shape in table.shapes.items()}
+    return {"type": "object", "properties": known | {name: {} for name in table.beside}}
+
+
+def _of_shape(shape: Shape) -> Schema:
+    describe = _SCHEMAS.get(type(shape))
+    return describe(shape) if describe else {}
+
+
+def _flag(_: Any) -> Schema:
+    return {"type": "boolean"}
+
+
+def _number(shape: Count | Duration) -> Schema:
+    return {"type": "integer", "minimum": shape.least, "maximum": shape.most}
+
+
+def _one_of(shape: OneOf) -> Schema:
+    return {"enum": list(shape.allowed)}
+
+
+def _choice(shape: Choice[Any]) -> Schema:
+    return {"type": "string", "enum": [choice.value for choice in shape.choices]}
+
+
+def _text(shape: Text) -> Schema:
+    return {"type": "string", "minLength": shape.least, "maxLength": shape.most}
+
+
+def _list(shape: TextList) -> Schema:
+    return {"type": "array", "items": _of_shape(shape.item)}
+
+
+def _map(_: Any) -> Schema:
+    return {"type": "object", "additionalProperties": {"type": "string"}}
+
+
+def _any_list(_: Any) -> Schema:
+    return {"type": "array"}
+
+
+def _any_object(_: Any) -> Schema:
+    return {"type": "object"}
+
+
+_SCHEMAS: Final[Mapping[type, Callable[[Any], Schema]]] = {
+    Flag: _flag,
+    Count: _number,
+    Duration: _number,
+    OneOf: _one_of,
+    Choice: _choice,
+    Text: _text,
+    TextList: _list,
+    TextMap: _map,
+    ClientAttributes: _map,
+    VerbatimList: _any_list,
+    VerbatimObject: _any_object,
+}
+"""A field of another shape may be anything: what it is, its rule says."""
