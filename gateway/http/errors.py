@@ -35,6 +35,7 @@ from gateway.http.form import FormRefused
 from gateway.http.replies import Headers, Reply, json_reply, oauth_error, prose_error
 from gateway.policies.candidate import PasswordRefused
 from gateway.protocol.errors import BearerChallenge, OAuthError
+from gateway.representations.refusals import UnknownField
 
 WRONG_CONTENT_TYPE: Final = "The content-type header value did not match the value in @Consumes"
 _CHANGED_SINCE: Final = "It has changed since it was read: read it again"
@@ -113,8 +114,15 @@ def _refused_input(error: AlreadyExists | InvalidInput) -> Reply:
             return _explained(HTTPStatus.CONFLICT, str(error))
         case PasswordRefused():
             return oauth_error(error.key, error.text)
+        case UnknownField():
+            return prose_error(HTTPStatus.BAD_REQUEST, _unrecognized(error))
         case _:
             return _explained(HTTPStatus.BAD_REQUEST, str(error))
+
+
+def _unrecognized(error: UnknownField) -> str:
+    wrong = f"Invalid json representation for {error.representation}"
+    return f'{wrong}. Unrecognized field "{error.name}" at {error.errors[0].path}.'
 
 
 def _refused_administration(error: AdminRefusal) -> Reply | None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from gateway.domain.errors import FieldError
 from gateway.representations.plain_json import check_json, check_text
-from gateway.representations.refusals import attempt
+from gateway.representations.refusals import UnknownField, attempt
 from gateway.representations.shapes import Shape
 from gateway.representations.spelling import Names
 
@@ -86,6 +86,14 @@ class FieldTable:
     def collect(self, document: Mapping[str, Any], path: str, errors: list[FieldError]) -> Given:
         """Return what was given, whichever way it is spelled; null is not given."""
         return self._names.collect(document, path, errors)
+
+    def require_known(
+        self, document: Mapping[str, Any], representation: str, path: str = ""
+    ) -> None:
+        """Raise UnknownField for the first field that Keycloak's representation has not."""
+        for spelling in document:
+            if not self._names.known(spelling):
+                raise UnknownField(path, spelling, representation)
 
     def read_settings(self, given: Given, errors: list[FieldError]) -> dict[str, Any]:
         """Return the domain values of the settings that were given, by JSON name."""

@@ -51,6 +51,15 @@ def refused_secret(path: str, allowed: str) -> InvalidInput:
     return InvalidInput((FieldError(path, "a hidden value", allowed),))
 
 
+class UnknownField(InvalidInput):
+    """A field that Keycloak's representation of that name has not; only the admin API minds."""
+
+    def __init__(self, path: str, name: str, representation: str) -> None:
+        super().__init__((FieldError(join(path, name), "an unknown field", "a known one"),))
+        self.name = describe_name(name)
+        self.representation = representation
+
+
 def attempt(
     errors: list[FieldError], instead: OtherT, read: Callable[..., ReadT], *arguments: Any
 ) -> ReadT | OtherT:

@@ -1,0 +1,22 @@
+"""Only a field that Keycloak's representation has not is unknown, whichever way it is spelled."""
+
+import pytest
+
+from gateway.representations.field_table import FieldTable, Kept
+from gateway.representations.refusals import UnknownField
+from gateway.representations.shapes import Text
+
+TABLE = FieldTable((Kept("displayName", None, Text()),), beside=("users",))
+
+
+@pytest.mark.parametrize("name", ["displayName", "display_name", "users"])
+def test_a_known_field_is_taken_even_where_it_is_null(name: str) -> None:
+    TABLE.require_known({name: None}, "RealmRepresentation")
+
+
+@pytest.mark.parametrize("name", ["displayname", "x", "", 'a"b', "users "])
+def test_an_unknown_field_is_named_even_where_it_is_null(name: str) -> None:
+    with pytest.raises(UnknownField) as refusal:
+        TABLE.require_known({"users": [], name: None}, "RealmRepresentation", "realms[3]")
+    assert (refusal.value.name, refusal.value.representation) == (name, "RealmRepresentation")
+    assert refusal.value.errors[0].path == f"realms[3].{name}"
