@@ -16,6 +16,8 @@ pytest_plugins: list[str] = [
     "tests.support.sessions",
     "tests.support.realm_imports",
     "tests.support.spec_stack",
+    "tests.support.administered_server",
+    "tests.support.ansible",
 ]
 
 

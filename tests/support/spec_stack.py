@@ -379,17 +379,18 @@ def start_stack(
     certificates: EdgeCertificates,
     *,
     gateways: int = 1,
+    realms: Sequence[Mapping[str, Any]] = REALMS,
     **settings: object,
 ) -> Iterator[Stack]:
     """Run nginx, and gateways in state folders of their own; `settings` are the gateways'."""
-    realms = folder / "realms.json"
-    realms.write_text(json.dumps(REALMS))
+    file = folder / "realms.json"
+    file.write_text(json.dumps(realms))
     states = [folder / f"g{number}" for number in range(gateways)]
     sockets = [f"unix:{state / 'run/gateway.sock'}" for state in states]
     with ExitStack() as running:
         nginx = running.enter_context(start_nginx(folder, certificates.folder, sockets))
         common: dict[str, Any] = {
-            "import_realm": realms,
+            "import_realm": file,
             "public_url": nginx.https,
             "mtls_public_url": nginx.mtls,
             "admin_password": ADMIN_PASSWORD,
