@@ -6,9 +6,11 @@ without a rule of their own are returned unchanged; the typed fields are what ru
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from gateway.domain.secrets import Secret
+
+OPENID_CONNECT: Final = "openid-connect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,8 @@ class ProtocolMapper:
     name: str
     mapper_type: str
     config: Mapping[str, str]
+    protocol: str = OPENID_CONNECT
+    """Only those of `openid-connect` have an effect here; others are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class Client:
     realm_id: str
     client_id: str
     enabled: bool = True
-    protocol: str = "openid-connect"
+    protocol: str = OPENID_CONNECT
     public_client: bool = False
     bearer_only: bool = False
     client_authenticator_type: str = "client-secret"

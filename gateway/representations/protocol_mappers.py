@@ -1,29 +1,31 @@
-"""`protocolMappers` of a client. Keycloak: ProtocolMapperRepresentation.
+"""`protocolMappers` of clients and client scopes. Keycloak: ProtocolMapperRepresentation.
 
-A mapper without an id keeps the one it had under its name, so that a file may leave ids out.
+A mapper without an id keeps the one it had under its name, so that a file may leave ids out. What
+the types of mappers mean is not judged here: those that do nothing here are kept as well.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
-from gateway.domain.clients import ProtocolMapper
+from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
 from gateway.domain.errors import FieldError
 from gateway.representations.field_table import FieldTable, Setting
 from gateway.representations.names import UrlName
 from gateway.representations.refusals import attempt, describe, join, raise_all, refused
 from gateway.representations.shapes import Flag, OneOf, Text, TextMap
 
-_PROTOCOL = "openid-connect"
+PROTOCOLS: Final = (OPENID_CONNECT, "saml", "docker-v2")
 _TABLE = FieldTable(
     (
         Setting("id", None, "id", UrlName()),
         Setting("name", None, "name", Text(least=1, most=255)),
+        Setting("protocol", None, "protocol", OneOf(PROTOCOLS)),
         Setting("protocolMapper", None, "mapper_type", Text(least=1, most=255)),
         Setting("config", None, "config", TextMap()),
     ),
-    beside=("protocol", "consentRequired"),
+    beside=("consentRequired", "consentText"),
 )
 _KNOWN = "a field of a protocol mapper"
 _MOST = 200
@@ -39,44 +41,57 @@ class ProtocolMappers:
         errors: list[FieldError] = []
         nothing = ProtocolMapper("", "", "", {})
         mappers = tuple(
-            attempt(errors, nothing, _read, item, f"{path}[{index}]")
+            attempt(errors, nothing, read_mapper, item, f"{path}[{index}]")
             for index, item in enumerate(value)
         )
-        names = [mapper.name for mapper in mappers if mapper.name]
+        names = [(mapper.protocol, mapper.name) for mapper in mappers if mapper.name]
         errors.extend(
             FieldError(path, f"{describe(name)} more than once", "names that differ")
-            for name in sorted({name for name in names if names.count(name) > 1})
+            for _, name in sorted({name for name in names if names.count(name) > 1})
         )
         raise_all(errors)
         return mappers
 
     def write(self, value: tuple[ProtocolMapper, ...]) -> list[dict[str, Any]]:
         """Return the list."""
-        return [
-            {
-                "id": mapper.id,
-                "name": mapper.name,
-                "protocol": _PROTOCOL,
-                "protocolMapper": mapper.mapper_type,
-                "consentRequired": False,
-                "config": dict(mapper.config),
-            }
-            for mapper in value
-        ]
+        return [write_mapper(mapper) for mapper in value]
+
+
+def write_mapper(mapper: ProtocolMapper) -> dict[str, Any]:
+    """Return the JSON object of one mapper."""
+    return {
+        "id": mapper.id,
+        "name": mapper.name,
+        "protocol": mapper.protocol,
+        "protocolMapper": mapper.mapper_type,
+        "consentRequired": False,
+        "config": dict(mapper.config),
+    }
+
+
+def restore_mappers(value: Iterable[Mapping[str, Any]]) -> tuple[ProtocolMapper, ...]:
+    """Return the mappers of a document in storage, unjudged."""
+    return tuple(
+        ProtocolMapper(
+            item["id"], item["name"], item["protocolMapper"], item["config"], item["protocol"]
+        )
+        for item in value
+    )
 
 
 def with_ids(
     mappers: Iterable[ProtocolMapper], before: Iterable[ProtocolMapper]
 ) -> tuple[ProtocolMapper, ...]:
     """Return the mappers with ids: their own, or the earlier one of the name, or a new one."""
-    known: Mapping[str, str] = {mapper.name: mapper.id for mapper in before}
+    known = {(mapper.protocol, mapper.name): mapper.id for mapper in before}
     return tuple(
-        replace(mapper, id=mapper.id or known.get(mapper.name) or str(uuid4()))
+        replace(mapper, id=mapper.id or known.get((mapper.protocol, mapper.name)) or str(uuid4()))
         for mapper in mappers
     )
 
 
-def _read(value: Any, path: str) -> ProtocolMapper:
+def read_mapper(value: Any, path: str) -> ProtocolMapper:
+    """Return one mapper, its id empty where none was given; raises InvalidInput."""
     if not isinstance(value, dict):
         raise refused(path, value, "an object")
     errors: list[FieldError] = []
@@ -86,10 +101,9 @@ def _read(value: Any, path: str) -> ProtocolMapper:
         FieldError(join(path, name), "an unknown field", _KNOWN)
         for name in _TABLE.read_kept(given, {}, errors)
     )
-    for name, shape in (("protocol", OneOf((_PROTOCOL,))), ("consentRequired", Flag())):
-        if name in given:
-            at, item = given[name]
-            attempt(errors, None, shape.read, item, at)
+    if "consentRequired" in given:
+        at, item = given["consentRequired"]
+        attempt(errors, None, Flag().read, item, at)
     errors.extend(
         FieldError(join(path, name), "nothing", "text")
         for name in ("name", "protocolMapper")

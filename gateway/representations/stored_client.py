@@ -7,9 +7,10 @@ again costs, at each first meeting with a client, as much as many a token's sign
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from gateway.domain.clients import Client, ProtocolMapper
+from gateway.domain.clients import Client
 from gateway.representations.client import CLIENT_FIELDS
 from gateway.representations.client_attributes import ClientAttributes
+from gateway.representations.protocol_mappers import restore_mappers
 
 
 def restore_client(document: Mapping[str, Any], realm_id: str) -> Client:
@@ -21,17 +22,10 @@ def restore_client(document: Mapping[str, Any], realm_id: str) -> Client:
     return Client(realm_id=realm_id, document=kept, **own)
 
 
-def _mappers(value: list[dict[str, Any]]) -> tuple[ProtocolMapper, ...]:
-    return tuple(
-        ProtocolMapper(item["id"], item["name"], item["protocolMapper"], item["config"])
-        for item in value
-    )
-
-
 _RESTORED: Final[Mapping[str, Callable[[Any], Any]]] = {
     "attributes": ClientAttributes().write,
     "web_origins": tuple,
     "default_client_scopes": tuple,
     "optional_client_scopes": tuple,
-    "protocol_mappers": _mappers,
+    "protocol_mappers": restore_mappers,
 }

@@ -10,6 +10,7 @@ from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.admin_events import SqlAdminEvents
+from gateway.storage.sql.client_scopes import SqlClientScopes
 from gateway.storage.sql.clients import SqlClients
 from gateway.storage.sql.documents import SqlDocuments
 from gateway.storage.sql.engine import create_engines
@@ -22,6 +23,7 @@ from gateway.storage.sql.offline_sessions import SqlOfflineSessions
 from gateway.storage.sql.realms import SqlRealms
 from gateway.storage.sql.refresh_tokens import SqlRefreshTokens
 from gateway.storage.sql.revocations import SqlRevocations
+from gateway.storage.sql.role_scopes import SqlRoleScopes
 from gateway.storage.sql.roles import SqlRoles
 from gateway.storage.sql.rotations import SqlRotations
 from gateway.storage.sql.transaction import Transaction, named_failures
@@ -34,6 +36,8 @@ class SqlStores:
 
     realms: SqlRealms
     clients: SqlClients
+    client_scopes: SqlClientScopes
+    role_scopes: SqlRoleScopes
     users: SqlUsers
     roles: SqlRoles
     groups: SqlGroups
@@ -89,6 +93,8 @@ class SqlDatabase:
         return SqlStores(
             realms=SqlRealms(transaction, self._secrets),
             clients=SqlClients(transaction, self._secrets),
+            client_scopes=SqlClientScopes(transaction),
+            role_scopes=SqlRoleScopes(transaction),
             users=SqlUsers(transaction, self._secrets),
             roles=SqlRoles(transaction),
             groups=SqlGroups(transaction),

@@ -178,7 +178,7 @@ def test_a_mapper_without_an_id_keeps_the_one_of_its_name() -> None:
     [
         ({"protocolMapper": "t"}, "[0].name"),
         ({"name": "a"}, "[0].protocolMapper"),
-        ({"name": "a", "protocolMapper": "t", "protocol": "saml"}, "[0].protocol"),
+        ({"name": "a", "protocolMapper": "t", "protocol": "soap"}, "[0].protocol"),
         ({"name": "a", "protocolMapper": "t", "config": {"x": [1]}}, "[0].config.x"),
         ({"name": "a", "protocolMapper": "t", "confg": {}}, "[0].confg"),
         ("text", "[0]"),

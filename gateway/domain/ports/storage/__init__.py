@@ -8,6 +8,12 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from gateway.domain.ports.lookups import Lookups
+from gateway.domain.ports.storage.client_scopes import (
+    ClientScopeRepository,
+    RoleScope,
+    RoleScopeRepository,
+    ScopeOwner,
+)
 from gateway.domain.ports.storage.clients import ClientRepository
 from gateway.domain.ports.storage.documents import DocumentKind, RealmDocuments
 from gateway.domain.ports.storage.events import AdminEventRepository
@@ -26,6 +32,7 @@ from gateway.domain.ports.storage.users import UserRepository
 __all__ = [
     "AdminEventRepository",
     "ClientRepository",
+    "ClientScopeRepository",
     "Database",
     "DocumentKind",
     "GroupRepository",
@@ -36,7 +43,10 @@ __all__ = [
     "RefreshTokenRepository",
     "RevocationRepository",
     "RoleRepository",
+    "RoleScope",
+    "RoleScopeRepository",
     "Rotations",
+    "ScopeOwner",
     "Stores",
     "UserRepository",
 ]
@@ -53,6 +63,16 @@ class Stores(Protocol):
     @property
     def clients(self) -> ClientRepository:
         """Clients."""
+        ...
+
+    @property
+    def client_scopes(self) -> ClientScopeRepository:
+        """Client scopes."""
+        ...
+
+    @property
+    def role_scopes(self) -> RoleScopeRepository:
+        """The roles in the scope of clients and client scopes."""
         ...
 
     @property

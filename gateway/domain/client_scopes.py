@@ -1,0 +1,51 @@
+"""Client scopes: named bundles of protocol mappers, and of roles, that clients are given.
+
+Keycloak: ClientScopeRepresentation, client scopes
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
+from gateway.domain.roles import EffectiveRoles
+
+IN_TOKEN_SCOPE: Final = "include.in.token.scope"  # noqa: S105 - an attribute's name
+
+
+class RealmDefault(StrEnum):
+    """Which of its lists the scope is in when a client is made that names none."""
+
+    DEFAULT = "default"
+    OPTIONAL = "optional"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientScope:
+    """A client scope of one realm. `name` is what requests ask for."""
+
+    id: str
+    realm_id: str
+    name: str
+    description: str | None = None
+    protocol: str = OPENID_CONNECT
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    mappers: tuple[ProtocolMapper, ...] = ()
+    realm_default: RealmDefault | None = None
+
+    @property
+    def in_token_scope(self) -> bool:
+        """Tell whether `scope` of a token names it; it does unless the attribute says no."""
+        return self.attributes.get(IN_TOKEN_SCOPE, "true").lower() == "true"
+
+
+@dataclass(frozen=True, slots=True)
+class RoleBoundScope:
+    """A client scope and the roles in it, composites resolved.
+
+    With any, only users who have one of them get the scope. Keycloak: role scope mappings
+    """
+
+    scope: ClientScope
+    roles: EffectiveRoles = field(default_factory=EffectiveRoles)

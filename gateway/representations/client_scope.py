@@ -1,0 +1,115 @@
+"""Client scopes: Keycloak's JSON, or its snake_case, to a `ClientScope` and back.
+
+A partial document keeps what it leaves out, and of `attributes` each entry that it does not name;
+an entry that is null goes. Keycloak: ClientScopeRepresentation. Spec: RFC 6749 §3.3 (names)
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from uuid import uuid4
+
+from gateway.domain.client_scopes import ClientScope, RealmDefault
+from gateway.domain.clients import OPENID_CONNECT
+from gateway.domain.errors import FieldError
+from gateway.representations.field_table import FieldTable, Given, Setting, absent, empty
+from gateway.representations.names import UrlName
+from gateway.representations.protocol_mappers import (
+    ProtocolMappers,
+    restore_mappers,
+    with_ids,
+)
+from gateway.representations.refusals import join, raise_all, refused
+from gateway.representations.shapes import OneOf, Same, Text, TextMap
+
+SCOPE_PROTOCOLS: Final = (OPENID_CONNECT, "saml")
+_NAME: Final = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]{1,255}")
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeName(Same):
+    """A name that may stand in the `scope` of a request."""
+
+    def read(self, value: Any, path: str) -> str:
+        """Return the name."""
+        if not is_scope_name(value):
+            allowed = "1 to 255 visible ASCII characters without quotes and backslashes"
+            raise refused(path, value, allowed)
+        return str(value)
+
+
+def is_scope_name(value: object) -> bool:
+    """Tell whether a scope may be called so."""
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+
+
+_TABLE: Final = FieldTable(
+    (
+        Setting("id", None, "id", UrlName()),
+        Setting("name", None, "name", ScopeName()),
+        Setting("description", None, "description", Text(), absent),
+        Setting("protocol", None, "protocol", OneOf(SCOPE_PROTOCOLS)),
+        Setting("attributes", None, "attributes", TextMap()),
+        Setting("protocolMappers", None, "mappers", ProtocolMappers(), empty),
+    )
+)
+
+
+def read_client_scope(
+    document: Mapping[str, Any], realm_id: str, *, base: ClientScope | None = None, path: str = ""
+) -> ClientScope:
+    """Return the scope that `document` describes; fields that Keycloak has not are passed over.
+
+    With `base`, what is absent or null stays as it is there, and the id always. Raises
+    InvalidInput with every wrong field.
+    """
+    if not isinstance(document, Mapping):
+        raise refused(path or "clientScope", document, "an object")
+    errors: list[FieldError] = []
+    given = _TABLE.collect(document, path, errors)
+    before = base or ClientScope(str(uuid4()), realm_id, "")
+    updates = _TABLE.read_settings(given, errors)
+    if not before.name and "name" not in given:
+        errors.append(FieldError(join(path, "name"), "nothing", "the name of the scope"))
+    raise_all(errors)
+    scope = _TABLE.updated(before, updates)
+    return replace(
+        scope,
+        id=before.id if base else scope.id,
+        attributes=_merged(before.attributes, given),
+        mappers=with_ids(scope.mappers, before.mappers),
+    )
+
+
+def _merged(before: Mapping[str, str], given: Given) -> dict[str, str]:
+    at, sent = given.get("attributes", ("", {}))
+    removed = {name for name, text in sent.items() if text is None}
+    kept = {name: text for name, text in before.items() if name not in removed}
+    return kept | TextMap().read(sent, at)
+
+
+def write_client_scope(scope: ClientScope) -> dict[str, Any]:
+    """Return the JSON object of `scope`, in Keycloak's order."""
+    return _TABLE.answer(scope, {})
+
+
+def write_reference(scope: ClientScope, *, protocol: bool = True) -> dict[str, Any]:
+    """Return the few members by which lists name a scope."""
+    named = {"id": scope.id, "name": scope.name}
+    return {**named, "protocol": scope.protocol} if protocol else named
+
+
+def restore_client_scope(
+    document: Mapping[str, Any], realm_id: str, realm_default: str | None
+) -> ClientScope:
+    """Return the scope of a document in storage, unjudged."""
+    own, _ = _TABLE.restore(document)
+    for attribute, restore in _RESTORED.items():
+        if attribute in own:
+            own[attribute] = restore(own[attribute])
+    listed = None if realm_default is None else RealmDefault(realm_default)
+    return ClientScope(realm_id=realm_id, realm_default=listed, **own)
+
+
+_RESTORED: Final[Mapping[str, Callable[[Any], Any]]] = {"mappers": restore_mappers}

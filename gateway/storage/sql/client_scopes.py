@@ -1,0 +1,81 @@
+"""Client scopes: one JSON document each, and the list of the realm it stands in."""
+
+from typing import Any
+
+from sqlalchemy import delete, insert, select, update
+
+from gateway.domain.client_scopes import ClientScope
+from gateway.representations.client_scope import restore_client_scope, write_client_scope
+from gateway.storage.sql.column_types import is_name
+from gateway.storage.sql.schema import client_scopes
+from gateway.storage.sql.transaction import Transaction
+
+
+class SqlClientScopes:
+    """ClientScopeRepository on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def list(self, realm_id: str) -> tuple[ClientScope, ...]:
+        """Return the realm's client scopes by name."""
+        rows = await self._transaction.execute(
+            select(client_scopes)
+            .where(client_scopes.c.realm_id == realm_id)
+            .order_by(client_scopes.c.name)
+        )
+        return tuple(_read(row) for row in rows)
+
+    async def find(self, realm_id: str, scope_id: str) -> ClientScope | None:
+        """Return the scope with that id."""
+        if not is_name(scope_id):
+            return None
+        rows = await self._transaction.execute(
+            select(client_scopes).where(
+                client_scopes.c.realm_id == realm_id, client_scopes.c.id == scope_id
+            )
+        )
+        row = rows.first()
+        return None if row is None else _read(row)
+
+    async def add(self, scope: ClientScope) -> None:
+        """Store a new scope; raises AlreadyExists."""
+        await self._transaction.execute(insert(client_scopes), _values(scope), taken=_taken(scope))
+
+    async def replace(self, scope: ClientScope) -> None:
+        """Overwrite the scope with the same id; raises AlreadyExists when its name is taken."""
+        await self._transaction.change(
+            update(client_scopes)
+            .where(client_scopes.c.realm_id == scope.realm_id, client_scopes.c.id == scope.id)
+            .values(_values(scope)),
+            taken=_taken(scope),
+        )
+
+    async def remove(self, realm_id: str, scope_id: str) -> bool:
+        """Forget the scope; tell whether there was one."""
+        if not is_name(scope_id):
+            return False
+        result = await self._transaction.execute(
+            delete(client_scopes).where(
+                client_scopes.c.realm_id == realm_id, client_scopes.c.id == scope_id
+            )
+        )
+        return result.rowcount > 0
+
+
+def _values(scope: ClientScope) -> dict[str, Any]:
+    return {
+        "realm_id": scope.realm_id,
+        "id": scope.id,
+        "name": scope.name,
+        "realm_default": scope.realm_default,
+        "document": write_client_scope(scope),
+    }
+
+
+def _read(row: Any) -> ClientScope:
+    return restore_client_scope(row.document, row.realm_id, row.realm_default)
+
+
+def _taken(scope: ClientScope) -> str:
+    return f"Client Scope {scope.name} already exists"
