@@ -19,7 +19,7 @@ CREATE_REALM: Final = "create-realm"
 
 def default_role(realm: Realm) -> RoleName:
     """Return the role that every new user of the realm has."""
-    return RoleName(f"default-roles-{realm.name.lower()}")
+    return RoleName(realm.default_role_name)
 
 
 class RoleBook:

@@ -7,7 +7,7 @@ Keycloak: RealmRepresentation, PUT of a realm (absent and null fields stay, maps
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -26,6 +26,7 @@ from gateway.representations.refusals import describe_name, raise_all, refused
 from gateway.representations.smtp import keep_password, write_unmasked
 
 REALM_TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED)
+_DEFAULT_ROLE: Final = "defaultRole"
 _MASTER_ACCESS_TOKEN = timedelta(seconds=60)
 
 
@@ -33,13 +34,15 @@ def read_realm(document: Mapping[str, Any], *, base: Realm | None = None, path: 
     """Return the realm that `document` describes.
 
     Without `base`, what is absent or null takes the creation default. With `base`, it stays as
-    it is there, the id always. Unknown settings are kept. `users`, `clients`, `roles` and the
-    like are left to the import. Raises InvalidInput with every wrong field.
+    it is there, id and default role always. Unknown settings are kept. `users`, `clients`,
+    `roles` and the like are left to the import. Raises InvalidInput with every wrong field.
     """
     if not isinstance(document, Mapping):
         raise refused(path or "realm", document, "an object")
     errors: list[FieldError] = []
     given = REALM_TABLE.collect(document, path, errors)
+    if base is not None:
+        given = {name: field for name, field in given.items() if name != _DEFAULT_ROLE}
     before = base or _created(given, path, errors)
     given = with_mirrored(given, _answer(before))
     updates = REALM_TABLE.read_settings(given, errors)
@@ -49,6 +52,7 @@ def read_realm(document: Mapping[str, Any], *, base: Realm | None = None, path: 
     return replace(
         with_written(realm, _answer(realm)),
         id=before.id,
+        default_role=(base or realm).named(realm.name).default_role,
         unmodelled=unmodelled,
         smtp=keep_password(realm.smtp, before.smtp),
     )

@@ -15,6 +15,7 @@ from gateway.domain.realm import (
     PasswordPolicy,
     SslRequired,
 )
+from gateway.representations.default_role import DefaultRole
 from gateway.representations.field_table import Kept, Setting, absent, empty, never
 from gateway.representations.names import UrlName
 from gateway.representations.password_policy import PasswordPolicyText
@@ -41,6 +42,10 @@ _DAY = 86_400
 
 def _no_rules(policy: PasswordPolicy) -> bool:
     return not policy.rules
+
+
+def _unnamed(role: str) -> bool:
+    return not role
 
 
 def _own(name: str, attribute: str, shape: Shape, hidden: Callable[[Any], bool] = never) -> Setting:
@@ -147,6 +152,7 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     _guard("maxDeltaTimeSeconds", "max_delta_time", Duration()),
     _guard("failureFactor", "failure_factor", Count(least=1)),
     _guard("maxSecondaryAuthFailures", "max_secondary_failures", Count()),
+    _own("defaultRole", "default_role", DefaultRole(), _unnamed),
     Kept("requiredCredentials", ["password"], VerbatimList()),
     _own("passwordPolicy", "password_policy", PasswordPolicyText(), _no_rules),
     _otp("otpPolicyType", "type", Choice(OtpType)),
@@ -160,6 +166,7 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     *_web_authn("", "not specified"),
     *_web_authn("Passwordless", "required"),
     Kept("webAuthnPolicyPasswordlessPasskeysEnabled", None, Flag()),
+    Kept("webAuthnPolicyPasswordlessMediation", None, _NAME),
     _own("browserSecurityHeaders", "security_headers", SecurityHeadersMap()),
     _own("smtpServer", "smtp", SmtpMap()),
     Kept("loginTheme", None, _NAME),
@@ -193,7 +200,7 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
 )
 """Every setting that is answered, in the order of the answer."""
 
-COMPUTED: Final = frozenset({"defaultRole", "keycloakVersion"})
+COMPUTED: Final = frozenset({"keycloakVersion"})
 """Answered from other facts; refused by nobody and changed by nobody."""
 
 IMPORTED: Final = frozenset({"users", "clients", "roles", "groups", "defaultGroups"})
@@ -201,11 +208,15 @@ IMPORTED: Final = frozenset({"users", "clients", "roles", "groups", "defaultGrou
 
 NOT_IMPORTED: Final = frozenset(
     {
+        "adminPermissionsClient",
+        "applicationScopeMappings",
+        "applications",
         "authenticationFlows",
         "authenticatorConfig",
         "certificate",
         "clientScopeMappings",
         "clientScopes",
+        "clientTemplates",
         "codeSecret",
         "components",
         "defaultDefaultClientScopes",
@@ -215,12 +226,19 @@ NOT_IMPORTED: Final = frozenset(
         "identityProviderMappers",
         "identityProviders",
         "localizationTexts",
+        "oauthClients",
         "organizations",
+        "parsedClientPolicies",
+        "parsedClientProfiles",
+        "passwordCredentialGrantAllowed",
         "privateKey",
         "protocolMappers",
         "publicKey",
         "requiredActions",
         "scopeMappings",
+        "social",
+        "socialProviders",
+        "updateProfileOnInitialSocialLogin",
         "userFederationMappers",
         "userFederationProviders",
     }

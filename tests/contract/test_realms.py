@@ -29,6 +29,16 @@ async def test_the_mail_password_comes_back(database: SqlDatabase) -> None:
     assert found.smtp.password.reveal() == "secret-of-mail"
 
 
+async def test_a_default_role_of_another_name_comes_back(database: SqlDatabase) -> None:
+    renamed = realm("demo").named("renamed")
+    async with database.write() as stores:
+        await stores.realms.add(renamed)
+    async with database.read() as stores:
+        found = await stores.realms.find_by_name("renamed")
+    assert found == renamed
+    assert found.default_role_name == "default-roles-demo"
+
+
 async def test_realms_are_listed_by_name(database: SqlDatabase) -> None:
     await store_realms(database, "zeta", "alpha", "master")
     async with database.read() as stores:

@@ -126,6 +126,7 @@ def realms(draw: st.DrawFn) -> Realm:
                 st.lists(texts, max_size=3).map(tuple),
                 st.none() | texts,
             ),
+            default_role=st.just("") | names.map("everybody-{}".format),
             attributes=st.just(attributes),
             unmodelled=_unmodelled(),
         )

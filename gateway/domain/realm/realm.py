@@ -4,7 +4,7 @@ Keycloak: RealmRepresentation and its creation defaults.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gateway.domain.keys import SignatureAlgorithm
@@ -69,6 +69,8 @@ class Realm:
     smtp: Smtp = field(default_factory=Smtp)
     events: EventsConfig = field(default_factory=EventsConfig)
     localization: Localization = field(default_factory=Localization)
+    default_role: str = ""
+    """`defaultRole`: the role of every new user; empty where its name follows from the realm's."""
     attributes: Mapping[str, str] = field(default_factory=_creation_attributes)
     """`attributes`: free strings, order kept."""
     unmodelled: Mapping[str, Any] = field(default_factory=dict)
@@ -76,3 +78,17 @@ class Realm:
 
     Those that stand at Keycloak's default are left out; only `representations` looks inside.
     """
+
+    @property
+    def default_role_name(self) -> str:
+        """The name of the role that every new user has; a new name of the realm leaves it."""
+        return self.default_role or _default_role_of(self.name)
+
+    def named(self, name: str) -> "Realm":
+        """Return the realm under another name, its default role under the name it has."""
+        default = "" if self.default_role_name == _default_role_of(name) else self.default_role_name
+        return replace(self, name=name, default_role=default)
+
+
+def _default_role_of(name: str) -> str:
+    return f"default-roles-{name.lower()}"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, insert, select, update
 
 from gateway.domain.clients import Client
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
@@ -67,6 +67,13 @@ class SqlClients:
             .values(self._values(client)),
             taken=_taken(client),
         )
+
+    async def remove(self, realm_id: str, client: str) -> bool:
+        """Forget the client with internal id `client`, its roles and account; tell if it was."""
+        result = await self._transaction.execute(
+            delete(clients).where(clients.c.realm_id == realm_id, clients.c.id == client)
+        )
+        return result.rowcount > 0
 
     def _values(self, client: Client) -> dict[str, Any]:
         secret = client.secret

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, insert, select, update
+from sqlalchemy import ColumnElement, delete, insert, select, update
 
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.realm import Realm
@@ -57,6 +57,10 @@ class SqlRealms:
             update(realms).where(realms.c.id == realm.id).values(self._values(realm)),
             taken=_taken(realm),
         )
+
+    async def remove(self, realm_id: str) -> None:
+        """Forget the realm and all that is in it; one that is gone is gone."""
+        await self._transaction.execute(delete(realms).where(realms.c.id == realm_id))
 
     def _values(self, realm: Realm) -> dict[str, Any]:
         password = realm.smtp.password

@@ -57,9 +57,10 @@ def test_putting_one_realm_over_another_gives_the_first_but_for_the_id(
 ) -> None:
     merged = read_realm(write_realm(one, masked=False), base=other)
     absent = {"display_name", "display_name_html", "password_policy", "events", "localization"}
-    for name in one.__dataclass_fields__.keys() - absent - {"id", "unmodelled", "smtp"}:
+    lasting = {"id", "default_role"}
+    for name in one.__dataclass_fields__.keys() - absent - lasting - {"unmodelled", "smtp"}:
         assert getattr(merged, name) == getattr(one, name), name
-    assert merged.id == other.id
+    assert (merged.id, merged.default_role_name) == (other.id, other.default_role_name)
 
 
 @pytest.mark.parametrize("spelling", [0, 1], ids=["snake_case", "camelCase"])
@@ -407,3 +408,18 @@ def test_an_answer_shares_nothing_with_the_next_one() -> None:
     realm = read_realm(ACME)
     write_realm(realm)["clientProfiles"]["profiles"].append("changed")
     assert write_realm(realm)["clientProfiles"] == {"profiles": []}
+
+
+def test_a_new_name_leaves_the_default_role_its_name() -> None:
+    renamed = read_realm({"realm": "Other"}, base=read_realm(ACME))
+    assert (renamed.name, renamed.default_role_name) == ("Other", "default-roles-acme")
+    assert write_realm(renamed)["defaultRole"] == {"name": "default-roles-acme"}
+    assert "defaultRole" not in write_realm(renamed.named("acme"))
+
+
+def test_a_file_names_the_default_role_and_an_update_does_not() -> None:
+    role = {"defaultRole": {"id": "x", "name": "everybody", "composite": True}}
+    assert read_realm(ACME | role).default_role_name == "everybody"
+    assert read_realm(role, base=read_realm(ACME)).default_role_name == "default-roles-acme"
+    assert errors(ACME | {"defaultRole": {}}).keys() == {"defaultRole.name"}
+    assert errors(ACME | {"defaultRole": "everybody"}).keys() == {"defaultRole"}

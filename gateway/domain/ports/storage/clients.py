@@ -28,3 +28,7 @@ class ClientRepository(Protocol):
     async def replace(self, client: Client) -> None:
         """Overwrite the client with the same id in the same realm."""
         ...
+
+    async def remove(self, realm_id: str, client: str) -> bool:
+        """Forget the client with internal id `client`, its roles and account; tell if it was."""
+        ...

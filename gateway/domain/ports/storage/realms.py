@@ -27,3 +27,7 @@ class RealmRepository(Protocol):
     async def replace(self, realm: Realm) -> None:
         """Overwrite the realm with the same id; raises AlreadyExists when its new name is taken."""
         ...
+
+    async def remove(self, realm_id: str) -> None:
+        """Forget the realm and all that is in it; one that is gone is gone."""
+        ...

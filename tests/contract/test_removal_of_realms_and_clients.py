@@ -1,0 +1,83 @@
+"""A realm takes all that is in it along, a client its roles and its account, and nothing else."""
+
+from gateway.domain.ports.storage import Stores
+from gateway.storage.sql.database import SqlDatabase
+from gateway.storage.sql.schema import metadata
+from tests.support.stored_values import (
+    client,
+    credential,
+    key,
+    realm,
+    role,
+    store_realms,
+    user,
+)
+
+
+def test_every_row_goes_with_its_realm() -> None:
+    for table in metadata.sorted_tables:
+        if table.name == "realms" or "realm_id" not in table.c:
+            continue
+        (to_realm,) = (
+            reference
+            for reference in table.c.realm_id.foreign_keys
+            if reference.column.table.name == "realms"
+        )
+        assert to_realm.ondelete == "CASCADE", table.name
+
+
+async def _fill(stores: Stores, name: str) -> None:
+    await stores.clients.add(client("device", of=name))
+    await stores.clients.add(client("page", of=name))
+    await stores.users.add(user("alice", of=name))
+    account = user("service-account-device", of=name, service_account_client="device-uuid")
+    await stores.users.add(account)
+    await stores.users.set_credential(f"{name}-id", credential())
+    await stores.roles.add(role("boss", of=name))
+    await stores.roles.add(role("reader", of=name, client="device-uuid"))
+    await stores.roles.grant(f"{name}-id", "alice-uuid", ["boss-role", "reader-role"])
+    await stores.keys.add(key(f"kid-of-{name}", of=name))
+
+
+async def _held(stores: Stores, name: str) -> tuple[list[str], list[str], list[str], int]:
+    realm_id = f"{name}-id"
+    return (
+        [found.client_id for found in await stores.clients.list(realm_id)],
+        [found.username for found in await stores.users.list(realm_id)],
+        [found.name for found in await stores.roles.list(realm_id)],
+        len(await stores.keys.list(realm_id)),
+    )
+
+
+async def test_a_removed_realm_leaves_nothing_to_one_with_its_id(database: SqlDatabase) -> None:
+    await store_realms(database, "demo", "other")
+    async with database.write() as stores:
+        await _fill(stores, "demo")
+        await _fill(stores, "other")
+    async with database.write() as stores:
+        await stores.realms.remove("demo-id")
+        await stores.realms.remove("nobody")
+        assert await stores.realms.find_by_name("demo") is None
+        await stores.realms.add(realm("demo"))
+    async with database.read() as stores:
+        assert await _held(stores, "demo") == ([], [], [], 0)
+        clients, users, roles, keys = await _held(stores, "other")
+        assert (len(clients), len(users), len(roles), keys) == (2, 2, 2, 1)
+        assert await stores.roles.granted("demo-id", "alice-uuid") == frozenset()
+
+
+async def test_a_removed_client_takes_its_roles_and_its_account_along(
+    database: SqlDatabase,
+) -> None:
+    await store_realms(database, "demo", "other")
+    async with database.write() as stores:
+        await _fill(stores, "demo")
+        await _fill(stores, "other")
+    async with database.write() as stores:
+        assert await stores.clients.remove("demo-id", "device-uuid")
+        assert not await stores.clients.remove("demo-id", "device-uuid")
+    async with database.read() as stores:
+        assert await _held(stores, "demo") == (["page"], ["alice"], ["boss"], 1)
+        assert await stores.roles.granted("demo-id", "alice-uuid") == {"boss-role"}
+        clients, *_ = await _held(stores, "other")
+        assert clients == ["device", "page"]
