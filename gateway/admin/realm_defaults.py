@@ -1,4 +1,4 @@
-"""What every realm has from its creation: clients, their roles, and its administration in `master`.
+"""What every realm has from its creation: clients, roles, scopes, its administration in `master`.
 
 Whatever is missing is added, also to realms of earlier versions; what an administrator took out
 of a role stays out of it. Keycloak: 8.6 (what creating a realm creates), 9 (the roles)
@@ -15,6 +15,7 @@ from gateway.admin.administration_roles import (
     AdminRole,
     administration_client,
 )
+from gateway.admin.default_client_scopes import ensure_client_scopes
 from gateway.admin.realm_roles import ADMIN, CREATE_REALM, RoleBook, default_role, load_roles
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.storage import Database, Stores
@@ -45,7 +46,10 @@ _NOT_FOR_A_REALM: Final = {"realm_client": "false"}
 async def ensure_realm_defaults(
     stores: Stores, realm: Realm, given: Iterable[GivenRole] = ()
 ) -> RoleBook:
-    """Add the clients and roles that the realm lacks, and the roles of a file; return all roles."""
+    """Add the clients, roles and client scopes that the realm lacks, and the roles of a file.
+
+    Return all roles.
+    """
     added = [await _add_client(stores, realm, document) for document in _clients(realm)]
     administered = await _add_administration(stores, realm) if realm.name == MASTER else ()
     roles = await load_roles(stores, realm)
@@ -53,6 +57,8 @@ async def ensure_realm_defaults(
     brought = tuple(given)
     known = roles.names | {role.role for role in brought}
     await roles.add((*brought, *_missing((*_roles(realm), *_over_realms(administered)), known)))
+    (offline,) = roles.ids([_OFFLINE], "roles")
+    roles.changed |= await ensure_client_scopes(stores, realm.id, offline)
     return roles
 
 
@@ -119,6 +125,7 @@ async def _incomplete(stores: Stores) -> tuple[Realm, ...]:
         for realm_id, client_id in wanted
         if await stores.clients.find_by_client_id(realm_id, client_id) is None
     }
+    lacking |= {realm.id for realm in realms if not await stores.client_scopes.list(realm.id)}
     return tuple(realm for realm in realms if realm.id in lacking)
 
 

@@ -10,6 +10,7 @@ import pytest
 from gateway.admin.administration_roles import AdminRole
 from gateway.admin.realm_defaults import ensure_defaults
 from gateway.admin.realm_export import export_realm
+from gateway.domain.ports.storage import ScopeOwner
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed
@@ -201,3 +202,43 @@ async def exports(imports: Imports) -> list[bytes]:
         await export_realm(imports.database, name, include_secrets=True)
         for name in ("acme", "master")
     ]
+
+
+async def test_a_realm_has_the_client_scopes_of_keycloak_and_offline_access_takes_its_role(
+    imports_everywhere: Imports,
+) -> None:
+    await imports_everywhere.run(ACME)
+    async with imports_everywhere.database.read() as stores:
+        scopes = {scope.name: scope for scope in await stores.client_scopes.list("acme")}
+        bound = await stores.role_scopes.list("acme", ScopeOwner.CLIENT_SCOPE)
+        role = await stores.roles.find("acme", "offline_access")
+    assert len(scopes) == 15
+    assert role is not None
+    assert bound == {scopes["offline_access"].id: {role.id}}
+
+
+async def test_a_client_scope_that_was_deleted_does_not_come_back(imports: Imports) -> None:
+    await imports.run(ACME)
+    async with imports.database.write() as stores:
+        phone = next(s for s in await stores.client_scopes.list("acme") if s.name == "phone")
+        await stores.client_scopes.remove("acme", phone.id)
+    assert await ensure_defaults(imports.database) == ()
+    await imports.run(ACME)
+    async with imports.database.read() as stores:
+        names = {scope.name for scope in await stores.client_scopes.list("acme")}
+    assert len(names) == 14
+    assert "phone" not in names
+
+
+async def test_a_realm_of_an_earlier_version_gets_the_client_scopes_once(
+    imports_everywhere: Imports,
+) -> None:
+    await imports_everywhere.run(ACME)
+    database = imports_everywhere.database
+    async with database.write() as stores:
+        for scope in await stores.client_scopes.list("acme"):
+            await stores.client_scopes.remove("acme", scope.id)
+    assert [realm.name for realm in await ensure_defaults(database)] == ["acme"]
+    assert await ensure_defaults(database) == ()
+    async with database.read() as stores:
+        assert len(await stores.client_scopes.list("acme")) == 15

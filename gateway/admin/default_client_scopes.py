@@ -1,0 +1,280 @@
+"""The client scopes that a realm has from its creation, and what is in them.
+
+They are added once, to realms that have none: what an administrator deletes stays deleted, but
+for the last one, which cannot be. Keycloak: built-in client scopes (26.7)
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+from uuid import uuid4
+
+from gateway.domain.client_scopes import IN_TOKEN_SCOPE, ClientScope, RealmDefault
+from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
+from gateway.domain.ports.storage import RoleScope, ScopeOwner, Stores
+
+OFFLINE_ACCESS: Final = "offline_access"
+"""The scope, and the realm role without which nobody gets it."""
+
+_DEFAULT, _OPTIONAL = RealmDefault.DEFAULT, RealmDefault.OPTIONAL
+_SAML: Final = "saml"
+_ATTRIBUTE: Final = "oidc-usermodel-attribute-mapper"
+_NOTE: Final = "oidc-usersessionmodel-note-mapper"
+_REALM_ROLES: Final = "oidc-usermodel-realm-role-mapper"
+
+_INTROSPECTION: Final = {"introspection.token.claim": "true"}
+_ACCESS: Final = {**_INTROSPECTION, "access.token.claim": "true"}
+_TOKENS: Final = {**_ACCESS, "id.token.claim": "true"}
+_EVERYWHERE: Final = {**_TOKENS, "userinfo.token.claim": "true"}
+
+
+def _mapper(name: str, mapper_type: str, config: Mapping[str, str]) -> ProtocolMapper:
+    return ProtocolMapper("", name, mapper_type, config)
+
+
+def _claim(claim: str, json_type: str = "String") -> dict[str, str]:
+    return {"claim.name": claim, "jsonType.label": json_type}
+
+
+def _attribute(name: str, attribute: str, claim: str, json_type: str = "String") -> ProtocolMapper:
+    config = {**_EVERYWHERE, "user.attribute": attribute, **_claim(claim, json_type)}
+    return _mapper(name, _ATTRIBUTE, config)
+
+
+def _note(name: str, note: str, claim: str, json_type: str = "String") -> ProtocolMapper:
+    config = {**_TOKENS, "user.session.note": note, **_claim(claim, json_type)}
+    return _mapper(name, _NOTE, config)
+
+
+def _roles(name: str, mapper_type: str, claim: str, where: Mapping[str, str]) -> ProtocolMapper:
+    config = {**where, "multivalued": "true", "user.attribute": "foo", **_claim(claim)}
+    return _mapper(name, mapper_type, config)
+
+
+def _saml(name: str, mapper_type: str, config: Mapping[str, str]) -> ProtocolMapper:
+    return ProtocolMapper("", name, mapper_type, config, _SAML)
+
+
+def _shown(text: str, *, named: bool = True) -> dict[str, str]:
+    consent = {"display.on.consent.screen": "true", "consent.screen.text": f"${{{text}}}"}
+    return {IN_TOKEN_SCOPE: "true" if named else "false", **consent}
+
+
+_UNSEEN: Final = {IN_TOKEN_SCOPE: "false", "display.on.consent.screen": "false"}
+_ADDRESS: Final = ("street", "locality", "region", "postal_code", "country", "formatted")
+
+
+def _scope(
+    name: str,
+    description: str,
+    attributes: Mapping[str, str],
+    mappers: tuple[ProtocolMapper, ...],
+    *,
+    listed: RealmDefault | None,
+    protocol: str = OPENID_CONNECT,
+) -> ClientScope:
+    return ClientScope("", "", name, description, protocol, attributes, mappers, listed)
+
+
+def _openid(
+    name: str, mappers: tuple[ProtocolMapper, ...], listed: RealmDefault | None
+) -> ClientScope:
+    """Return one of the scopes of OpenID Connect Core §5.4."""
+    attributes = _shown(f"{name}ScopeConsentText")
+    description = f"OpenID Connect built-in scope: {name}"
+    return _scope(name, description, attributes, mappers, listed=listed)
+
+
+_PROFILE: Final = (
+    _mapper("full name", "oidc-full-name-mapper", _EVERYWHERE),
+    _attribute("username", "username", "preferred_username"),
+    _attribute("given name", "firstName", "given_name"),
+    _attribute("family name", "lastName", "family_name"),
+    _attribute("middle name", "middleName", "middle_name"),
+    *(
+        _attribute(name, name, name)
+        for name in ("nickname", "profile", "picture", "website", "gender", "birthdate")
+    ),
+    *(_attribute(name, name, name) for name in ("zoneinfo", "locale")),
+    _attribute("updated at", "updatedAt", "updated_at", "long"),
+)
+_VERIFIED: Final = _mapper(
+    "email verified",
+    "oidc-usermodel-property-mapper",
+    {
+        **_EVERYWHERE,
+        "user.attribute": "emailVerified",
+        **_claim("email_verified", "boolean"),
+    },
+)
+_ORGANIZATION: Final = _mapper(
+    "organization",
+    "oidc-organization-membership-mapper",
+    {**_TOKENS, "multivalued": "true", **_claim("organization")},
+)
+
+_BUILT_IN: Final = (
+    _scope(
+        OFFLINE_ACCESS,
+        "OpenID Connect built-in scope: offline_access",
+        {
+            "consent.screen.text": "${offlineAccessScopeConsentText}",
+            "display.on.consent.screen": "true",
+        },
+        (),
+        listed=_OPTIONAL,
+    ),
+    _scope(
+        "role_list",
+        "SAML role list",
+        {
+            "consent.screen.text": "${samlRoleListScopeConsentText}",
+            "display.on.consent.screen": "true",
+        },
+        (
+            _saml(
+                "role list",
+                "saml-role-list-mapper",
+                {
+                    "single": "false",
+                    "attribute.nameformat": "Basic",
+                    "attribute.name": "Role",
+                },
+            ),
+        ),
+        listed=_DEFAULT,
+        protocol=_SAML,
+    ),
+    _scope(
+        "saml_organization",
+        "Organization Membership",
+        {"display.on.consent.screen": "false"},
+        (_saml("organization", "saml-organization-membership-mapper", {}),),
+        listed=_DEFAULT,
+        protocol=_SAML,
+    ),
+    _scope(
+        "AuthnContextClassRef",
+        "AuthnContextClassRef Level of Authentiation",
+        {},
+        (_saml("AuthnContextClassRef", "saml-authn-context-class-ref-mapper", {}),),
+        listed=_DEFAULT,
+        protocol=_SAML,
+    ),
+    _openid("profile", _PROFILE, _DEFAULT),
+    _openid("email", (_attribute("email", "email", "email"), _VERIFIED), _DEFAULT),
+    _openid(
+        "address",
+        (
+            _mapper(
+                "address",
+                "oidc-address-mapper",
+                {**_EVERYWHERE, **{f"user.attribute.{part}": part for part in _ADDRESS}},
+            ),
+        ),
+        _OPTIONAL,
+    ),
+    _openid(
+        "phone",
+        (
+            _attribute("phone number", "phoneNumber", "phone_number"),
+            _attribute(
+                "phone number verified", "phoneNumberVerified", "phone_number_verified", "boolean"
+            ),
+        ),
+        _OPTIONAL,
+    ),
+    _scope(
+        "roles",
+        "OpenID Connect scope for add user roles to the access token",
+        _shown("rolesScopeConsentText", named=False),
+        (
+            _roles("realm roles", _REALM_ROLES, "realm_access.roles", _ACCESS),
+            _roles(
+                "client roles",
+                "oidc-usermodel-client-role-mapper",
+                "resource_access.${client_id}.roles",
+                _ACCESS,
+            ),
+            _mapper("audience resolve", "oidc-audience-resolve-mapper", _ACCESS),
+        ),
+        listed=_DEFAULT,
+    ),
+    _scope(
+        "web-origins",
+        "OpenID Connect scope for add allowed web origins to the access token",
+        {**_UNSEEN, "consent.screen.text": ""},
+        (_mapper("allowed web origins", "oidc-allowed-origins-mapper", _ACCESS),),
+        listed=_DEFAULT,
+    ),
+    _scope(
+        "microprofile-jwt",
+        "Microprofile - JWT built-in scope",
+        {IN_TOKEN_SCOPE: "true", "display.on.consent.screen": "false"},
+        (
+            _attribute("upn", "username", "upn"),
+            _roles("groups", _REALM_ROLES, "groups", _TOKENS),
+        ),
+        listed=_OPTIONAL,
+    ),
+    _scope(
+        "acr",
+        "OpenID Connect scope for add acr (authentication context class reference) to the token",
+        _UNSEEN,
+        (_mapper("acr loa level", "oidc-acr-mapper", _TOKENS),),
+        listed=_DEFAULT,
+    ),
+    _scope(
+        "basic",
+        "OpenID Connect scope for add all basic claims to the token",
+        _UNSEEN,
+        (
+            _note("auth_time", "AUTH_TIME", "auth_time", "long"),
+            _mapper("sub", "oidc-sub-mapper", _ACCESS),
+        ),
+        listed=_DEFAULT,
+    ),
+    _scope(
+        "service_account",
+        "Specific scope for a client enabled for service accounts",
+        _UNSEEN,
+        (
+            _note("Client ID", "client_id", "client_id"),
+            _note("Client Host", "clientHost", "clientHost"),
+            _note("Client IP Address", "clientAddress", "clientAddress"),
+        ),
+        listed=None,
+    ),
+    _scope(
+        "organization",
+        "Additional claims about the organization a subject belongs to",
+        _shown("organizationScopeConsentText"),
+        (_ORGANIZATION,),
+        listed=_OPTIONAL,
+    ),
+)
+
+
+def _with_ids(scope: ClientScope, realm_id: str) -> ClientScope:
+    mappers = tuple(replace(mapper, id=str(uuid4())) for mapper in scope.mappers)
+    return replace(scope, id=str(uuid4()), realm_id=realm_id, mappers=mappers)
+
+
+def default_client_scopes(realm_id: str) -> tuple[ClientScope, ...]:
+    """Return the scopes of a new realm, each with ids of its own."""
+    return tuple(_with_ids(scope, realm_id) for scope in _BUILT_IN)
+
+
+async def ensure_client_scopes(stores: Stores, realm_id: str, offline_role: str) -> bool:
+    """Give a realm that has no client scopes the built-in ones; tell whether it got any.
+
+    `offline_role` is the id of the role that a user must have for offline access.
+    """
+    if await stores.client_scopes.list(realm_id):
+        return False
+    for scope in default_client_scopes(realm_id):
+        await stores.client_scopes.add(scope)
+        if scope.name == OFFLINE_ACCESS:
+            container = RoleScope(ScopeOwner.CLIENT_SCOPE, scope.id)
+            await stores.role_scopes.add(realm_id, container, [offline_role])
+    return True
