@@ -4,10 +4,13 @@ A hash that was not foreseen, because the realm changed meanwhile, is made when 
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 from gateway.domain.errors import InvalidInput
 from gateway.domain.ports.passwords import PasswordMaker
+from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
+from gateway.representations.credentials import NewPassword
 
 
 class HashesAhead:
@@ -28,6 +31,16 @@ class HashesAhead:
             # Told when it is asked for, together with what else is wrong.
             return
         self._made[password.reveal(), algorithm, iterations].append(made)
+
+    async def prepare_all(self, realm: Realm, new: Iterable[NewPassword]) -> None:
+        """Make the hashes of passwords of one realm, as its policy wants them."""
+        policy = realm.password_policy
+        for credential in new:
+            await self.prepare(
+                credential.password,
+                algorithm=policy.hash_algorithm,
+                iterations=policy.hash_iterations,
+            )
 
     def forget(self) -> None:
         """Forget the hashes that nobody asked for."""

@@ -17,7 +17,7 @@ from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
     from gateway.admin.realm_files import RealmFile
-    from gateway.admin.realm_import import ImportedRealm
+    from gateway.admin.realm_plan import ImportedRealm
 
 _PRIVATE = 0o600
 

@@ -9,7 +9,8 @@ import pytest
 
 from gateway.admin.bootstrap_administrator import ensure_administrator
 from gateway.admin.realm_files import RealmFile
-from gateway.admin.realm_import import ImportedRealm, RealmImport
+from gateway.admin.realm_import import RealmImport
+from gateway.admin.realm_plan import ImportedRealm
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.signing_keys import PyJwtKeyFactory
 from gateway.domain.clients import Client
