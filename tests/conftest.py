@@ -18,6 +18,7 @@ pytest_plugins: list[str] = [
     "tests.support.spec_stack",
     "tests.support.administered_server",
     "tests.support.ansible",
+    "tests.support.python_keycloak",
 ]
 
 

@@ -17,8 +17,9 @@ import pytest
 
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.spec_stack import ADMIN_PASSWORD, start_stack
-from tests.support.wire import BOUND, CHEAP, DEVICE_SUBJECT, app, client, device, user
+from tests.support.wire import BOUND, CHEAP, DEVICE_SUBJECT, app, audience, client, device, user
 
+ROOT = Path(__file__).parents[2]
 ADMINISTRATOR = "admin"
 OTHER_SERVER = os.environ.get("CLIENTS_SERVER_URL", "").rstrip("/")
 _PATIENCE = 60.0
@@ -51,7 +52,7 @@ PREPARED: dict[str, Any] = {
     "clients": [
         {"clientId": "shop", "enabled": True, "bearerOnly": True},
         app("app", fullScopeAllowed=False),
-        client("service", directAccessGrantsEnabled=True),
+        client("service", directAccessGrantsEnabled=True, protocolMappers=[audience("service")]),
         client("operator"),
         device("device-1", DEVICE_SUBJECT, **BOUND),
     ],
@@ -85,6 +86,7 @@ class AdministeredServer:
     http: httpx2.Client
     authority: Path | None = None
     certificates: EdgeCertificates | None = None
+    mtls_url: str = ""
 
     @property
     def verify(self) -> str | bool:
@@ -147,6 +149,7 @@ def administered(
             stack.http,
             edge_certificates.folder / "ca.crt",
             edge_certificates,
+            stack.nginx.mtls,
         )
 
 

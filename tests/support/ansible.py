@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.administered_server import ADMINISTRATOR, AdministeredServer
+from tests.support.administered_server import ADMINISTRATOR, ROOT, AdministeredServer
 
-ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / ".venv-clients/bin"
 PLAYBOOKS = ROOT / "tests/clients/ansible"
 _PATIENCE = 120
