@@ -3,7 +3,8 @@
 Keycloak: RoleRepresentation; composites are resolved transitively.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,19 @@ class Role:
     client: str | None = None
     composites: frozenset[str] = frozenset()
     """Ids of the roles this one contains, direct ones only."""
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRole:
+    """A role as listings tell of it: whether it contains others, and not which.
+
+    `client_id` is the public name of its client, None for a realm role.
+    """
+
+    role: Role
+    composite: bool
+    client_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,24 +3,9 @@
 import pytest
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
-from gateway.domain.groups import Group
 from gateway.domain.roles import EffectiveRoles
 from gateway.storage.sql.database import SqlDatabase
-from tests.support.stored_values import client, role, store_realms, user
-
-
-def group(name: str, above: str = "", of: str = "demo", **fields: object) -> Group:
-    """Return a group below the one at the path `above`."""
-    parent = above.rsplit("/", 1)[-1]
-    given = {
-        "id": f"{name}-group",
-        "realm_id": f"{of}-id",
-        "name": name,
-        "path": f"{above}/{name}",
-        "parent": f"{parent}-group" if parent else None,
-    }
-    return Group(**(given | fields))  # type: ignore[arg-type] # any field may be set
-
+from tests.support.stored_values import client, group, role, store_realms, user
 
 _TREE = (
     group("staff", attributes={"z": ("1", "2"), "a": ("\ud800 \0",), "none": ()}),

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from gateway.domain.clients import Client
+from gateway.domain.groups import Group
 from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.realm import Realm, Smtp
 from gateway.domain.roles import Role
@@ -34,6 +35,19 @@ def user(username: str = "alice", of: str = "demo", **fields: object) -> User:
 
 def role(name: str, of: str = "demo", **fields: object) -> Role:
     return Role(**({"id": f"{name}-role", "realm_id": f"{of}-id", "name": name} | fields))  # type: ignore[arg-type] # any field may be set
+
+
+def group(name: str, above: str = "", of: str = "demo", **fields: object) -> Group:
+    """Return a group below the one at the path `above`."""
+    parent = above.rsplit("/", 1)[-1]
+    given = {
+        "id": f"{name}-group",
+        "realm_id": f"{of}-id",
+        "name": name,
+        "path": f"{above}/{name}",
+        "parent": f"{parent}-group" if parent else None,
+    }
+    return Group(**(given | fields))  # type: ignore[arg-type] # any field may be set
 
 
 def credential(user_id: str = "alice-uuid", **fields: object) -> Credential:

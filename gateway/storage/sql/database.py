@@ -14,6 +14,7 @@ from gateway.storage.sql.client_scopes import SqlClientScopes
 from gateway.storage.sql.clients import SqlClients
 from gateway.storage.sql.documents import SqlDocuments
 from gateway.storage.sql.engine import create_engines
+from gateway.storage.sql.group_catalogue import SqlGroupCatalogue
 from gateway.storage.sql.groups import SqlGroups
 from gateway.storage.sql.keys import SqlKeys
 from gateway.storage.sql.limits import Limits
@@ -23,6 +24,7 @@ from gateway.storage.sql.offline_sessions import SqlOfflineSessions
 from gateway.storage.sql.realms import SqlRealms
 from gateway.storage.sql.refresh_tokens import SqlRefreshTokens
 from gateway.storage.sql.revocations import SqlRevocations
+from gateway.storage.sql.role_catalogue import SqlRoleCatalogue
 from gateway.storage.sql.role_scopes import SqlRoleScopes
 from gateway.storage.sql.roles import SqlRoles
 from gateway.storage.sql.rotations import SqlRotations
@@ -40,7 +42,9 @@ class SqlStores:
     role_scopes: SqlRoleScopes
     users: SqlUsers
     roles: SqlRoles
+    role_catalogue: SqlRoleCatalogue
     groups: SqlGroups
+    group_catalogue: SqlGroupCatalogue
     refresh_tokens: SqlRefreshTokens
     offline_sessions: SqlOfflineSessions
     keys: SqlKeys
@@ -97,7 +101,9 @@ class SqlDatabase:
             role_scopes=SqlRoleScopes(transaction),
             users=SqlUsers(transaction, self._secrets),
             roles=SqlRoles(transaction),
+            role_catalogue=SqlRoleCatalogue(transaction),
             groups=SqlGroups(transaction),
+            group_catalogue=SqlGroupCatalogue(transaction),
             refresh_tokens=SqlRefreshTokens(transaction),
             offline_sessions=SqlOfflineSessions(transaction),
             keys=SqlKeys(transaction, self._secrets),

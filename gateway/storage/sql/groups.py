@@ -131,20 +131,22 @@ def _gathered(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
 
 def _by_path(rows: Iterable[Row[Any]]) -> tuple[Group, ...]:
     known = {row.id: row for row in rows}
-    found = (
-        Group(
-            id=row.id,
-            realm_id=row.realm_id,
-            name=row.name,
-            path=path_of(row, known),
-            parent=row.parent,
-            attributes={name: tuple(texts) for name, texts in row.attributes.items()},
-            description=row.description,
-            is_default=row.is_default,
-        )
-        for row in known.values()
-    )
+    found = (group_of(row, known) for row in known.values())
     return tuple(sorted(found, key=lambda group: group.path))
+
+
+def group_of(row: Row[Any], known: Mapping[str, Row[Any]]) -> Group:
+    """Return the group of a row of `known`, which holds its parents too, by id."""
+    return Group(
+        id=row.id,
+        realm_id=row.realm_id,
+        name=row.name,
+        path=path_of(row, known),
+        parent=row.parent,
+        attributes={name: tuple(texts) for name, texts in row.attributes.items()},
+        description=row.description,
+        is_default=row.is_default,
+    )
 
 
 def path_of(row: Any, known: Mapping[str, Any]) -> str:

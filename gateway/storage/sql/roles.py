@@ -1,17 +1,17 @@
-"""Roles, composites and grants. Composites are followed to the end; circles do no harm.
-
-A user has what is granted to it, to its groups and to their parents. Keycloak: role mappings
-"""
+"""Roles, composites and grants. Keycloak: role mappings."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from sqlalchemy import CTE, Select, and_, delete, insert, select, union
+from sqlalchemy import CTE, Select, and_, delete, insert, select
 
 from gateway.domain.roles import EffectiveRoles, Role
 from gateway.storage.sql.inserts import insert_into
-from gateway.storage.sql.lineage import Given, groups_of
-from gateway.storage.sql.schema import clients, group_roles, role_composites, roles, user_roles
+from gateway.storage.sql.lineage import Given
+from gateway.storage.sql.role_catalogue import read_role, write_attributes
+from gateway.storage.sql.role_sets import closure, held_by_user
+from gateway.storage.sql.schema import clients, role_composites, roles, user_roles
 from gateway.storage.sql.transaction import Transaction
 
 
@@ -33,15 +33,7 @@ class SqlRoles:
             select(roles).where(roles.c.realm_id == realm_id).order_by(roles.c.name, roles.c.id)
         )
         return tuple(
-            Role(
-                id=row.id,
-                realm_id=row.realm_id,
-                name=row.name,
-                description=row.description,
-                client=row.client,
-                composites=frozenset(composites[row.id]),
-            )
-            for row in rows
+            replace(read_role(row), composites=frozenset(composites[row.id])) for row in rows
         )
 
     async def add(self, role: Role) -> None:
@@ -52,6 +44,7 @@ class SqlRoles:
             "name": role.name,
             "description": role.description,
             "client": role.client,
+            "attributes": write_attributes(role.attributes),
         }
         await self._transaction.execute(
             insert(roles), values, taken=f"Role with name {role.name} already exists"
@@ -65,7 +58,7 @@ class SqlRoles:
             )
         )
         row = rows.first()
-        return None if row is None else Role(row.id, row.realm_id, row.name, row.description)
+        return None if row is None else read_role(row)
 
     async def add_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
         """Let a role contain others directly; those it contains already are left alone."""
@@ -133,7 +126,7 @@ class SqlRoles:
             roles.c.realm_id == realm_id, roles.c.id.in_(role_ids)
         )
         return effective(
-            await self._transaction.execute(_names(realm_id, _closure(realm_id, begun)))
+            await self._transaction.execute(_names(realm_id, closure(realm_id, begun)))
         )
 
 
@@ -149,7 +142,7 @@ def effective(names: Iterable[Sequence[str | None]]) -> EffectiveRoles:
 
 def names_of_held(realm_id: Given, user_id: Given) -> Select[tuple[str, str | None]]:
     """Select names and clients of the roles that a user has, by groups too, after composites."""
-    return _names(realm_id, _held(realm_id, user_id))
+    return _names(realm_id, held_by_user(realm_id, user_id))
 
 
 def _names(realm_id: Given, held: CTE) -> Select[tuple[str, str | None]]:
@@ -162,29 +155,3 @@ def _names(realm_id: Given, held: CTE) -> Select[tuple[str, str | None]]:
         )
         .where(roles.c.realm_id == realm_id)
     )
-
-
-def _held(realm_id: Given, user_id: Given) -> CTE:
-    """Select the ids of granted roles and of all they contain."""
-    of_user = select(user_roles.c.role_id).where(
-        user_roles.c.realm_id == realm_id, user_roles.c.user_id == user_id
-    )
-    lineage = groups_of(realm_id, user_id)
-    of_groups = select(group_roles.c.role_id).join(
-        lineage,
-        and_(group_roles.c.group_id == lineage.c.group_id, group_roles.c.realm_id == realm_id),
-    )
-    granted = union(of_user, of_groups).subquery()
-    return _closure(realm_id, select(granted.c.role_id))
-
-
-def _closure(realm_id: Given, begun: Select[tuple[str]]) -> CTE:
-    held = begun.cte("held", recursive=True)
-    contained = select(role_composites.c.composite_id).join(
-        held,
-        and_(
-            role_composites.c.role_id == held.c.role_id,
-            role_composites.c.realm_id == realm_id,
-        ),
-    )
-    return held.union(contained)

@@ -17,9 +17,11 @@ from gateway.domain.ports.storage.client_scopes import (
 from gateway.domain.ports.storage.clients import ClientRepository
 from gateway.domain.ports.storage.documents import DocumentKind, RealmDocuments
 from gateway.domain.ports.storage.events import AdminEventRepository
+from gateway.domain.ports.storage.group_catalogue import GroupCatalogue
 from gateway.domain.ports.storage.groups import GroupRepository
 from gateway.domain.ports.storage.keys import KeyRepository
 from gateway.domain.ports.storage.realms import RealmRepository
+from gateway.domain.ports.storage.role_catalogue import RoleCatalogue
 from gateway.domain.ports.storage.roles import RoleRepository
 from gateway.domain.ports.storage.tokens import (
     OfflineSessionRepository,
@@ -35,6 +37,7 @@ __all__ = [
     "ClientScopeRepository",
     "Database",
     "DocumentKind",
+    "GroupCatalogue",
     "GroupRepository",
     "KeyRepository",
     "OfflineSessionRepository",
@@ -42,6 +45,7 @@ __all__ = [
     "RealmRepository",
     "RefreshTokenRepository",
     "RevocationRepository",
+    "RoleCatalogue",
     "RoleRepository",
     "RoleScope",
     "RoleScopeRepository",
@@ -86,8 +90,18 @@ class Stores(Protocol):
         ...
 
     @property
+    def role_catalogue(self) -> RoleCatalogue:
+        """Roles as administrators look them up."""
+        ...
+
+    @property
     def groups(self) -> GroupRepository:
         """Groups."""
+        ...
+
+    @property
+    def group_catalogue(self) -> GroupCatalogue:
+        """Groups as administrators look them up."""
         ...
 
     @property
