@@ -25,7 +25,14 @@ _SET_BY_PROXY: Final = frozenset(
     }
 )
 _SENT_ONCE: Final = frozenset(
-    {b"authorization", b"content-type", b"content-length", b"if-none-match", b"traceparent"}
+    {
+        b"authorization",
+        b"content-type",
+        b"content-length",
+        b"if-match",
+        b"if-none-match",
+        b"traceparent",
+    }
 )
 
 
