@@ -197,11 +197,23 @@ class Administration:
         return CliRunner(env=environment).invoke(main, arguments, input=text)
 
     def ask(
-        self, method: str, path: str, token: str | None = None, **headers: str
+        self,
+        method: str,
+        path: str,
+        token: str | None = None,
+        *,
+        document: object = None,
+        content: bytes | None = None,
+        **headers: str,
     ) -> httpx2.Response:
         """Send a request below /admin/realms, as `root` unless another token is given."""
         sent = {"Authorization": f"Bearer {token or self.token()}", **headers}
-        return self.http.request(method, f"/admin/realms/{path}", headers=sent)
+        if document is not None:
+            content = json.dumps(document).encode()
+        if content is not None:
+            sent = {"Content-Type": "application/json", **sent}
+        url = f"/admin/realms/{path}" if path else "/admin/realms"
+        return self.http.request(method, url, headers=sent, content=content)
 
     def get(self, path: str, **query: str) -> Any:
         """Return the document at a path below the realm `acme`."""
