@@ -14,6 +14,7 @@ from bench.machine import describe, lone_share
 from bench.processes import BenchError
 from bench.report import write_report
 from bench.rows import (
+    administration,
     crowd,
     guard,
     handshake,
@@ -47,6 +48,7 @@ ROWS = {
     "timing": timing,
     "sessions": sessions,
     "users": users,
+    "administration": administration,
     "handshake": handshake,
     "memory": memory,
     "start": start,

@@ -1,14 +1,14 @@
 -- Requests of one wrk run: a path and a body in which %d stands for a number from 1 to COUNT,
 -- taken at random or, from FIRST on, in order. A COUNT of 0 sends the same request always. A body
 -- of @FILE stands for the lines of that file, one after the other.
--- wrk ... -- PATH BODY COUNT FIRST
+-- wrk ... -- PATH BODY COUNT FIRST METHOD CONTENT-TYPE [TOKEN]
 
 local path, body, count, next_number
 
 local function send_lines(file)
   local requests, place = {}, 0
   for line in io.lines(file) do
-    table.insert(requests, wrk.format("POST", path, nil, line))
+    table.insert(requests, wrk.format(nil, path, nil, line))
   end
   request = function()
     place = place % #requests + 1
@@ -18,14 +18,17 @@ end
 
 function init(args)
   path, body, count = args[1], args[2], tonumber(args[3])
-  wrk.method = "POST"
-  wrk.headers["Content-Type"] = "application/x-www-form-urlencoded"
+  wrk.method = args[5]
+  wrk.headers["Content-Type"] = args[6]
+  if args[7] then
+    wrk.headers["Authorization"] = "Bearer " .. args[7]
+  end
   next_number = tonumber(args[4])
   math.randomseed(os.time())
   if body:sub(1, 1) == "@" then
     send_lines(body:sub(2))
   elseif count == 0 then
-    local fixed = wrk.format("POST", path, nil, body)
+    local fixed = wrk.format(nil, path, nil, body)
     request = function() return fixed end
   end
 end
@@ -38,7 +41,7 @@ function request()
   else
     number = tostring(math.random(count))
   end
-  return wrk.format("POST", path:gsub("%%d", number), nil, (body:gsub("%%d", number)))
+  return wrk.format(nil, (path:gsub("%%d", number)), nil, (body:gsub("%%d", number)))
 end
 
 function done(summary, latency)

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
@@ -36,6 +36,10 @@ class Requests:
     connections: int = CONNECTIONS
     in_order: bool = False
     """Whether the numbers come one after the other instead of at random."""
+    method: str = "POST"
+    content_type: str = "application/x-www-form-urlencoded"
+    token: str | None = field(default=None, repr=False)
+    """The access token that goes with each."""
 
 
 def token_requests(realm: str = REALM, client: str = CLIENT, count: int = 0) -> Requests:
@@ -131,6 +135,8 @@ def wrk(
     command: list[str | Path] = ["wrk", "-t1", f"-c{requests.connections}", f"-d{seconds}s"]
     command += ["--timeout", "10s", "-s", BENCH / "load.lua", f"http://127.0.0.1:{port}", "--"]
     command += [requests.path, requests.body, str(requests.count), str(first)]
+    command += [requests.method, requests.content_type]
+    command += [requests.token] if requests.token else []
     text = output_of(command, cores=cores, seconds=seconds + 30)
     found = json.loads(text.rpartition("RESULT ")[2])
     if found["refused"] or found["broken"] or not found["requests"]:

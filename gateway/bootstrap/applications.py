@@ -5,15 +5,18 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+import orjson
 import structlog
 from starlette.types import ASGIApp
 
+from gateway import __version__
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.health import health_checks, read_gauges
 from gateway.bootstrap.services import Services
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.tracing import Tracer
-from gateway.http.application import HttpParts, build_http_application
+from gateway.http.admin.openapi import openapi_document
+from gateway.http.application import HttpParts, admin_operations, build_http_application
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.http.edge.facts import Edge
 from gateway.http.edge.peer import ProxyTrust
@@ -38,7 +41,27 @@ def build_applications(
 ) -> Applications:
     """Return the applications of one worker; raises InvalidInput for unusable files."""
     certificates = read_client_certificates(settings, services.clock)
-    parts = HttpParts(
+    parts = http_parts(settings, services, certificates)
+    management = build_management_application(
+        lifecycle,
+        health_checks(services, certificates),
+        partial(exposition, metrics_directory, partial(read_gauges, services, certificates)),
+        partial(describe_admin_api, parts),
+    )
+    return Applications(ClosesWhileDraining(build_http_application(parts), lifecycle), management)
+
+
+def describe_admin_api(parts: HttpParts) -> bytes:
+    """Return the OpenAPI document of the admin API, as JSON text."""
+    document = openapi_document(admin_operations(parts), __version__)
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def http_parts(
+    settings: Settings, services: Services, certificates: ClientCertificates
+) -> HttpParts:
+    """Return what the public application is made of."""
+    return HttpParts(
         directory=services.directory,
         database=services.database,
         invalidation=services.invalidation,
@@ -57,12 +80,6 @@ def build_applications(
         public_url=settings.public_url,
         mtls_public_url=settings.mtls_public_url,
     )
-    management = build_management_application(
-        lifecycle,
-        health_checks(services, certificates),
-        partial(exposition, metrics_directory, partial(read_gauges, services, certificates)),
-    )
-    return Applications(ClosesWhileDraining(build_http_application(parts), lifecycle), management)
 
 
 def find_tracer(settings: Settings) -> Tracer:

@@ -21,7 +21,8 @@ from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.domain.ports.tracing import Tracer
-from gateway.http.admin.routes import AdminParts, build_admin_routes
+from gateway.http.admin.operations import Operation
+from gateway.http.admin.routes import AdminParts, build_admin_routes, build_operations
 from gateway.http.edge.facts import Edge
 from gateway.http.errors import UNMATCHED
 from gateway.http.lifespan import complete_lifespan
@@ -64,14 +65,7 @@ class HttpParts:
 
 def build_http_application(parts: HttpParts) -> ASGIApp:
     """Return the application that stands behind the proxy."""
-    context = RealmContext(
-        directory=parts.directory,
-        clock=parts.clock,
-        log=parts.log,
-        public_url=parts.public_url,
-        mtls_public_url=parts.mtls_public_url,
-    )
-    services = _grant_services(parts)
+    context, services = _context(parts), _grant_services(parts)
     router = Router(
         [
             *build_routes(context, services, parts.metrics),
@@ -83,6 +77,21 @@ def build_http_application(parts: HttpParts) -> ASGIApp:
     printable = PrintablePath(AuthPrefix(router), _unmatched)
     guarded = EdgeMiddleware(printable, parts.edge, parts.metrics, parts.log)
     return RequestLog(guarded, parts.log, parts.metrics, parts.tracer)
+
+
+def admin_operations(parts: HttpParts) -> tuple[Operation, ...]:
+    """Return the table of the admin API, for whoever describes it."""
+    return build_operations(_admin_parts(parts, _context(parts), _grant_services(parts)))
+
+
+def _context(parts: HttpParts) -> RealmContext:
+    return RealmContext(
+        directory=parts.directory,
+        clock=parts.clock,
+        log=parts.log,
+        public_url=parts.public_url,
+        mtls_public_url=parts.mtls_public_url,
+    )
 
 
 def _admin_parts(parts: HttpParts, context: RealmContext, services: GrantServices) -> AdminParts:

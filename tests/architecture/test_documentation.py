@@ -33,6 +33,14 @@ def test_the_page_of_settings_is_the_programs() -> None:
     )
 
 
+def test_the_openapi_document_is_the_gateways() -> None:
+    made = _script("openapi_page")
+    assert made.returncode == 0, made.stderr
+    assert (ROOT / "docs/openapi.json").read_text(encoding="utf-8") == made.stdout, (
+        "make it anew: python -m scripts.openapi_page > docs/openapi.json"
+    )
+
+
 def test_no_link_is_dead() -> None:
     checked = _script("check_links")
     assert checked.returncode == 0, checked.stdout

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.gateway_process import Gateway, free_port, start_gateway, until
 
+ROOT = Path(__file__).resolve().parents[2]
 REALM = "/realms/master"
 
 
@@ -46,6 +47,12 @@ def test_management_knows_no_other_address_and_no_other_method(gateway: Gateway)
     assert httpx2.get(f"{gateway.management_url}{REALM}").status_code == 404
     response = httpx2.post(f"{gateway.management_url}/health/live")
     assert (response.status_code, response.headers["allow"]) == (405, "GET, HEAD")
+
+
+def test_management_describes_the_admin_api_as_the_documentation_does(gateway: Gateway) -> None:
+    served = httpx2.get(f"{gateway.management_url}/openapi.json")
+    assert served.headers["content-type"] == "application/json"
+    assert served.text == (ROOT / "docs/openapi.json").read_text(encoding="utf-8")
 
 
 def test_the_public_listener_knows_neither_health_nor_metrics(gateway: Gateway) -> None:

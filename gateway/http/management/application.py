@@ -1,4 +1,4 @@
-"""Health and metrics, for the operator's network alone: a listener of its own, never proxied.
+"""Health, metrics and the API's description: a listener for the operator's network, never proxied.
 
 Keycloak: management interface; /health/live, /health/ready, /health/started, /metrics.
 """
@@ -24,9 +24,13 @@ _Answer = tuple[HTTPStatus, bytes, bytes]
 
 
 def build_management_application(
-    lifecycle: Lifecycle, checks: Sequence[Check], metrics: Callable[[], bytes]
+    lifecycle: Lifecycle,
+    checks: Sequence[Check],
+    metrics: Callable[[], bytes],
+    openapi: Callable[[], bytes],
 ) -> ASGIApp:
     """Return the application of the management listener."""
+    texts = {"/metrics": (_METRICS, metrics), "/openapi.json": (_JSON, openapi)}
 
     async def ready() -> _Answer:
         if lifecycle.draining or not lifecycle.started:
@@ -48,8 +52,9 @@ def build_management_application(
                     answer = _json(up=True, report=_UP)
                 case "/health/started":
                     answer = _json(up=lifecycle.started, report=_UP if lifecycle.started else _DOWN)
-                case "/metrics":
-                    answer = (HTTPStatus.OK, _METRICS, metrics())
+                case path if path in texts:
+                    content_type, text = texts[path]
+                    answer = (HTTPStatus.OK, content_type, text())
                 case _:
                     answer = (HTTPStatus.NOT_FOUND, _JSON, b'{"error":"HTTP 404"}')
         await _send(answer, send)

@@ -1,0 +1,67 @@
+"""The admin API: what reading and writing cost."""
+
+from dataclasses import replace
+from statistics import median
+
+from bench.administrators import add_administrator, admin_requests, administrator_token
+from bench.context import Bench
+from bench.figures import Figure, Result
+from bench.load import Load, Requests, drive, lending_nginx
+from bench.people import PEOPLE, add_people
+from bench.stack import stack
+
+TITLE = "Admin API, nginx and one worker on one core"
+HOW = (
+    "A service account of master with the role admin, over eight connections, in rounds. Every"
+    " request proves the token and resolves the caller's roles from the database. Writes are"
+    " on disk before they are answered (SQLite, synchronous commit)."
+)
+_WRITES = 1_000_000
+"""More than any round makes: no name twice."""
+
+
+def measure(bench: Bench) -> Result:
+    """Measure each kind of request in alternating rounds."""
+    site = bench.copy("administered")
+    add_people(site)
+    add_administrator(site)
+    with stack(site) as target, lending_nginx({"a": target.https_port}, None) as ports:
+        port = ports["a"]
+        token = administrator_token(port)
+        kinds = _kinds(token)
+        seen: dict[str, list[Load]] = {name: [] for name in kinds}
+        for round_number in range(bench.plan.rounds + 1):
+            for name, requests in kinds.items():
+                some = _others(requests, round_number)
+                load = drive(target, port, some, bench.plan.seconds)
+                seen[name] += [load] * (round_number > 0)  # the first one warms up
+    return Result(tuple(figure for name in seen for figure in _figures(name, seen[name])), HOW)
+
+
+def _kinds(token: str) -> dict[str, Requests]:
+    user = {"username": "made-ROUND-%d", "enabled": True, "email": "made-ROUND-%d@example.test"}
+    return {
+        "one realm": admin_requests(token, "GET", PEOPLE),
+        "a user by name": admin_requests(
+            token, "GET", f"{PEOPLE}/users?username=person-%d&exact=true", numbers=500
+        ),
+        "a page of 100 users": admin_requests(token, "GET", f"{PEOPLE}/users"),
+        "clients": admin_requests(token, "GET", f"{PEOPLE}/clients?clientId=app"),
+        "a new user": admin_requests(token, "POST", f"{PEOPLE}/users", user, numbers=_WRITES),
+        "a new role": admin_requests(
+            token, "POST", f"{PEOPLE}/roles", {"name": "made-ROUND-%d"}, numbers=_WRITES
+        ),
+    }
+
+
+def _others(requests: Requests, round_number: int) -> Requests:
+    """Return the requests with names that no other round gives."""
+    return replace(requests, body=requests.body.replace("ROUND", str(round_number)))
+
+
+def _figures(name: str, loads: list[Load]) -> tuple[Figure, Figure]:
+    cost = median(load.gateway for load in loads)
+    return (
+        Figure(f"{name}: requests", median(load.rate for load in loads), "/s"),
+        Figure(f"{name}: processor time, gateway", cost * 1e6, "us"),
+    )
