@@ -8,8 +8,10 @@ from keycloak.exceptions import KeycloakAuthenticationError, KeycloakGetError, K
 
 from tests.support.administered_server import AdministeredServer
 from tests.support.edge_certificates import EdgeCertificates
-from tests.support.python_keycloak import client_of
+from tests.support.python_keycloak import NAMES_CERTIFICATES_BY_PATH, client_of
 from tests.support.wire import PASSWORD, SECRET
+
+pytestmark = NAMES_CERTIFICATES_BY_PATH
 
 MAPPER: dict[str, Any] = {
     "name": "made",

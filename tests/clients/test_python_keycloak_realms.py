@@ -8,8 +8,10 @@ from keycloak import KeycloakAdmin
 from keycloak.exceptions import KeycloakError, KeycloakGetError, KeycloakPostError
 
 from tests.support.administered_server import AdministeredServer
-from tests.support.python_keycloak import administrator_of, client_of
+from tests.support.python_keycloak import NAMES_CERTIFICATES_BY_PATH, administrator_of, client_of
 from tests.support.wire import PASSWORD
+
+pytestmark = NAMES_CERTIFICATES_BY_PATH
 
 KEY_PROVIDER = "org.keycloak.keys.KeyProvider"
 

@@ -5,8 +5,10 @@ from keycloak import KeycloakAdmin, KeycloakOpenID
 from keycloak.exceptions import KeycloakError, KeycloakPostError
 
 from tests.support.administered_server import OTHER_SERVER, AdministeredServer
-from tests.support.python_keycloak import client_of
+from tests.support.python_keycloak import NAMES_CERTIFICATES_BY_PATH, client_of
 from tests.support.wire import PASSWORD, SECRET
+
+pytestmark = NAMES_CERTIFICATES_BY_PATH
 
 
 def test_tokens_are_got_refreshed_introspected_and_ended(

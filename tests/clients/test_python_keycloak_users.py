@@ -7,8 +7,10 @@ from keycloak import KeycloakAdmin
 from keycloak.exceptions import KeycloakError, KeycloakGetError, KeycloakPostError
 
 from tests.support.administered_server import AdministeredServer
-from tests.support.python_keycloak import client_of
+from tests.support.python_keycloak import NAMES_CERTIFICATES_BY_PATH, client_of
 from tests.support.wire import PASSWORD
+
+pytestmark = NAMES_CERTIFICATES_BY_PATH
 
 
 def _names(found: list[dict[str, Any]], name: str = "name") -> set[str]:

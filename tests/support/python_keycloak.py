@@ -6,6 +6,11 @@ from keycloak import KeycloakAdmin, KeycloakOpenID
 from tests.support.administered_server import ADMINISTRATOR, AdministeredServer
 from tests.support.wire import SECRET
 
+NAMES_CERTIFICATES_BY_PATH = pytest.mark.filterwarnings(
+    "ignore:`(verify|cert)=.* is deprecated:DeprecationWarning"
+)
+"""python-keycloak's own HTTP client would like objects in place of paths."""
+
 
 def administrator_of(server: AdministeredServer, realm: str) -> KeycloakAdmin:
     """Return the administrator of all realms at work in one."""
