@@ -1,18 +1,23 @@
 """Clients: one JSON document each, the secret sealed beside it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import ColumnElement, and_, delete, insert, select, update
 
 from gateway.domain.clients import Client
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.ports.storage.clients import ClientSearch
+from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
 from gateway.representations.client import write_client
 from gateway.representations.stored_client import restore_client
+from gateway.storage.sql.account_roles import by_owner, roles_of_accounts
+from gateway.storage.sql.client_search import matches
 from gateway.storage.sql.column_types import is_name
-from gateway.storage.sql.schema import clients
+from gateway.storage.sql.roles import effective
+from gateway.storage.sql.schema import clients, users
 from gateway.storage.sql.transaction import Transaction
 
 _NAMES_AT_ONCE: Final = 1_000
@@ -30,23 +35,51 @@ class SqlClients:
         """Return the client whose public name is exactly `client_id`."""
         if not is_name(client_id):
             return None
-        rows = await self._transaction.execute(
-            select(clients).where(clients.c.realm_id == realm_id, clients.c.client_id == client_id)
+        return await self._find(
+            and_(clients.c.realm_id == realm_id, clients.c.client_id == client_id)
         )
-        row = rows.first()
-        return None if row is None else read_row(row, self._secrets)
+
+    async def find_by_id(self, realm_id: str, client: str) -> Client | None:
+        """Return the client with that id."""
+        return await self._find(_is(realm_id, client)) if is_name(client) else None
+
+    async def find_alone(self, realm_id: str, client: str) -> Client | None:
+        """Return the same, and let nobody else change the client until the transaction ends."""
+        return await self._find(_is(realm_id, client), alone=True) if is_name(client) else None
 
     async def named(self, realm_id: str, client_ids: Sequence[str]) -> tuple[Client, ...]:
         """Return those of the clients that exist."""
-        names = [client_id for client_id in client_ids if is_name(client_id)]
         found: list[Client] = []
-        for start in range(0, len(names), _NAMES_AT_ONCE):
-            some = names[start : start + _NAMES_AT_ONCE]
+        for some in _portions(client_ids):
             rows = await self._transaction.execute(
                 select(clients).where(clients.c.realm_id == realm_id, clients.c.client_id.in_(some))
             )
             found += [read_row(row, self._secrets) for row in rows]
         return tuple(found)
+
+    async def search(
+        self, realm_id: str, search: ClientSearch, first: int, maximum: int
+    ) -> tuple[Client, ...]:
+        """Return a page of the clients that match, by public name."""
+        rows = await self._transaction.execute(
+            select(clients)
+            .where(clients.c.realm_id == realm_id, *matches(search, self._transaction.dialect))
+            .order_by(clients.c.client_id)
+            .offset(first)
+            .limit(maximum)
+        )
+        return tuple(read_row(row, self._secrets) for row in rows)
+
+    async def account_roles(
+        self, realm_id: str, owners: Sequence[str]
+    ) -> Mapping[str, EffectiveRoles]:
+        """Return what service accounts may do, by the ids of the clients that have one."""
+        found: dict[str, EffectiveRoles] = {}
+        for some in _portions(owners):
+            rows = await self._transaction.execute(roles_of_accounts(realm_id, some))
+            held = by_owner(rows.all())
+            found |= {owner: effective(names) for owner, names in held.items()}
+        return found
 
     async def list(self, realm_id: str) -> tuple[Client, ...]:
         """Return the realm's clients by client_id."""
@@ -60,20 +93,48 @@ class SqlClients:
         await self._transaction.execute(insert(clients), self._values(client), taken=_taken(client))
 
     async def replace(self, client: Client) -> None:
-        """Overwrite the client with the same id in the same realm."""
+        """Overwrite the client with the same id in the same realm; raises AlreadyExists."""
         await self._transaction.change(
-            update(clients)
-            .where(clients.c.realm_id == client.realm_id, clients.c.id == client.id)
-            .values(self._values(client)),
+            update(clients).where(_is(client.realm_id, client.id)).values(self._values(client)),
             taken=_taken(client),
         )
 
     async def remove(self, realm_id: str, client: str) -> bool:
-        """Forget the client with internal id `client`, its roles and account; tell if it was."""
-        result = await self._transaction.execute(
-            delete(clients).where(clients.c.realm_id == realm_id, clients.c.id == client)
-        )
+        """Forget the client, its roles and its service account; tell whether there was one."""
+        if not is_name(client):
+            return False
+        result = await self._transaction.execute(delete(clients).where(_is(realm_id, client)))
         return result.rowcount > 0
+
+    async def remove_service_account(self, realm_id: str, client: str) -> None:
+        """Forget the user that is the client's service account, if there is one."""
+        await self._transaction.execute(
+            delete(users).where(
+                users.c.realm_id == realm_id, users.c.service_account_client == client
+            )
+        )
+
+    async def registration_token(self, realm_id: str, client: str) -> str | None:
+        """Return the jti of the registration access token that is believed."""
+        rows = await self._transaction.execute(
+            select(clients.c.registration_token_id).where(_is(realm_id, client))
+        )
+        return rows.scalar_one_or_none()
+
+    async def set_registration_token(
+        self, realm_id: str, client: str, token_id: str | None
+    ) -> None:
+        """Believe no registration access token of the client but this one."""
+        await self._transaction.change(
+            update(clients).where(_is(realm_id, client)).values(registration_token_id=token_id)
+        )
+
+    async def _find(self, condition: ColumnElement[bool], *, alone: bool = False) -> Client | None:
+        one = select(clients).where(condition)
+        # SQLite has no such lock and needs none: a transaction that may write is alone.
+        rows = await self._transaction.execute(one.with_for_update() if alone else one)
+        row = rows.first()
+        return None if row is None else read_row(row, self._secrets)
 
     def _values(self, client: Client) -> dict[str, Any]:
         secret = client.secret
@@ -94,6 +155,16 @@ def read_row(row: Any, secrets: SecretsAtRest) -> Client:
         return client
     context = _context(row.realm_id, row.id)
     return replace(client, secret=Secret(secrets.unseal(row.secret, context)))
+
+
+def _is(realm_id: str, client: str) -> ColumnElement[bool]:
+    return and_(clients.c.realm_id == realm_id, clients.c.id == client)
+
+
+def _portions(names: Sequence[str]) -> Iterator[list[str]]:
+    fitting = [name for name in names if is_name(name)]
+    for start in range(0, len(fitting), _NAMES_AT_ONCE):
+        yield fitting[start : start + _NAMES_AT_ONCE]
 
 
 def _context(realm_id: str, client: str) -> str:

@@ -1,13 +1,32 @@
 """Clients of a realm."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from gateway.domain.clients import Client
+from gateway.domain.roles import EffectiveRoles
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSearch:
+    """What is looked for. `part` is any part of the public name; capital or not is all the same."""
+
+    part: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """Exact values by name."""
 
 
 class ClientRepository(Protocol):
-    """Clients of a realm."""
+    """Clients of a realm. Ids are internal ones, public names are called so."""
+
+    async def find_by_id(self, realm_id: str, client: str) -> Client | None:
+        """Return the client with that id."""
+        ...
+
+    async def find_alone(self, realm_id: str, client: str) -> Client | None:
+        """Return the same, and let nobody else change the client until the transaction ends."""
+        ...
 
     async def find_by_client_id(self, realm_id: str, client_id: str) -> Client | None:
         """Return the client whose public name is exactly `client_id`."""
@@ -21,14 +40,40 @@ class ClientRepository(Protocol):
         """Return the realm's clients by client_id."""
         ...
 
+    async def search(
+        self, realm_id: str, search: ClientSearch, first: int, maximum: int
+    ) -> tuple[Client, ...]:
+        """Return a page of the clients that match, by public name."""
+        ...
+
+    async def account_roles(
+        self, realm_id: str, owners: Sequence[str]
+    ) -> Mapping[str, EffectiveRoles]:
+        """Return what service accounts may do, by the ids of the clients that have one."""
+        ...
+
     async def add(self, client: Client) -> None:
         """Store a new client, its secret sealed; raises AlreadyExists."""
         ...
 
     async def replace(self, client: Client) -> None:
-        """Overwrite the client with the same id in the same realm."""
+        """Overwrite the client with the same id in the same realm; raises AlreadyExists."""
         ...
 
     async def remove(self, realm_id: str, client: str) -> bool:
-        """Forget the client with internal id `client`, its roles and account; tell if it was."""
+        """Forget the client, its roles and its service account; tell whether there was one."""
+        ...
+
+    async def remove_service_account(self, realm_id: str, client: str) -> None:
+        """Forget the user that is the client's service account, if there is one."""
+        ...
+
+    async def registration_token(self, realm_id: str, client: str) -> str | None:
+        """Return the jti of the registration access token that is believed."""
+        ...
+
+    async def set_registration_token(
+        self, realm_id: str, client: str, token_id: str | None
+    ) -> None:
+        """Believe no registration access token of the client but this one."""
         ...
