@@ -1,7 +1,7 @@
 """A gateway whose realms have administrators of every kind, asked as the proxy asks it.
 
 `<role>` in the realm `acme`, or in `master`, is a client whose service account has that one role
-over `acme`; `nobody` has none, `root` is the administrator of all realms.
+over `acme`; `nobody` has none, `root` is the administrator of all realms, later ones included.
 """
 
 import json
@@ -112,7 +112,7 @@ def _realms() -> list[dict[str, Any]]:
         acme["clients"].append(client | fields)
         acme["users"].append(account)
     root = {"clientId": "root", "secret": SECRET, "serviceAccountsEnabled": True, "enabled": True}
-    master["clients"].append(root)
+    master["clients"].append(root | _LIGHTWEIGHT)
     master["users"].append(
         {
             "username": "service-account-root",
