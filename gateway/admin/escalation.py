@@ -2,23 +2,37 @@
 
 Administrative roles are those of `realm-management` in a realm; in `master`, `admin`,
 `create-realm` and the roles of each `<realm>-realm`. They may be granted, by whatever way they
-reach somebody, by those alone who act with all of them; passwords, credentials and secrets of who
-holds them may be set by those alone, too. Other roles are free. Keycloak: 9
+reach somebody, by those alone who act with all of them, or with more; passwords, credentials and
+secrets of who holds them may be set by those alone, too. Nobody changes these roles themselves,
+nor the clients that hold them. Other roles are free.
+
+Keycloak: 9; it looks at the roles that are named and not at what they contain, nor at groups
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from gateway.admin.access import Acting
-from gateway.admin.administration_roles import REALM_ADMIN, REALM_MANAGEMENT, AdminRole
+from gateway.admin.administration_roles import (
+    FREE,
+    IMPLIED,
+    REALM_ADMIN,
+    REALM_MANAGEMENT,
+    AdminRole,
+    administration_client,
+)
 from gateway.admin.errors import Forbidden
 from gateway.admin.realm_roles import ADMIN, CREATE_REALM
 from gateway.domain.ports.storage import Stores
-from gateway.domain.realm import MASTER
-from gateway.domain.roles import EffectiveRoles
+from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
+from gateway.domain.realm import MASTER, Realm
+from gateway.domain.roles import EffectiveRoles, ListedRole
 
-_OF_A_REALM: Final = "-realm"
+_OF_A_REALM: Final = administration_client("")
 _EVERYWHERE: Final = frozenset({ADMIN, CREATE_REALM})
+_NAMES: Final = frozenset({*AdminRole, REALM_ADMIN})
+_MANAGE_REALM_ROLES: Final = (AdminRole.MANAGE_REALM,)
+_MANAGE_CLIENT_ROLES: Final = (AdminRole.MANAGE_CLIENTS,)
 
 
 async def require_may_grant(acting: Acting, stores: Stores, role_ids: Sequence[str]) -> None:
@@ -28,6 +42,18 @@ async def require_may_grant(acting: Acting, stores: Stores, role_ids: Sequence[s
     """
     if role_ids and acting.rights.held is not None:
         _require(acting, await stores.roles.expanded(acting.realm.id, role_ids))
+
+
+async def require_may_compose(acting: Acting, stores: Stores, parts: Iterable[ListedRole]) -> None:
+    """Raise Forbidden unless the caller may let another role contain these, or not any more.
+
+    It takes the right to manage each of them, and all that whoever has the other role would get.
+    """
+    roles = tuple(parts)
+    for part in roles:
+        of_realm = part.role.client is None
+        acting.rights.require(*(_MANAGE_REALM_ROLES if of_realm else _MANAGE_CLIENT_ROLES))
+    await require_may_grant(acting, stores, [part.role.id for part in roles])
 
 
 async def require_not_above(acting: Acting, stores: Stores, user_id: str) -> None:
@@ -40,37 +66,94 @@ async def require_may_join(acting: Acting, stores: Stores, group_ids: Iterable[s
     """Raise Forbidden where a group, or one above it, brings a role that the caller has not."""
     if acting.rights.held is None:
         return
-    granted = await stores.groups.granted(acting.realm.id)
-    parents = {group.id: group.parent for group in await stores.groups.list(acting.realm.id)}
-    role_ids: set[str] = set()
     for group_id in group_ids:
-        above: str | None = group_id
-        while above is not None:
-            role_ids |= granted.get(above, frozenset())
-            above = parents.get(above)
-    await require_may_grant(acting, stores, sorted(role_ids))
+        holder = RoleHolder(Holding.GROUP, group_id)
+        query = RoleQuery(holder, Share.EFFECTIVE)
+        brought = await stores.role_catalogue.list(acting.realm.id, query)
+        _require(acting, _by_client(brought))
+
+
+async def out_of_reach(acting: Acting, stores: Stores) -> frozenset[str]:
+    """Return the ids of the roles of the realm that the caller may not grant."""
+    if acting.rights.held is None:
+        return frozenset()
+    held = set(_held(acting))
+    lacking = [
+        role.role.id
+        for role in await _administrative_roles(acting.realm, stores)
+        if not held.issuperset(_administrative(acting.realm, _by_client((role,))))
+    ]
+    if not lacking:
+        return frozenset()
+    return await stores.role_catalogue.containing(acting.realm.id, lacking)
+
+
+def is_administrative_client(realm: Realm, client_id: str) -> bool:
+    """Tell whether the client with that public name holds administrative roles, or would."""
+    return (
+        client_id.endswith(_OF_A_REALM) if realm.name == MASTER else client_id == REALM_MANAGEMENT
+    )
+
+
+def require_changeable_clients(acting: Acting, *client_ids: str) -> None:
+    """Raise Forbidden where one of the public names is that of a client which nobody changes.
+
+    Nor does anybody make another client of that name: the roles of a realm to come would be its.
+    """
+    if acting.rights.held is None:
+        return
+    for client_id in client_ids:
+        if is_administrative_client(acting.realm, client_id):
+            raise Forbidden(f"nobody changes the client {client_id}")
+
+
+def require_changeable_role(acting: Acting, client_id: str | None, name: str) -> None:
+    """Raise Forbidden for an administrative role, and any role beside one in its client."""
+    if client_id is not None:
+        require_changeable_clients(acting, client_id)
+    elif acting.rights.held is not None and acting.realm.name == MASTER and name in _EVERYWHERE:
+        raise Forbidden(f"nobody changes the role {name}")
+
+
+async def _administrative_roles(realm: Realm, stores: Stores) -> tuple[ListedRole, ...]:
+    if realm.name != MASTER:
+        client = await stores.clients.find_by_client_id(realm.id, REALM_MANAGEMENT)
+        query = RoleQuery(container="-" if client is None else client.id)
+        return await stores.role_catalogue.list(realm.id, query)
+    every = await stores.role_catalogue.list(realm.id, RoleQuery())
+    return tuple(role for role in every if any(_administrative(realm, _by_client((role,)))))
+
+
+def _by_client(roles: Iterable[ListedRole]) -> EffectiveRoles:
+    listed = tuple(roles)
+    return EffectiveRoles(
+        tuple(role.role.name for role in listed if role.client_id is None),
+        tuple((role.client_id, (role.role.name,)) for role in listed if role.client_id is not None),
+    )
 
 
 def _require(acting: Acting, wanted: EffectiveRoles) -> None:
-    lacking = sorted(set(_administrative(acting, wanted)) - set(_held(acting)))
+    lacking = sorted(set(_administrative(acting.realm, wanted)) - set(_held(acting)))
     if lacking:
         raise Forbidden(f"the caller does not have {', '.join(lacking)}")
 
 
-def _administrative(acting: Acting, roles: EffectiveRoles) -> Iterator[str]:
+def _administrative(realm: Realm, roles: EffectiveRoles) -> Iterator[str]:
     """Yield what a role is called here: its name, that of its client before it."""
-    in_master = acting.realm.name == MASTER
-    if in_master:
+    if realm.name == MASTER:
         yield from (name for name in roles.realm if name in _EVERYWHERE)
     for client, names in roles.clients:
-        if client.endswith(_OF_A_REALM) if in_master else client == REALM_MANAGEMENT:
-            yield from (f"{client}/{name}" for name in names)
+        if is_administrative_client(realm, client):
+            yield from (f"{client}/{name}" for name in names if name in _NAMES)
 
 
 def _held(acting: Acting) -> Iterator[str]:
-    if acting.realm.name == MASTER:
-        yield from _administrative(acting, acting.rights.held or EffectiveRoles())
-        return
-    yield from (f"{REALM_MANAGEMENT}/{role}" for role in acting.rights.roles)
-    if acting.rights.roles == frozenset(AdminRole):
-        yield f"{REALM_MANAGEMENT}/{REALM_ADMIN}"
+    """Yield what the caller acts with, all that it implies among it."""
+    realm, rights = acting.realm, acting.rights
+    client = administration_client(realm.name) if realm.name == MASTER else REALM_MANAGEMENT
+    implied = {role for held in rights.roles for role in IMPLIED.get(held, ())}
+    yield from (f"{client}/{role}" for role in rights.roles | implied | FREE)
+    if realm.name == MASTER:
+        yield from _administrative(realm, rights.held or EffectiveRoles())
+    elif rights.roles == frozenset(AdminRole):
+        yield f"{client}/{REALM_ADMIN}"

@@ -171,6 +171,26 @@ async def test_a_role_is_found_by_id_and_by_name_within_its_realm(stored: SqlDat
             assert await catalogue.find_by_name("demo-id", unstorable, "use") is None
 
 
+async def test_roles_are_found_by_many_ids_at_once(stored: SqlDatabase) -> None:
+    ids = ["top-role", "use-role", "ghost", "\0", *(f"id-{number}" for number in range(2500))]
+    async with stored.read() as stores:
+        found = await stores.role_catalogue.by_ids("demo-id", ids)
+        assert {role_id: one.client_id for role_id, one in found.items()} == {
+            "top-role": None,
+            "use-role": "device",
+        }
+        assert await stores.role_catalogue.by_ids("third-id", ids) == {}
+
+
+async def test_whatever_contains_a_role_in_the_end_is_found_with_it(stored: SqlDatabase) -> None:
+    async with stored.read() as stores:
+        containing = stores.role_catalogue.containing
+        assert await containing("demo-id", ["use-role"]) == {"use-role", "middle-role", "top-role"}
+        assert await containing("demo-id", ["apart-role"]) == {"apart-role"}
+        assert await containing("demo-id", ["ghost"]) == frozenset()
+        assert await containing("other-id", ["use-role"]) == {"use-role"}
+
+
 async def test_a_role_keeps_its_place_when_it_is_replaced(stored: SqlDatabase) -> None:
     changed = role("peak", id="top-role", description="d", attributes={"a": ("1",)})
     async with stored.write() as stores:

@@ -25,7 +25,7 @@ from gateway.domain.roles import ListedRole, Role
 from gateway.domain.users import User
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.inserts import insert_into
-from gateway.storage.sql.role_sets import closure, held_by_group, held_by_user
+from gateway.storage.sql.role_sets import closure, containers, held_by_group, held_by_user
 from gateway.storage.sql.schema import (
     client_roles_in_scope,
     client_scope_roles,
@@ -114,6 +114,27 @@ class SqlRoleCatalogue:
             statement = statement.with_for_update(key_share=True, of=roles)
         row = (await self._transaction.execute(statement)).first()
         return None if row is None else _read(row)
+
+    async def by_ids(self, realm_id: str, role_ids: Sequence[str]) -> Mapping[str, ListedRole]:
+        """Return those of the roles that exist, by id."""
+        found: dict[str, ListedRole] = {}
+        known = [role_id for role_id in role_ids if is_name(role_id)]
+        for start in range(0, len(known), _AT_ONCE):
+            some = _listed(realm_id).where(roles.c.id.in_(known[start : start + _AT_ONCE]))
+            found |= {row.id: _read(row) for row in await self._transaction.execute(some)}
+        return found
+
+    async def containing(self, realm_id: str, role_ids: Sequence[str]) -> frozenset[str]:
+        """Return the ids of these roles, and of all that contain one of them in the end."""
+        found: set[str] = set()
+        for start in range(0, len(role_ids), _AT_ONCE):
+            begun = select(roles.c.id.label("role_id")).where(
+                roles.c.realm_id == realm_id, roles.c.id.in_(role_ids[start : start + _AT_ONCE])
+            )
+            held = containers(realm_id, begun)
+            rows = await self._transaction.execute(select(held.c.role_id))
+            found |= {row.role_id for row in rows}
+        return frozenset(found)
 
     async def replace(self, role: Role) -> None:
         """Overwrite name, description and attributes of the role; raises AlreadyExists."""

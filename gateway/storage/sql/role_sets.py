@@ -37,6 +37,19 @@ def closure(realm_id: Given, begun: Select[tuple[str]]) -> CTE:
     return held.union(contained)
 
 
+def containers(realm_id: Given, begun: Select[tuple[str]]) -> CTE:
+    """Select the column `role_id` of the roles that `begun` selects, and of what contains them."""
+    parts = begun.cte("parts", recursive=True)
+    containing = select(role_composites.c.role_id).join(
+        parts,
+        and_(
+            role_composites.c.composite_id == parts.c.role_id,
+            role_composites.c.realm_id == realm_id,
+        ),
+    )
+    return parts.union(containing)
+
+
 def _of_groups(realm_id: Given, lineage: CTE) -> Select[tuple[str]]:
     return select(group_roles.c.role_id).join(
         lineage,

@@ -1,6 +1,6 @@
 """Looking roles up for administrators: by name, by whom they belong to, and by who holds them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -68,6 +68,14 @@ class RoleCatalogue(Protocol):
         self, realm_id: str, client: str | None, name: str, *, alone: bool = False
     ) -> ListedRole | None:
         """Return the role of the client with internal id `client`, or of the realm, by name."""
+        ...
+
+    async def by_ids(self, realm_id: str, role_ids: Sequence[str]) -> Mapping[str, ListedRole]:
+        """Return those of the roles that exist, by id."""
+        ...
+
+    async def containing(self, realm_id: str, role_ids: Sequence[str]) -> frozenset[str]:
+        """Return the ids of these roles, and of all that contain one of them in the end."""
         ...
 
     async def replace(self, role: Role) -> None:

@@ -1,0 +1,285 @@
+"""Who may grant what: the one rule of `gateway.admin.escalation`, asked on both databases."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from gateway.admin.access import Acting, Rights, operator
+from gateway.admin.administration_roles import REALM_ADMIN, AdminRole
+from gateway.admin.errors import Forbidden
+from gateway.admin.escalation import (
+    out_of_reach,
+    require_changeable_clients,
+    require_changeable_role,
+    require_may_compose,
+    require_may_grant,
+    require_may_join,
+    require_not_above,
+)
+from gateway.admin.realm_defaults import ensure_administration, ensure_realm_defaults
+from gateway.domain.roles import EffectiveRoles, ListedRole
+from gateway.storage.sql.database import SqlDatabase, SqlStores
+from tests.support.stored_values import client, group, realm, role, user
+
+DEMO, MASTER, OTHER = realm("demo"), realm("master"), realm("other")
+FREE = {role for role in AdminRole if role.startswith("query-")}
+GRANTS: dict[AdminRole, set[str]] = {
+    AdminRole.MANAGE_AUTHORIZATION: {"view-authorization"},
+    AdminRole.MANAGE_CLIENTS: {
+        "create-client",
+        "manage-authorization",
+        "view-authorization",
+        "view-clients",
+    },
+    AdminRole.MANAGE_EVENTS: {"view-events"},
+    AdminRole.MANAGE_IDENTITY_PROVIDERS: {"view-identity-providers"},
+    AdminRole.MANAGE_ORGANIZATIONS: {"view-organizations"},
+    AdminRole.MANAGE_REALM: {"manage-organizations", "view-organizations", "view-realm"},
+    AdminRole.MANAGE_USERS: {"view-users"},
+    AdminRole.VIEW_CLIENTS: {"view-authorization"},
+}
+"""What Keycloak 26.7 lets the holder of one role grant beyond that role and the free ones."""
+
+
+@pytest.fixture
+async def realms(database: SqlDatabase) -> SqlDatabase:
+    """Store realms with their built-in roles, and custom ones beside them."""
+    async with database.write() as stores:
+        for one in (DEMO, OTHER, MASTER):
+            await stores.realms.add(one)
+        for one in (DEMO, OTHER, MASTER):
+            await ensure_realm_defaults(stores, one)
+        for one in (DEMO, OTHER):
+            await ensure_administration(stores, one)
+        for of in ("demo", "master"):
+            await stores.roles.add(role("plain", of=of))
+            await stores.roles.add(role("wrapped", of=of))
+            await stores.roles.add(role("wrapped-twice", of=of))
+            await stores.roles.set_composites(f"{of}-id", "wrapped-twice-role", ["wrapped-role"])
+            await stores.users.add(user("alice", of=of))
+            for one_group in (group("staff", of=of), group("berlin", "/staff", of=of)):
+                await stores.groups.add(one_group)
+    return database
+
+
+def acting(*roles: str, held: EffectiveRoles | None = None) -> Acting:
+    """Return somebody who has these roles over the realm `demo`."""
+    rights = Rights(frozenset(AdminRole(role) for role in roles), held or EffectiveRoles())
+    return Acting(None, DEMO, rights)
+
+
+def in_master(*realm_roles: str, **clients: Iterable[str]) -> Acting:
+    """Return somebody who has these roles in `master`, `a_realm` naming the client `a-realm`."""
+    held = {name.replace("_", "-"): tuple(names) for name, names in clients.items()}
+    over_master = frozenset(AdminRole(name) for name in held.get("master-realm", ()))
+    return Acting(
+        None, MASTER, Rights(over_master, EffectiveRoles(realm_roles, tuple(held.items())))
+    )
+
+
+async def ids(stores: SqlStores, of: str, client_id: str | None, *names: str) -> list[str]:
+    """Return the ids of roles by name."""
+    owner = None
+    if client_id is not None:
+        found = await stores.clients.find_by_client_id(f"{of}-id", client_id)
+        assert found is not None
+        owner = found.id
+    roles = [await stores.role_catalogue.find_by_name(f"{of}-id", owner, name) for name in names]
+    return [one.role.id for one in roles if one is not None]
+
+
+async def may_grant(stores: SqlStores, who: Acting, role_ids: list[str]) -> bool:
+    assert role_ids
+    try:
+        await require_may_grant(who, stores, role_ids)
+    except Forbidden:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("held", list(AdminRole))
+async def test_an_administrator_grants_what_its_own_role_lets_it_do(
+    realms: SqlDatabase, held: AdminRole
+) -> None:
+    async with realms.read() as stores:
+        may = {
+            name
+            for name in (*AdminRole, REALM_ADMIN)
+            if await may_grant(
+                stores, acting(held), await ids(stores, "demo", "realm-management", name)
+            )
+        }
+    contained = {"view-users": {"query-users", "query-groups"}}.get(held, set())
+    assert may == {held} | FREE | GRANTS.get(held, set()) | contained
+
+
+async def test_who_has_every_role_may_grant_the_one_that_contains_them(realms: SqlDatabase) -> None:
+    async with realms.read() as stores:
+        role_ids = await ids(stores, "demo", "realm-management", REALM_ADMIN)
+        assert await may_grant(stores, acting(*AdminRole), role_ids)
+        one_less = [name for name in AdminRole if name != "view-events"]
+        assert not await may_grant(stores, acting(*one_less), role_ids)
+
+
+async def test_what_a_role_contains_counts_however_deep(realms: SqlDatabase) -> None:
+    async with realms.write() as stores:
+        (manage_realm,) = await ids(stores, "demo", "realm-management", "manage-realm")
+        await stores.roles.set_composites("demo-id", "wrapped-role", [manage_realm])
+        for name in ("wrapped-role", "wrapped-twice-role"):
+            assert not await may_grant(stores, acting("manage-users"), [name])
+            assert not await may_grant(stores, acting("manage-users"), ["plain-role", name])
+            assert await may_grant(stores, acting("manage-users", "manage-realm"), [name])
+        assert await may_grant(stores, acting("manage-users"), ["plain-role"])
+        reach = await out_of_reach(acting("manage-users"), stores)
+        assert {"wrapped-role", "wrapped-twice-role", manage_realm} <= reach
+        assert "plain-role" not in reach
+
+
+async def test_roles_of_that_name_elsewhere_are_free(realms: SqlDatabase) -> None:
+    """Rights come from one client alone: a role of the realm called like one brings none."""
+    async with realms.write() as stores:
+        await stores.clients.add(client("device"))
+        await stores.clients.add(client("x-realm"))
+        await stores.roles.add(role("manage-realm"))
+        await stores.roles.add(role("admin"))
+        await stores.roles.add(role("realm-admin", client="device-uuid"))
+        await stores.roles.add(role("manage-users", client="x-realm-uuid"))
+        names = ("manage-realm", "admin", "realm-admin", "manage-users")
+        assert await may_grant(stores, acting("query-users"), [f"{name}-role" for name in names])
+
+
+async def test_the_roles_out_of_reach_are_those_that_may_not_be_granted(
+    realms: SqlDatabase,
+) -> None:
+    async with realms.read() as stores:
+        for who in (acting("manage-users"), acting("manage-clients", "view-events"), acting()):
+            reach = await out_of_reach(who, stores)
+            for one in await stores.roles.list("demo-id"):
+                assert (one.id in reach) is not await may_grant(stores, who, [one.id]), one.name
+        assert await out_of_reach(acting(*AdminRole), stores) == frozenset()
+        assert await out_of_reach(operator(DEMO), stores) == frozenset()
+
+
+async def test_in_master_a_role_over_a_realm_is_granted_by_who_has_that_very_role(
+    realms: SqlDatabase,
+) -> None:
+    async with realms.read() as stores:
+        of_demo = await ids(stores, "master", "demo-realm", "manage-users")
+        of_master = await ids(stores, "master", "master-realm", "manage-users", "view-users")
+        local = in_master(master_realm=["manage-users"])
+        assert await may_grant(stores, local, of_master)
+        assert not await may_grant(stores, local, of_demo)
+        assert not await may_grant(stores, in_master(other_realm=["manage-users"]), of_demo)
+        assert await may_grant(stores, in_master(demo_realm=["manage-users"]), of_demo)
+        assert not await may_grant(stores, in_master(demo_realm=["manage-users"]), of_master)
+
+
+async def test_in_master_admin_and_create_realm_are_granted_by_who_has_them(
+    realms: SqlDatabase,
+) -> None:
+    every = {f"{name}_realm": list(AdminRole) for name in ("demo", "other", "master")}
+    async with realms.read() as stores:
+        for name in ("admin", "create-realm"):
+            role_ids = await ids(stores, "master", None, name)
+            assert not await may_grant(stores, in_master(**every), role_ids)
+            assert await may_grant(stores, in_master("admin", "create-realm", **every), role_ids)
+        create = await ids(stores, "master", None, "create-realm")
+        assert await may_grant(stores, in_master("create-realm"), create)
+        admin = await ids(stores, "master", None, "admin")
+        assert not await may_grant(stores, in_master("admin", "create-realm"), admin)
+        reach = await out_of_reach(in_master(master_realm=AdminRole), stores)
+        assert {*create, *admin} <= reach
+
+
+async def test_nobody_takes_over_who_has_more(realms: SqlDatabase) -> None:
+    async with realms.write() as stores:
+        view_events = await ids(stores, "demo", "realm-management", "view-events")
+        await stores.groups.grant("demo-id", "staff-group", view_events)
+        await require_not_above(acting("manage-users"), stores, "alice-uuid")
+        await stores.groups.join("demo-id", "alice-uuid", "berlin-group")
+        with pytest.raises(Forbidden):
+            await require_not_above(acting("manage-users"), stores, "alice-uuid")
+        await require_not_above(acting("manage-users", "view-events"), stores, "alice-uuid")
+        await require_not_above(acting("manage-events"), stores, "alice-uuid")
+        await require_not_above(operator(DEMO), stores, "alice-uuid")
+
+
+async def test_nobody_joins_a_group_that_brings_more(realms: SqlDatabase) -> None:
+    """By itself, by a group above it, or by a role that contains an administrative one."""
+    groups = ["staff-group", "berlin-group"]
+    async with realms.write() as stores:
+        await require_may_join(acting("manage-users"), stores, groups)
+        (manage_realm,) = await ids(stores, "demo", "realm-management", "manage-realm")
+        await stores.roles.set_composites("demo-id", "wrapped-role", [manage_realm])
+        await stores.groups.grant("demo-id", "berlin-group", ["wrapped-twice-role"])
+        await require_may_join(acting("manage-users"), stores, groups[:1])
+        with pytest.raises(Forbidden):
+            await require_may_join(acting("manage-users"), stores, groups)
+        await stores.groups.grant("demo-id", "staff-group", [manage_realm])
+        await require_may_join(acting("manage-realm"), stores, groups)
+        await require_may_join(operator(DEMO), stores, groups)
+        for one in groups:
+            with pytest.raises(Forbidden):
+                await require_may_join(acting("manage-users"), stores, [one])
+
+
+async def test_composing_takes_the_right_to_manage_the_part(realms: SqlDatabase) -> None:
+    async def may(who: Acting, stores: SqlStores, *parts: ListedRole | None) -> bool:
+        try:
+            await require_may_compose(who, stores, [part for part in parts if part is not None])
+        except Forbidden:
+            return False
+        return True
+
+    async with realms.read() as stores:
+        find = stores.role_catalogue.find_by_name
+        account = await stores.clients.find_by_client_id("demo-id", "account")
+        management = await stores.clients.find_by_client_id("demo-id", "realm-management")
+        assert account is not None
+        assert management is not None
+        plain = await find("demo-id", None, "plain")
+        view = await find("demo-id", account.id, "view-profile")
+        users = await find("demo-id", management.id, "manage-users")
+        assert await may(acting("manage-realm"), stores, plain)
+        assert not await may(acting("manage-clients"), stores, plain)
+        assert await may(acting("manage-clients"), stores, view)
+        assert not await may(acting("manage-realm"), stores, view)
+        assert not await may(acting("manage-realm"), stores, plain, view)
+        assert not await may(acting("manage-clients"), stores, users)
+        assert await may(acting("manage-clients", "manage-users"), stores, users)
+        assert await may(operator(DEMO), stores, plain, view, users)
+
+
+@pytest.mark.parametrize(
+    ("of", "client_id", "name", "changeable"),
+    [
+        (DEMO, "realm-management", "view-users", False),
+        (DEMO, "realm-management", "new", False),
+        (DEMO, "demo-realm", "view-users", True),
+        (DEMO, "account", "view-users", True),
+        (DEMO, None, "admin", True),
+        (DEMO, None, "create-realm", True),
+        (DEMO, None, "realm-admin", True),
+        (MASTER, "demo-realm", "view-users", False),
+        (MASTER, "of-a-realm-to-come-realm", "new", False),
+        (MASTER, "realm-management", "manage-users", True),
+        (MASTER, None, "admin", False),
+        (MASTER, None, "create-realm", False),
+        (MASTER, None, "plain", True),
+    ],
+)
+def test_administrative_roles_are_changed_by_nobody_but_an_operator(
+    of: object, client_id: str | None, name: str, *, changeable: bool
+) -> None:
+    assert of in (DEMO, MASTER)
+    everything = EffectiveRoles(("admin", "create-realm"))
+    who = Acting(None, MASTER if of == MASTER else DEMO, Rights(frozenset(AdminRole), everything))
+    if changeable:
+        require_changeable_role(who, client_id, name)
+        return
+    with pytest.raises(Forbidden):
+        require_changeable_role(who, client_id, name)
+    if client_id is not None:
+        with pytest.raises(Forbidden):
+            require_changeable_clients(who, "mine", client_id)
+    require_changeable_role(operator(who.realm), client_id, name)
