@@ -55,6 +55,19 @@ def test_a_flow_is_copied_and_changed_once(ansible: Ansible, realm: str) -> None
     ]
 
 
+def test_a_flow_of_ones_own_is_made_once(ansible: Ansible, realm: str) -> None:
+    runs = ansible.every_state("authentication_of_ones_own", realm)
+    converged(runs)
+    kept = runs.of("first run")["end_state"]["authenticationExecutions"]
+    assert [(each["level"], each.get("providerId"), each["requirement"]) for each in kept] == [
+        (0, "direct-grant-validate-username", "REQUIRED"),
+        (0, "direct-grant-validate-password", "REQUIRED"),
+        (0, None, "CONDITIONAL"),
+        (1, "conditional-user-configured", "REQUIRED"),
+        (1, "direct-grant-validate-otp", "REQUIRED"),
+    ]
+
+
 def test_a_required_action_is_changed_and_removed_once(ansible: Ansible, own_realm: str) -> None:
     runs = ansible.every_state("authentication_required_actions", own_realm)
     converged(runs)

@@ -1,11 +1,15 @@
 """Programs that sign in with python-keycloak get what they expect of the tokens."""
 
+from collections.abc import Callable
+from contextlib import aclosing
+
 import pytest
+from anyio import create_task_group
 from keycloak import KeycloakAdmin, KeycloakOpenID
 from keycloak.exceptions import KeycloakError, KeycloakPostError
 
 from tests.support.administered_server import OTHER_SERVER, AdministeredServer
-from tests.support.python_keycloak import NAMES_CERTIFICATES_BY_PATH, client_of
+from tests.support.python_keycloak import NAMES_CERTIFICATES_BY_PATH, administrator_of, client_of
 from tests.support.wire import PASSWORD, SECRET
 
 pytestmark = NAMES_CERTIFICATES_BY_PATH
@@ -57,6 +61,44 @@ def test_a_service_account_administers_its_realm(
     assert operator.users_count() >= 1
     made = operator.create_user({"username": "made"})
     operator.delete_user(made)
+
+
+async def test_many_questions_at_once_are_answered(
+    administered: AdministeredServer, realm: str
+) -> None:
+    admin = administrator_of(administered, realm)
+    async with (
+        aclosing(admin.connection),
+        aclosing(admin.connection.keycloak_openid.connection),
+    ):
+        async with create_task_group() as group:
+            for number in range(8):
+                group.start_soon(admin.a_create_realm_role, {"name": f"at-once-{number}"})
+        found = await admin.a_get_realm_roles(search_text="at-once")
+    assert sorted(role["name"] for role in found) == [f"at-once-{number}" for number in range(8)]
+
+
+@pytest.mark.skipif(bool(OTHER_SERVER), reason="another server may have it")
+def test_what_is_left_out_is_told_in_a_sentence(
+    administered: AdministeredServer, realm: str
+) -> None:
+    admin = administrator_of(administered, realm)
+    ada = str(admin.get_user_id("ada"))
+    service = str(admin.get_client_id("service"))
+    questions: list[Callable[[], object]] = [
+        admin.get_idps,
+        lambda: admin.create_idp({"alias": "made", "providerId": "oidc"}),
+        admin.get_organizations,
+        lambda: admin.get_client_authz_settings(service),
+        lambda: admin.user_consents(ada),
+        lambda: admin.send_verify_email(ada),
+        lambda: admin.send_update_account(ada, ["UPDATE_PASSWORD"]),
+    ]
+    for question in questions:
+        with pytest.raises(KeycloakError) as refused:
+            question()
+        assert refused.value.response_code in {404, 501}
+        assert len(str(refused.value.error_message)) > len('{"error":""}')
 
 
 @pytest.mark.skipif(bool(OTHER_SERVER), reason="another server may not know these certificates")
