@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.domain.user_profile.validators import VALIDATORS
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.policies import POLICIES
 from gateway.protocol.claims import CLAIM_MAPPERS
@@ -43,6 +44,7 @@ _MAPPER = (
     "tests/unit/protocol/test_claim_mappers.py"
     "::test_a_mapper_adds_its_claim_where_there_is_something_to_tell"
 )
+_VALIDATORS = "tests/unit/user_profile/test_validators.py"
 _RULES = "tests/unit/policies/test_rules.py"
 _RULE = f"{_RULES}::test_a_rule_takes_what_keeps_it_and_refuses_what_does_not"
 
@@ -101,6 +103,26 @@ REGISTRIES = {
             "passwordAge": f"{_RULES}::test_passwords_of_the_last_days_are_refused",
         },
         frozenset({"candidate"}),
+    ),
+    "validators of user profiles": Registry(
+        "gateway.domain.user_profile.validators",
+        VALIDATORS,
+        {
+            **dict.fromkeys(
+                (
+                    *("length", "integer", "double", "pattern", "email", "uri", "options"),
+                    *("local-date", "iso-date", "username-prohibited-characters"),
+                    *("person-name-prohibited-characters", "up-username-not-idn-homograph"),
+                ),
+                f"{_VALIDATORS}::test_a_validator_refuses_what_does_not_in_keycloaks_words",
+            ),
+            "multivalued": f"{_VALIDATORS}::test_multivalued_counts_the_values",
+            **dict.fromkeys(
+                ("not-empty", "not-blank"),
+                f"{_VALIDATORS}"
+                "::test_not_empty_wants_a_value_and_not_blank_one_of_more_than_blanks",
+            ),
+        },
     ),
     "certificate lookups": Registry(
         "gateway.http.edge.certificate_lookup",

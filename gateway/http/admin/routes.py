@@ -12,17 +12,17 @@ from starlette.routing import BaseRoute, Route
 from gateway.admin.access import AdminAccess
 from gateway.admin.changes import Changes
 from gateway.admin.lockouts import Lockouts
-from gateway.admin.user_listing import UserListing
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
-from gateway.http.admin import attack_detection, users
+from gateway.http.admin import attack_detection
 from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.endpoint import AdminEndpoint, AdminServices
 from gateway.http.admin.operations import Operation
+from gateway.http.admin.user_resources import UserParts, user_operations
 from gateway.http.realm_endpoint import RealmContext
 from gateway.policies.candidate import PasswordBlacklists
 from gateway.protocol.access_tokens import AccessTokens
@@ -49,8 +49,20 @@ def build_operations(parts: AdminParts) -> tuple[Operation, ...]:
     changes = Changes(database, clock, parts.invalidation)
     lockouts = Lockouts(database, parts.login_failures, clock)
     return (
-        *users.operations(users.UsersHandlers(UserListing(database))),
+        *user_operations(_people(parts, changes)),
         *attack_detection.operations(attack_detection.AttackDetectionHandlers(lockouts, changes)),
+    )
+
+
+def _people(parts: AdminParts, changes: Changes) -> UserParts:
+    return UserParts(
+        database=parts.database,
+        changes=changes,
+        clock=parts.context.clock,
+        passwords=parts.passwords,
+        blacklists=parts.blacklists,
+        online_sessions=parts.online_sessions,
+        login_failures=parts.login_failures,
     )
 
 

@@ -1,0 +1,57 @@
+"""The user profile that holds in a realm: the one that was stored, or the standard one.
+
+A realm whose attribute `userProfileEnabled` is "false" has no rules for attributes, as in Keycloak
+before version 24, which had that choice; in the realm `master` the standard demands nothing.
+Keycloak: 26.7
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from gateway.domain.ports.storage import DocumentKind, Stores
+from gateway.domain.realm import MASTER, Realm
+from gateway.domain.user_profile.profile import (
+    ROOTS,
+    ProfileAttribute,
+    UnmanagedPolicy,
+    UserProfile,
+    Viewer,
+)
+from gateway.representations.user_profile import rules_of, standard_user_profile
+
+PROFILE_NAME: Final = "declarative-user-profile"
+"""What the document is stored under: the name of Keycloak's provider."""
+_SWITCH: Final = "userProfileEnabled"
+_EVERYBODY: Final = frozenset(Viewer)
+_FREE: Final = UserProfile(
+    {name: ProfileAttribute(name, view=_EVERYBODY, edit=_EVERYBODY) for name in ROOTS},
+    UnmanagedPolicy.ENABLED,
+)
+_LOCALE: Final = ProfileAttribute("locale", multivalued=True, view=_EVERYBODY, edit=_EVERYBODY)
+
+
+def has_free_attributes(realm: Realm) -> bool:
+    """Tell whether the realm wants no rules."""
+    return realm.attributes.get(_SWITCH) == "false"
+
+
+async def profile_document(stores: Stores, realm: Realm) -> Mapping[str, Any]:
+    """Return the profile as it is shown."""
+    stored = await stores.documents.find(realm.id, DocumentKind.USER_PROFILE, PROFILE_NAME)
+    return standard_user_profile(demanding=realm.name != MASTER) if stored is None else stored
+
+
+async def profile_rules(stores: Stores, realm: Realm) -> UserProfile:
+    """Return the rules that hold."""
+    if has_free_attributes(realm):
+        return _FREE
+    return rules_in(realm, await profile_document(stores, realm))
+
+
+def rules_in(realm: Realm, document: Mapping[str, Any]) -> UserProfile:
+    """Return the rules of a document; where users choose a language, that is an attribute too."""
+    rules = rules_of(document)
+    if not realm.localization.enabled or _LOCALE.name in rules.attributes:
+        return rules
+    return replace(rules, attributes={_LOCALE.name: _LOCALE, **rules.attributes})

@@ -1,0 +1,54 @@
+"""What is wrong with the values of an attribute, and how a validator says so. Keycloak: 0.2."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from gateway.domain.user_profile.configuration import Configuration
+
+Parameter = str | int | float | tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A key of Keycloak's messages, and what stands in the message beside the attribute."""
+
+    message: str
+    parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A finding about the attribute `field`."""
+
+    field: str
+    message: str
+    parameters: tuple[Parameter, ...] = ()
+    """The attribute itself first."""
+
+
+Check = Callable[[Sequence[str]], Finding | None]
+"""Judges all values of an attribute; those that are blank have been left out."""
+
+
+class Validator(Protocol):
+    """A kind of check, by its name in `validations`."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        ...
+
+    def configured(self, configuration: Configuration) -> Check:
+        """Return the check; what cannot be used is noted in the configuration's errors."""
+        ...
+
+
+def each(check: Callable[[str], Finding | None]) -> Check:
+    """Return the check of a list by that of one value: what is wrong with the first wrong one."""
+
+    def check_all(values: Sequence[str]) -> Finding | None:
+        found = (check(value) for value in values)
+        return next((finding for finding in found if finding is not None), None)
+
+    return check_all

@@ -1,0 +1,101 @@
+"""Which attributes users have, who may see and change each, and what its values must be.
+
+Keycloak: UPConfig. What is only shown (display names, annotations, groups) stands beside it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from gateway.domain.user_profile.findings import Check
+
+USERNAME: Final = "username"
+EMAIL: Final = "email"
+FIRST_NAME: Final = "firstName"
+LAST_NAME: Final = "lastName"
+ROOTS: Final = (USERNAME, EMAIL, FIRST_NAME, LAST_NAME)
+"""What every user has as a field of its own."""
+
+Values = Mapping[str, tuple[str, ...]]
+"""The values of attributes, the roots among them, by name."""
+
+
+class Viewer(StrEnum):
+    """Who looks at an attribute, or changes it."""
+
+    ADMIN = "admin"
+    USER = "user"
+
+
+class UnmanagedPolicy(StrEnum):
+    """Who may handle attributes that the profile does not name; nobody where it is unset."""
+
+    ENABLED = "ENABLED"
+    ADMIN_EDIT = "ADMIN_EDIT"
+    ADMIN_VIEW = "ADMIN_VIEW"
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """Of whom a value is demanded: everybody where no role is named.
+
+    Where `scopes` are named, of those alone who sign in for one of them.
+    """
+
+    roles: frozenset[Viewer] = frozenset()
+    scopes: tuple[str, ...] = ()
+
+    def of(self, viewer: Viewer) -> bool:
+        """Tell whether it is demanded without a scope."""
+        return not self.scopes and (not self.roles or viewer in self.roles)
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileAttribute:
+    """One attribute that the profile names."""
+
+    name: str
+    multivalued: bool = False
+    required: Required | None = None
+    view: frozenset[Viewer] = frozenset()
+    edit: frozenset[Viewer] = frozenset()
+    checks: tuple[Check, ...] = ()
+    default_value: str | None = None
+    by_scope: bool = False
+    """Whether it is asked for in sign-ins for certain client scopes alone."""
+
+    def is_shown_to(self, viewer: Viewer) -> bool:
+        """Tell whether the viewer sees it; who may change it does."""
+        return viewer in self.view or viewer in self.edit
+
+
+@dataclass(frozen=True, slots=True)
+class UserProfile:
+    """The attributes by name, in their order."""
+
+    attributes: Mapping[str, ProfileAttribute] = field(default_factory=dict)
+    unmanaged: UnmanagedPolicy | None = None
+
+    @property
+    def shows_unmanaged(self) -> bool:
+        """Tell whether an administrator sees attributes that the profile does not name."""
+        return self.unmanaged is not None
+
+    @property
+    def takes_unmanaged(self) -> bool:
+        """Tell whether an administrator may set them."""
+        return self.unmanaged in {UnmanagedPolicy.ENABLED, UnmanagedPolicy.ADMIN_EDIT}
+
+    def shown(self, attributes: Values, viewer: Viewer) -> Values:
+        """Return those of a user's attributes that the viewer sees, roots left out."""
+        return {
+            name: values
+            for name, values in attributes.items()
+            if name not in ROOTS
+            and (
+                self.attributes[name].is_shown_to(viewer)
+                if name in self.attributes
+                else self.shows_unmanaged
+            )
+        }
