@@ -69,7 +69,7 @@ def mappings_answer(listed: Iterable[ListedRole]) -> dict[str, Any]:
         if role.client_id is None:
             of_realm.append(role_answer(role))
             continue
-        empty = {"id": role.role.client, "client": role.client_id, "mappings": []}
+        empty: dict[str, Any] = {"id": role.role.client, "client": role.client_id, "mappings": []}
         of_clients.setdefault(role.client_id, empty)["mappings"].append(role_answer(role))
     found = {"realmMappings": of_realm, "clientMappings": of_clients}
     return {name: value for name, value in found.items() if value}

@@ -21,6 +21,7 @@ from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.bodies import read_admin_body
 from gateway.http.admin.operations import Decided, Operation
 from gateway.http.admin.requests import AdminRequest
+from gateway.http.admin.segments import escaped_path
 from gateway.http.errors import MethodNotAllowed, allow_header, answered
 from gateway.http.exchange import Exchange, exchange_of
 from gateway.http.form import parse_form
@@ -123,6 +124,5 @@ def _require(operation: Operation, rights: Rights) -> None:
 
 
 def _url_path(scope: Scope) -> str:
-    """Return the path as it was sent, escapes and all."""
-    raw: bytes = scope.get("raw_path") or scope["path"].encode()
-    return raw.decode("ascii", "replace").partition("?")[0].rstrip("/").removeprefix("/auth")
+    """Return the path as it was sent, without the prefix /auth and a slash at the end."""
+    return escaped_path(scope).rstrip("/").removeprefix("/auth")

@@ -1,13 +1,10 @@
-"""The table of the admin API's URLs. A trailing slash makes no difference.
-
-Keycloak: 7; clients: the npm admin client sends trailing slashes and follows no redirect
-"""
+"""The table of the admin API's operations, resource by resource. Keycloak: 7."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from gateway.admin.access import AdminAccess
 from gateway.admin.changes import Changes
@@ -22,6 +19,7 @@ from gateway.http.admin import attack_detection
 from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.endpoint import AdminEndpoint, AdminServices
 from gateway.http.admin.operations import Operation
+from gateway.http.admin.paths import AdminUrls
 from gateway.http.admin.user_resources import UserParts, user_operations
 from gateway.http.realm_endpoint import RealmContext
 from gateway.policies.candidate import PasswordBlacklists
@@ -67,16 +65,17 @@ def _people(parts: AdminParts, changes: Changes) -> UserParts:
 
 
 def build_admin_routes(parts: AdminParts) -> list[BaseRoute]:
-    """Return every URL of the admin API; of two that match, the one with more words comes first."""
+    """Return every URL of the admin API."""
     services = AdminServices(
         parts.context,
         AdminAuthentication(parts.context, parts.access_tokens),
         AdminAccess(parts.database),
     )
+    table = _by_path(build_operations(parts))
     return [
-        Route(url, AdminEndpoint(path, methods, services))
-        for path, methods in sorted(_by_path(build_operations(parts)).items(), key=_places)
-        for url in (path, f"{path}/")
+        AdminUrls(
+            {path: AdminEndpoint(path, methods, services) for path, methods in table.items()}
+        )
     ]
 
 
@@ -86,9 +85,3 @@ def _by_path(operations: Iterable[Operation]) -> dict[str, dict[str, Operation]]
         if found[operation.path].setdefault(operation.method, operation) is not operation:
             raise ValueError(f"{operation.method} {operation.path} stands in the table twice")
     return dict(found)
-
-
-def _places(row: tuple[str, object]) -> tuple[tuple[int, str], ...]:
-    """Return what sorts words before placeholders, segment by segment."""
-    path, _ = row
-    return tuple((2 if ":path" in part else int("{" in part), part) for part in path.split("/"))

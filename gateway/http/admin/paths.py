@@ -1,0 +1,97 @@
+"""Which URL of the admin API a request means: segment by segment, as it was sent.
+
+A name in a URL may hold a slash, escaped: `/roles/a%2Fb` is the role `a/b`. So segments are told
+apart first and unescaped after that. A slash at the end makes no difference, nor does the prefix
+/auth. Of two URLs that match, the one with the word comes before the one with the placeholder.
+Keycloak: 7; Spec: RFC 3986 §2.2, §3.3
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gateway.http.admin.segments import split_path
+
+_REST: Final = ":path}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    endpoint: ASGIApp
+    names: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Node:
+    """What may follow in a URL: a word, any one segment, or all the rest; or here it ends."""
+
+    words: dict[str, "_Node"] = field(default_factory=dict)
+    any: "_Node | None" = None
+    rest: _Target | None = None
+    end: _Target | None = None
+
+
+class AdminUrls(BaseRoute):
+    """The URLs of the admin API, `{name}` for one segment, `{name:path}` for all that follow."""
+
+    def __init__(self, endpoints: Mapping[str, ASGIApp]) -> None:
+        """Take the endpoints by their templates."""
+        self._root = _Node()
+        for template, endpoint in endpoints.items():
+            self._add(template.split("/")[1:], endpoint)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Return the endpoint and what the placeholders stand for, if there is one."""
+        found = None
+        if scope["type"] == "http":
+            found = _find(self._root, split_path(scope), ())
+        if found is None:
+            return Match.NONE, {}
+        target, values = found
+        parameters = dict(zip(target.names, values, strict=True))
+        return Match.FULL, {"endpoint": target.endpoint, "path_params": parameters}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the endpoint answer."""
+        await scope["endpoint"](scope, receive, send)
+
+    def _add(self, template: Sequence[str], endpoint: ASGIApp) -> None:
+        node = self._root
+        target = _Target(endpoint, tuple(map(_name, filter(_is_placeholder, template))))
+        for word in template:
+            if word.endswith(_REST):
+                node.rest = target
+                return
+            if _is_placeholder(word):
+                node.any = node.any or _Node()
+                node = node.any
+            else:
+                node = node.words.setdefault(word, _Node())
+        node.end = target
+
+
+def _find(
+    node: _Node, segments: Sequence[str], values: tuple[str, ...]
+) -> tuple[_Target, tuple[str, ...]] | None:
+    if not segments:
+        return None if node.end is None else (node.end, values)
+    first, others = segments[0], segments[1:]
+    found = None
+    if first in node.words:
+        found = _find(node.words[first], others, values)
+    if found is None and node.any is not None and first:
+        found = _find(node.any, others, (*values, first))
+    if found is None and node.rest is not None:
+        found = node.rest, (*values, "/".join(segments))
+    return found
+
+
+def _is_placeholder(word: str) -> bool:
+    return word.startswith("{")
+
+
+def _name(placeholder: str) -> str:
+    return placeholder.strip("{}").partition(":")[0]
