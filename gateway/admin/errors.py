@@ -4,6 +4,7 @@ AdminRefusal
 ├── NotAuthenticated    no token, or one that must not be believed
 ├── Forbidden           a caller who lacks the role
 ├── Missing             nothing of that name or id; the text is public
+├── MissingPart         what a document names does not exist; the text is public
 ├── UnknownPage         `first` or `max` that is no number: Keycloak answers 404
 ├── Refused             what was asked for makes no sense here; the text is public
 ├── TooMany             a listing larger than one answer may be, a search that costs too much
@@ -29,6 +30,10 @@ class Forbidden(AdminRefusal):
 
 class Missing(AdminRefusal):
     """What the URL names does not exist; `str()` is Keycloak's public text."""
+
+
+class MissingPart(AdminRefusal):
+    """What the document of a request names does not exist; `str()` is Keycloak's public text."""
 
 
 class UnknownPage(AdminRefusal):

@@ -54,15 +54,9 @@ class UserListing:
         async with self._database.read() as stores:
             with _costly_refused():
                 users = await _matching(stores, realm, query, page.first, wanted)
-            if len(users) > MOST:
-                raise TooMany(f"More than {MOST} users: ask page by page, with first and max")
+            shown = await shown_users(stores, realm, users, brief=brief)
             access = {"manage": rights.has(AdminRole.MANAGE_USERS)}
-            if brief:
-                return [{**brief_user(user), "access": access} for user in users]
-            with_otp = await _having_otp(stores, realm, users)
-            return [
-                {**full_user(user, totp=user.id in with_otp), "access": access} for user in users
-            ]
+            return [{**user, "access": access} for user in shown]
 
     async def count(self, realm: Realm, rights: Rights, query: UserQuery) -> int:
         """Return how many users match, of those the caller may view; raises TooMany as `page`."""
@@ -87,6 +81,18 @@ class UserListing:
                 **full_user(user, totp=bool(await _having_otp(stores, realm, [user]))),
                 "access": _access(rights),
             }
+
+
+async def shown_users(
+    stores: Stores, realm: Realm, users: Sequence[User], *, brief: bool
+) -> list[dict[str, Any]]:
+    """Return users as lists show them; raises TooMany for more than one answer may hold."""
+    if len(users) > MOST:
+        raise TooMany(f"More than {MOST} users: ask page by page, with first and max")
+    if brief:
+        return [brief_user(user) for user in users]
+    with_otp = await _having_otp(stores, realm, users)
+    return [full_user(user, totp=user.id in with_otp) for user in users]
 
 
 def read_attribute_query(text: str) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from gateway.admin.errors import (
     Forbidden,
     MalformedBody,
     Missing,
+    MissingPart,
     NotAuthenticated,
     NotHere,
     PreconditionFailed,
@@ -133,6 +134,8 @@ def _refused_administration(error: AdminRefusal) -> Reply | None:
             return prose_error(HTTPStatus.FORBIDDEN, "HTTP 403 Forbidden")
         case Missing():
             return prose_error(HTTPStatus.NOT_FOUND, str(error))
+        case MissingPart():
+            return _explained(HTTPStatus.NOT_FOUND, str(error))
         case UnknownPage():
             return prose_error(HTTPStatus.NOT_FOUND, "HTTP 404 Not Found")
         case TooMany() | Refused():

@@ -121,6 +121,8 @@ def _require(operation: Operation, rights: Rights) -> None:
             raise Forbidden("no role over the realm")
         return
     rights.require(*operation.allowed)
+    if operation.also:
+        rights.require(*operation.also)
 
 
 def _url_path(scope: Scope) -> str:

@@ -89,6 +89,8 @@ class Operation:
     allowed: tuple[AdminRole, ...] | Decided
     summary: str
     tag: str
+    also: tuple[AdminRole, ...] = ()
+    """One of these is needed too, where there are any."""
     body: Body | None = None
     returns: str = ""
     """Keycloak's name of what is answered; `[Name]` for a list, empty for nothing."""
