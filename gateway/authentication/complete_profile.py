@@ -1,23 +1,23 @@
 """Which users have yet to fill in their profile before a sign-in succeeds.
 
-Keycloak's default profile demands an e-mail address and both names of every user, but of those of
-the realm `master`. A realm whose attribute `userProfileEnabled` is "false" demands nothing: so it
-was called in Keycloak before version 24, which had that choice.
-
-Keycloak: 1.5 (26.7)
+They lack what the realm's profile demands of users, or hold what it refuses, and may change it.
+What it asks of those alone who sign in for a certain client scope is not asked here.
+Keycloak: 1.5 (26.7), VERIFY_PROFILE
 """
 
-from typing import Final
-
-from gateway.domain.realm import MASTER, Realm
+from gateway.authentication.realm_profile import has_free_attributes, locked_names, profile_rules
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import Realm
+from gateway.domain.user_profile.merging import demands, values_of
+from gateway.domain.user_profile.profile import Viewer
 from gateway.domain.users import User
 
-_SWITCH: Final = "userProfileEnabled"
 
-
-def has_complete_profile(realm: Realm, user: User) -> bool:
-    """Tell whether the realm asks nothing more of the user."""
-    if realm.name == MASTER or realm.attributes.get(_SWITCH) == "false":
+async def has_complete_profile(database: Database, realm: Realm, user: User) -> bool:
+    """Tell whether the realm asks nothing more of the user; raises StoreUnavailable."""
+    if has_free_attributes(realm):
         return True
-    demanded = (user.email, user.first_name, user.last_name)
-    return all(text is not None and text.strip() for text in demanded)
+    async with database.read() as stores:
+        rules = await profile_rules(stores, realm)
+    asked = demands(rules, values_of(user), Viewer.USER, locked_names(realm.login))
+    return next(asked, None) is None

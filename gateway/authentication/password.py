@@ -152,7 +152,9 @@ class PasswordLogin:
             await self._demand_new_password(realm, user)
             raise AccountNotSetUp
         unverified = realm.login.verify_email and not user.email_verified
-        if user.required_actions or unverified or not has_complete_profile(realm, user):
+        if user.required_actions or unverified:
+            raise AccountNotSetUp
+        if not await has_complete_profile(self._database, realm, user):
             raise AccountNotSetUp
 
     async def _demand_new_password(self, realm: Realm, user: User) -> None:

@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway.domain.ports.storage import DocumentKind, Stores
-from gateway.domain.realm import MASTER, Realm
+from gateway.domain.realm import MASTER, LoginSettings, Realm
 from gateway.domain.user_profile.profile import (
     ROOTS,
+    USERNAME,
     ProfileAttribute,
     UnmanagedPolicy,
     UserProfile,
@@ -34,6 +35,12 @@ _LOCALE: Final = ProfileAttribute("locale", multivalued=True, view=_EVERYBODY, e
 def has_free_attributes(realm: Realm) -> bool:
     """Tell whether the realm wants no rules."""
     return realm.attributes.get(_SWITCH) == "false"
+
+
+def locked_names(login: LoginSettings) -> frozenset[str]:
+    """Return what nobody changes of a user that there is, whatever the profile says."""
+    follows = login.registration_email_as_username
+    return frozenset() if login.edit_username_allowed and not follows else frozenset({USERNAME})
 
 
 async def profile_document(stores: Stores, realm: Realm) -> Mapping[str, Any]:

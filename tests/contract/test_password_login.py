@@ -14,10 +14,13 @@ from gateway.authentication.errors import (
     InvalidUserCredentials,
     SignInRefused,
 )
+from gateway.authentication.realm_profile import PROFILE_NAME
 from gateway.domain.errors import Overloaded, StoreUnavailable
+from gateway.domain.ports.storage import DocumentKind
 from gateway.domain.realm import LoginSettings, PasswordRule
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User
+from gateway.representations.user_profile import standard_user_profile
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.password_logins import (
     ADDRESS,
@@ -339,6 +342,56 @@ async def test_a_profile_must_be_complete_where_the_realm_does_not_say_otherwise
         await gateway.sign_in(REALM)
     await gateway.sign_in(replace(REALM, name="master"))
     await gateway.sign_in(replace(REALM, attributes={"userProfileEnabled": "false"}))
+
+
+_BADGE = {"name": "badge", "multivalued": False, "validations": {"length": {"max": 3}}}
+_USERS = {"view": ["user"], "edit": ["user"]}
+_ADMINISTRATORS = {"view": ["user"], "edit": ["admin"]}
+
+
+@pytest.mark.parametrize(
+    ("attribute", "badge", "complete"),
+    [
+        ({"permissions": _USERS}, ("abc",), True),
+        ({"permissions": _USERS}, ("abcd",), False),
+        ({"permissions": _ADMINISTRATORS}, ("abcd",), True),
+        ({"permissions": _USERS, "required": {}}, (), False),
+        ({"permissions": _USERS, "required": {"roles": ["user"]}}, (), False),
+        ({"permissions": _USERS, "required": {"roles": ["admin"]}}, (), True),
+        ({"permissions": _USERS, "required": {"scopes": ["phone"]}}, (), True),
+        ({"permissions": _ADMINISTRATORS, "required": {}}, (), True),
+    ],
+)
+async def test_what_a_user_must_have_the_profile_of_the_realm_says(
+    database: SqlDatabase,
+    gateway: Gateway,
+    attribute: dict[str, object],
+    badge: tuple[str, ...],
+    *,
+    complete: bool,
+) -> None:
+    profile = standard_user_profile()
+    profile["attributes"].append(_BADGE | attribute)
+    async with database.write() as stores:
+        await stores.documents.put(REALM.id, DocumentKind.USER_PROFILE, PROFILE_NAME, profile)
+    await store_user(database, attributes={"badge": badge})
+    if complete:
+        await gateway.sign_in(REALM)
+    else:
+        with pytest.raises(AccountNotSetUp):
+            await gateway.sign_in(REALM)
+
+
+async def test_a_user_name_counts_where_users_may_change_theirs(
+    database: SqlDatabase, gateway: Gateway
+) -> None:
+    await store_user(database, "al")
+    await gateway.sign_in(REALM, "al")
+    changing = guarded_realm(login=LoginSettings(edit_username_allowed=True))
+    with pytest.raises(AccountNotSetUp):
+        await gateway.sign_in(changing, "al")
+    by_address = LoginSettings(edit_username_allowed=True, registration_email_as_username=True)
+    await gateway.sign_in(guarded_realm(login=by_address), "al")
 
 
 async def test_logins_beyond_the_room_to_wait_are_shed_uncounted(

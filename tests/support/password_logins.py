@@ -57,7 +57,8 @@ async def store_user(
     database: Database, username: str = "alice", iterations: int = ITERATIONS, **fields: object
 ) -> User:
     """Store a user of the realm `demo` with the password and a complete profile."""
-    profile = {"email": f"{username}@mail.test", "first_name": "Ada", "last_name": "Lovelace"}
+    address = f"{username.replace('@', '.')}@mail.test"
+    profile = {"email": address, "first_name": "Ada", "last_name": "Lovelace"}
     stored = user(username, **(profile | fields))  # type: ignore[arg-type] # any field may be set
     async with database.write() as stores:
         await stores.users.add(stored)

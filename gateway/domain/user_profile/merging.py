@@ -60,10 +60,13 @@ def merged(
     return Merged(merging.values, tuple(dict.fromkeys(merging.violations)))
 
 
-def demands(profile: UserProfile, values: Values, viewer: Viewer) -> Iterator[Violation]:
+def demands(
+    profile: UserProfile, values: Values, viewer: Viewer, locked: frozenset[str] = frozenset()
+) -> Iterator[Violation]:
     """Yield what the viewer, who may change them, has to change about the values."""
     for attribute in profile.attributes.values():
-        if viewer in attribute.edit and not attribute.by_scope:
+        may_change = viewer in attribute.edit and attribute.name not in locked
+        if may_change and not attribute.by_scope:
             yield from _judged(attribute, cleaned(values.get(attribute.name, ())), viewer)
 
 

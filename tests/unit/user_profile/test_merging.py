@@ -88,7 +88,7 @@ def test_what_a_directory_would_set_nobody_does() -> None:
 
 
 def test_blank_values_count_as_none() -> None:
-    made = changed(profile(), {"firstName": (" ",), "email": ("",)})
+    made = changed(profile({"name": "x"}), {"firstName": (" ",), "email": ("",), "x": (" ",)})
     assert made.values == {"username": ("bob",), "old": ("1",)}
     assert made.violations == ()
 
