@@ -13,6 +13,8 @@ from gateway.domain.roles import EffectiveRoles
 
 IN_TOKEN_SCOPE: Final = "include.in.token.scope"  # noqa: S105 - an attribute's name
 
+_IN_METADATA: Final = "include.in.openid.provider.metadata"
+
 
 class RealmDefault(StrEnum):
     """Which of its lists the scope is in when a client is made that names none."""
@@ -37,7 +39,15 @@ class ClientScope:
     @property
     def in_token_scope(self) -> bool:
         """Tell whether `scope` of a token names it; it does unless the attribute says no."""
-        return self.attributes.get(IN_TOKEN_SCOPE, "true").lower() == "true"
+        return self._says(IN_TOKEN_SCOPE)
+
+    @property
+    def in_metadata(self) -> bool:
+        """Tell whether the realm's metadata names it; it does unless the attribute says no."""
+        return self._says(_IN_METADATA)
+
+    def _says(self, attribute: str) -> bool:
+        return self.attributes.get(attribute, "true").lower() == "true"
 
 
 @dataclass(frozen=True, slots=True)

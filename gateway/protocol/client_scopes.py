@@ -1,140 +1,162 @@
 """Client scopes: what a scope name in a request brings into the tokens.
 
-The built-in scopes and their mappers, as Keycloak creates them in every realm.
-Spec: RFC 6749 §3.3; Keycloak: client scopes
+The scopes are those of the realm; a client names the ones it gets always and those it may ask
+for. Spec: RFC 6749 §3.3; Keycloak: client scopes
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Final
+from weakref import WeakKeyDictionary
 
-from gateway.domain.clients import Client, ProtocolMapper
+from gateway.domain.client_scopes import RoleBoundScope
+from gateway.domain.clients import OPENID_CONNECT, Client
+from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.roles import EffectiveRoles
+from gateway.protocol.claims.plans import ClaimPlan, prepare
 from gateway.protocol.errors import OAuthError
 
 OPENID: Final = "openid"
 OFFLINE_ACCESS: Final = "offline_access"
+_MOST_KEPT: Final = 1000
+"""Choices of scopes that one realm keeps prepared: whoever asks may order them at will."""
 
 
 @dataclass(frozen=True, slots=True)
-class ClientScope:
-    """A named bundle of protocol mappers; `in_token_scope` lists its name in `scope`."""
+class ChosenScopes:
+    """Some of a realm's scopes by name, and what their mappers do."""
 
-    name: str
-    mappers: tuple[ProtocolMapper, ...] = ()
-    in_token_scope: bool = False
-
-
-_ACCESS: Final = {"access.token.claim": "true"}
-_ID: Final = {**_ACCESS, "id.token.claim": "true"}
-_EVERYWHERE: Final = {**_ID, "userinfo.token.claim": "true"}
-
-
-def _mapper(name: str, mapper_type: str, config: Mapping[str, str]) -> ProtocolMapper:
-    return ProtocolMapper(id=name, name=name, mapper_type=mapper_type, config=config)
+    scopes: tuple[RoleBoundScope, ...]
+    names: tuple[str, ...]
+    text: str
+    """The names a client may see, space separated."""
+    plan: ClaimPlan = field(repr=False)
+    bound: bool
+    """Some are only for users who have a role."""
 
 
-def _user_property(name: str, property_name: str, claim: str) -> ProtocolMapper:
-    config = {**_EVERYWHERE, "user.attribute": property_name, "claim.name": claim}
-    return _mapper(name, "oidc-usermodel-property-mapper", config)
+class RealmScopes:
+    """The scopes of one realm, prepared."""
+
+    def __init__(self, scopes: Iterable[RoleBoundScope]) -> None:
+        """Take all scopes by name; those of other protocols are left out."""
+        self._scopes = {
+            bound.scope.name: bound for bound in scopes if bound.scope.protocol == OPENID_CONNECT
+        }
+        self._kept: dict[tuple[tuple[str, ...], tuple[str, ...]], ChosenScopes] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all scopes that clients may be given."""
+        return tuple(self._scopes)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The names that the realm's metadata tells; all but those that say no."""
+        return tuple(name for name, bound in self._scopes.items() if bound.scope.in_metadata)
+
+    def chosen(self, always: tuple[str, ...], asked: tuple[str, ...]) -> ChosenScopes:
+        """Return those of the scopes that there are."""
+        key = (always, asked)
+        found = self._kept.get(key)
+        if found is None:
+            names = {*always, *asked}
+            found = _chosen([bound for name, bound in self._scopes.items() if name in names])
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = found
+        return found
 
 
-def _session_note(name: str, note: str) -> ProtocolMapper:
-    config = {**_ID, "user.session.note": note, "claim.name": note}
-    return _mapper(name, "oidc-usersessionmodel-note-mapper", config)
+_PREPARED: Final[WeakKeyDictionary[RealmEntry, RealmScopes]] = WeakKeyDictionary()
+"""Beside each realm entry, for as long as that is in use."""
 
 
-BUILT_IN: Final[Mapping[str, ClientScope]] = {
-    scope.name: scope
-    for scope in (
-        ClientScope("basic", (_mapper("sub", "oidc-sub-mapper", _ACCESS),)),
-        ClientScope("acr", (_mapper("acr loa level", "oidc-acr-mapper", _ID),)),
-        ClientScope(
-            "web-origins", (_mapper("allowed web origins", "oidc-allowed-origins-mapper", _ACCESS),)
-        ),
-        ClientScope(
-            "roles",
-            (
-                _mapper("audience resolve", "oidc-audience-resolve-mapper", _ACCESS),
-                _mapper("realm roles", "oidc-usermodel-realm-role-mapper", _ACCESS),
-                _mapper("client roles", "oidc-usermodel-client-role-mapper", _ACCESS),
-            ),
-        ),
-        ClientScope(
-            "profile",
-            (
-                _mapper("full name", "oidc-full-name-mapper", _EVERYWHERE),
-                _user_property("username", "username", "preferred_username"),
-                _user_property("given name", "firstName", "given_name"),
-                _user_property("family name", "lastName", "family_name"),
-            ),
-            in_token_scope=True,
-        ),
-        ClientScope(
-            "email",
-            (
-                _user_property("email", "email", "email"),
-                _user_property("email verified", "emailVerified", "email_verified"),
-            ),
-            in_token_scope=True,
-        ),
-        ClientScope(OFFLINE_ACCESS, in_token_scope=True),
-        ClientScope(
-            "service_account",
-            (
-                _session_note("Client ID", "client_id"),
-                _session_note("Client Host", "clientHost"),
-                _session_note("Client IP Address", "clientAddress"),
-            ),
-        ),
-    )
-}
-"""Every client scope that has an effect here, in the order in which `scope` names them."""
+def scopes_of(realm: RealmEntry) -> RealmScopes:
+    """Return the scopes of the realm, prepared the first time."""
+    found = _PREPARED.get(realm)
+    if found is None:
+        found = _PREPARED[realm] = RealmScopes(realm.client_scopes)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class GrantedScopes:
-    """The scopes of one token, and the text of its `scope` claim."""
+    """The scopes of one token."""
 
-    scopes: tuple[ClientScope, ...]
+    chosen: ChosenScopes
     openid: bool
 
     @property
     def offline(self) -> bool:
         """Tell whether the session is to outlive the browser."""
-        return any(scope.name == OFFLINE_ACCESS for scope in self.scopes)
+        return OFFLINE_ACCESS in self.chosen.names
 
     @property
     def names(self) -> tuple[str, ...]:
         """Return every name, those a client may not see included."""
-        names = tuple(scope.name for scope in self.scopes)
-        return (OPENID, *names) if self.openid else names
+        return (OPENID, *self.chosen.names) if self.openid else self.chosen.names
 
     @property
     def text(self) -> str:
         """Return the names a client may see, space separated."""
-        names = [scope.name for scope in self.scopes if scope.in_token_scope]
-        return " ".join([OPENID, *names] if self.openid else names)
+        text = self.chosen.text
+        return (f"{OPENID} {text}" if text else OPENID) if self.openid else text
+
+    def permitted_to(self, roles: EffectiveRoles) -> "GrantedScopes":
+        """Return what a user with these roles gets of them: scopes without roles are for all."""
+        if not self.chosen.bound:
+            return self
+        kept = [bound for bound in self.chosen.scopes if _is_permitted(bound.roles, roles)]
+        if len(kept) == len(self.chosen.scopes):
+            return self
+        return GrantedScopes(_chosen(kept), self.openid)
 
 
-def grant_scopes(client: Client, requested: str | None) -> GrantedScopes:
+def grant_scopes(realm: RealmEntry, client: Client, requested: str | None) -> GrantedScopes:
     """Return the client's default scopes plus the requested optional ones.
 
     None asks for nothing beyond the defaults. Raises invalid_scope on any name that the client
     was not given.
     """
     names = _names(requested)
-    allowed = {OPENID, *client.default_client_scopes, *client.optional_client_scopes}
-    if not allowed.issuperset(names):
+    prepared = scopes_of(realm)
+    if names and not _allowed(prepared, client).issuperset(names):
         raise OAuthError("invalid_scope", f"Invalid scopes: {requested}")
-    chosen = {*client.default_client_scopes, *names}
-    scopes = tuple(scope for name, scope in BUILT_IN.items() if name in chosen)
-    return GrantedScopes(scopes, openid=OPENID in names)
+    return GrantedScopes(prepared.chosen(client.default_client_scopes, names), OPENID in names)
 
 
-def still_granted(client: Client, names: Iterable[str]) -> GrantedScopes:
+def still_granted(realm: RealmEntry, client: Client, names: Iterable[str]) -> GrantedScopes:
     """Return what is left of scopes granted earlier, and the client's default scopes."""
-    allowed = {OPENID, *client.default_client_scopes, *client.optional_client_scopes}
-    return grant_scopes(client, " ".join(name for name in names if name in allowed) or None)
+    prepared = scopes_of(realm)
+    allowed = _allowed(prepared, client)
+    left = tuple(name for name in names if name in allowed)
+    return GrantedScopes(prepared.chosen(client.default_client_scopes, left), OPENID in left)
+
+
+def _allowed(prepared: RealmScopes, client: Client) -> set[str]:
+    given = {*client.default_client_scopes, *client.optional_client_scopes}
+    return {OPENID, *given.intersection(prepared.names)}
+
+
+def _chosen(scopes: Sequence[RoleBoundScope]) -> ChosenScopes:
+    visible = [bound.scope.name for bound in scopes if bound.scope.in_token_scope]
+    return ChosenScopes(
+        tuple(scopes),
+        tuple(bound.scope.name for bound in scopes),
+        " ".join(visible),
+        prepare(mapper for bound in scopes for mapper in bound.scope.mappers),
+        any(bound.roles != EffectiveRoles() for bound in scopes),
+    )
+
+
+def _is_permitted(bound: EffectiveRoles, held: EffectiveRoles) -> bool:
+    if bound == EffectiveRoles() or not set(bound.realm).isdisjoint(held.realm):
+        return True
+    clients = dict(held.clients)
+    return any(
+        not set(names).isdisjoint(clients.get(client, ())) for client, names in bound.clients
+    )
 
 
 def _names(requested: str | None) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.ports.directory import RealmEntry
-from gateway.protocol.client_scopes import BUILT_IN, OPENID
+from gateway.protocol.client_scopes import OPENID, scopes_of
 from gateway.protocol.grants import GRANTS
 
 _CLIENT_AUTHENTICATION_METHODS: Final = (
@@ -19,7 +19,7 @@ _CLIENT_AUTHENTICATION_METHODS: Final = (
 )
 
 
-def openid_configuration(issuer: str, mtls_issuer: str | None) -> dict[str, Any]:
+def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None) -> dict[str, Any]:
     """Return the metadata document of one realm.
 
     `mtls_issuer` is the realm's address on the listener that asks for a certificate.
@@ -40,7 +40,7 @@ def openid_configuration(issuer: str, mtls_issuer: str | None) -> dict[str, Any]
         "introspection_endpoint_auth_methods_supported": list(_CLIENT_AUTHENTICATION_METHODS),
         "claims_supported": ["iss", "sub", "aud", "exp", "iat", "acr", "azp"],
         "claim_types_supported": ["normal"],
-        "scopes_supported": [OPENID, *BUILT_IN],
+        "scopes_supported": [OPENID, *scopes_of(realm).shown],
         "tls_client_certificate_bound_access_tokens": True,
         "revocation_endpoint": endpoints["revocation_endpoint"],
         "revocation_endpoint_auth_methods_supported": list(_CLIENT_AUTHENTICATION_METHODS),

@@ -13,25 +13,29 @@ from typing import Any, Final
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import Directory, UserEntry
-from gateway.protocol.access_tokens import AccessTokens
+from gateway.protocol.access_tokens import AccessTokens, ActiveToken
 from gateway.protocol.certificate_binding import require_binding
-from gateway.protocol.claims import ClaimsFor
 from gateway.protocol.claims.audiences import audiences_of
+from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.client_authentication import (
     AuthenticatedClient,
     authenticate_confidential_client,
 )
 from gateway.protocol.client_scopes import still_granted
+from gateway.protocol.disclosure import disclose
 from gateway.protocol.errors import ClientAuthenticationFailed, OAuthError, duplicated_parameter
-from gateway.protocol.granted_claims import add_granted_claims
 from gateway.protocol.realm_checks import require_open_realm
 from gateway.protocol.refresh_tokens import RefreshTokens, read_refresh_token
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.subjects import subject_of
 
 INACTIVE: Final[dict[str, Any]] = {"active": False}
-_NOT_SHOWN: Final = frozenset({"clientHost", "clientAddress", "prov", "aud_x", "reuse_id"})
-"""Notes of a transient session, which end with it, and what a refresh token says to ourselves."""
+_NOT_SHOWN: Final = frozenset({"prov", "aud_x", "reuse_id"})
+"""What a refresh token says to ourselves."""
+_OF_THE_TOKEN: Final = (
+    *("exp", "iat", "jti", "iss", "aud", "sub", "typ", "azp", "sid", "scope", "cnf"),
+)
+"""What a token says for good; the rest is told anew, as the realm's mappers say it now."""
+_LIGHTWEIGHT: Final = "lt"
 _REFRESH_TOKEN: Final = "refresh_token"  # noqa: S105 - a kind of token, not one
 _HINTS: Final = (None, "access_token", _REFRESH_TOKEN)
 
@@ -82,11 +86,13 @@ class IntrospectionEndpoint:
         except InvalidToken:
             return INACTIVE
         caller_id = caller.entry.client.client_id
-        if caller_id not in audiences_of(dict(active.claims)):
+        claims = _told_now(request, active)
+        lightweight = str(active.claims["jti"])[2:4] == _LIGHTWEIGHT
+        if caller_id not in audiences_of(claims if lightweight else dict(active.claims)):
             return INACTIVE
         if caller_id == active.claims.get("azp"):
             require_binding(active.claims, request.certificate)
-        return _answer(active.claims, active.client.client, active.user, "Bearer")
+        return _answer(claims, active.client.client, active.user, "Bearer")
 
     async def _describe_refresh_token(
         self, request: ProtocolRequest, caller: AuthenticatedClient, text: str
@@ -102,10 +108,20 @@ class IntrospectionEndpoint:
         if not await self._refresh_tokens.is_next(request, token):
             return INACTIVE
         claims = dict(token.claims)
-        granted = still_granted(client, token.scopes)
-        subject = subject_of(client, active.user)
-        add_granted_claims(claims, granted, subject, ClaimsFor.ACCESS_TOKEN)
+        granted = still_granted(request.realm, client, token.scopes)
+        told = disclose(caller.entry, active.user, granted, session=active.session)
+        told.add_claims(claims, ClaimsFor.INTROSPECTION)
         return _answer(claims, client, active.user, str(token.claims["typ"]))
+
+
+def _told_now(request: ProtocolRequest, active: ActiveToken) -> dict[str, Any]:
+    """Return the claims that the token stands for; of a lightweight one it carries few itself."""
+    claims = {name: active.claims[name] for name in _OF_THE_TOKEN if name in active.claims}
+    names = str(claims.get("scope", "")).split()
+    granted = still_granted(request.realm, active.client.client, names)
+    told = disclose(active.client, active.user, granted, session=active.session)
+    told.add_claims(claims, ClaimsFor.INTROSPECTION)
+    return claims
 
 
 def _answer(

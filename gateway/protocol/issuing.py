@@ -16,12 +16,11 @@ from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.certificate_binding import confirmation_claim
-from gateway.protocol.claims import ClaimsFor
 from gateway.protocol.claims.audiences import audiences_of
+from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.subject import TokenSubject
-from gateway.protocol.client_scopes import GrantedScopes
+from gateway.protocol.disclosure import Disclosure
 from gateway.protocol.errors import OAuthError
-from gateway.protocol.granted_claims import add_granted_claims
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.session_limits import (
     access_tokens_end_at,
@@ -57,11 +56,15 @@ class SessionPart:
 class Issue:
     """What is to be issued. `grant` is the grant's two letters in the jti's prefix."""
 
-    subject: TokenSubject
-    granted: GrantedScopes
+    disclosure: Disclosure
     grant: str
     part: SessionPart | None = None
     """None for a transient session: no refresh token, no `sid`."""
+
+    @property
+    def subject(self) -> TokenSubject:
+        """Whom the tokens are about."""
+        return self.disclosure.subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,8 @@ class TokenResponse:
     refresh_expires_in: int = 0
     id_token: str | None = field(default=None, repr=False)
     session_state: str | None = None
+    others: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What mappers add; no member of the answer's own is among them."""
 
     def document(self) -> dict[str, Any]:
         """Return the response's members in Keycloak's order, absent ones left out."""
@@ -92,7 +97,8 @@ class TokenResponse:
             "session_state": self.session_state,
             "scope": self.scope,
         }
-        return {name: value for name, value in members.items() if value is not None}
+        known = {name: value for name, value in members.items() if value is not None}
+        return {**known, **{n: value for n, value in self.others.items() if n not in members}}
 
 
 def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
@@ -114,12 +120,19 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
         not_before=max(
             request.realm.realm.not_before, client.not_before, issue.subject.user.not_before
         ),
-        scope=issue.granted.text,
+        scope=issue.disclosure.granted.text,
         refresh_token=refresh_token,
         refresh_expires_in=refresh_expires_in,
         id_token=_id_token(request, issue, claims, access_token),
         session_state=issue.part.session.id if issue.part else None,
+        others=_others(issue),
     )
+
+
+def _others(issue: Issue) -> dict[str, Any]:
+    others: dict[str, Any] = {}
+    issue.disclosure.add_claims(others, ClaimsFor.TOKEN_RESPONSE)
+    return others
 
 
 def access_token_lifespan(realm: Realm, client: Client) -> timedelta:
@@ -158,11 +171,11 @@ def _access_claims(
     }
     if part is not None:
         claims["sid"] = part.session.id
-    if not lightweight:
-        add_granted_claims(claims, issue.granted, issue.subject, ClaimsFor.ACCESS_TOKEN)
-    elif part is None:
+    purpose = ClaimsFor.LIGHTWEIGHT_TOKEN if lightweight else ClaimsFor.ACCESS_TOKEN
+    issue.disclosure.add_claims(claims, purpose)
+    if part is None:
         claims["sub"] = issue.subject.user.id
-    claims["scope"] = issue.granted.text
+    claims["scope"] = issue.disclosure.granted.text
     if confirmation is not None:
         claims["cnf"] = confirmation
     return claims
@@ -194,7 +207,7 @@ def _refresh_token(
         "typ": OFFLINE if part.session.offline else REFRESH,
         "azp": client.client_id,
         "sid": part.session.id,
-        "scope": " ".join(issue.granted.names),
+        "scope": " ".join(issue.disclosure.granted.names),
         "prov": "default",
     }
     if "aud" in access:
@@ -215,7 +228,7 @@ def _id_token(
     request: ProtocolRequest, issue: Issue, access: Mapping[str, Any], access_token: str
 ) -> str | None:
     """Return the ID token where `openid` was granted for a user who signed in."""
-    if issue.part is None or not issue.granted.openid:
+    if issue.part is None or not issue.disclosure.granted.openid:
         return None
     client = issue.subject.client
     claims: dict[str, Any] = {
@@ -230,7 +243,7 @@ def _id_token(
         "sid": issue.part.session.id,
         "at_hash": _half_hash(access_token),
     }
-    add_granted_claims(claims, issue.granted, issue.subject, ClaimsFor.ID_TOKEN)
+    issue.disclosure.add_claims(claims, ClaimsFor.ID_TOKEN)
     if client.client_id not in audiences_of(claims):
         claims["aud"] = [client.client_id, *audiences_of(claims)]
     return _sign(request, client, claims, ID_SIGNED_RESPONSE_ALG)

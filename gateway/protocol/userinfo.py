@@ -7,16 +7,14 @@ from http import HTTPStatus
 from typing import Any
 
 from gateway.domain.errors import InvalidToken
-from gateway.domain.ports.directory import UserEntry
 from gateway.protocol.access_tokens import AccessTokens, ActiveToken
 from gateway.protocol.certificate_binding import require_binding
-from gateway.protocol.claims import ClaimsFor
+from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.client_scopes import OPENID, still_granted
+from gateway.protocol.disclosure import disclose
 from gateway.protocol.errors import BearerChallenge, OAuthError
-from gateway.protocol.granted_claims import add_granted_claims
 from gateway.protocol.realm_checks import require_open_realm
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.subjects import subject_of
 
 _SCHEME = "bearer"
 
@@ -50,7 +48,7 @@ class UserinfoEndpoint:
             raise BearerChallenge(
                 "invalid_token", "Lightweight access token not allowed for userinfo endpoint"
             )
-        return active, _claims(active, active.user)
+        return active, _claims(request, active)
 
 
 def bearer_token(request: ProtocolRequest) -> str | None:
@@ -62,10 +60,10 @@ def bearer_token(request: ProtocolRequest) -> str | None:
     return request.parameters.get("access_token")
 
 
-def _claims(active: ActiveToken, user: UserEntry) -> dict[str, Any]:
-    client = active.client.client
-    subject = subject_of(client, user)
-    claims: dict[str, Any] = {"sub": user.user.id}
-    granted = still_granted(client, str(active.claims["scope"]).split())
-    add_granted_claims(claims, granted, subject, ClaimsFor.USERINFO)
+def _claims(request: ProtocolRequest, active: ActiveToken) -> dict[str, Any]:
+    names = str(active.claims["scope"]).split()
+    granted = still_granted(request.realm, active.client.client, names)
+    claims: dict[str, Any] = {"sub": active.user.user.id}
+    told = disclose(active.client, active.user, granted, session=active.session)
+    told.add_claims(claims, ClaimsFor.USERINFO)
     return claims

@@ -180,13 +180,14 @@ class RealmCache:
 
     def _parse(self, name: str, before: _Realm | None, found: Found[StoredRealm]) -> RealmEntry:
         """Parse keys only when they changed: it takes as long as many tokens."""
-        realm, keys = found.value.realm, found.value.keys
+        stored = found.value
         if before is not None and before.found is found:
             return before.entry
-        if before is not None and before.found.value.keys == keys:
-            entry = RealmEntry(realm, before.entry.key_ring)
+        if before is not None and before.found.value.keys == stored.keys:
+            ring = before.entry.key_ring
         else:
-            entry = RealmEntry(realm, self._key_factory.ring(keys))
+            ring = self._key_factory.ring(stored.keys)
+        entry = RealmEntry(stored.realm, ring, stored.client_scopes)
         self._parsed.put(name, (), _Realm(found, entry))
         return entry
 

@@ -44,6 +44,10 @@ _MAPPER = (
     "tests/unit/protocol/test_claim_mappers.py"
     "::test_a_mapper_adds_its_claim_where_there_is_something_to_tell"
 )
+_ROLE_MAPPER = (
+    "tests/unit/protocol/test_claim_mappers.py"
+    "::test_a_role_mapper_changes_what_others_tell_whatever_its_options_say"
+)
 _VALIDATORS = "tests/unit/user_profile/test_validators.py"
 _RULES = "tests/unit/policies/test_rules.py"
 _RULE = f"{_RULES}::test_a_rule_takes_what_keeps_it_and_refuses_what_does_not"
@@ -72,18 +76,29 @@ REGISTRIES = {
     ),
     "claim mappers": Registry(
         "gateway.protocol.claims",
-        CLAIM_MAPPERS,
-        dict.fromkeys(
-            (
-                *("oidc-sub-mapper", "oidc-acr-mapper", "oidc-allowed-origins-mapper"),
-                *("oidc-audience-mapper", "oidc-audience-resolve-mapper"),
-                *("oidc-usermodel-realm-role-mapper", "oidc-usermodel-client-role-mapper"),
-                *("oidc-full-name-mapper", "oidc-group-membership-mapper"),
-                *("oidc-usermodel-property-mapper", "oidc-usersessionmodel-note-mapper"),
+        {mapper_type: mapper.prepare for mapper_type, mapper in CLAIM_MAPPERS.items()},
+        {
+            **dict.fromkeys(
+                (
+                    *("oidc-sub-mapper", "oidc-acr-mapper", "oidc-amr-mapper"),
+                    *("oidc-allowed-origins-mapper", "oidc-session-state-mapper"),
+                    *("oidc-audience-mapper", "oidc-audience-resolve-mapper"),
+                    *("oidc-usermodel-realm-role-mapper", "oidc-usermodel-client-role-mapper"),
+                    *("oidc-full-name-mapper", "oidc-group-membership-mapper"),
+                    *("oidc-usermodel-property-mapper", "oidc-usersessionmodel-note-mapper"),
+                    *("oidc-usermodel-attribute-mapper", "oidc-address-mapper"),
+                    "oidc-hardcoded-claim-mapper",
+                ),
+                _MAPPER,
             ),
-            _MAPPER,
+            **dict.fromkeys(("oidc-hardcoded-role-mapper", "oidc-role-name-mapper"), _ROLE_MAPPER),
+        },
+        frozenset(
+            {
+                *("audiences", "subject", "mapper", "plans", "claim_paths", "json_types"),
+                *("changed_roles", "role_claims"),
+            }
         ),
-        frozenset({"audiences", "subject"}),
     ),
     "password rules": Registry(
         "gateway.policies",

@@ -26,7 +26,7 @@ def test_the_response_has_keycloaks_members_in_order(wire: Wire) -> None:
         "refresh_expires_in": 0,
         "token_type": "Bearer",
         "not-before-policy": 0,
-        "scope": "profile email",
+        "scope": "email profile",
     }
 
 
@@ -42,7 +42,7 @@ def test_the_claims_of_a_service_account_are_keycloaks(wire: Wire) -> None:
         "typ": "Bearer",
         "azp": "svc",
         "acr": "1",
-        "scope": "profile email",
+        "scope": "email profile",
         "email_verified": False,
         "preferred_username": "service-account-svc",
         "client_id": "svc",
@@ -110,12 +110,12 @@ def test_a_client_without_full_scope_gets_no_roles(wire: Wire) -> None:
 
 
 def test_audience_mappers_name_clients_the_asking_one_included(wire: Wire) -> None:
-    assert claims_of(wire.token("aud"))["aud"] == ["account", "aud", "svc2"]
+    assert claims_of(wire.token("aud"))["aud"] == ["aud", "svc2", "account"]
 
 
 def test_no_id_token_comes_with_client_credentials(wire: Wire) -> None:
     document = wire.token_request({"scope": "openid"}).json()
-    assert document["scope"] == "openid profile email"
+    assert document["scope"] == "openid email profile"
     assert "id_token" not in document
 
 

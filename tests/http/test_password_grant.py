@@ -66,7 +66,7 @@ def test_the_response_has_every_member_in_keycloaks_order(wire: Wire) -> None:
     ]
     assert document["expires_in"] == 300
     assert document["refresh_expires_in"] == 1800
-    assert document["scope"] == "openid profile email"
+    assert document["scope"] == "openid email profile"
 
 
 def test_the_tokens_tell_of_the_user_in_keycloaks_shape(wire: Wire) -> None:

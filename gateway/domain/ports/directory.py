@@ -4,9 +4,11 @@ A directory may lag behind the database by seconds, never by more than its state
 writes realms, keys, clients, users or roles publishes the topic of what changed on Invalidation.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from gateway.domain.client_scopes import RoleBoundScope
 from gateway.domain.clients import Client
 from gateway.domain.ports.signing import KeyRing
 from gateway.domain.realm import Realm
@@ -16,31 +18,43 @@ from gateway.domain.users import User
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class RealmEntry:
-    """A realm with its keys parsed. The same object comes back until something changed.
+    """A realm with its keys parsed and its client scopes by name.
 
-    So a value derived from it may be kept beside it, in a dictionary with weak keys.
+    The same object comes back until something changed, so a value derived from it may be kept
+    beside it, in a dictionary with weak keys.
     """
 
     realm: Realm
     key_ring: KeyRing = field(repr=False)
+    client_scopes: tuple[RoleBoundScope, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ClientEntry:
-    """A client with its service account, if it has one, and what that account may do."""
+    """A client with its service account, if it has one, and what that account may do.
+
+    The same object comes back until something changed, as of a realm.
+    `scope_roles` are the roles that its tokens may carry where its scope is not full: its own, and
+    those in its scope mappings, composites resolved.
+    """
 
     client: Client
     service_account: User | None
     roles: EffectiveRoles
+    scope_roles: EffectiveRoles = field(default_factory=EffectiveRoles)
 
 
 @dataclass(frozen=True, slots=True)
 class UserEntry:
-    """A user with everything that tokens tell of it. `groups` are paths."""
+    """A user with everything that tokens tell of it. `groups` are paths.
+
+    `group_attributes` are those of its groups and of their parents, the nearest first.
+    """
 
     user: User
     roles: EffectiveRoles
     groups: tuple[str, ...] = ()
+    group_attributes: tuple[Mapping[str, tuple[str, ...]], ...] = ()
 
 
 class Directory(Protocol):

@@ -7,6 +7,7 @@ acknowledged before it was asked is in the answer.
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from gateway.domain.client_scopes import RoleBoundScope
 from gateway.domain.keys import RealmKey
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.realm import Realm
@@ -25,10 +26,11 @@ class Found(Generic[ValueT]):
 
 @dataclass(frozen=True, slots=True)
 class StoredRealm:
-    """A realm with its keys, newest first."""
+    """A realm with its keys, newest first, and its client scopes by name."""
 
     realm: Realm
     keys: tuple[RealmKey, ...]
+    client_scopes: tuple[RoleBoundScope, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,8 @@ class OpenIdConfigurationHandler:
         """Return the metadata."""
         require_https(request)
         mtls_issuer = self._context.mtls_issuer(request.realm.realm.name)
-        return json_reply(openid_configuration(request.issuer, mtls_issuer), headers=_NEVER_CACHED)
+        document = openid_configuration(request.realm, request.issuer, mtls_issuer)
+        return json_reply(document, headers=_NEVER_CACHED)
 
 
 async def key_set_handler(request: ProtocolRequest, exchange: Exchange) -> Reply:

@@ -3,11 +3,16 @@
 from typing import Any, Final
 
 from gateway.domain.clients import ProtocolMapper
+from gateway.protocol.claims.mapper import TOKENS, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
 
-MAPPER_TYPE: Final = "oidc-acr-mapper"
+
+def _prepare(_: ProtocolMapper) -> AddClaims:
+    return _add
 
 
-def add(claims: dict[str, Any], mapper: ProtocolMapper, subject: TokenSubject) -> None:
-    """Add the authentication context class."""
+def _add(claims: dict[str, Any], subject: TokenSubject) -> None:
     claims["acr"] = subject.acr
+
+
+MAPPER: Final = ClaimMapper("oidc-acr-mapper", TOKENS, _prepare)

@@ -3,12 +3,18 @@
 from typing import Any, Final
 
 from gateway.domain.clients import ProtocolMapper
+from gateway.protocol.claims.mapper import ACCESS, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
 
-MAPPER_TYPE: Final = "oidc-allowed-origins-mapper"
+
+def _prepare(_: ProtocolMapper) -> AddClaims:
+    return _add
 
 
-def add(claims: dict[str, Any], mapper: ProtocolMapper, subject: TokenSubject) -> None:
+def _add(claims: dict[str, Any], subject: TokenSubject) -> None:
     """Add the client's web origins; absent when it has none."""
     if subject.client.web_origins:
         claims["allowed-origins"] = list(subject.client.web_origins)
+
+
+MAPPER: Final = ClaimMapper("oidc-allowed-origins-mapper", ACCESS, _prepare)

@@ -4,15 +4,23 @@ from typing import Any, Final
 
 from gateway.domain.clients import ProtocolMapper
 from gateway.protocol.claims.audiences import add_audiences
+from gateway.protocol.claims.mapper import TOKENS, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
 
-MAPPER_TYPE: Final = "oidc-audience-mapper"
+CLIENT: Final = "included.client.audience"
+CUSTOM: Final = "included.custom.audience"
 
 
-def add(claims: dict[str, Any], mapper: ProtocolMapper, subject: TokenSubject) -> None:
-    """Add the configured client, or else the configured text."""
-    audience = mapper.config.get("included.client.audience") or mapper.config.get(
-        "included.custom.audience"
-    )
-    if audience:
+def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
+    """Take the configured client, or else the configured text."""
+    audience = mapper.config.get(CLIENT) or mapper.config.get(CUSTOM)
+    if not audience:
+        return None
+
+    def add(claims: dict[str, Any], _: TokenSubject) -> None:
         add_audiences(claims, (audience,))
+
+    return add
+
+
+MAPPER: Final = ClaimMapper("oidc-audience-mapper", TOKENS, _prepare)

@@ -4,12 +4,19 @@ from typing import Any, Final
 
 from gateway.domain.clients import ProtocolMapper
 from gateway.protocol.claims.audiences import add_audiences
+from gateway.protocol.claims.mapper import ACCESS, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
 
-MAPPER_TYPE: Final = "oidc-audience-resolve-mapper"
+
+def _prepare(_: ProtocolMapper) -> AddClaims:
+    return _add
 
 
-def add(claims: dict[str, Any], mapper: ProtocolMapper, subject: TokenSubject) -> None:
+def _add(claims: dict[str, Any], subject: TokenSubject) -> None:
     """Add the clients whose roles the subject has, but not the one that asks."""
-    asking = subject.client.client_id
-    add_audiences(claims, (name for name, _ in subject.roles.clients if name != asking))
+    if subject.roles.clients:
+        asking = subject.client.client_id
+        add_audiences(claims, [name for name, _ in subject.roles.clients if name != asking])
+
+
+MAPPER: Final = ClaimMapper("oidc-audience-resolve-mapper", ACCESS, _prepare, late=True)

@@ -13,6 +13,7 @@ def audiences_of(claims: dict[str, Any]) -> tuple[str, ...]:
 
 def add_audiences(claims: dict[str, Any], audiences: Iterable[str]) -> None:
     """Add audiences, each once, and choose the shape."""
-    together = tuple(dict.fromkeys((*audiences_of(claims), *audiences)))
+    before = audiences_of(claims) if "aud" in claims else ()
+    together = list(dict.fromkeys((*before, *audiences)))
     if together:
-        claims["aud"] = together[0] if len(together) == 1 else list(together)
+        claims["aud"] = together[0] if len(together) == 1 else together

@@ -1,16 +1,73 @@
-"""`resource_access.<client>.roles`: the subject's client roles, composites resolved."""
+"""The subject's client roles, composites resolved. Keycloak: user client role mapper.
+
+`${client_id}` in the claim's name and in the prefix stands for the client whose roles follow.
+"""
 
 from typing import Any, Final
 
 from gateway.domain.clients import ProtocolMapper
+from gateway.protocol.claims.mapper import EVERYWHERE, AddClaims, ClaimMapper
+from gateway.protocol.claims.role_claims import are_texts, prefixed, role_path, roles_writer
 from gateway.protocol.claims.subject import TokenSubject
 
-MAPPER_TYPE: Final = "oidc-usermodel-client-role-mapper"
+_PLACEHOLDER: Final = "${client_id}"
+_USUAL: Final = ("resource_access", _PLACEHOLDER, "roles")
+"""Where nearly every realm has them: written without a second look."""
+_CLIENT: Final = "usermodel.clientRoleMapping.clientId"
+_PREFIX: Final = "usermodel.clientRoleMapping.rolePrefix"
 
 
-def add(claims: dict[str, Any], mapper: ProtocolMapper, subject: TokenSubject) -> None:
-    """Add the roles by client; absent when there are none."""
-    if subject.roles.clients:
-        claims["resource_access"] = {
-            client: {"roles": list(roles)} for client, roles in subject.roles.clients
-        }
+def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
+    path = role_path(mapper.config)
+    if path is None:
+        return None
+    if mapper.config.get(_CLIENT):
+        return _of_one_client(mapper, path)
+    every = _of_every_client(mapper, path)
+    usual = path == _USUAL and not mapper.config.get(_PREFIX) and are_texts(mapper.config)
+    return _as_usual(every) if usual else every
+
+
+def _of_one_client(mapper: ProtocolMapper, path: tuple[str, ...]) -> AddClaims:
+    write = roles_writer(mapper.config)
+    wanted, prefix = mapper.config[_CLIENT], mapper.config.get(_PREFIX, "")
+    where = _path_of(path, wanted)
+
+    def add(claims: dict[str, Any], subject: TokenSubject) -> None:
+        for client, roles in subject.roles.clients:
+            if client == wanted:
+                write(claims, where, prefixed(prefix, roles))
+
+    return add
+
+
+def _of_every_client(mapper: ProtocolMapper, path: tuple[str, ...]) -> AddClaims:
+    write = roles_writer(mapper.config)
+    prefix = mapper.config.get(_PREFIX, "")
+
+    def add(claims: dict[str, Any], subject: TokenSubject) -> None:
+        """Add the roles of every client; absent when there are none."""
+        for client, roles in subject.roles.clients:
+            before = prefix.replace(_PLACEHOLDER, client)
+            write(claims, _path_of(path, client), prefixed(before, roles))
+
+    return add
+
+
+def _as_usual(every: AddClaims) -> AddClaims:
+    def add(claims: dict[str, Any], subject: TokenSubject) -> None:
+        if _USUAL[0] in claims:
+            every(claims, subject)
+        elif subject.roles.clients:
+            claims[_USUAL[0]] = {
+                client: {_USUAL[-1]: list(roles)} for client, roles in subject.roles.clients
+            }
+
+    return add
+
+
+def _path_of(path: tuple[str, ...], client: str) -> tuple[str, ...]:
+    return tuple(part.replace(_PLACEHOLDER, client) for part in path)
+
+
+MAPPER: Final = ClaimMapper("oidc-usermodel-client-role-mapper", EVERYWHERE, _prepare, late=True)

@@ -3,14 +3,21 @@
 from typing import Any, Final
 
 from gateway.domain.clients import ProtocolMapper
+from gateway.protocol.claims.mapper import EVERYWHERE, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
 
-MAPPER_TYPE: Final = "oidc-full-name-mapper"
+
+def _prepare(_: ProtocolMapper) -> AddClaims:
+    return _add
 
 
-def add(claims: dict[str, Any], mapper: ProtocolMapper, subject: TokenSubject) -> None:
+def _add(claims: dict[str, Any], subject: TokenSubject) -> None:
     """Add the name; absent when neither part is known."""
-    parts = (subject.user.first_name, subject.user.last_name)
-    name = " ".join(part for part in parts if part)
-    if name:
-        claims["name"] = name
+    user = subject.user
+    if user.first_name and user.last_name:
+        claims["name"] = f"{user.first_name} {user.last_name}"
+    elif user.first_name or user.last_name:
+        claims["name"] = user.first_name or user.last_name
+
+
+MAPPER: Final = ClaimMapper("oidc-full-name-mapper", EVERYWHERE, _prepare)

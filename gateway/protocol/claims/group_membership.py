@@ -3,14 +3,23 @@
 from typing import Any, Final
 
 from gateway.domain.clients import ProtocolMapper
+from gateway.protocol.claims.claim_paths import claim_path, put
+from gateway.protocol.claims.mapper import EVERYWHERE, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
 
-MAPPER_TYPE: Final = "oidc-group-membership-mapper"
+
+def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
+    path = claim_path(mapper.config)
+    if path is None:
+        return None
+    full = mapper.config.get("full.path") == "true"
+
+    def add(claims: dict[str, Any], subject: TokenSubject) -> None:
+        """Add the list of groups, empty where the subject is in none."""
+        groups = subject.groups
+        put(claims, path, [group if full else group.rsplit("/", 1)[-1] for group in groups])
+
+    return add
 
 
-def add(claims: dict[str, Any], mapper: ProtocolMapper, subject: TokenSubject) -> None:
-    """Add the list of groups, empty where the subject is in none."""
-    claim = mapper.config.get("claim.name")
-    if claim:
-        full = mapper.config.get("full.path", "true") == "true"
-        claims[claim] = [path if full else path.rsplit("/", 1)[-1] for path in subject.groups]
+MAPPER: Final = ClaimMapper("oidc-group-membership-mapper", EVERYWHERE, _prepare)

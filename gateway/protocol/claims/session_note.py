@@ -3,14 +3,27 @@
 from typing import Any, Final
 
 from gateway.domain.clients import ProtocolMapper
+from gateway.protocol.claims.claim_paths import value_writer
+from gateway.protocol.claims.mapper import RESPONSE_TOO, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
 
-MAPPER_TYPE: Final = "oidc-usersessionmodel-note-mapper"
+_OWN_CLAIMS: Final = {"AUTH_TIME": "auth_time"}
+"""Notes that the sign-in leaves for a claim which no other mapper may write."""
 
 
-def add(claims: dict[str, Any], mapper: ProtocolMapper, subject: TokenSubject) -> None:
-    """Add the note; absent when the session has none of that name."""
-    value = subject.session_notes.get(mapper.config.get("user.session.note", ""))
-    claim = mapper.config.get("claim.name")
-    if claim and value is not None:
-        claims[claim] = value
+def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
+    note = mapper.config.get("user.session.note")
+    write = value_writer(mapper.config, _OWN_CLAIMS.get(note or "", ""))
+    if not note or write is None:
+        return None
+
+    def add(claims: dict[str, Any], subject: TokenSubject) -> None:
+        """Add the note; absent when the session has none of that name."""
+        text = subject.session_notes.get(note)
+        if text is not None:
+            write(claims, text)
+
+    return add
+
+
+MAPPER: Final = ClaimMapper("oidc-usersessionmodel-note-mapper", RESPONSE_TOO, _prepare)

@@ -3,11 +3,16 @@
 from typing import Any, Final
 
 from gateway.domain.clients import ProtocolMapper
+from gateway.protocol.claims.mapper import ACCESS, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
 
-MAPPER_TYPE: Final = "oidc-sub-mapper"
+
+def _prepare(_: ProtocolMapper) -> AddClaims:
+    return _add
 
 
-def add(claims: dict[str, Any], mapper: ProtocolMapper, subject: TokenSubject) -> None:
-    """Add the subject's id."""
+def _add(claims: dict[str, Any], subject: TokenSubject) -> None:
     claims["sub"] = subject.user.id
+
+
+MAPPER: Final = ClaimMapper("oidc-sub-mapper", ACCESS, _prepare)

@@ -10,7 +10,7 @@ from gateway.domain.users import User
 
 @dataclass(frozen=True, slots=True)
 class TokenSubject:
-    """The user, the client that asks, the user's roles, and the notes of the session.
+    """The user, the client that asks, the roles that it may be told of, and the session's notes.
 
     `acr` is the authentication context class reached. Spec: OpenID Connect Core §2
     """
@@ -22,3 +22,7 @@ class TokenSubject:
     acr: str
     groups: tuple[str, ...] = ()
     """Paths of the user's groups."""
+    group_attributes: tuple[Mapping[str, tuple[str, ...]], ...] = ()
+    """Of its groups and of their parents, the nearest first."""
+    session_id: str | None = None
+    """None for a transient session."""

@@ -11,11 +11,11 @@ from gateway.domain.ports.directory import UserEntry
 from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.client_scopes import grant_scopes
+from gateway.protocol.disclosure import disclose
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.issuing import Issue, TokenResponse, issue_tokens
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.subjects import subject_of
 
 GRANT_TYPE: Final = "client_credentials"
 _LETTERS: Final = "cc"
@@ -33,14 +33,15 @@ class ClientCredentials:
         """Return an access token alone."""
         client = caller.entry.client
         user = _service_account(client, caller.entry.service_account)
-        granted = grant_scopes(client, request.parameters.raw("scope"))
+        granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
         notes = {
             "client_id": client.client_id,
             "clientHost": request.remote_address,
             "clientAddress": request.remote_address,
         }
-        subject = subject_of(client, UserEntry(user, caller.entry.roles), notes)
-        return issue_tokens(request, Issue(subject, granted, _LETTERS))
+        account = UserEntry(user, caller.entry.roles)
+        disclosure = disclose(caller.entry, account, granted, notes=notes)
+        return issue_tokens(request, Issue(disclosure, _LETTERS))
 
 
 def _service_account(client: Client, user: User | None) -> User:

@@ -12,13 +12,13 @@ from gateway.domain.secrets import Secret
 from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.client_scopes import OFFLINE_ACCESS, GrantedScopes, grant_scopes
+from gateway.protocol.disclosure import disclose
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.issuing import Issue, SessionPart, TokenResponse, issue_tokens
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.session_limits import client_session_ends_at
 from gateway.protocol.sessions import Joined
-from gateway.protocol.subjects import subject_of
 
 GRANT_TYPE: Final = "password"
 _LETTERS: Final = "ro"
@@ -45,7 +45,7 @@ class Password:
             raise OAuthError(
                 "invalid_request", "Missing parameter: username", status=HTTPStatus.UNAUTHORIZED
             )
-        granted = grant_scopes(client, request.parameters.raw("scope"))
+        granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
         user = await self._authenticate(request, _given(request, username))
         entry = await self._entry(request, user)
         if granted.offline:
@@ -57,7 +57,8 @@ class Password:
             refresh_id=str(uuid.uuid4()),
             family=str(uuid.uuid4()) if _rotates(request) else None,
         )
-        tokens = issue_tokens(request, Issue(subject_of(client, entry), granted, _LETTERS, part))
+        disclosure = disclose(caller.entry, entry, granted, session=joined.session)
+        tokens = issue_tokens(request, Issue(disclosure, _LETTERS, part))
         await self._begin_family(request, client, part)
         return tokens
 

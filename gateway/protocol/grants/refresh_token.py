@@ -10,6 +10,7 @@ from gateway.domain.sessions import UserSession
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.client_scopes import GrantedScopes, grant_scopes, still_granted
+from gateway.protocol.disclosure import disclose
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.issuing import Issue, SessionPart, TokenResponse, issue_tokens
@@ -20,7 +21,6 @@ from gateway.protocol.refresh_tokens import (
 )
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.session_limits import session_ends_at
-from gateway.protocol.subjects import subject_of
 
 GRANT_TYPE: Final = "refresh_token"
 _LETTERS: Final = "rt"
@@ -58,8 +58,8 @@ class RefreshToken:
         # Last: of many at once the first gets its tokens, though another ends the session after it.
         family, refresh_id = await self._rotate(request, client, session, token)
         part = SessionPart(joined.session, joined.client_session, refresh_id, family)
-        subject = subject_of(client, active.user)
-        return issue_tokens(request, Issue(subject, granted, _LETTERS, part))
+        disclosure = disclose(caller.entry, active.user, granted, session=joined.session)
+        return issue_tokens(request, Issue(disclosure, _LETTERS, part))
 
     async def _rotate(
         self,
@@ -95,10 +95,10 @@ def _granted(request: ProtocolRequest, client: Client, token: PresentedToken) ->
     """
     asked = request.parameters.get("scope")
     if asked is None:
-        return still_granted(client, token.scopes)
-    grant_scopes(client, asked)
+        return still_granted(request.realm, client, token.scopes)
+    grant_scopes(request.realm, client, asked)
     wanted = set(asked.split(" "))
-    return still_granted(client, [name for name in token.scopes if name in wanted])
+    return still_granted(request.realm, client, [name for name in token.scopes if name in wanted])
 
 
 def _require_binding(request: ProtocolRequest, token: PresentedToken) -> None:

@@ -26,6 +26,7 @@ from gateway.storage.sql.lineage import groups_of
 from gateway.storage.sql.questions import Question
 from gateway.storage.sql.roles import names_of_held
 from gateway.storage.sql.schema import (
+    client_scopes,
     clients,
     credentials,
     group_members,
@@ -35,13 +36,16 @@ from gateway.storage.sql.schema import (
     revocations,
     users,
 )
+from gateway.storage.sql.scoped_roles import names_in_client_scopes, names_in_scope_of
 
 KEY_COLUMNS: Final = tuple(realm_keys.c)
 """What stands in each item of `keys`, in this order."""
 CREDENTIAL_COLUMNS: Final = tuple(credentials.c)
 """What stands in each item of `credentials`, in this order."""
-GROUP_COLUMNS: Final = (groups.c.id, groups.c.name, groups.c.parent)
+GROUP_COLUMNS: Final = (groups.c.id, groups.c.name, groups.c.parent, groups.c.attributes)
 """What stands in each item of `groups`, in this order, before whether the user is a member."""
+SCOPE_COLUMNS: Final = (client_scopes.c.id, client_scopes.c.realm_default, client_scopes.c.document)
+"""What stands in each item of `scopes`, in this order."""
 
 _REALM: Final = bindparam("realm_id", type_=Name)
 _NAME: Final = bindparam("name", type_=Name)
@@ -85,25 +89,37 @@ def _revocation() -> Select[Any]:
 
 
 def _realm(dialect: str) -> Select[Any]:
-    keys = (
-        select(*KEY_COLUMNS)
-        .join(realms, realms.c.id == realm_keys.c.realm_id)
-        .where(realms.c.name == _NAME)
-    )
-    return select(*realms.c, _gathered("keys", keys, dialect)).where(realms.c.name == _NAME)
+    """Select a realm, its keys and client scopes, and the roles in these."""
+    named = realms.alias("named")
+    this = select(named.c.id).where(named.c.name == _NAME).scalar_subquery()
+    keys = select(*KEY_COLUMNS).where(realm_keys.c.realm_id == this)
+    scopes = select(*SCOPE_COLUMNS).where(client_scopes.c.realm_id == this)
+    return select(
+        *realms.c,
+        _gathered("keys", keys, dialect),
+        _gathered("scopes", scopes, dialect),
+        _gathered("scope_roles", names_in_client_scopes(this), dialect),
+    ).where(realms.c.name == _NAME)
 
 
 def _client(dialect: str) -> Select[Any]:
-    """Select a client, its service account, and what that account may do."""
+    """Select a client, what is in its scope, its service account, and what that may do."""
     of_client = and_(clients.c.realm_id == _REALM, clients.c.client_id == _NAME)
     is_account = and_(
         users.c.realm_id == clients.c.realm_id, users.c.service_account_client == clients.c.id
+    )
+    named = clients.alias("named")
+    this = (
+        select(named.c.id)
+        .where(named.c.realm_id == _REALM, named.c.client_id == _NAME)
+        .scalar_subquery()
     )
     account = select(users.c.id).join(clients, is_account).where(of_client).scalar_subquery()
     return (
         select(
             *clients.c,
             _gathered("roles", names_of_held(_REALM, account), dialect),
+            _gathered("scope_roles", names_in_scope_of(_REALM, this), dialect),
             *(column.label(f"account_{column.key}") for column in users.c),
         )
         .outerjoin(users, is_account)

@@ -4,15 +4,17 @@ Roles and groups come as JSON, in the order of the statement's columns.
 """
 
 import json
-from collections import namedtuple
-from collections.abc import Callable
+from collections import defaultdict, namedtuple
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
+from gateway.domain.client_scopes import RoleBoundScope
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import Credential
+from gateway.representations.client_scope import restore_client_scope
 from gateway.storage.sql import clients, keys, realms
 from gateway.storage.sql.column_types import instant_of, is_name
 from gateway.storage.sql.groups import path_of
@@ -20,6 +22,7 @@ from gateway.storage.sql.lookup_statements import (
     CREDENTIAL_COLUMNS,
     GROUP_COLUMNS,
     KEY_COLUMNS,
+    SCOPE_COLUMNS,
     Questions,
 )
 from gateway.storage.sql.questions import Question, Questioner, mark_of
@@ -33,6 +36,7 @@ _Account: Final = namedtuple("_Account", [column.key for column in users.c])  # 
 _Key: Final = namedtuple("_Key", [column.key for column in KEY_COLUMNS])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
 _Credential: Final = namedtuple("_Credential", [column.key for column in CREDENTIAL_COLUMNS])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
 _Group: Final = namedtuple("_Group", [*(column.key for column in GROUP_COLUMNS), "joined"])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
+_Scope: Final = namedtuple("_Scope", [column.key for column in SCOPE_COLUMNS])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
 _USUAL_SECRET: Final = 140
 """How many characters hash and salt take, and how the hash was made."""
 _INSTANTS: Final = ("created_at", "active_from", "retire_at")
@@ -123,14 +127,17 @@ class SqlLookups:
         return StoredRealm(
             realms.read_row(row, self._secrets),
             tuple(keys.read_row(key, self._secrets) for key in found),
+            _scopes(row),
         )
 
     def _client(self, row: Any) -> ClientEntry:
         client = clients.read_row(row, self._secrets)
+        limited = not client.full_scope_allowed
+        in_scope = _names(_items(row.scope_roles)) if limited else EffectiveRoles()
         if row.account_id is None or not client.service_accounts_enabled:
-            return ClientEntry(client, None, EffectiveRoles())
+            return ClientEntry(client, None, EffectiveRoles(), in_scope)
         account = _Account._make(row[-len(_Account._fields) :])
-        return ClientEntry(client, read_user(account), effective(_items(row.roles)))
+        return ClientEntry(client, read_user(account), effective(_items(row.roles)), in_scope)
 
 
 def _nobody(secrets: SecretsAtRest) -> tuple[Any, ...]:
@@ -151,10 +158,46 @@ def _nobody(secrets: SecretsAtRest) -> tuple[Any, ...]:
     return (*user.values(), json.dumps([list(held.values())]))
 
 
+def _scopes(row: Any) -> tuple[RoleBoundScope, ...]:
+    bound: defaultdict[str, list[list[Any]]] = defaultdict(list)
+    for item in _items(row.scope_roles):
+        bound[item[0]].append(item)
+    scopes: list[Any] = [_Scope._make(item) for item in _items(row.scopes)]
+    found = (
+        restore_client_scope(json.loads(one.document), row.id, one.realm_default) for one in scopes
+    )
+    return tuple(
+        RoleBoundScope(scope, _names(bound[scope.id]))
+        for scope in sorted(found, key=lambda scope: scope.name)
+    )
+
+
+def _names(items: list[list[Any]]) -> EffectiveRoles:
+    """Return the roles of items that begin with their owner."""
+    return effective([item[1:] for item in items])
+
+
 def _user(row: Any) -> UserEntry:
     known: dict[str, Any] = {item[0]: _Group._make(item) for item in _items(row.groups)}
-    paths = sorted(path_of(group, known) for group in known.values() if group.joined)
-    return UserEntry(read_user(row), effective(_items(row.roles)), tuple(paths))
+    joined = {path_of(group, known): group for group in known.values() if group.joined}
+    return UserEntry(
+        read_user(row),
+        effective(_items(row.roles)),
+        tuple(sorted(joined)),
+        _inherited([joined[path] for path in sorted(joined)], known),
+    )
+
+
+def _inherited(joined: list[Any], known: dict[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """Return the attributes of groups, those of each before those of its parent, each once."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for group in joined:
+        above = group
+        while above is not None and above.id not in found:
+            attributes = json.loads(above.attributes)
+            found[above.id] = {name: tuple(values) for name, values in attributes.items()}
+            above = known.get(above.parent)
+    return tuple(attributes for attributes in found.values() if attributes)
 
 
 def _key(item: list[Any]) -> Any:

@@ -1,50 +1,201 @@
 """Which scopes a client gets, and what `scope` says of them. RFC 6749 §3.3; Keycloak: 1.1."""
 
+from typing import Any, cast
+
 import pytest
 
-from gateway.domain.clients import Client
-from gateway.protocol.client_scopes import BUILT_IN, OFFLINE_ACCESS, grant_scopes
+from gateway.domain.client_scopes import ClientScope, RoleBoundScope
+from gateway.domain.clients import Client, ProtocolMapper
+from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
+from gateway.domain.ports.signing import KeyRing
+from gateway.domain.realm import Realm
+from gateway.domain.roles import EffectiveRoles
+from gateway.protocol.claims.mapper import ClaimsFor
+from gateway.protocol.client_scopes import GrantedScopes, grant_scopes, scopes_of, still_granted
+from gateway.protocol.disclosure import disclose
 from gateway.protocol.errors import OAuthError
+from tests.support.stored_values import user
 
 CLIENT = Client(
     id="1",
     realm_id="r",
     client_id="c",
-    default_client_scopes=("basic", "profile", "roles", "unknown-to-us"),
-    optional_client_scopes=("email",),
+    default_client_scopes=("basic", "profile", "roles", "unknown-to-the-realm", "assertion"),
+    optional_client_scopes=("email", "mine", "gone"),
+)
+HIDDEN = {"include.in.token.scope": "false"}
+
+
+def hard_coded(claim: str) -> ProtocolMapper:
+    config = {"claim.name": claim, "claim.value": "x", "access.token.claim": "true"}
+    return ProtocolMapper(claim, claim, "oidc-hardcoded-claim-mapper", config)
+
+
+def scope(name: str, roles: EffectiveRoles | None = None, **fields: Any) -> RoleBoundScope:
+    given = {"mappers": (hard_coded(f"by-{name}"),), **fields}
+    return RoleBoundScope(ClientScope(name, "r", name, **given), roles or EffectiveRoles())
+
+
+def realm(*scopes: RoleBoundScope) -> RealmEntry:
+    return RealmEntry(Realm("r", "r"), cast("KeyRing", None), scopes)
+
+
+REALM = realm(
+    scope("assertion", protocol="saml"),
+    scope("basic", attributes=HIDDEN),
+    scope("email"),
+    scope("mine"),
+    scope("phone"),
+    scope("profile"),
+    scope("roles", attributes=HIDDEN),
 )
 
 
-def _names(requested: str | None) -> list[str]:
-    return [scope.name for scope in grant_scopes(CLIENT, requested).scopes]
+def names(requested: str | None) -> tuple[str, ...]:
+    return grant_scopes(REALM, CLIENT, requested).names
 
 
-def test_nothing_asked_brings_the_default_scopes() -> None:
-    assert _names(None) == ["basic", "roles", "profile"]
-    assert grant_scopes(CLIENT, None).text == "profile"
+def test_nothing_asked_brings_the_default_scopes_that_the_realm_has() -> None:
+    assert names(None) == ("basic", "profile", "roles")
+    assert grant_scopes(REALM, CLIENT, None).text == "profile"
 
 
 @pytest.mark.parametrize("requested", [" ", "   "])
 def test_blanks_alone_ask_for_nothing(requested: str) -> None:
-    assert _names(requested) == _names(None)
+    assert names(requested) == names(None)
 
 
-def test_an_optional_scope_comes_when_asked_for() -> None:
-    assert _names("email") == ["basic", "roles", "profile", "email"]
-    assert grant_scopes(CLIENT, "email").text == "profile email"
+def test_an_optional_scope_comes_when_asked_for_in_the_order_of_the_names() -> None:
+    assert names("mine email") == ("basic", "email", "mine", "profile", "roles")
+    assert grant_scopes(REALM, CLIENT, "mine email").text == "email mine profile"
 
 
 def test_openid_is_always_allowed_and_named_first() -> None:
-    assert grant_scopes(CLIENT, "openid").text == "openid profile"
+    assert grant_scopes(REALM, CLIENT, "openid").text == "openid profile"
+    bare = Client(id="2", realm_id="r", client_id="d", default_client_scopes=("basic",))
+    assert grant_scopes(REALM, bare, "openid").text == "openid"
+    assert grant_scopes(REALM, bare, None).text == ""
 
 
-@pytest.mark.parametrize("requested", ["", "address", "openid address", "PROFILE", "email  phone"])
+@pytest.mark.parametrize(
+    "requested",
+    ["", "phone", "openid phone", "PROFILE", "email  mine", "gone", "assertion", "nobody's"],
+)
 def test_a_scope_the_client_was_not_given_is_refused_in_its_own_words(requested: str) -> None:
     with pytest.raises(OAuthError) as refused:
-        grant_scopes(CLIENT, requested)
+        grant_scopes(REALM, CLIENT, requested)
     assert refused.value.error == "invalid_scope"
     assert refused.value.description == f"Invalid scopes: {requested}"
 
 
-def test_every_built_in_scope_has_an_effect() -> None:
-    assert all(scope.mappers or scope.name == OFFLINE_ACCESS for scope in BUILT_IN.values())
+def test_of_scopes_granted_earlier_those_are_left_that_could_be_asked_for_today() -> None:
+    granted = still_granted(REALM, CLIENT, ["openid", "email", "gone", "phone"])
+    assert granted.names == ("openid", "basic", "email", "profile", "roles")
+
+
+def test_the_realm_tells_of_its_scopes_but_for_those_that_say_no() -> None:
+    unseen = scope("unseen", attributes={"include.in.openid.provider.metadata": "false"})
+    found = scopes_of(realm(scope("assertion", protocol="saml"), scope("mine"), unseen))
+    assert found.shown == ("mine",)
+    assert found.names == ("mine", "unseen")
+
+
+def test_another_state_of_the_realm_brings_other_scopes() -> None:
+    client = Client(id="1", realm_id="r", client_id="c", default_client_scopes=("a", "b"))
+    assert grant_scopes(realm(scope("a"), scope("b")), client, None).names == ("a", "b")
+    assert grant_scopes(realm(scope("b")), client, None).names == ("b",)
+
+
+def test_any_number_of_ways_to_ask_keeps_the_memory_bounded() -> None:
+    client = Client(id="1", realm_id="r", client_id="c", optional_client_scopes=("email", "mine"))
+    scopes = scopes_of(REALM)
+    for number in range(3000):
+        asked = " ".join(["email"] * (number // 50) + ["mine"] * (number % 50)) or None
+        assert set(grant_scopes(REALM, client, asked).names) <= {"email", "mine"}
+    assert len(scopes._kept) <= 1000
+
+
+TEAM = EffectiveRoles(("member",), (("app", ("reader",)),))
+
+
+@pytest.mark.parametrize(
+    ("held", "granted"),
+    [
+        (EffectiveRoles(("member",)), ("free", "team")),
+        (EffectiveRoles((), (("app", ("reader", "writer")),)), ("free", "team")),
+        (EffectiveRoles(("other",), (("app", ("writer",)), ("web", ("reader",)))), ("free",)),
+        (EffectiveRoles(), ("free",)),
+    ],
+)
+def test_a_scope_with_roles_is_only_for_users_who_have_one_of_them(
+    held: EffectiveRoles, granted: tuple[str, ...]
+) -> None:
+    client = Client(id="1", realm_id="r", client_id="c", default_client_scopes=("team", "free"))
+    entry = realm(scope("free"), scope("team", TEAM))
+    permitted = grant_scopes(entry, client, "openid").permitted_to(held)
+    assert permitted.names == ("openid", *granted)
+    assert permitted.text == f"openid {' '.join(granted)}"
+    assert claims(client, entry, held).keys() == {f"by-{name}" for name in granted}
+
+
+def claims(client: Client, entry: RealmEntry, held: EffectiveRoles) -> dict[str, Any]:
+    told = disclose(
+        ClientEntry(client, None, EffectiveRoles()),
+        UserEntry(user(), held),
+        grant_scopes(entry, client, None),
+    )
+    found: dict[str, Any] = {}
+    told.add_claims(found, ClaimsFor.ACCESS_TOKEN)
+    return found
+
+
+def test_the_clients_own_mappers_come_with_those_of_its_scopes() -> None:
+    client = Client(
+        *("1", "r", "c"),
+        default_client_scopes=("mine",),
+        protocol_mappers=(hard_coded("own"),),
+    )
+    assert claims(client, REALM, EffectiveRoles()) == {"by-mine": "x", "own": "x"}
+
+
+HELD = EffectiveRoles(
+    ("a", "b", "c"),
+    (("app", ("own", "other")), ("third", ("x",))),
+)
+
+
+def told_roles(*, full: bool, of_client: EffectiveRoles, **of_scopes: EffectiveRoles) -> Any:
+    client = Client(
+        *("1", "r", "c"),
+        full_scope_allowed=full,
+        default_client_scopes=tuple(of_scopes),
+        optional_client_scopes=("asked",),
+    )
+    entry = realm(
+        *(scope(name, roles) for name, roles in of_scopes.items()),
+        scope("asked", EffectiveRoles(("c",))),
+    )
+    granted: GrantedScopes = grant_scopes(entry, client, None)
+    found = ClientEntry(client, None, EffectiveRoles(), of_client)
+    return disclose(found, UserEntry(user(), HELD), granted).subject.roles
+
+
+def test_a_full_scope_lets_every_role_through() -> None:
+    assert told_roles(full=True, of_client=EffectiveRoles(("a",))) == HELD
+
+
+def test_a_scope_that_is_not_full_lets_those_through_that_client_and_scopes_name() -> None:
+    of_client = EffectiveRoles(("a", "z"), (("app", ("own",)),))
+    assert told_roles(full=False, of_client=EffectiveRoles()) == EffectiveRoles()
+    assert told_roles(full=False, of_client=of_client) == EffectiveRoles(
+        ("a",), (("app", ("own",)),)
+    )
+    by_scope = EffectiveRoles(("b",), (("third", ("x", "y")),))
+    assert told_roles(full=False, of_client=of_client, mine=by_scope) == EffectiveRoles(
+        ("a", "b"), (("app", ("own",)), ("third", ("x",)))
+    )
+
+
+def test_a_role_of_one_client_lets_no_role_of_that_name_of_another_through() -> None:
+    of_client = EffectiveRoles(("own", "x"), (("web", ("own",)), ("app", ("x",))))
+    assert told_roles(full=False, of_client=of_client) == EffectiveRoles()

@@ -1,0 +1,23 @@
+"""A claim that says the same of everybody. Keycloak: hardcoded claim mapper."""
+
+from typing import Any, Final
+
+from gateway.domain.clients import ProtocolMapper
+from gateway.protocol.claims.claim_paths import value_writer
+from gateway.protocol.claims.mapper import RESPONSE_TOO, AddClaims, ClaimMapper
+from gateway.protocol.claims.subject import TokenSubject
+
+
+def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
+    text = mapper.config.get("claim.value")
+    write = value_writer(mapper.config)
+    if not text or write is None:
+        return None
+
+    def add(claims: dict[str, Any], _: TokenSubject) -> None:
+        write(claims, text)
+
+    return add
+
+
+MAPPER: Final = ClaimMapper("oidc-hardcoded-claim-mapper", RESPONSE_TOO, _prepare)

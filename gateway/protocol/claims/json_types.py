@@ -1,0 +1,59 @@
+"""The type of a claim: `jsonType.label` makes of a text what stands in the token.
+
+A text that is none of the type adds no claim. Keycloak: claim JSON type
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from gateway.domain.errors import InvalidInput
+from gateway.representations.plain_json import parse_json
+
+JSON_TYPE: Final = "jsonType.label"
+UNMAPPABLE: Final = object()
+"""Stands for a value that there is none of."""
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}")
+
+
+def reader_of(config: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return what makes a value of a text; a type that Keycloak has not leaves it a text."""
+    return _READERS.get(config.get(JSON_TYPE, ""), str)
+
+
+def read_all(read: Callable[[str], Any], texts: Sequence[str]) -> list[Any]:
+    """Return the values of the texts that there are any of."""
+    if read is str:
+        return list(texts)
+    return [value for value in map(read, texts) if value is not UNMAPPABLE]
+
+
+def _boolean(text: str) -> bool:
+    return text.lower() == "true"
+
+
+def _whole(bits: int) -> Callable[[str], Any]:
+    bound = 1 << (bits - 1)
+
+    def read(text: str) -> Any:
+        number = int(text) if _WHOLE.fullmatch(text) else bound
+        return number if -bound <= number < bound else UNMAPPABLE
+
+    return read
+
+
+def _json(text: str) -> Any:
+    try:
+        return parse_json(text.encode("utf-8", "surrogatepass"), "a claim")
+    except InvalidInput:
+        return UNMAPPABLE
+
+
+_READERS: Final[Mapping[str, Callable[[str], Any]]] = {
+    "String": str,
+    "boolean": _boolean,
+    "int": _whole(32),
+    "long": _whole(64),
+    "JSON": _json,
+}
+JSON_TYPES: Final = tuple(_READERS)

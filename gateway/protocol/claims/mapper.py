@@ -1,0 +1,79 @@
+"""What a claim mapper is, and which documents it may write to.
+
+A mapper is prepared once, when its scope or client is first met: what its configuration means is
+found out then, and each token costs but what differs from token to token.
+Keycloak: protocol mappers, their options and priorities
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from gateway.domain.clients import ProtocolMapper
+from gateway.domain.roles import EffectiveRoles
+from gateway.protocol.claims.subject import TokenSubject
+
+AddClaims = Callable[[dict[str, Any], TokenSubject], None]
+"""Adds to the claims what is known of the subject; what is absent adds nothing."""
+ChangeRoles = Callable[[EffectiveRoles], EffectiveRoles]
+"""Returns the roles as tokens are to tell of them."""
+
+
+class ClaimsFor(StrEnum):
+    """What claims are for: the mapper's option that must say `true`."""
+
+    ACCESS_TOKEN = "access.token.claim"  # noqa: S105 - an option's name
+    LIGHTWEIGHT_TOKEN = "lightweight.claim"  # noqa: S105 - the same
+    ID_TOKEN = "id.token.claim"  # noqa: S105 - the same
+    USERINFO = "userinfo.token.claim"
+    INTROSPECTION = "introspection.token.claim"
+    TOKEN_RESPONSE = "access.tokenResponse.claim"  # noqa: S105 - the same
+
+
+_UNLESS_SAID: Final[Mapping[ClaimsFor, ClaimsFor]] = {
+    ClaimsFor.USERINFO: ClaimsFor.ID_TOKEN,
+    ClaimsFor.INTROSPECTION: ClaimsFor.ACCESS_TOKEN,
+}
+"""Options that came later: where they are absent, an older one counts."""
+
+ACCESS: Final = frozenset(
+    {ClaimsFor.ACCESS_TOKEN, ClaimsFor.LIGHTWEIGHT_TOKEN, ClaimsFor.INTROSPECTION}
+)
+TOKENS: Final = ACCESS | {ClaimsFor.ID_TOKEN}
+EVERYWHERE: Final = TOKENS | {ClaimsFor.USERINFO}
+RESPONSE_TOO: Final = EVERYWHERE | {ClaimsFor.TOKEN_RESPONSE}
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimMapper:
+    """A type of mapper that adds claims; `prepare` returns None where nothing can be added.
+
+    `late` comes after the others, and so after all that add audiences of their own.
+    """
+
+    mapper_type: str
+    purposes: frozenset[ClaimsFor]
+    prepare: Callable[[ProtocolMapper], AddClaims | None]
+    late: bool = False
+
+    def serves(self, mapper: ProtocolMapper, purpose: ClaimsFor) -> bool:
+        """Tell whether a mapper of this type writes to documents of the purpose."""
+        if purpose not in self.purposes:
+            return False
+        said = mapper.config.get(purpose)
+        if said is None and purpose in _UNLESS_SAID:
+            said = mapper.config.get(_UNLESS_SAID[purpose])
+        return said == "true"
+
+
+@dataclass(frozen=True, slots=True)
+class RoleMapper:
+    """A type of mapper that changes the roles others tell of, whatever its options say.
+
+    The lowest `order` goes first.
+    """
+
+    mapper_type: str
+    order: int
+    prepare: Callable[[ProtocolMapper], ChangeRoles | None]

@@ -1,0 +1,83 @@
+"""What the mappers of a scope or a client do, prepared once and run for every token."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
+from gateway.domain.roles import EffectiveRoles
+from gateway.protocol.claims import CLAIM_MAPPERS
+from gateway.protocol.claims.mapper import (
+    AddClaims,
+    ChangeRoles,
+    ClaimMapper,
+    ClaimsFor,
+    RoleMapper,
+)
+from gateway.protocol.claims.subject import TokenSubject
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimPlan:
+    """Prepared mappers: those that change roles in their order, those that add by purpose."""
+
+    changes: tuple[tuple[int, ChangeRoles], ...] = ()
+    adders: Mapping[ClaimsFor, tuple[AddClaims, ...]] = field(default_factory=dict)
+    late: Mapping[ClaimsFor, tuple[AddClaims, ...]] = field(default_factory=dict)
+
+
+NOTHING: Final = ClaimPlan()
+
+
+def prepare(mappers: Iterable[ProtocolMapper]) -> ClaimPlan:
+    """Return what the mappers do; those of unknown types, and of other protocols, do nothing."""
+    changes: list[tuple[int, ChangeRoles]] = []
+    adders: dict[ClaimsFor, list[AddClaims]] = {}
+    late: dict[ClaimsFor, list[AddClaims]] = {}
+    for mapper in mappers:
+        kind = CLAIM_MAPPERS.get(mapper.mapper_type)
+        if mapper.protocol != OPENID_CONNECT or kind is None:
+            continue
+        if isinstance(kind, RoleMapper):
+            change = kind.prepare(mapper)
+            if change is not None:
+                changes.append((kind.order, change))
+        else:
+            _add(late if kind.late else adders, kind, mapper)
+    return ClaimPlan(
+        tuple(changes),
+        {purpose: tuple(found) for purpose, found in adders.items()},
+        {purpose: tuple(found) for purpose, found in late.items()},
+    )
+
+
+def _add(
+    adders: dict[ClaimsFor, list[AddClaims]], kind: ClaimMapper, mapper: ProtocolMapper
+) -> None:
+    purposes = [purpose for purpose in kind.purposes if kind.serves(mapper, purpose)]
+    add = kind.prepare(mapper) if purposes else None
+    if add is not None:
+        for purpose in purposes:
+            adders.setdefault(purpose, []).append(add)
+
+
+def told_roles(plans: Iterable[ClaimPlan], roles: EffectiveRoles) -> EffectiveRoles:
+    """Return the roles as the mappers change them."""
+    changes = [change for plan in plans for change in plan.changes]
+    if not changes:
+        return roles
+    for _, change in sorted(changes, key=lambda ordered: ordered[0]):
+        roles = change(roles)
+    return roles
+
+
+def add_claims(
+    claims: dict[str, Any], plans: Sequence[ClaimPlan], subject: TokenSubject, purpose: ClaimsFor
+) -> None:
+    """Run the mappers that serve the purpose."""
+    for plan in plans:
+        for add in plan.adders.get(purpose, ()):
+            add(claims, subject)
+    for plan in plans:
+        for add in plan.late.get(purpose, ()):
+            add(claims, subject)
