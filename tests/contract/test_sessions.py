@@ -148,6 +148,30 @@ async def test_a_session_goes_with_its_last_client(storage: SessionStorage) -> N
         assert await store.count_of_client("demo-id", "browser-uuid") == 0
 
 
+async def test_a_client_leaves_all_its_sessions_and_ends_those_it_was_alone_in(
+    storage: SessionStorage,
+) -> None:
+    await _add(
+        storage,
+        *(storage.session(f"alone-{number}", "device") for number in range(510)),
+        storage.session("shared", "device", "browser"),
+        storage.session("others", "browser"),
+        storage.session("elsewhere", "device", of="other"),
+        storage.session("alone-0", of="other"),
+    )
+    async with storage.open() as store:
+        await store.leave_all("demo-id", "device-uuid")
+        await store.leave_all("demo-id", "nobody")
+    async with storage.open() as store:
+        left = await store.of_user("demo-id", "alice-uuid")
+        assert sorted(session.id for session in left) == ["others-session", "shared-session"]
+        assert [tuple(session.clients) for session in left] == [("browser-uuid",)] * 2
+        assert await store.count_of_client("demo-id", "device-uuid") == 0
+        assert await store.find("demo-id", "alone-0-session") is None
+        assert await store.count_of_client("other-id", "device-uuid") == 1
+        assert await store.find("other-id", "alone-0-session") is not None
+
+
 async def test_all_sessions_of_a_user_end_and_no_others(storage: SessionStorage) -> None:
     theirs = storage.session("theirs", user_id="bob-uuid")
     elsewhere = storage.session("one", of="other")

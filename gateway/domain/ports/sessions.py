@@ -37,6 +37,10 @@ class SessionStore(Protocol):
         """Take one client's part away; the last one ends the session."""
         ...
 
+    async def leave_all(self, realm_id: str, client: str) -> None:
+        """Take one client's part out of every session; those it was alone in end."""
+        ...
+
     async def end(self, realm_id: str, session_id: str) -> bool:
         """End a session; tell whether there was one."""
         ...

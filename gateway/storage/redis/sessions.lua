@@ -162,6 +162,16 @@ function operations.leave(id, client)
   return 1
 end
 
+-- Up to `most` sessions at once; what is no session any more leaves the index on the way.
+function operations.leave_all(most, client)
+  local ids = redis.call('ZRANGE', OF_CLIENT .. client, 0, most - 1)
+  for _, id in ipairs(ids) do
+    operations.leave(id, client)
+    redis.call('ZREM', OF_CLIENT .. client, id)
+  end
+  return #ids
+end
+
 operations['end'] = forget
 
 -- Up to `most` sessions at once, so that Redis answers others in between.

@@ -72,6 +72,11 @@ class RedisSessions:
         """Take one client's part away; the last one ends the session."""
         await self._run("leave", realm_id, session_id, client)
 
+    async def leave_all(self, realm_id: str, client: str) -> None:
+        """Take one client's part out of every session; those it was alone in end."""
+        while await self._run("leave_all", realm_id, _ENDED_AT_ONCE, client) == _ENDED_AT_ONCE:
+            pass
+
     async def end(self, realm_id: str, session_id: str) -> bool:
         """End a session; tell whether there was one."""
         return bool(await self._run("end", realm_id, session_id))

@@ -95,6 +95,19 @@ class SqlOfflineSessions:
         if gone.rowcount and left.first() is None:
             await self.end(realm_id, session_id)
 
+    async def leave_all(self, realm_id: str, client: str) -> None:
+        """Take one client's part out of every session; those it was alone in end."""
+        of_client = and_(parts.c.realm_id == realm_id, parts.c.client == client)
+        another = parts.alias("another")
+        others = select(another.c.session_id).where(
+            another.c.realm_id == sessions.c.realm_id,
+            another.c.session_id == sessions.c.id,
+            another.c.client != client,
+        )
+        joined = sessions.c.id.in_(select(parts.c.session_id).where(of_client))
+        await self._end_all(and_(sessions.c.realm_id == realm_id, joined, ~others.exists()))
+        await self._transaction.execute(delete(parts).where(of_client))
+
     async def end(self, realm_id: str, session_id: str) -> bool:
         """End a session; tell whether there was one."""
         return is_name(session_id) and await self._end_all(_is(realm_id, session_id)) > 0
