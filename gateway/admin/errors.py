@@ -7,6 +7,7 @@ AdminRefusal
 ├── MissingPart         what a document names does not exist; the text is public
 ├── UnknownPage         `first` or `max` that is no number: Keycloak answers 404
 ├── Refused             what was asked for makes no sense here; the text is public
+├── BadRequest          the same, where Keycloak answers with an HTTP exception: family B
 ├── TooMany             a listing larger than one answer may be, a search that costs too much
 ├── MalformedBody       a body that is no JSON, or JSON of another kind than is wanted
 ├── PreconditionFailed  If-Match names another state than there is
@@ -42,6 +43,10 @@ class UnknownPage(AdminRefusal):
 
 class Refused(AdminRefusal):
     """A request that cannot be done; `str()` is public."""
+
+
+class BadRequest(AdminRefusal):
+    """A request that cannot be done; `str()` is public, and told in family B."""
 
 
 class TooMany(AdminRefusal):

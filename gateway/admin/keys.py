@@ -161,7 +161,8 @@ class RealmKeys:
         gone = _forgotten(keys, now)
         for key in (*retiring, *gone):
             await stores.keys.replace(key)
-        await stores.keys.add(successor)
+        priority = key_lifecycle.foremost(keys, successor.algorithm)
+        await stores.keys.add(replace(successor, priority=priority))
         return retiring
 
     async def _announce(self, realm: Realm) -> bool:

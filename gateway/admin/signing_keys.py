@@ -5,14 +5,23 @@ Keycloak: realm keys of a new realm, and the fallback keys it makes for what cli
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
 
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.key_lifecycle import signing_key
-from gateway.domain.keys import KeyAlgorithm, SecretAlgorithm, SignatureAlgorithm
+from gateway.domain.keys import (
+    FALLBACK_PRIORITY,
+    KeyAlgorithm,
+    SecretAlgorithm,
+    SignatureAlgorithm,
+    maker,
+)
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
+from gateway.representations.key_provider import standard_config
 
 
 def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[KeyAlgorithm, ...]:
@@ -51,3 +60,32 @@ async def ensure_signing_keys(
             await stores.keys.add(key)
             added = True
     return added
+
+
+async def ensure_fallback(
+    stores: Stores, realm: Realm, algorithm: KeyAlgorithm, factory: KeyFactory, now: datetime
+) -> None:
+    """Add a key where none signs by an algorithm that the realm, or a client, asks for.
+
+    Keycloak: `fallback-<algorithm>`, which gives way to any that an administrator adds.
+    """
+    if signing_key(await stores.keys.list(realm.id), algorithm, now) is not None:
+        return
+    if not await _is_asked_for(stores, realm, algorithm):
+        return
+    made = await asyncio.to_thread(factory.generate, realm.id, realm.name, algorithm, now)
+    await stores.keys.add(
+        replace(
+            made,
+            name=f"fallback-{algorithm}",
+            provider=maker(algorithm),
+            priority=FALLBACK_PRIORITY,
+            config=standard_config(algorithm, FALLBACK_PRIORITY),
+        )
+    )
+
+
+async def _is_asked_for(stores: Stores, realm: Realm, algorithm: KeyAlgorithm) -> bool:
+    if algorithm in signing_algorithms(realm, ()):
+        return True
+    return algorithm in signing_algorithms(realm, await stores.clients.list(realm.id))

@@ -20,18 +20,30 @@ PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519Public
 _CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
 
 
-def key_id(public_key: PublicKey) -> str:
-    """Return the kid: SHA-256 of the SubjectPublicKeyInfo (not RFC 7638), as Keycloak makes it."""
+def key_id(public_key: PublicKey, algorithm: str = "") -> str:
+    """Return the kid: SHA-256 of the SubjectPublicKeyInfo (not RFC 7638), as Keycloak makes it.
+
+    `algorithm` tells two keys apart that have the same numbers: Keycloak publishes both under one
+    kid, so that a verifier finds the right one by chance.
+    """
     info = public_key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    return base64url.encode(hashlib.sha256(info).digest())
+    return base64url.encode(hashlib.sha256(info + algorithm.encode("ascii")).digest())
+
+
+def key_information(public_key: PublicKey) -> str:
+    """Return base64 of the SubjectPublicKeyInfo."""
+    info = public_key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return base64.b64encode(info).decode("ascii")
 
 
 def rsa_information(public_key: PublicKey) -> str | None:
     """Return what Keycloak's realm information shows of an RSA key, and of no other kind."""
-    if not isinstance(public_key, rsa.RSAPublicKey):
-        return None
-    info = public_key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    return base64.b64encode(info).decode("ascii")
+    return key_information(public_key) if isinstance(public_key, rsa.RSAPublicKey) else None
+
+
+def key_kind(public_key: PublicKey) -> str:
+    """Return the type of its JWK."""
+    return _numbers(public_key)[0]
 
 
 def public_jwk(key: RealmKey, public_key: PublicKey) -> dict[str, Any]:

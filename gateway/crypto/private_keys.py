@@ -31,9 +31,9 @@ _CURVES: dict[KeyAlgorithm, ec.EllipticCurve] = {
 }
 
 
-def generate_rsa_key() -> rsa.RSAPrivateKey:
+def generate_rsa_key(bits: int = RSA_BITS) -> rsa.RSAPrivateKey:
     """Generate an RSA key; it takes about 0.1 s of processor time."""
-    return rsa.generate_private_key(public_exponent=65537, key_size=RSA_BITS)
+    return rsa.generate_private_key(public_exponent=65537, key_size=bits)
 
 
 def generate_private_key(

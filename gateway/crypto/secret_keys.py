@@ -20,9 +20,9 @@ from gateway.domain.secrets import Secret
 _BYTES = 64
 
 
-def generate_secret_key() -> tuple[str, Secret]:
-    """Return kid and key material."""
-    return str(uuid4()), Secret(base64.b64encode(secrets.token_bytes(_BYTES)).decode("ascii"))
+def generate_secret_key(size: int = _BYTES) -> tuple[str, Secret]:
+    """Return kid and key material of `size` bytes."""
+    return str(uuid4()), Secret(base64.b64encode(secrets.token_bytes(size)).decode("ascii"))
 
 
 class ParsedSecretKey:

@@ -6,6 +6,7 @@ RealmgateError
 ├── InvalidInput            input refused field by field: paths, what was given, what is allowed
 ├── RealmNotFound           no realm of that name
 ├── AlreadyExists           a unique name or id is taken
+├── UnusableSetting         a setting of a provider, or a key, that cannot be used; public text
 ├── InvalidToken            a JWT that must not be believed, with the reason
 └── SecretUnreadable        a sealed value that the configured encryption key does not open
 """
@@ -67,6 +68,10 @@ class RealmNotFound(RealmgateError):
 
 class AlreadyExists(RealmgateError):
     """A unique name or identifier is taken; `str()` says which, in Keycloak's words."""
+
+
+class UnusableSetting(RealmgateError):
+    """A setting of a provider, or a key, that cannot be used; `str()` is public."""
 
 
 class InvalidToken(RealmgateError):

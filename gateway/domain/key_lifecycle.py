@@ -1,5 +1,7 @@
 """Which of a realm's keys signs, which verify and are published, and what a rotation changes.
 
+Of several that may sign, the one of the highest priority does, of equals the youngest.
+
 A key's life in order: published (it verifies, but does not sign before `active_from`, so that
 verifiers have time to fetch it), signing, superseded (it verifies until `retire_at`), gone.
 Nothing has to happen at `active_from` or `retire_at`: whoever reads the keys with a clock sees
@@ -15,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gateway.domain.keys import KeyAlgorithm, KeyStatus, RealmKey
+from gateway.domain.keys import STANDARD_PRIORITY, KeyAlgorithm, KeyStatus, RealmKey
 
 
 def verifies(key: RealmKey, now: datetime) -> bool:
@@ -26,7 +28,7 @@ def verifies(key: RealmKey, now: datetime) -> bool:
 def signing_key(
     keys: Iterable[RealmKey], algorithm: KeyAlgorithm, now: datetime
 ) -> RealmKey | None:
-    """Return the key that signs: of those that have begun, the one that began last.
+    """Return the key that signs: of those that have begun, the foremost that began last.
 
     Where none has begun, the first to begin signs at once: after a compromised key was
     disabled, or on a gateway whose clock is behind, an early signature is better than none.
@@ -38,7 +40,7 @@ def signing_key(
     ]
     begun = [key for key in able if key.active_from <= now]
     if begun:
-        return max(begun, key=_beginning)
+        return max(begun, key=_rank)
     return min(able, key=_beginning, default=None)
 
 
@@ -72,6 +74,16 @@ def superseded(
     )
 
 
+def foremost(keys: Iterable[RealmKey], algorithm: KeyAlgorithm) -> int:
+    """Return the priority that a successor needs to come before all that may sign."""
+    priorities = (
+        key.priority
+        for key in keys
+        if key.algorithm is algorithm and key.status is KeyStatus.ACTIVE
+    )
+    return max(priorities, default=STANDARD_PRIORITY)
+
+
 def lasting(key: RealmKey) -> bool:
     """Tell whether `key` signs, or will, until somebody rotates or disables it."""
     return key.status is KeyStatus.ACTIVE and key.retire_at is None
@@ -88,6 +100,10 @@ def _retiring(key: RealmKey, successor: RealmKey, longest_token: timedelta) -> R
 
 def _would_overtake(key: RealmKey, successor: RealmKey) -> bool:
     return key.status is KeyStatus.ACTIVE and key.active_from >= successor.active_from
+
+
+def _rank(key: RealmKey) -> tuple[int, datetime, datetime, str]:
+    return key.priority, *_beginning(key)
 
 
 def _beginning(key: RealmKey) -> tuple[datetime, datetime, str]:

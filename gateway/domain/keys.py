@@ -1,11 +1,15 @@
 """Realm keys as they are stored: who signs, who only verifies, who is gone.
 
-Keycloak: KeysMetadata (ACTIVE signs and verifies, PASSIVE verifies, DISABLED neither).
+A key is what Keycloak calls a key provider: who makes it is named by `provider`, which of several
+signs by `priority`.
+Keycloak: KeysMetadata (ACTIVE signs and verifies, PASSIVE verifies, DISABLED neither), components
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from gateway.domain.secrets import Secret
 
@@ -49,14 +53,41 @@ class KeyStatus(StrEnum):
     DISABLED = "DISABLED"
 
 
+class KeyProvider(StrEnum):
+    """Where a key comes from: made here, of one of four kinds, or imported (`rsa`)."""
+
+    RSA_GENERATED = "rsa-generated"
+    ECDSA_GENERATED = "ecdsa-generated"
+    EDDSA_GENERATED = "eddsa-generated"
+    HMAC_GENERATED = "hmac-generated"
+    RSA = "rsa"
+
+
+def maker(algorithm: KeyAlgorithm) -> KeyProvider:
+    """Return who makes keys for `algorithm`."""
+    if isinstance(algorithm, SecretAlgorithm):
+        return KeyProvider.HMAC_GENERATED
+    if algorithm is SignatureAlgorithm.EDDSA:
+        return KeyProvider.EDDSA_GENERATED
+    elliptic = algorithm.startswith("ES")
+    return KeyProvider.ECDSA_GENERATED if elliptic else KeyProvider.RSA_GENERATED
+
+
+STANDARD_PRIORITY: Final = 100
+"""Of the keys that a realm is created with, and of those that take over from them."""
+FALLBACK_PRIORITY: Final = -100
+"""Of a key that is made because none is left: any that an administrator adds comes before it."""
+
+
 @dataclass(frozen=True, slots=True)
 class RealmKey:
-    """A signing key of one realm: `algorithm` is pinned to it for life.
+    """A signing key of one realm: `algorithm` is pinned to it.
 
     `private_key` is PKCS#8 PEM, base64 of random bytes for a secret algorithm; `certificate` is
     PEM (self-signed, CN=realm; None for EdDSA and for secret algorithms).
     `active_from` lets a new key be published before it signs.
     `retire_at` is when a PASSIVE key leaves the JWKS; None for an ACTIVE one.
+    `config` is what an administrator has set of it, as it was written; empty where nobody has.
     """
 
     id: str
@@ -69,3 +100,12 @@ class RealmKey:
     private_key: Secret = field(repr=False)
     certificate: str | None = field(default=None, repr=False)
     retire_at: datetime | None = None
+    name: str | None = None
+    provider: KeyProvider | None = None
+    priority: int = STANDARD_PRIORITY
+    config: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def made_by(self) -> KeyProvider:
+        """Where the key comes from; one without a provider was made by the program itself."""
+        return self.provider or maker(self.algorithm)

@@ -12,6 +12,7 @@ from structlog.typing import FilteringBoundLogger
 
 from gateway.admin.errors import (
     AdminRefusal,
+    BadRequest,
     Forbidden,
     MalformedBody,
     Missing,
@@ -29,6 +30,7 @@ from gateway.domain.errors import (
     Overloaded,
     RealmNotFound,
     StoreUnavailable,
+    UnusableSetting,
 )
 from gateway.http.edge.facts import EdgeRefusal
 from gateway.http.exchange import Exchange
@@ -89,7 +91,7 @@ def _known(error: Exception, realm: str) -> Reply | None:
             return oauth_error(error.error, error.description, status=error.status)
         case AdminRefusal():
             return _refused_administration(error)
-        case AlreadyExists() | InvalidInput():
+        case AlreadyExists() | InvalidInput() | UnusableSetting():
             return _refused_input(error)
         case RealmNotFound():
             return prose_error(HTTPStatus.NOT_FOUND, "Realm does not exist")
@@ -109,7 +111,7 @@ def _known(error: Exception, realm: str) -> Reply | None:
             return None
 
 
-def _refused_input(error: AlreadyExists | InvalidInput) -> Reply:
+def _refused_input(error: AlreadyExists | InvalidInput | UnusableSetting) -> Reply:
     match error:
         case AlreadyExists():
             return _explained(HTTPStatus.CONFLICT, str(error))
@@ -138,6 +140,8 @@ def _refused_administration(error: AdminRefusal) -> Reply | None:
             return _explained(HTTPStatus.NOT_FOUND, str(error))
         case UnknownPage():
             return prose_error(HTTPStatus.NOT_FOUND, "HTTP 404 Not Found")
+        case BadRequest():
+            return prose_error(HTTPStatus.BAD_REQUEST, str(error))
         case TooMany() | Refused():
             return _explained(HTTPStatus.BAD_REQUEST, str(error))
         case PreconditionFailed():

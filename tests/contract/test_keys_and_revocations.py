@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.domain.errors import AlreadyExists, InvalidInput, SecretUnreadable
-from gateway.domain.keys import KeyStatus
+from gateway.domain.keys import KeyProvider, KeyStatus, SignatureAlgorithm
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.database import SqlDatabase, SqlStores
 from tests.support.storage import StoredDatabase
@@ -57,13 +57,63 @@ async def test_replacing_a_key_changes_its_standing_and_nothing_else(
         assert await stores.keys.list("demo-id") == (retired,)
 
 
+async def test_what_is_set_of_a_key_comes_back_by_both_ways_of_reading(
+    database: SqlDatabase,
+) -> None:
+    """Endpoints read keys with their realm, in one question; administrators by themselves."""
+    await store_realms(database, "demo")
+    made = key(
+        name="mine",
+        provider=KeyProvider.RSA,
+        priority=-7,
+        config={"algorithm": "RS256", "certificate": 'ü"\n'},
+    )
+    async with database.write() as stores:
+        await stores.keys.add(made)
+    async with database.read() as stores:
+        assert await stores.keys.list("demo-id") == (made,)
+    found = await database.lookups.realm("demo")
+    assert found is not None
+    assert found.value.keys == (made,)
+
+
+async def test_a_key_is_exchanged_with_its_material(database: SqlDatabase) -> None:
+    await store_realms(database, "demo")
+    other = replace(
+        key("kid-1"),
+        kid="kid-2",
+        algorithm=SignatureAlgorithm.ES256,
+        private_key=Secret("another"),
+        certificate=None,
+        priority=5,
+    )
+    async with database.write() as stores:
+        await stores.keys.add(key("kid-1"))
+        await stores.keys.exchange(other)
+    async with database.read() as stores:
+        assert await stores.keys.list("demo-id") == (other,)
+
+
+async def test_a_key_that_was_removed_is_gone_and_no_other(database: SqlDatabase) -> None:
+    await store_realms(database, "demo", "other")
+    async with database.write() as stores:
+        for each in (key("kid-1"), key("kid-2"), key("kid-1", of="other")):
+            await stores.keys.add(each)
+        assert await stores.keys.remove("demo-id", "kid-1-id")
+        assert not await stores.keys.remove("demo-id", "kid-1-id")
+    async with database.read() as stores:
+        assert await stores.keys.list("demo-id") == (key("kid-2"),)
+        assert await stores.keys.list("other-id") == (key("kid-1", of="other"),)
+
+
 async def test_a_key_of_another_realm_cannot_be_replaced(database: SqlDatabase) -> None:
     await store_realms(database, "demo", "other")
     async with database.write() as stores:
         await stores.keys.add(key("kid-1"))
-    with pytest.raises(InvalidInput):
-        async with database.write() as stores:
-            await stores.keys.replace(key("kid-1", of="other"))
+    for change in ("replace", "exchange"):
+        with pytest.raises(InvalidInput):
+            async with database.write() as stores:
+                await getattr(stores.keys, change)(key("kid-1", of="other"))
 
 
 async def test_an_instant_is_kept_to_the_microsecond_and_comes_back_in_utc(

@@ -6,7 +6,14 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gateway.domain.key_lifecycle import lasting, signing_key, standing, superseded, verifies
+from gateway.domain.key_lifecycle import (
+    foremost,
+    lasting,
+    signing_key,
+    standing,
+    superseded,
+    verifies,
+)
 from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.secrets import Secret
 
@@ -38,6 +45,24 @@ def test_the_key_that_began_last_signs() -> None:
     keys = [key("b", NOW - HOUR), key("c", NOW + HOUR), key("a", NOW - 2 * HOUR)]
     assert signer(keys, NOW) == "b"
     assert signer(keys, NOW + HOUR) == "c"
+
+
+def test_a_key_of_higher_priority_signs_before_one_that_began_later() -> None:
+    keys = [key("first", NOW - HOUR, priority=101), key("later", NOW), key("low", NOW, priority=-5)]
+    assert signer(keys, NOW) == "first"
+    assert signer(keys[1:], NOW) == "later"
+    assert signer([*keys, key("higher", NOW + HOUR, priority=200)], NOW) == "first"
+
+
+def test_a_successor_comes_before_all_that_may_sign() -> None:
+    keys = [
+        key("lower", NOW - HOUR, priority=7),
+        key("signer", NOW - HOUR, priority=150),
+        key("passive", NOW - HOUR, priority=900, status=KeyStatus.PASSIVE),
+        key("foreign", NOW - HOUR, priority=900, algorithm=SignatureAlgorithm.RS256),
+    ]
+    assert foremost(keys, ES256) == 150
+    assert signer([*keys, key("new", NOW, priority=150)], NOW) == "new"
 
 
 def test_where_none_has_begun_the_first_to_begin_signs_at_once() -> None:

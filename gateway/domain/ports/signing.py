@@ -1,10 +1,12 @@
 """Signing and verifying a realm's tokens, with keys that were parsed once."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
 from gateway.domain.keys import KeyAlgorithm, RealmKey, SignatureAlgorithm
+from gateway.domain.secrets import Secret
 
 
 class KeyRing(Protocol):
@@ -44,13 +46,64 @@ class KeyRing(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class PublicKeyData:
+    """What may be shown of a key: base64 of DER, None where there is nothing to show.
+
+    `kind` is that of JWKs (RSA, EC, OKP, OCT), `valid_to` the end of the certificate.
+    """
+
+    kind: str
+    public_key: str | None = None
+    certificate: str | None = None
+    valid_to: datetime | None = None
+
+
 class KeyFactory(Protocol):
     """Makes keys and key rings."""
 
     def generate(
-        self, realm_id: str, realm_name: str, algorithm: KeyAlgorithm, now: datetime
+        self,
+        realm_id: str,
+        realm_name: str,
+        algorithm: KeyAlgorithm,
+        now: datetime,
+        *,
+        size: int | None = None,
+        certified: bool = True,
     ) -> RealmKey:
-        """Generate an ACTIVE key with a self-signed certificate where the kind allows one."""
+        """Generate an ACTIVE key, `certified` with a certificate of its own where its kind may.
+
+        `size` is in bits for an RSA key, in bytes for a secret one.
+        """
+        ...
+
+    def imported(
+        self,
+        realm_id: str,
+        realm_name: str,
+        algorithm: KeyAlgorithm,
+        now: datetime,
+        *,
+        private_key: Secret,
+        certificate: str | None,
+    ) -> RealmKey:
+        """Return an ACTIVE key of what an administrator has sent, PEM or base64 of DER.
+
+        Without a certificate it gets one of its own. Raises UnusableSetting.
+        """
+        ...
+
+    def certified(self, key: RealmKey, realm_name: str, now: datetime) -> RealmKey:
+        """Return the key with a new certificate of its own, where its kind may have one."""
+        ...
+
+    def apart(self, key: RealmKey) -> RealmKey:
+        """Return the key under the name that it has where another with its numbers is there."""
+        ...
+
+    def public_data(self, key: RealmKey) -> PublicKeyData:
+        """Return what may be shown of the key."""
         ...
 
     def ring(self, keys: tuple[RealmKey, ...]) -> KeyRing:

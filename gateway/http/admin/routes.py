@@ -17,6 +17,10 @@ from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.http.admin import attack_detection
 from gateway.http.admin.authentication import AdminAuthentication
+from gateway.http.admin.configuration_resources import (
+    ConfigurationParts,
+    configuration_operations,
+)
 from gateway.http.admin.endpoint import AdminEndpoint, AdminServices
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.paths import AdminUrls
@@ -48,6 +52,7 @@ def build_operations(parts: AdminParts) -> tuple[Operation, ...]:
     lockouts = Lockouts(database, parts.login_failures, clock)
     return (
         *user_operations(_people(parts, changes)),
+        *configuration_operations(_configuration(parts, changes)),
         *attack_detection.operations(attack_detection.AttackDetectionHandlers(lockouts, changes)),
     )
 
@@ -61,6 +66,15 @@ def _people(parts: AdminParts, changes: Changes) -> UserParts:
         blacklists=parts.blacklists,
         online_sessions=parts.online_sessions,
         login_failures=parts.login_failures,
+    )
+
+
+def _configuration(parts: AdminParts, changes: Changes) -> ConfigurationParts:
+    return ConfigurationParts(
+        database=parts.database,
+        changes=changes,
+        clock=parts.context.clock,
+        keys=parts.keys,
     )
 
 

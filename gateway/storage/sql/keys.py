@@ -1,10 +1,12 @@
 """Signing keys: the private part sealed for its realm and kid."""
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, insert, select, update
 
-from gateway.domain.keys import KeyStatus, RealmKey, key_algorithm
+from gateway.domain.keys import KeyProvider, KeyStatus, RealmKey, key_algorithm
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.schema import realm_keys, realms
@@ -40,26 +42,43 @@ class SqlKeys:
         values = {
             "realm_id": key.realm_id,
             "id": key.id,
-            "kid": key.kid,
-            "algorithm": key.algorithm.value,
             "created_at": key.created_at,
-            "private_key": self._secrets.seal(
-                key.private_key.reveal(), _context(key.realm_id, key.kid)
-            ),
-            "certificate": key.certificate,
+            **self._material(key),
             **_changeable(key),
         }
-        await self._transaction.execute(
-            insert(realm_keys), values, taken=f"Key {key.kid} already exists"
-        )
+        await self._transaction.execute(insert(realm_keys), values, taken=_taken(key))
 
     async def replace(self, key: RealmKey) -> None:
-        """Overwrite status, active_from and retire_at of the key with the same id."""
+        """Overwrite all but the material of the key with the same id."""
+        await self._update(key, _changeable(key))
+
+    async def exchange(self, key: RealmKey) -> None:
+        """Overwrite all of the key with the same id, its material too."""
+        await self._update(key, {**self._material(key), **_changeable(key)})
+
+    async def remove(self, realm_id: str, key_id: str) -> bool:
+        """Forget the key; tell whether there was one."""
+        result = await self._transaction.execute(
+            delete(realm_keys).where(realm_keys.c.realm_id == realm_id, realm_keys.c.id == key_id)
+        )
+        return result.rowcount > 0
+
+    async def _update(self, key: RealmKey, values: Mapping[str, Any]) -> None:
         await self._transaction.change(
             update(realm_keys)
             .where(realm_keys.c.realm_id == key.realm_id, realm_keys.c.id == key.id)
-            .values(_changeable(key))
+            .values(values),
+            taken=_taken(key),
         )
+
+    def _material(self, key: RealmKey) -> dict[str, Any]:
+        context = _context(key.realm_id, key.kid)
+        return {
+            "kid": key.kid,
+            "algorithm": key.algorithm.value,
+            "private_key": self._secrets.seal(key.private_key.reveal(), context),
+            "certificate": key.certificate,
+        }
 
 
 def read_row(row: Any, secrets: SecretsAtRest) -> RealmKey:
@@ -76,7 +95,15 @@ def read_row(row: Any, secrets: SecretsAtRest) -> RealmKey:
         private_key=Secret(private_key),
         certificate=row.certificate,
         retire_at=row.retire_at,
+        name=row.name,
+        provider=None if row.provider is None else KeyProvider(row.provider),
+        priority=row.priority,
+        config=_document(row.config),
     )
+
+
+def _taken(key: RealmKey) -> str:
+    return f"Key {key.kid} already exists"
 
 
 def _context(realm_id: str, kid: str) -> str:
@@ -88,4 +115,14 @@ def _changeable(key: RealmKey) -> dict[str, Any]:
         "status": key.status.value,
         "active_from": key.active_from,
         "retire_at": key.retire_at,
+        "name": key.name,
+        "provider": None if key.provider is None else key.provider.value,
+        "priority": key.priority,
+        "config": dict(key.config),
     }
+
+
+def _document(stored: Any) -> Mapping[str, str]:
+    """Return the document of the column; a row that was gathered as JSON holds its text."""
+    found: Mapping[str, str] = json.loads(stored) if isinstance(stored, str) else stored
+    return found

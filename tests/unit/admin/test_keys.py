@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -132,6 +132,17 @@ async def test_a_rotation_publishes_first_signs_later_and_retires_the_old_key(
         (new, [new]),
     ]
     assert house.invalidation.topics == ["realm:demo-id"]
+
+
+async def test_a_rotation_takes_over_from_a_key_of_whatever_priority(house: House) -> None:
+    made = house.factory.generate("demo-id", "demo", ES256, START - HOUR)
+    high = replace(made, priority=5000)
+    async with house.database.write() as stores:
+        await stores.keys.add(high)
+    change = await house.keys.rotate("demo", publish_for=timedelta())
+    assert change.successor is not None
+    ring = await house.ring()
+    assert header_of(ring.sign({}, ES256, START))["kid"] == change.successor.kid
 
 
 async def test_no_verification_fails_over_twenty_rotations(house: House) -> None:

@@ -21,5 +21,16 @@ class KeyRepository(Protocol):
         ...
 
     async def replace(self, key: RealmKey) -> None:
-        """Overwrite status, active_from and retire_at of the key with the same id."""
+        """Overwrite all but the material of the key with the same id.
+
+        The material are kid, algorithm, private key and certificate.
+        """
+        ...
+
+    async def exchange(self, key: RealmKey) -> None:
+        """Overwrite all of the key with the same id, its material too."""
+        ...
+
+    async def remove(self, realm_id: str, key_id: str) -> bool:
+        """Forget the key; tell whether there was one."""
         ...

@@ -1,0 +1,32 @@
+"""What a realm is made of beside people and clients, put together. Keycloak: 7.3 to 7.5."""
+
+from dataclasses import dataclass
+
+from gateway.admin.changes import Changes
+from gateway.admin.components import Components
+from gateway.admin.key_components import KeyComponents
+from gateway.admin.key_metadata import KeyMetadata
+from gateway.domain.clock import Clock
+from gateway.domain.ports.signing import KeyFactory
+from gateway.domain.ports.storage import Database
+from gateway.http.admin.components import ComponentsHandlers
+from gateway.http.admin.components import operations as component_operations
+from gateway.http.admin.operations import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationParts:
+    """What the rows are made of."""
+
+    database: Database
+    changes: Changes
+    clock: Clock
+    keys: KeyFactory
+
+
+def configuration_operations(parts: ConfigurationParts) -> tuple[Operation, ...]:
+    """Return the rows of keys and components."""
+    key_components = KeyComponents(parts.database, parts.changes, parts.keys, parts.clock)
+    components = Components(parts.database, (key_components,))
+    key_metadata = KeyMetadata(parts.database, parts.keys, parts.clock)
+    return component_operations(ComponentsHandlers(components, key_metadata))

@@ -1,0 +1,209 @@
+"""Key providers: what may be set of a realm's keys, read and written as components.
+
+A key that cannot be used here is refused: sizes below 2048 bits, curves and algorithms that no
+token is signed with. Keycloak: the providers of org.keycloak.keys.KeyProvider
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from gateway.domain.keys import (
+    KeyAlgorithm,
+    KeyProvider,
+    KeyStatus,
+    RealmKey,
+    SecretAlgorithm,
+    SignatureAlgorithm,
+    key_algorithm,
+)
+from gateway.domain.secrets import Secret
+from gateway.representations.component import Component, Config
+from gateway.representations.masking import MASK
+from gateway.representations.provider_properties import (
+    Kind,
+    Property,
+    ProviderDescription,
+    read_properties,
+)
+
+KEY_PROVIDER_TYPE: Final = "org.keycloak.keys.KeyProvider"
+PRIVATE_KEY: Final = "privateKey"
+CERTIFICATE: Final = "certificate"
+_CERTIFIED: Final = "ecGenerateCertificate"
+_CURVE: Final = "ecdsaEllipticCurveKey"
+_EDWARDS_CURVE: Final = "eddsaEllipticCurveKey"
+_SIZES: Final = ("keySize", "secretSize")
+
+_CURVES: Final[Mapping[str, SignatureAlgorithm]] = {
+    "P-256": SignatureAlgorithm.ES256,
+    "P-384": SignatureAlgorithm.ES384,
+    "P-521": SignatureAlgorithm.ES512,
+    "Ed25519": SignatureAlgorithm.EDDSA,
+}
+_CURVE_OF: Final = {algorithm: curve for curve, algorithm in _CURVES.items()}
+_RSA: Final = tuple(a.value for a in SignatureAlgorithm if a.value[:2] in {"RS", "PS"})
+
+
+def _flag(name: str, label: str, told: str, standard: str) -> Property:
+    return Property(name, label, told, Kind.FLAG, standard)
+
+
+def _choice(name: str, label: str, told: str, options: tuple[str, ...]) -> Property:
+    return Property(name, label, told, Kind.CHOICE, options[0], options)
+
+
+_STANDING: Final = (
+    Property("priority", "Priority", "Of several the highest signs", Kind.NUMBER, "0"),
+    _flag("enabled", "Enabled", "Whether the key is published", "true"),
+    _flag("active", "Active", "Whether the key may sign", "true"),
+)
+_RSA_ALGORITHM: Final = _choice("algorithm", "Algorithm", "What the key signs with", _RSA)
+
+KEY_PROVIDERS: Final = (
+    ProviderDescription(
+        KeyProvider.RSA_GENERATED,
+        "Makes an RSA key and a certificate of its own",
+        (
+            *_STANDING,
+            _choice("keySize", "Key size", "In bits", ("2048", "3072", "4096")),
+            _RSA_ALGORITHM,
+        ),
+    ),
+    ProviderDescription(
+        KeyProvider.ECDSA_GENERATED,
+        "Makes an elliptic curve key",
+        (
+            *_STANDING,
+            _flag(_CERTIFIED, "Generate Certificate", "Whether it gets a certificate", "false"),
+            _choice(_CURVE, "Elliptic Curve", "The curve", ("P-256", "P-384", "P-521")),
+        ),
+    ),
+    ProviderDescription(
+        KeyProvider.EDDSA_GENERATED,
+        "Makes an Edwards curve key",
+        (*_STANDING, _choice(_EDWARDS_CURVE, "Elliptic Curve", "The curve", ("Ed25519",))),
+    ),
+    ProviderDescription(
+        KeyProvider.HMAC_GENERATED,
+        "Makes a secret key, which signs refresh tokens",
+        (
+            *_STANDING,
+            _choice("secretSize", "Secret size", "In bytes", ("64", "128", "256", "512")),
+            _choice("algorithm", "Algorithm", "What the key signs with", tuple(SecretAlgorithm)),
+        ),
+    ),
+    ProviderDescription(
+        KeyProvider.RSA,
+        "Takes an RSA key that was made elsewhere",
+        (
+            *_STANDING,
+            Property(
+                *(PRIVATE_KEY, "Private RSA Key", "PEM, not encrypted", Kind.FILE),
+                secret=True,
+                required=True,
+            ),
+            Property(CERTIFICATE, "X509 Certificate", "PEM", Kind.FILE),
+            _RSA_ALGORITHM,
+        ),
+    ),
+)
+"""What each provider does, and its settings, in the order in which they are checked."""
+_PROPERTIES: Final = {each.id: each.properties for each in KEY_PROVIDERS}
+
+
+@dataclass(frozen=True, slots=True)
+class KeySettings:
+    """What is wanted of a key. `size` is in bits, or in bytes of a secret; None is the usual."""
+
+    priority: int
+    status: KeyStatus
+    algorithm: KeyAlgorithm
+    size: int | None
+    certified: bool
+    private_key: Secret | None = field(repr=False)
+    certificate: str | None = field(repr=False)
+    config: Mapping[str, str] = field(repr=False)
+    """What was set, to be kept with the key: nothing secret."""
+
+
+def read_key_settings(provider: KeyProvider, config: Config) -> KeySettings:
+    """Return what a component's `config` asks for; raises UnusableSetting."""
+    values = read_properties(_PROPERTIES[provider], config)
+    size = next((values[name] for name in _SIZES if values.get(name)), None)
+    given = values.get(PRIVATE_KEY)
+    return KeySettings(
+        priority=int(values["priority"] or 0),
+        status=_status(values),
+        algorithm=_algorithm(values),
+        size=None if size is None else int(size),
+        certified=values.get(_CERTIFIED, "true") == "true",
+        private_key=None if given in {None, MASK} else Secret(str(given)),
+        certificate=values.get(CERTIFICATE),
+        config={name: str(text) for name, text in values.items() if _is_kept(name, config)},
+    )
+
+
+def same_material(before: KeySettings, after: KeySettings) -> bool:
+    """Tell whether a key that was made by the one is what the other wants."""
+    return after.private_key is None and (
+        (before.algorithm, before.size, before.certified, before.certificate)
+        == (after.algorithm, after.size, after.certified, after.certificate)
+    )
+
+
+def key_component(key: RealmKey) -> Component:
+    """Return the key as a component: what was set of it, and what has become of it since."""
+    return Component(
+        id=key.id,
+        name=key.name or standard_name(key.algorithm, key.made_by),
+        provider_id=key.made_by.value,
+        provider_type=KEY_PROVIDER_TYPE,
+        parent_id=key.realm_id,
+        config={name: (text,) for name, text in _config(key).items()},
+    )
+
+
+def standard_name(algorithm: KeyAlgorithm, provider: KeyProvider) -> str:
+    """Return what Keycloak calls a key that a realm is created with."""
+    if isinstance(algorithm, SecretAlgorithm):
+        return f"{provider}-{algorithm.lower()}"
+    return provider.value
+
+
+def standard_config(algorithm: KeyAlgorithm, priority: int) -> dict[str, str]:
+    """Return the settings of a key that the program itself has made."""
+    curve = _CURVE_OF.get(algorithm) if isinstance(algorithm, SignatureAlgorithm) else None
+    if curve is None:
+        return {"priority": str(priority), "algorithm": algorithm.value}
+    name = _EDWARDS_CURVE if algorithm is SignatureAlgorithm.EDDSA else _CURVE
+    return {"priority": str(priority), name: curve}
+
+
+def _is_kept(name: str, config: Config) -> bool:
+    """Tell whether a setting is shown: one that was given, and the curve, as Keycloak does."""
+    return name != PRIVATE_KEY and (bool(config.get(name)) or name in {_CURVE, _EDWARDS_CURVE})
+
+
+def _config(key: RealmKey) -> dict[str, str]:
+    shown = dict(key.config) or standard_config(key.algorithm, key.priority)
+    if not key.config and key.algorithm is SignatureAlgorithm.RS256:
+        del shown["algorithm"]  # Keycloak leaves unsaid what is usual
+    if key.provider is KeyProvider.RSA:
+        shown = {PRIVATE_KEY: MASK, **shown}
+    if key.status is KeyStatus.DISABLED:
+        shown["enabled"] = "false"
+    elif key.status is KeyStatus.PASSIVE:
+        shown["active"] = "false"
+    return shown
+
+
+def _status(values: Mapping[str, str | None]) -> KeyStatus:
+    if values["enabled"] == "false":
+        return KeyStatus.DISABLED
+    return KeyStatus.PASSIVE if values["active"] == "false" else KeyStatus.ACTIVE
+
+
+def _algorithm(values: Mapping[str, str | None]) -> KeyAlgorithm:
+    curve = values.get(_CURVE) or values.get(_EDWARDS_CURVE)
+    return key_algorithm(str(values.get("algorithm"))) if curve is None else _CURVES[curve]
