@@ -85,18 +85,24 @@ class AdminAccess:
 
     async def rights(self, caller: Caller, realm: Realm) -> Rights:
         """Return the caller's rights over `realm`; raises StoreUnavailable."""
-        client = _holder(caller, realm)
-        if client is None:
+        if _holder(caller, realm) is None:
             return Rights(frozenset())
-        held = await self.held(caller)
-        names = _names(held, client)
-        return Rights(frozenset(role for role in AdminRole if role in names), held)
+        return rights_over(caller, realm, await self.held(caller))
 
     async def held(self, caller: Caller) -> EffectiveRoles:
         """Return the roles that the caller acts with in its own realm."""
         async with self._database.read() as stores:
             held = await stores.roles.effective(caller.realm.id, caller.user.id)
         return held if _stands_for_all(caller) else _carried(caller, held)
+
+
+def rights_over(caller: Caller, realm: Realm, held: EffectiveRoles) -> Rights:
+    """Return what a caller with these roles in its own realm may do to `realm`."""
+    client = _holder(caller, realm)
+    if client is None:
+        return Rights(frozenset())
+    names = _names(held, client)
+    return Rights(frozenset(role for role in AdminRole if role in names), held)
 
 
 def _holder(caller: Caller, realm: Realm) -> str | None:

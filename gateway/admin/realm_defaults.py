@@ -17,11 +17,12 @@ from gateway.admin.administration_roles import (
 )
 from gateway.admin.default_client_scopes import ensure_client_scopes
 from gateway.admin.realm_roles import ADMIN, CREATE_REALM, RoleBook, default_role, load_roles
+from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import MASTER, Realm
 from gateway.domain.roles import Role
-from gateway.representations.client import read_client
+from gateway.representations.client import read_client, write_client
 from gateway.representations.role import GivenRole, RoleName
 
 ACCOUNT: Final = "account"
@@ -39,6 +40,7 @@ _ACCOUNT_ROLES: Final[Mapping[str, tuple[str, ...]]] = {
     "view-profile": (),
 }
 _HELD_BY_EVERYBODY: Final = ("manage-account", "view-profile")
+_ADDRESSES: Final = ("baseUrl", "redirectUris")
 _FOR_A_REALM: Final = {"realm_client": "true"}
 _NOT_FOR_A_REALM: Final = {"realm_client": "false"}
 
@@ -146,6 +148,27 @@ async def _add_client(stores: Stores, realm: Realm, document: Mapping[str, Any])
         return False
     await stores.clients.add(read_client(document, realm.id))
     return True
+
+
+def renamed_clients(clients: Iterable[Client], before: Realm, after: Realm) -> Iterator[Client]:
+    """Yield the built-in clients whose addresses name the realm, under its new name.
+
+    An address that an administrator has changed stays.
+    """
+    former = {document["clientId"]: document for document in _clients(before)}
+    new = {document["clientId"]: document for document in _clients(after)}
+    for client in clients:
+        if client.client_id not in former or client.client_id not in new:
+            continue
+        was, will_be = former[client.client_id], new[client.client_id]
+        shown = write_client(client)
+        changed: dict[str, Any] = {
+            name: will_be[name]
+            for name in _ADDRESSES
+            if name in was and was[name] != will_be[name] and shown.get(name) == was[name]
+        }
+        if changed:
+            yield read_client(changed, client.realm_id, base=client)
 
 
 def _clients(realm: Realm) -> Iterator[dict[str, Any]]:

@@ -27,6 +27,7 @@ from gateway.representations.smtp import keep_password, write_unmasked
 
 REALM_TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED)
 _DEFAULT_ROLE: Final = "defaultRole"
+_REUSABLE_CODE: Final = "realmReusableOtpCode"
 _MASTER_ACCESS_TOKEN = timedelta(seconds=60)
 
 
@@ -66,6 +67,22 @@ def create_realm(document: Mapping[str, Any], *, path: str = "") -> Realm:
     realm = read_realm(document, path=path)
     defaults = Realm(id=realm.id, name=realm.name).attributes
     return with_written(replace(realm, attributes={**defaults, **realm.attributes}), _answer(realm))
+
+
+def update_realm(document: Mapping[str, Any], before: Realm) -> Realm:
+    """Return the realm as an update by `document` leaves it. Raises InvalidInput.
+
+    The attributes that every realm has come back where a new map leaves them out.
+    Keycloak: updating CIBA, PAR and device settings of a realm
+    """
+    realm = read_realm(document, base=before)
+    if realm.attributes is before.attributes or realm.attributes == before.attributes:
+        return realm
+    defaults = Realm(id=realm.id, name=realm.name).attributes
+    lasting = {name: text for name, text in defaults.items() if name not in realm.attributes}
+    lasting.pop(_REUSABLE_CODE, None)
+    kept = replace(realm, attributes={**lasting, **realm.attributes})
+    return with_written(kept, _answer(kept))
 
 
 def write_realm(realm: Realm, *, masked: bool = True) -> dict[str, Any]:

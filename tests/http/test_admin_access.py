@@ -192,7 +192,7 @@ def test_answers_are_json_that_nobody_keeps_under_the_realms_headers(
     administration: Administration,
 ) -> None:
     plain = administration.ask("GET", "acme/users")
-    typed = administration.ask("GET", "acme/users", **{"Content-Type": "application/json"})
+    typed = administration.ask("GET", "acme/users", headers={"Content-Type": "application/json"})
     assert plain.json() == typed.json()
     assert plain.headers["content-type"] == "application/json;charset=UTF-8"
     assert plain.headers["cache-control"] == "no-cache"

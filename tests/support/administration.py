@@ -204,10 +204,10 @@ class Administration:
         *,
         document: object = None,
         content: bytes | None = None,
-        **headers: str,
+        headers: Mapping[str, str] | None = None,
     ) -> httpx2.Response:
         """Send a request below /admin/realms, as `root` unless another token is given."""
-        sent = {"Authorization": f"Bearer {token or self.token()}", **headers}
+        sent = {"Authorization": f"Bearer {token or self.token()}", **(headers or {})}
         if document is not None:
             content = json.dumps(document).encode()
         if content is not None:

@@ -4,12 +4,13 @@ JSON is judged as everywhere: bounded depth and numbers, no name twice, text tha
 Spec: RFC 8259; Keycloak: 0.2 (answers to malformed JSON)
 """
 
+import asyncio
 from http import HTTPStatus
 from typing import Any, Final
 
 from starlette.types import Receive
 
-from gateway.admin.errors import MalformedBody
+from gateway.admin.errors import MalformedBody, Refused
 from gateway.domain.errors import InvalidInput
 from gateway.http.admin.operations import Body, Media
 from gateway.http.edge.headers import EdgeHeaders
@@ -18,14 +19,24 @@ from gateway.representations.plain_json import is_plain_text, parse_json
 
 _JSON: Final = b"application/json"
 _TEXT: Final = b"text/plain"
+_QUICKLY_PARSED: Final = 256 * 1024
 _KINDS: Final = {Media.OBJECT: dict, Media.LIST: list}
 
 
 async def read_admin_body(receive: Receive, headers: EdgeHeaders, wanted: Body) -> Any:
     """Return JSON, text or raw bytes; None where nothing came and nothing is required.
 
-    Raises FormRefused (413, 415) and MalformedBody.
+    Raises FormRefused (413, 415) and MalformedBody, or Refused where the row has its own words.
     """
+    try:
+        return await _read(receive, headers, wanted)
+    except MalformedBody as error:
+        if not wanted.unreadable:
+            raise
+        raise Refused(wanted.unreadable) from error
+
+
+async def _read(receive: Receive, headers: EdgeHeaders, wanted: Body) -> Any:
     sent = headers.values
     body = await read_body(receive, sent.get(b"content-length"), wanted.largest)
     if not body:
@@ -42,6 +53,9 @@ async def read_admin_body(receive: Receive, headers: EdgeHeaders, wanted: Body) 
         return _text(body)
     if kind != _JSON:
         raise FormRefused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "not JSON")
+    if len(body) > _QUICKLY_PARSED:
+        # A whole realm takes seconds to judge: the other requests go on meanwhile.
+        return await asyncio.to_thread(_json, body, wanted.media)
     return _json(body, wanted.media)
 
 

@@ -63,6 +63,8 @@ class Body:
     largest: int = _MEBIBYTE
     """In bytes."""
     required: bool = True
+    unreadable: str = ""
+    """What is said of a body that is no JSON, or JSON of another kind, where it is not usual."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from gateway.http.admin.configuration_resources import (
 from gateway.http.admin.endpoint import AdminEndpoint, AdminServices
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.paths import AdminUrls
+from gateway.http.admin.realm_resources import RealmParts, realm_operations
 from gateway.http.admin.user_resources import UserParts, user_operations
 from gateway.http.realm_endpoint import RealmContext
 from gateway.policies.candidate import PasswordBlacklists
@@ -51,9 +52,23 @@ def build_operations(parts: AdminParts) -> tuple[Operation, ...]:
     changes = Changes(database, clock, parts.invalidation)
     lockouts = Lockouts(database, parts.login_failures, clock)
     return (
+        *realm_operations(_realms(parts, changes)),
         *user_operations(_people(parts, changes)),
         *configuration_operations(_configuration(parts, changes)),
         *attack_detection.operations(attack_detection.AttackDetectionHandlers(lockouts, changes)),
+    )
+
+
+def _realms(parts: AdminParts, changes: Changes) -> RealmParts:
+    return RealmParts(
+        database=parts.database,
+        changes=changes,
+        clock=parts.context.clock,
+        keys=parts.keys,
+        passwords=parts.passwords,
+        blacklists=parts.blacklists,
+        online_sessions=parts.online_sessions,
+        login_failures=parts.login_failures,
     )
 
 

@@ -1,0 +1,57 @@
+"""Every row of the table that is about a realm itself, and what answers it. Keycloak: 7.1."""
+
+from dataclasses import dataclass
+
+from gateway.admin.changes import Changes
+from gateway.admin.new_passwords import NewPasswords
+from gateway.admin.realm_changes import RealmChanges
+from gateway.admin.realm_creation import RealmCreation
+from gateway.admin.realm_listing import RealmListing
+from gateway.domain.clock import Clock
+from gateway.domain.ports.login_failures import LoginFailureStore
+from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.signing import KeyFactory
+from gateway.domain.ports.storage import Database
+from gateway.http.admin import realms
+from gateway.http.admin.operations import Operation
+from gateway.policies.candidate import PasswordBlacklists
+
+
+@dataclass(frozen=True, slots=True)
+class RealmParts:
+    """What the endpoints of realms work with."""
+
+    database: Database
+    changes: Changes
+    clock: Clock
+    keys: KeyFactory
+    passwords: PasswordHasher
+    blacklists: PasswordBlacklists
+    online_sessions: OnlineSessionStore
+    login_failures: LoginFailureStore
+
+
+def realm_operations(parts: RealmParts) -> tuple[Operation, ...]:
+    """Return the rows."""
+    return realms.operations(_realms(parts))
+
+
+def _realms(parts: RealmParts) -> realms.RealmsHandlers:
+    creation = RealmCreation(
+        database=parts.database,
+        changes=parts.changes,
+        keys=parts.keys,
+        passwords=parts.passwords,
+        gate=NewPasswords(parts.clock, parts.blacklists),
+        clock=parts.clock,
+    )
+    changes = RealmChanges(
+        database=parts.database,
+        changes=parts.changes,
+        keys=parts.keys,
+        clock=parts.clock,
+        online_sessions=parts.online_sessions,
+        login_failures=parts.login_failures,
+    )
+    return realms.RealmsHandlers(RealmListing(parts.database), creation, changes)
