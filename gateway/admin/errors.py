@@ -8,6 +8,7 @@ AdminRefusal
 ├── UnknownPage         `first` or `max` that is no number: Keycloak answers 404
 ├── Refused             what was asked for makes no sense here; the text is public
 ├── BadRequest          the same, where Keycloak answers with an HTTP exception: family B
+├── RefusedByCode       the same, where Keycloak answers as OAuth does: family A
 ├── TooMany             a listing larger than one answer may be, a search that costs too much
 ├── MalformedBody       a body that is no JSON, or JSON of another kind than is wanted
 ├── PreconditionFailed  If-Match names another state than there is
@@ -47,6 +48,18 @@ class Refused(AdminRefusal):
 
 class BadRequest(AdminRefusal):
     """A request that cannot be done; `str()` is public, and told in family B."""
+
+
+class RefusedByCode(AdminRefusal):
+    """A request that cannot be done, told as OAuth does: a code, and `str()` as its description.
+
+    `conflict` tells of a name that is taken.
+    """
+
+    def __init__(self, code: str, text: str, *, conflict: bool = False) -> None:
+        super().__init__(text)
+        self.code = code
+        self.conflict = conflict
 
 
 class TooMany(AdminRefusal):

@@ -21,6 +21,7 @@ from gateway.admin.errors import (
     NotHere,
     PreconditionFailed,
     Refused,
+    RefusedByCode,
     TooMany,
     UnknownPage,
 )
@@ -129,26 +130,40 @@ def _unrecognized(error: UnknownField) -> str:
 
 
 def _refused_administration(error: AdminRefusal) -> Reply | None:
+    return _refused_in_words_of_ours(error) or _refused_in_its_own_words(error)
+
+
+def _refused_in_words_of_ours(error: AdminRefusal) -> Reply | None:
+    """Return the answer to what is not told why."""
     match error:
         case NotAuthenticated():
             return prose_error(HTTPStatus.UNAUTHORIZED, "HTTP 401 Unauthorized")
         case Forbidden():
             return prose_error(HTTPStatus.FORBIDDEN, "HTTP 403 Forbidden")
-        case Missing():
-            return prose_error(HTTPStatus.NOT_FOUND, str(error))
-        case MissingPart():
-            return _explained(HTTPStatus.NOT_FOUND, str(error))
         case UnknownPage():
             return prose_error(HTTPStatus.NOT_FOUND, "HTTP 404 Not Found")
-        case BadRequest():
-            return prose_error(HTTPStatus.BAD_REQUEST, str(error))
-        case TooMany() | Refused():
-            return _explained(HTTPStatus.BAD_REQUEST, str(error))
         case PreconditionFailed():
             return _explained(HTTPStatus.PRECONDITION_FAILED, _CHANGED_SINCE)
         case MalformedBody():
             name = "unknown_error" if error.shape else "invalid_request"
             return oauth_error(name, "Cannot parse the JSON")
+        case _:
+            return None
+
+
+def _refused_in_its_own_words(error: AdminRefusal) -> Reply | None:
+    match error:
+        case Missing():
+            return prose_error(HTTPStatus.NOT_FOUND, str(error))
+        case MissingPart():
+            return _explained(HTTPStatus.NOT_FOUND, str(error))
+        case BadRequest():
+            return prose_error(HTTPStatus.BAD_REQUEST, str(error))
+        case RefusedByCode():
+            status = HTTPStatus.CONFLICT if error.conflict else HTTPStatus.BAD_REQUEST
+            return oauth_error(error.code, str(error), status=status)
+        case TooMany() | Refused():
+            return _explained(HTTPStatus.BAD_REQUEST, str(error))
         case NotHere():
             return oauth_error("Feature not enabled", str(error), status=HTTPStatus.NOT_IMPLEMENTED)
         case _:

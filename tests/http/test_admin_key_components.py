@@ -213,14 +213,11 @@ def test_the_mask_sent_back_keeps_the_private_key(
     key_id = realm.created("components", component("rsa", privateKey=pem(rsa_private_keys[0])))
     before, kid = realm.get(f"components/{key_id}"), metadata(realm, key_id)["kid"]
     assert before["config"]["certificate"][0].startswith("MII")
-    changed = {"priority": ["3"], "algorithm": ["PS512"]}
-    changed = {**before, "config": {**before["config"], **changed}}
-    realm.done("PUT", f"components/{key_id}", changed)
+    config = {**before["config"], "priority": ["3"], "algorithm": ["PS512"]}
+    realm.done("PUT", f"components/{key_id}", {**before, "config": config})
     after = metadata(realm, key_id)
-    assert realm.get(f"components/{key_id}")["config"] == {
-        **changed["config"],
-        "certificate": [after["certificate"]],
-    }
+    config["certificate"] = [after["certificate"]]
+    assert realm.get(f"components/{key_id}")["config"] == config
     assert (after["kid"], after["algorithm"], after["providerPriority"]) == (kid, "PS512", 3)
 
 
