@@ -1,8 +1,38 @@
-"""What is recorded of administration. Keycloak: AdminEvent, OperationType, ResourceType."""
+"""What is recorded of users and clients, and of administration.
 
+Keycloak: Event, AdminEvent, OperationType, ResourceType
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+
+from gateway.domain.event_types import EventType, name_of
+
+
+@dataclass(frozen=True, slots=True)
+class UserEvent:
+    """What a user or a client did, or where there is an `error` tried in vain.
+
+    `details` hold no secret. `client_id` is the public name, as it was sent.
+    """
+
+    id: str
+    realm_id: str
+    time: datetime
+    kind: EventType
+    client_id: str | None = None
+    user_id: str | None = None
+    session_id: str | None = None
+    ip_address: str | None = None
+    error: str | None = None
+    details: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Return the name under which filters and settings know it."""
+        return name_of(self.kind, failed=self.error is not None)
 
 
 class OperationType(StrEnum):
@@ -15,7 +45,7 @@ class OperationType(StrEnum):
 
 
 class ResourceType(StrEnum):
-    """To what it was done."""
+    """To what it was done; the last ones are of what does not exist here."""
 
     REALM = "REALM"
     REALM_ROLE = "REALM_ROLE"
@@ -43,6 +73,19 @@ class ResourceType(StrEnum):
     CLIENT_SCOPE_CLIENT_MAPPING = "CLIENT_SCOPE_CLIENT_MAPPING"
     CLUSTER_NODE = "CLUSTER_NODE"
     COMPONENT = "COMPONENT"
+    AUTHORIZATION_POLICY = "AUTHORIZATION_POLICY"
+    AUTHORIZATION_RESOURCE = "AUTHORIZATION_RESOURCE"
+    AUTHORIZATION_RESOURCE_SERVER = "AUTHORIZATION_RESOURCE_SERVER"
+    AUTHORIZATION_SCOPE = "AUTHORIZATION_SCOPE"
+    CUSTOM = "CUSTOM"
+    IDENTITY_PROVIDER = "IDENTITY_PROVIDER"
+    IDENTITY_PROVIDER_MAPPER = "IDENTITY_PROVIDER_MAPPER"
+    ORGANIZATION = "ORGANIZATION"
+    ORGANIZATION_GROUP = "ORGANIZATION_GROUP"
+    ORGANIZATION_GROUP_MEMBERSHIP = "ORGANIZATION_GROUP_MEMBERSHIP"
+    ORGANIZATION_MEMBERSHIP = "ORGANIZATION_MEMBERSHIP"
+    USER_FEDERATION_MAPPER = "USER_FEDERATION_MAPPER"
+    USER_FEDERATION_PROVIDER = "USER_FEDERATION_PROVIDER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +114,4 @@ class AdminEvent:
     resource_path: str | None
     auth: AuthDetails
     representation: str | None = field(default=None, repr=False)
+    details: Mapping[str, str] = field(default_factory=dict)

@@ -33,6 +33,11 @@ def instant_of(microseconds: int) -> datetime:
     return _EPOCH + microseconds * _MICROSECOND
 
 
+def microseconds_of(instant: datetime) -> int:
+    """Return how many microseconds after 1970 that is; a naive instant raises TypeError."""
+    return (instant - _EPOCH) // _MICROSECOND
+
+
 def _is_surrogate(character: str) -> bool:
     return "\ud800" <= character <= "\udfff"
 
@@ -62,7 +67,7 @@ class Instant(TypeDecorator[datetime]):
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
         """Count the microseconds; a naive instant raises TypeError."""
         del dialect
-        return None if value is None else (value - _EPOCH) // _MICROSECOND
+        return None if value is None else microseconds_of(value)
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
         """Return the instant in UTC."""

@@ -29,6 +29,7 @@ from gateway.storage.sql.role_scopes import SqlRoleScopes
 from gateway.storage.sql.roles import SqlRoles
 from gateway.storage.sql.rotations import SqlRotations
 from gateway.storage.sql.transaction import Transaction, named_failures
+from gateway.storage.sql.user_events import SqlUserEvents
 from gateway.storage.sql.users import SqlUsers
 
 
@@ -51,6 +52,7 @@ class SqlStores:
     revocations: SqlRevocations
     documents: SqlDocuments
     admin_events: SqlAdminEvents
+    user_events: SqlUserEvents
     transaction: Transaction = field(repr=False)
 
 
@@ -110,5 +112,6 @@ class SqlDatabase:
             revocations=SqlRevocations(transaction),
             documents=SqlDocuments(transaction),
             admin_events=SqlAdminEvents(transaction),
+            user_events=SqlUserEvents(transaction),
             transaction=transaction,
         )

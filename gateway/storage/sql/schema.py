@@ -359,7 +359,11 @@ admin_events = Table(
     Index(None, "realm_id", "time", "id"),
     Index(None, "realm_id", "operation_type", "time", "id"),
     Index(None, "realm_id", "resource_type", "time", "id"),
-    Index(None, "realm_id", "resource_path", "time", "id"),
+    Index(
+        None,
+        *("realm_id", "resource_path", "time", "id"),
+        postgresql_ops={"resource_path": "text_pattern_ops"},
+    ),
     Index(None, "realm_id", "auth_realm_id", "time", "id"),
     Index(None, "realm_id", "auth_client", "time", "id"),
     Index(None, "realm_id", "auth_user_id", "time", "id"),

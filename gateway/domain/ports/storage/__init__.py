@@ -16,7 +16,7 @@ from gateway.domain.ports.storage.client_scopes import (
 )
 from gateway.domain.ports.storage.clients import ClientRepository
 from gateway.domain.ports.storage.documents import DocumentKind, RealmDocuments
-from gateway.domain.ports.storage.events import AdminEventRepository
+from gateway.domain.ports.storage.events import AdminEventRepository, UserEventRepository
 from gateway.domain.ports.storage.group_catalogue import GroupCatalogue
 from gateway.domain.ports.storage.groups import GroupRepository
 from gateway.domain.ports.storage.keys import KeyRepository
@@ -52,6 +52,7 @@ __all__ = [
     "Rotations",
     "ScopeOwner",
     "Stores",
+    "UserEventRepository",
     "UserRepository",
 ]
 
@@ -127,6 +128,11 @@ class Stores(Protocol):
     @property
     def admin_events(self) -> AdminEventRepository:
         """What administrators did."""
+        ...
+
+    @property
+    def user_events(self) -> UserEventRepository:
+        """What users and clients did."""
         ...
 
     @property
