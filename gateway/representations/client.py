@@ -4,7 +4,7 @@ Keycloak: ClientRepresentation, order and creation defaults
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
 
@@ -46,6 +46,11 @@ _AUTHENTICATORS = (
     "client-secret-jwt",
     "federated-jwt",
 )
+_FORMER = (
+    *("origin", "directGrantsOnly", "clientTemplate"),
+    *("useTemplateConfig", "useTemplateScope", "useTemplateMappers"),
+)
+"""Fields of earlier versions, which nothing reads any more."""
 _LONGEST_SECRET = 4000
 _URI = Text(most=2000)
 
@@ -89,13 +94,29 @@ CLIENT_FIELDS = FieldTable(
         Setting("protocolMappers", None, "protocol_mappers", ProtocolMappers(), empty),
         _own("defaultClientScopes", "default_client_scopes", TextList(Text(least=1, most=255))),
         _own("optionalClientScopes", "optional_client_scopes", TextList(Text(least=1, most=255))),
+        Kept("authorizationSettings", None, VerbatimObject()),
+        Kept("defaultRoles", None, TextList(Text(least=1, most=255))),
     ),
-    beside=("access", "secret", "registrationAccessToken"),
+    beside=("access", "secret", "registrationAccessToken", *_FORMER),
 )
+"""Keycloak's fields. `authorizationSettings` and `defaultRoles` it takes and does not show."""
+
+
+@dataclass(frozen=True, slots=True)
+class InheritedScopes:
+    """The client scopes of a client whose creator names none."""
+
+    default: tuple[str, ...] = DEFAULT_SCOPES
+    optional: tuple[str, ...] = OPTIONAL_SCOPES
 
 
 def read_client(
-    document: Mapping[str, Any], realm_id: str, *, base: Client | None = None, path: str = ""
+    document: Mapping[str, Any],
+    realm_id: str,
+    *,
+    base: Client | None = None,
+    path: str = "",
+    inherited: InheritedScopes | None = None,
 ) -> Client:
     """Return the client that `document` describes.
 
@@ -107,7 +128,7 @@ def read_client(
         raise refused(path or "client", document, "an object")
     errors: list[FieldError] = []
     given = CLIENT_FIELDS.collect(document, path, errors)
-    before = base or _created(given, realm_id, path, errors)
+    before = base or _created(given, realm_id, path, inherited or InheritedScopes(), errors)
     updates = CLIENT_FIELDS.read_settings(given, errors)
     kept = CLIENT_FIELDS.read_kept(given, before.document, errors)
     secret = attempt(errors, None, _read_secret, given, before)
@@ -124,23 +145,30 @@ def read_client(
     )
 
 
-def write_client(client: Client, *, masked: bool = True) -> dict[str, Any]:
+def write_client(
+    client: Client, *, masked: bool = True, registration_token: str | None = None
+) -> dict[str, Any]:
     """Return the JSON object of `client`, keys in Keycloak's order, unknown ones last.
 
     The secret of a confidential client is written as `**********` unless `masked` is False.
     """
     answer = CLIENT_FIELDS.answer(client, client.document)
-    if client.secret is None:
-        return answer
+    beside: dict[str, Any] = {}
+    if client.secret is not None:
+        beside["secret"] = MASK if masked else client.secret.reveal()
+    if registration_token is not None:
+        beside["registrationAccessToken"] = registration_token
     written: dict[str, Any] = {}
     for name, value in answer.items():
         written[name] = value
         if name == "clientAuthenticatorType":
-            written["secret"] = MASK if masked else client.secret.reveal()
+            written |= beside
     return written
 
 
-def _created(given: Given, realm_id: str, path: str, errors: list[FieldError]) -> Client:
+def _created(
+    given: Given, realm_id: str, path: str, scopes: InheritedScopes, errors: list[FieldError]
+) -> Client:
     if "clientId" not in given:
         errors.append(FieldError(join(path, "clientId"), "nothing", "the client's public name"))
     inherits = not {"defaultClientScopes", "optionalClientScopes"} & given.keys()
@@ -148,8 +176,8 @@ def _created(given: Given, realm_id: str, path: str, errors: list[FieldError]) -
         id=str(uuid4()),
         realm_id=realm_id,
         client_id="",
-        default_client_scopes=DEFAULT_SCOPES if inherits else (),
-        optional_client_scopes=OPTIONAL_SCOPES if inherits else (),
+        default_client_scopes=scopes.default if inherits else (),
+        optional_client_scopes=scopes.optional if inherits else (),
     )
 
 

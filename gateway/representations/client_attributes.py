@@ -29,11 +29,12 @@ _SECRET_ENDINGS = (".private.key", ".secret.rotated")
 
 
 class ClientAttributes(TextMap):
-    """The shape of `attributes`: texts, without those that hold secrets."""
+    """The shape of `attributes`: texts, without empty ones and those that hold secrets."""
 
     def read(self, value: Any, path: str) -> dict[str, str]:
         """Return the entries that are kept."""
-        return _without_secrets(TextMap.read(self, value, path))
+        texts = _without_secrets(TextMap.read(self, value, path))
+        return {name: text for name, text in texts.items() if text}
 
     def write(self, value: Mapping[str, str]) -> dict[str, str]:
         """Return the object."""

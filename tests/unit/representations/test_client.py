@@ -13,6 +13,7 @@ from gateway.domain.secrets import Secret
 from gateway.representations.client import (
     DEFAULT_SCOPES,
     OPTIONAL_SCOPES,
+    InheritedScopes,
     read_client,
     write_client,
 )
@@ -38,7 +39,7 @@ clients = st.builds(
     web_origins=st.lists(texts, max_size=2).map(tuple),
     default_client_scopes=st.lists(names, max_size=2).map(tuple),
     optional_client_scopes=st.lists(names, max_size=2).map(tuple),
-    attributes=st.dictionaries(texts.map(lambda name: f"x.{name}"), texts, max_size=3),
+    attributes=st.dictionaries(texts.map(lambda name: f"x.{name}"), texts.filter(bool), max_size=3),
     protocol_mappers=st.lists(
         st.builds(ProtocolMapper, names, names, names, st.dictionaries(texts, texts, max_size=2)),
         max_size=3,
@@ -282,3 +283,19 @@ def test_an_attribute_that_holds_a_secret_is_neither_kept_nor_written(name: str)
     stored = replace(client, attributes=attributes)
     for masked in (False, True):
         assert "canary" not in str(write_client(stored, masked=masked))
+
+
+def test_an_attribute_that_is_empty_is_none() -> None:
+    client = read_client({"clientId": "x", "attributes": {"a": "", "b": None, "c": "1"}}, "r")
+    assert client.attributes == {"c": "1"}
+
+
+def test_who_names_no_scopes_inherits_those_of_the_realm() -> None:
+    scopes = InheritedScopes(("own",), ("asked",))
+    inheriting = read_client({"clientId": "x"}, "r", inherited=scopes)
+    choosing = read_client({"clientId": "x", "optionalClientScopes": []}, "r", inherited=scopes)
+    assert (inheriting.default_client_scopes, inheriting.optional_client_scopes) == (
+        ("own",),
+        ("asked",),
+    )
+    assert (choosing.default_client_scopes, choosing.optional_client_scopes) == ((), ())
