@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The programs of others that tests/clients runs: Ansible and node in .venv-clients, as their lock
 # says, and the npm packages beside the tests.
-# Needs terminal.sh and python_environment.sh; `root` is the project's folder.
+# Needs terminal.sh, install_packages.sh and python_environment.sh; `root` is the project's folder.
 # shellcheck disable=SC2154
 
 clients=$root/.venv-clients
@@ -11,6 +11,7 @@ prepare_client_programs() {
     local log=$root/var/logs/install.log builder
     _client_programs_are_current && return
     builder=$(find_python) || fail "Python 3.11 or later is needed, /usr/bin/python3 is not."
+    "$builder" -c 'import ensurepip, venv' 2>/dev/null || install_packages "$log" python3-venv
     # Two runs at once: the second waits, and then finds everything done.
     exec 8<"$root/requirements-clients.lock"
     flock 8

@@ -35,25 +35,23 @@ def test_a_play_signs_in_by_password_secret_and_token(
         url.removesuffix("token") + "logout",
         data={"client_id": "admin-cli", "refresh_token": worn["refresh_token"]},
     )
-    answers = ansible.play(
+    refused = ansible.play(
         "logins",
         realm,
         secret=SECRET,
         token=signed_in["access_token"],
         refresh_token=signed_in["refresh_token"],
         worn_refresh_token=worn["refresh_token"],
-    ).plays["logins"]
-    refused = {name: answer["msg"] for name, answer in answers.items() if answer.get("failed")}
-    assert refused.keys() == {"wrong password", "realm that is not there"}
-    assert "Could not obtain access token" in refused["wrong password"]
-    assert "Realm not found." in refused["realm that is not there"]
+    ).failures
+    assert refused.keys() == {"logins: wrong password", "logins: realm that is not there"}
+    assert "Could not obtain access token" in refused["logins: wrong password"]
+    assert "Realm not found." in refused["logins: realm that is not there"]
 
 
 @pytest.mark.skipif(bool(OTHER_SERVER), reason="another server may have it")
 def test_a_play_is_told_what_is_left_out(ansible: Ansible, realm: str) -> None:
-    answers = ansible.play("left_out", realm).plays["left out"]
-    assert {name: answer.get("failed") for name, answer in answers.items()} == {
-        "identity provider": True,
-        "user federation": True,
-        "authorization scope": True,
+    assert ansible.play("left_out", realm).failures.keys() == {
+        "left out: identity provider",
+        "left out: user federation",
+        "left out: authorization scope",
     }

@@ -38,15 +38,18 @@ class Runs:
         return found
 
     @property
-    def changed(self) -> dict[str, dict[str, Any]]:
-        """Return for each play which tasks changed something, or how they failed."""
+    def failures(self) -> dict[str, str]:
+        """Return what the tasks complained of."""
         return {
-            play: {
-                task: answer["msg"] if answer.get("failed") else answer["changed"]
-                for task, answer in answers.items()
-            }
+            f"{play}: {task}": answer["msg"]
             for play, answers in self.plays.items()
+            for task, answer in answers.items()
+            if answer.get("failed")
         }
+
+    def changed(self, play: str) -> dict[str, bool]:
+        """Return which tasks of a play changed something."""
+        return {task: answer["changed"] for task, answer in self.plays[play].items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +99,14 @@ class Ansible:
 
 
 def converged(runs: Runs, plays: tuple[str, ...] = tuple(_EXPECTED)) -> None:
-    """Fail unless each play changed what it should, and none failed."""
+    """Fail unless each play changed what it should, and no task failed."""
+    assert runs.failures == {}
     expected = {
         play: dict.fromkeys(runs.plays["first run"], changes)
         for play, changes in _EXPECTED.items()
         if play in plays
     }
-    assert {play: runs.changed.get(play) for play in expected} == expected
+    assert {play: runs.changed(play) for play in expected} == expected
 
 
 WITHOUT_CHECKS = tuple(play for play in _EXPECTED if play not in _CHECKS)
