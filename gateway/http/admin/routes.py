@@ -25,6 +25,7 @@ from gateway.http.admin.endpoint import AdminEndpoint, AdminServices
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.paths import AdminUrls
 from gateway.http.admin.realm_resources import RealmParts, realm_operations
+from gateway.http.admin.role_resources import role_operations
 from gateway.http.admin.user_resources import UserParts, user_operations
 from gateway.http.realm_endpoint import RealmContext
 from gateway.policies.candidate import PasswordBlacklists
@@ -54,6 +55,7 @@ def build_operations(parts: AdminParts) -> tuple[Operation, ...]:
     return (
         *realm_operations(_realms(parts, changes)),
         *user_operations(_people(parts, changes)),
+        *role_operations(database, changes),
         *configuration_operations(_configuration(parts, changes)),
         *attack_detection.operations(attack_detection.AttackDetectionHandlers(lockouts, changes)),
     )
@@ -102,9 +104,7 @@ def build_admin_routes(parts: AdminParts) -> list[BaseRoute]:
     )
     table = _by_path(build_operations(parts))
     return [
-        AdminUrls(
-            {path: AdminEndpoint(path, methods, services) for path, methods in table.items()}
-        )
+        AdminUrls({path: AdminEndpoint(path, methods, services) for path, methods in table.items()})
     ]
 
 

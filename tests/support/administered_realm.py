@@ -1,0 +1,126 @@
+"""A realm that a test module makes for itself over the admin API, and asks as anybody."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from gateway.admin.administration_roles import REALM_MANAGEMENT
+from tests.support.administration import ELLIPTIC, SECRET, Administration
+from tests.support.wire import claims_of
+
+
+@dataclass(frozen=True, slots=True)
+class AdministeredRealm:
+    """The admin API of one realm. `by` is a client of the realm whose service account asks."""
+
+    administration: Administration
+    name: str
+
+    def ask(
+        self, method: str, path: str, document: object = None, *, by: str = "", **headers: str
+    ) -> httpx2.Response:
+        """Send a request below the realm, as `root` unless somebody else is named."""
+        return self.administration.ask(
+            method,
+            f"{self.name}/{path}",
+            self.administration.token(by, self.name) if by else None,
+            document=document,
+            headers={name.replace("_", "-"): value for name, value in headers.items()},
+        )
+
+    def get(self, path: str, *, by: str = "") -> Any:
+        """Return the document at a path."""
+        response = self.ask("GET", path, by=by)
+        assert response.status_code == httpx2.codes.OK, response.text
+        return response.json()
+
+    def change(self, method: str, path: str, document: object = None, *, by: str = "") -> str:
+        """Change something; return the last segment of Location, as it is sent."""
+        response = self.ask(method, path, document, by=by)
+        assert response.is_success, f"{response.status_code} {response.text}"
+        return str(response.headers.get("location", "")).rpartition("/")[2]
+
+    def refused(
+        self, method: str, path: str, document: object = None, *, by: str = ""
+    ) -> tuple[int, Any]:
+        """Return status and document of an answer that is no success."""
+        response = self.ask(method, path, document, by=by)
+        assert not response.is_success, response.text
+        return response.status_code, response.json()
+
+    def claims(self, client_id: str) -> Mapping[str, Any]:
+        """Return the claims that a new token of a client's service account carries."""
+        return claims_of(self.administration.fresh_token(client_id, self.name))
+
+    def account(self, client_id: str) -> str:
+        """Return the id of a client's service account."""
+        return str(claims_of(self.administration.token(client_id, self.name))["sub"])
+
+    def admin_roles(self, administrator: str) -> Mapping[str, Any]:
+        """Return the client of administrative roles, as the mappings of who has some tell it."""
+        mapped = self.get(f"users/{self.account(administrator)}/role-mappings")
+        found: Mapping[str, Any] = mapped["clientMappings"][REALM_MANAGEMENT]
+        return found
+
+    def events(self) -> list[tuple[str, str, str | None, Any]]:
+        """Return what was recorded: operation, resource, path and representation, oldest first."""
+        database = self.administration.gateway.state_dir / "realmgate.db"
+        with closing(sqlite3.connect(database)) as connection:
+            rows = connection.execute(
+                "SELECT operation_type, resource_type, resource_path, representation"
+                " FROM admin_events JOIN realms ON realms.id = realm_id"
+                " WHERE realms.name = ? ORDER BY time",
+                (self.name,),
+            ).fetchall()
+        return [(*row[:3], row[3] and json.loads(row[3])) for row in rows]
+
+
+@contextmanager
+def administered_realm(
+    administration: Administration,
+    name: str,
+    administrators: Mapping[str, list[str]],
+    **document: Any,
+) -> Iterator[AdministeredRealm]:
+    """Make a realm with an administrator for each name, who has these roles over the realm.
+
+    The id of its client is `client-of-<name>`.
+    """
+    clients = [
+        {
+            "id": f"client-of-{one}",
+            "clientId": one,
+            "secret": SECRET,
+            "serviceAccountsEnabled": True,
+            "enabled": True,
+        }
+        for one in administrators
+    ]
+    accounts = [
+        {
+            "username": f"service-account-{one}",
+            "serviceAccountClientId": one,
+            "clientRoles": {REALM_MANAGEMENT: roles},
+        }
+        for one, roles in administrators.items()
+    ]
+    sent = {
+        "realm": name,
+        **ELLIPTIC,
+        "accessTokenLifespan": 1800,
+        "adminEventsEnabled": True,
+        "adminEventsDetailsEnabled": True,
+        **document,
+        "clients": [*document.get("clients", []), *clients],
+        "users": [*document.get("users", []), *accounts],
+    }
+    made = administration.ask("POST", "", document=sent)
+    assert made.status_code == httpx2.codes.CREATED, made.text
+    yield AdministeredRealm(administration, name)
+    gone = administration.ask("DELETE", name)
+    assert gone.status_code == httpx2.codes.NO_CONTENT, gone.text
