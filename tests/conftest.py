@@ -8,6 +8,7 @@ pytest_plugins: list[str] = [
     "tests.support.gateway_process",
     "tests.support.wire",
     "tests.support.administration",
+    "tests.support.made_realms",
     "tests.support.nginx",
     "tests.support.signing_keys",
     "tests.support.postgres",

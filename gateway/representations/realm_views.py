@@ -29,9 +29,8 @@ def full_realm(realm: Realm, default_role: Mapping[str, Any] | None) -> dict[str
     answer: dict[str, Any] = {}
     for name, value in write_realm(realm).items():
         if name == _AFTER_DEFAULT_ROLE and default_role is not None:
-            answer["defaultRole"] = dict(default_role)
-        if name != "defaultRole":
-            answer[name] = value
+            answer["defaultRole"] = default_role
+        answer[name] = value
     return answer
 
 
