@@ -9,8 +9,8 @@ from gateway.domain.realm import Realm
 class EventLog(Protocol):
     """Keeps user events: at once so that no death of a process loses them, later in SQL."""
 
-    def append(self, event: UserEvent) -> None:
-        """Keep the event before returning; one that there is no room for is counted."""
+    def append(self, event: UserEvent) -> bool:
+        """Keep the event before returning; False where there is no room for it."""
         ...
 
     async def settle(self) -> None:

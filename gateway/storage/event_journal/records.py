@@ -1,0 +1,60 @@
+"""One event as one line: a JSON array, whole or not there at all.
+
+A line without its end was being written when its writer died, or the disk was full.
+"""
+
+from typing import Final
+
+import orjson
+
+from gateway.domain.event_types import EventType
+from gateway.domain.events import UserEvent
+from gateway.storage.sql.column_types import instant_of, microseconds_of
+
+END: Final = b"\n"
+LARGEST: Final = 64 * 1024
+"""Octets of a line: what is longer is no record."""
+
+
+def write_record(event: UserEvent) -> bytes:
+    """Return the line; raises ValueError for text that JSON cannot hold, or too much of it."""
+    members = (
+        event.id,
+        event.realm_id,
+        microseconds_of(event.time),
+        event.kind,
+        event.client_id,
+        event.user_id,
+        event.session_id,
+        event.ip_address,
+        event.error,
+        event.details,
+    )
+    try:
+        line = orjson.dumps(members, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError as error:
+        raise ValueError("an event with text that is not Unicode") from error
+    if len(line) > LARGEST:
+        raise ValueError("an event that is too long")
+    return line
+
+
+def read_record(line: bytes) -> UserEvent | None:
+    """Return the event; None where the line is none."""
+    try:
+        event_id, realm_id, microseconds, kind, *names, details = orjson.loads(line)
+        client_id, user_id, session_id, ip_address, error = names
+        return UserEvent(
+            id=event_id,
+            realm_id=realm_id,
+            time=instant_of(microseconds),
+            kind=EventType(kind),
+            client_id=client_id,
+            user_id=user_id,
+            session_id=session_id,
+            ip_address=ip_address,
+            error=error,
+            details=dict(details),
+        )
+    except (ValueError, TypeError, ArithmeticError):
+        return None
