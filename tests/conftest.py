@@ -9,6 +9,7 @@ pytest_plugins: list[str] = [
     "tests.support.wire",
     "tests.support.administration",
     "tests.support.made_realms",
+    "tests.support.scoped_realm",
     "tests.support.nginx",
     "tests.support.signing_keys",
     "tests.support.postgres",

@@ -109,7 +109,7 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
     """
     client = issue.subject.client
     confirmation = confirmation_claim(client, request.certificate)
-    claims = _access_claims(request, issue, confirmation)
+    claims = access_claims(request, issue, confirmation)
     access_token = _sign(request, client, claims, SIGNED_RESPONSE_ALG)
     refresh_token, refresh_expires_in = _refresh_token(request, issue, claims, confirmation)
     return TokenResponse(
@@ -150,9 +150,10 @@ def access_token_lifespan(realm: Realm, client: Client) -> timedelta:
     return longest if lifespan < timedelta(0) else min(lifespan, longest)
 
 
-def _access_claims(
+def access_claims(
     request: ProtocolRequest, issue: Issue, confirmation: Mapping[str, str] | None
 ) -> dict[str, Any]:
+    """Return what the access token says, unsigned."""
     client, part = issue.subject.client, issue.part
     lightweight = _is_on(client, LIGHTWEIGHT)
     expires_at = request.now + access_token_lifespan(request.realm.realm, client)
@@ -230,6 +231,15 @@ def _id_token(
     """Return the ID token where `openid` was granted for a user who signed in."""
     if issue.part is None or not issue.disclosure.granted.openid:
         return None
+    claims = id_claims(request, issue, issue.part, access)
+    claims["at_hash"] = _half_hash(access_token)
+    return _sign(request, issue.subject.client, claims, ID_SIGNED_RESPONSE_ALG)
+
+
+def id_claims(
+    request: ProtocolRequest, issue: Issue, part: SessionPart, access: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what the ID token says, unsigned, but for the hash of the access token."""
     client = issue.subject.client
     claims: dict[str, Any] = {
         "exp": access["exp"],
@@ -240,13 +250,12 @@ def _id_token(
         "sub": issue.subject.user.id,
         "typ": "ID",
         "azp": client.client_id,
-        "sid": issue.part.session.id,
-        "at_hash": _half_hash(access_token),
+        "sid": part.session.id,
     }
     issue.disclosure.add_claims(claims, ClaimsFor.ID_TOKEN)
     if client.client_id not in audiences_of(claims):
         claims["aud"] = [client.client_id, *audiences_of(claims)]
-    return _sign(request, client, claims, ID_SIGNED_RESPONSE_ALG)
+    return claims
 
 
 def _half_hash(token: str) -> str:

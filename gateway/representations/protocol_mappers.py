@@ -27,8 +27,12 @@ _TABLE = FieldTable(
     ),
     beside=("consentRequired", "consentText"),
 )
+_PAIRWISE: Final = "oidc-sha256-pairwise-sub-mapper"
+_SAME_SUBJECT: Final = "a mapper without subjects that differ from client to client"
 _KNOWN = "a field of a protocol mapper"
-_MOST = 200
+MOST_MAPPERS: Final = 200
+"""Of one client or client scope."""
+_REPRESENTATION: Final = "ProtocolMapperRepresentation"
 
 
 class ProtocolMappers:
@@ -36,8 +40,8 @@ class ProtocolMappers:
 
     def read(self, value: Any, path: str) -> tuple[ProtocolMapper, ...]:
         """Return the mappers; one without an id has an empty one until `with_ids`."""
-        if not isinstance(value, list) or len(value) > _MOST:
-            raise refused(path, value, f"a list of at most {_MOST} protocol mappers")
+        if not isinstance(value, list) or len(value) > MOST_MAPPERS:
+            raise refused(path, value, f"a list of at most {MOST_MAPPERS} protocol mappers")
         errors: list[FieldError] = []
         nothing = ProtocolMapper("", "", "", {})
         mappers = tuple(
@@ -90,6 +94,11 @@ def with_ids(
     )
 
 
+def require_known_fields(document: Mapping[str, Any], path: str = "") -> None:
+    """Raise UnknownField for a field that Keycloak's representation has not."""
+    _TABLE.require_known(document, _REPRESENTATION, path)
+
+
 def read_mapper(value: Any, path: str) -> ProtocolMapper:
     """Return one mapper, its id empty where none was given; raises InvalidInput."""
     if not isinstance(value, dict):
@@ -109,5 +118,8 @@ def read_mapper(value: Any, path: str) -> ProtocolMapper:
         for name in ("name", "protocolMapper")
         if name not in given
     )
+    if updates.get("protocolMapper") == _PAIRWISE:
+        # Passed over, it would tell everybody the one subject that it was to hide.
+        errors.append(FieldError(join(path, "protocolMapper"), describe(_PAIRWISE), _SAME_SUBJECT))
     raise_all(errors)
     return _TABLE.updated(ProtocolMapper("", "", "", {}), updates)

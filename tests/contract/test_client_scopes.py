@@ -7,10 +7,11 @@ import pytest
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import ProtocolMapper
 from gateway.domain.errors import AlreadyExists
-from gateway.domain.ports.storage import RoleScope, ScopeOwner
+from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_values import client, role, store_realms
 
+OF_SCOPE = RoleHolder(Holding.CLIENT_SCOPE, "a-scope")
 MAPPER = ProtocolMapper("m", "mapper", "oidc-sub-mapper", {"z": "1", "a": "ä"})
 ELSEWHERE = ProtocolMapper("s", "role list", "saml-role-list-mapper", {}, "saml")
 
@@ -69,58 +70,79 @@ async def test_a_scope_name_is_unique_in_its_realm(database: SqlDatabase) -> Non
 
 async def test_a_scope_is_replaced_and_removed_with_its_roles(database: SqlDatabase) -> None:
     await store_realms(database, "demo")
-    of_scope = RoleScope(ScopeOwner.CLIENT_SCOPE, "a-scope")
     async with database.write() as stores:
         await stores.client_scopes.add(scope("a"))
         await stores.roles.add(role("viewer"))
-        await stores.role_scopes.add("demo-id", of_scope, ["viewer-role"])
+        await stores.role_catalogue.give("demo-id", OF_SCOPE, ["viewer-role"])
         await stores.client_scopes.replace(replace(FULL, id="a-scope"))
     async with database.write() as stores:
         assert await stores.client_scopes.find("demo-id", "a-scope") == replace(FULL, id="a-scope")
-        assert await stores.role_scopes.of("demo-id", of_scope) == {"viewer-role"}
+        assert await stores.role_scopes.list("demo-id", Holding.CLIENT_SCOPE) == {
+            "a-scope": {"viewer-role"}
+        }
         assert await stores.client_scopes.remove("demo-id", "a-scope") is True
     async with database.read() as stores:
         assert await stores.client_scopes.list("demo-id") == ()
-        assert await stores.role_scopes.of("demo-id", of_scope) == frozenset()
+        assert await stores.role_scopes.list("demo-id", Holding.CLIENT_SCOPE) == {}
 
 
-async def test_roles_are_put_into_scopes_and_taken_out_one_by_one(database: SqlDatabase) -> None:
-    await store_realms(database, "demo")
-    of_client = RoleScope(ScopeOwner.CLIENT, "app-uuid")
-    of_scope = RoleScope(ScopeOwner.CLIENT_SCOPE, "a-scope")
-    async with database.write() as stores:
-        await stores.clients.add(client("app"))
-        await stores.client_scopes.add(scope("a"))
-        for name in ("x", "y", "z"):
-            await stores.roles.add(role(name))
-        roles = stores.role_scopes
-        await roles.add("demo-id", of_client, ["x-role", "y-role"])
-        await roles.add("demo-id", of_client, ["y-role", "z-role"])
-        await roles.add("demo-id", of_client, [])
-        await roles.add("demo-id", of_scope, ["x-role"])
-        await roles.remove("demo-id", of_client, ["x-role", "nobody's"])
-        await roles.remove("demo-id", of_client, [])
-    async with database.read() as stores:
-        assert await stores.role_scopes.of("demo-id", of_client) == {"y-role", "z-role"}
-        assert await stores.role_scopes.of("demo-id", of_scope) == {"x-role"}
-        listed = await stores.role_scopes.list("demo-id", ScopeOwner.CLIENT)
-        assert listed == {"app-uuid": {"y-role", "z-role"}}
-        of_scopes = await stores.role_scopes.list("demo-id", ScopeOwner.CLIENT_SCOPE)
-        assert of_scopes == {"a-scope": {"x-role"}}
-
-
-async def test_roles_of_one_realm_are_in_no_scope_of_another(database: SqlDatabase) -> None:
+@pytest.fixture
+async def mapped(database: SqlDatabase) -> SqlDatabase:
+    """Return a database where roles of two realms are in scopes of one name."""
     await store_realms(database, "demo", "other")
-    scopes = [RoleScope(ScopeOwner.CLIENT_SCOPE, "one"), RoleScope(ScopeOwner.CLIENT, "app-uuid")]
     async with database.write() as stores:
-        await stores.client_scopes.add(scope("a", identity="one"))
-        await stores.client_scopes.add(scope("a", of="other", identity="one"))
-        await stores.clients.add(client("app"))
-        await stores.clients.add(client("app", of="other"))
-        await stores.roles.add(role("x"))
-        for one in scopes:
-            await stores.role_scopes.add("demo-id", one, ["x-role"])
-    async with database.read() as stores:
-        for one in scopes:
-            assert await stores.role_scopes.of("other-id", one) == frozenset()
-            assert await stores.role_scopes.list("other-id", one.owner) == {}
+        for of in ("demo", "other"):
+            await stores.client_scopes.add(scope("a", of=of))
+            await stores.client_scopes.add(scope("b", of=of))
+            await stores.clients.add(client("app", of=of))
+            await stores.clients.add(client("web", of=of))
+            for name in ("x", "y", "z"):
+                await stores.roles.add(role(name, of=of))
+            await stores.roles.add(role("own", of=of, client="app-uuid"))
+        await stores.roles.add_composites("demo-id", "own-role", ["z-role"])
+        await stores.roles.add_composites("demo-id", "z-role", ["own-role"])
+        give = stores.role_catalogue.give
+        await give("demo-id", OF_SCOPE, ["x-role"])
+        await give("demo-id", RoleHolder(Holding.CLIENT_SCOPE, "b-scope"), ["y-role", "z-role"])
+        await give("demo-id", RoleHolder(Holding.CLIENT, "web-uuid"), ["y-role"])
+        await give("demo-id", RoleHolder(Holding.CLIENT, "app-uuid"), ["x-role"])
+    return database
+
+
+async def test_roles_are_told_by_the_scope_they_are_in(mapped: SqlDatabase) -> None:
+    async with mapped.read() as stores:
+        assert await stores.role_scopes.list("demo-id", Holding.CLIENT) == {
+            "app-uuid": {"x-role"},
+            "web-uuid": {"y-role"},
+        }
+        assert await stores.role_scopes.list("demo-id", Holding.CLIENT_SCOPE) == {
+            "a-scope": {"x-role"},
+            "b-scope": {"y-role", "z-role"},
+        }
+        for kind in (Holding.CLIENT, Holding.CLIENT_SCOPE):
+            assert await stores.role_scopes.list("other-id", kind) == {}
+
+
+@pytest.mark.parametrize(
+    ("of_client", "of_scopes", "reached"),
+    [
+        (None, (), ""),
+        (None, ("a-scope",), "x"),
+        (None, ("a-scope", "b-scope", "nobody's"), "own x y z"),
+        ("web-uuid", (), "y"),
+        ("app-uuid", (), "own x z"),
+        ("web-uuid", ("a-scope",), "x y"),
+    ],
+)
+async def test_roles_are_reached_by_way_of_others_and_a_client_reaches_its_own(
+    mapped: SqlDatabase, of_client: str | None, of_scopes: tuple[str, ...], reached: str
+) -> None:
+    async with mapped.read() as stores:
+        found = await stores.role_scopes.reached("demo-id", of_client, of_scopes)
+    assert sorted(found) == [f"{name}-role" for name in reached.split()]
+
+
+async def test_nothing_of_another_realm_is_reached(mapped: SqlDatabase) -> None:
+    async with mapped.read() as stores:
+        reached = await stores.role_scopes.reached("other-id", "app-uuid", ["a-scope", "b-scope"])
+    assert reached == {"own-role"}

@@ -10,7 +10,7 @@ import pytest
 from gateway.admin.administration_roles import AdminRole
 from gateway.admin.realm_defaults import ensure_defaults
 from gateway.admin.realm_export import export_realm
-from gateway.domain.ports.storage import ScopeOwner
+from gateway.domain.ports.storage.role_catalogue import Holding
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed
@@ -210,7 +210,7 @@ async def test_a_realm_has_the_client_scopes_of_keycloak_and_offline_access_take
     await imports_everywhere.run(ACME)
     async with imports_everywhere.database.read() as stores:
         scopes = {scope.name: scope for scope in await stores.client_scopes.list("acme")}
-        bound = await stores.role_scopes.list("acme", ScopeOwner.CLIENT_SCOPE)
+        bound = await stores.role_scopes.list("acme", Holding.CLIENT_SCOPE)
         role = await stores.roles.find("acme", "offline_access")
     assert len(scopes) == 15
     assert role is not None

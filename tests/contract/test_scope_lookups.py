@@ -5,7 +5,7 @@ import pytest
 from gateway.domain.client_scopes import ClientScope, RealmDefault, RoleBoundScope
 from gateway.domain.clients import ProtocolMapper
 from gateway.domain.groups import Group
-from gateway.domain.ports.storage import RoleScope, ScopeOwner
+from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
 from gateway.domain.roles import EffectiveRoles
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_values import client, role, store_realms, user
@@ -18,8 +18,8 @@ TEAM = ClientScope(
     realm_default=RealmDefault.DEFAULT,
 )
 FREE = ClientScope("free-id", "demo-id", "free", protocol="saml")
-IN_TEAM = RoleScope(ScopeOwner.CLIENT_SCOPE, TEAM.id)
-IN_APP = RoleScope(ScopeOwner.CLIENT, "app-uuid")
+IN_TEAM = RoleHolder(Holding.CLIENT_SCOPE, TEAM.id)
+IN_APP = RoleHolder(Holding.CLIENT, "app-uuid")
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ async def stored(database: SqlDatabase) -> SqlDatabase:
             await stores.roles.add(role("own", of=of, client="web-uuid"))
         await stores.roles.add_composites("demo-id", "whole-role", ["part-role", "own-role"])
         await stores.roles.add_composites("demo-id", "part-role", ["whole-role"])
-        await stores.role_scopes.add("other-id", IN_APP, ["whole-role"])
+        await stores.role_catalogue.give("other-id", IN_APP, ["whole-role"])
     return database
 
 
@@ -47,9 +47,9 @@ async def test_a_realm_comes_with_its_scopes_by_name_and_the_roles_in_them(
     stored: SqlDatabase,
 ) -> None:
     async with stored.write() as stores:
-        await stores.role_scopes.add("demo-id", IN_TEAM, ["whole-role"])
-        of_other = RoleScope(ScopeOwner.CLIENT_SCOPE, "x")
-        await stores.role_scopes.add("other-id", of_other, ["part-role"])
+        await stores.role_catalogue.give("demo-id", IN_TEAM, ["whole-role"])
+        of_other = RoleHolder(Holding.CLIENT_SCOPE, "x")
+        await stores.role_catalogue.give("other-id", of_other, ["part-role"])
     found = await stored.lookups.realm("demo")
     assert found is not None
     in_team = EffectiveRoles(("part", "whole"), (("web", ("own",)),))
@@ -73,7 +73,7 @@ async def test_a_change_to_a_scope_or_to_its_roles_is_seen(stored: SqlDatabase) 
     before = await stored.lookups.realm("demo")
     assert await stored.lookups.realm("demo", before) is before
     async with stored.write() as stores:
-        await stores.role_scopes.add("demo-id", IN_TEAM, ["part-role"])
+        await stores.role_catalogue.give("demo-id", IN_TEAM, ["part-role"])
     after = await stored.lookups.realm("demo", before)
     assert after is not before
     async with stored.write() as stores:
@@ -93,7 +93,7 @@ async def test_a_client_comes_with_its_own_roles_and_those_in_its_scope_mappings
 
     assert await in_scope("app") == EffectiveRoles((), (("app", ("read",)),))
     async with stored.write() as stores:
-        await stores.role_scopes.add("demo-id", IN_APP, ["part-role"])
+        await stores.role_catalogue.give("demo-id", IN_APP, ["part-role"])
     assert await in_scope("app") == EffectiveRoles(
         ("part", "whole"), (("app", ("read",)), ("web", ("own",)))
     )
@@ -101,8 +101,8 @@ async def test_a_client_comes_with_its_own_roles_and_those_in_its_scope_mappings
 
 async def test_a_client_of_full_scope_keeps_no_list_of_it(stored: SqlDatabase) -> None:
     async with stored.write() as stores:
-        of_web = RoleScope(ScopeOwner.CLIENT, "web-uuid")
-        await stores.role_scopes.add("demo-id", of_web, ["part-role"])
+        of_web = RoleHolder(Holding.CLIENT, "web-uuid")
+        await stores.role_catalogue.give("demo-id", of_web, ["part-role"])
     found = await stored.lookups.client("demo-id", "web")
     assert found is not None
     assert found.value.scope_roles == EffectiveRoles()

@@ -26,6 +26,7 @@ from gateway.http.admin.operations import Operation
 from gateway.http.admin.paths import AdminUrls
 from gateway.http.admin.realm_resources import RealmParts, realm_operations
 from gateway.http.admin.role_resources import role_operations
+from gateway.http.admin.scope_resources import ScopeParts, scope_operations
 from gateway.http.admin.user_resources import UserParts, user_operations
 from gateway.http.realm_endpoint import RealmContext
 from gateway.policies.candidate import PasswordBlacklists
@@ -56,6 +57,7 @@ def build_operations(parts: AdminParts) -> tuple[Operation, ...]:
         *realm_operations(_realms(parts, changes)),
         *user_operations(_people(parts, changes)),
         *role_operations(database, changes),
+        *scope_operations(ScopeParts(database, changes, parts.context)),
         *configuration_operations(_configuration(parts, changes)),
         *attack_detection.operations(attack_detection.AttackDetectionHandlers(lockouts, changes)),
     )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import Select, delete, insert, select, update
 
 from gateway.domain.client_scopes import ClientScope
 from gateway.representations.client_scope import restore_client_scope, write_client_scope
@@ -28,15 +28,13 @@ class SqlClientScopes:
 
     async def find(self, realm_id: str, scope_id: str) -> ClientScope | None:
         """Return the scope with that id."""
-        if not is_name(scope_id):
-            return None
-        rows = await self._transaction.execute(
-            select(client_scopes).where(
-                client_scopes.c.realm_id == realm_id, client_scopes.c.id == scope_id
-            )
-        )
-        row = rows.first()
-        return None if row is None else _read(row)
+        return await self._find(_one(realm_id, scope_id)) if is_name(scope_id) else None
+
+    async def find_alone(self, realm_id: str, scope_id: str) -> ClientScope | None:
+        """Return the same, and let nobody else change the scope until the transaction ends."""
+        # SQLite has no such lock and needs none: a transaction that may write is alone.
+        statement = _one(realm_id, scope_id).with_for_update()
+        return await self._find(statement) if is_name(scope_id) else None
 
     async def add(self, scope: ClientScope) -> None:
         """Store a new scope; raises AlreadyExists."""
@@ -61,6 +59,16 @@ class SqlClientScopes:
             )
         )
         return result.rowcount > 0
+
+    async def _find(self, statement: Select[Any]) -> ClientScope | None:
+        row = (await self._transaction.execute(statement)).first()
+        return None if row is None else _read(row)
+
+
+def _one(realm_id: str, scope_id: str) -> Select[Any]:
+    return select(client_scopes).where(
+        client_scopes.c.realm_id == realm_id, client_scopes.c.id == scope_id
+    )
 
 
 def _values(scope: ClientScope) -> dict[str, Any]:

@@ -8,12 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from gateway.domain.ports.lookups import Lookups
-from gateway.domain.ports.storage.client_scopes import (
-    ClientScopeRepository,
-    RoleScope,
-    RoleScopeRepository,
-    ScopeOwner,
-)
+from gateway.domain.ports.storage.client_scopes import ClientScopeRepository, RoleScopeRepository
 from gateway.domain.ports.storage.clients import ClientRepository
 from gateway.domain.ports.storage.documents import DocumentKind, RealmDocuments
 from gateway.domain.ports.storage.events import AdminEventRepository, UserEventRepository
@@ -47,10 +42,8 @@ __all__ = [
     "RevocationRepository",
     "RoleCatalogue",
     "RoleRepository",
-    "RoleScope",
     "RoleScopeRepository",
     "Rotations",
-    "ScopeOwner",
     "Stores",
     "UserEventRepository",
     "UserRepository",

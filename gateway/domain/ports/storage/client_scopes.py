@@ -1,11 +1,10 @@
 """Client scopes, and which roles are in the scope of clients and client scopes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol
 
 from gateway.domain.client_scopes import ClientScope
+from gateway.domain.ports.storage.role_catalogue import Holding
 
 
 class ClientScopeRepository(Protocol):
@@ -17,6 +16,10 @@ class ClientScopeRepository(Protocol):
 
     async def find(self, realm_id: str, scope_id: str) -> ClientScope | None:
         """Return the scope with that id."""
+        ...
+
+    async def find_alone(self, realm_id: str, scope_id: str) -> ClientScope | None:
+        """Return the same, and let nobody else change the scope until the transaction ends."""
         ...
 
     async def add(self, scope: ClientScope) -> None:
@@ -32,36 +35,24 @@ class ClientScopeRepository(Protocol):
         ...
 
 
-class ScopeOwner(StrEnum):
-    """What roles may be in the scope of."""
-
-    CLIENT = "client"
-    CLIENT_SCOPE = "client scope"
-
-
-@dataclass(frozen=True, slots=True)
-class RoleScope:
-    """The roles in the scope of one client or client scope, by its internal id."""
-
-    owner: ScopeOwner
-    id: str
-
-
 class RoleScopeRepository(Protocol):
-    """Roles in scopes, direct ones only. Keycloak: scope mappings."""
+    """Which roles are in the scope of clients and client scopes. Keycloak: scope mappings.
 
-    async def list(self, realm_id: str, owner: ScopeOwner) -> Mapping[str, frozenset[str]]:
-        """Return the ids of roles by the id of the owner; owners without any are left out."""
+    They are put in and taken out by the catalogue of roles.
+    """
+
+    async def list(self, realm_id: str, kind: Holding) -> Mapping[str, frozenset[str]]:
+        """Return the ids of roles by the id of the client, or of the client scope, they are in.
+
+        Direct ones only; whatever has none is left out.
+        """
         ...
 
-    async def of(self, realm_id: str, scope: RoleScope) -> frozenset[str]:
-        """Return the ids of the roles in one scope."""
-        ...
+    async def reached(
+        self, realm_id: str, client: str | None, client_scopes: Sequence[str]
+    ) -> frozenset[str]:
+        """Return the ids of the roles in the scope of a client or of client scopes, in the end.
 
-    async def add(self, realm_id: str, scope: RoleScope, role_ids: Sequence[str]) -> None:
-        """Put roles into a scope; those in it already are left alone."""
-        ...
-
-    async def remove(self, realm_id: str, scope: RoleScope, role_ids: Sequence[str]) -> None:
-        """Take roles out of a scope; others are left alone."""
+        What roles contain counts, and of the client its own roles. All are internal ids.
+        """
         ...
