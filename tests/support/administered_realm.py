@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 
 from gateway.admin.administration_roles import REALM_MANAGEMENT
-from tests.support.administration import ELLIPTIC, SECRET, Administration
+from tests.support.administration import ELLIPTIC, PASSWORD, SECRET, Administration
 from tests.support.wire import claims_of
 
 
@@ -57,6 +57,14 @@ class AdministeredRealm:
         """Return the claims that a new token of a client's service account carries."""
         return claims_of(self.administration.fresh_token(client_id, self.name))
 
+    def claims_of_user(self, username: str) -> Mapping[str, Any]:
+        """Return the claims of a new token of one who signs in at the client `page`."""
+        form = {"grant_type": "password", "client_id": "page", "password": PASSWORD}
+        token = f"/realms/{self.name}/protocol/openid-connect/token"
+        answer = self.administration.http.post(token, data=form | {"username": username})
+        assert answer.status_code == httpx2.codes.OK, answer.text
+        return claims_of(answer.json()["access_token"])
+
     def account(self, client_id: str) -> str:
         """Return the id of a client's service account."""
         return str(claims_of(self.administration.token(client_id, self.name))["sub"])
@@ -78,6 +86,27 @@ class AdministeredRealm:
                 (self.name,),
             ).fetchall()
         return [(*row[:3], row[3] and json.loads(row[3])) for row in rows]
+
+
+SIGN_IN: Mapping[str, Any] = {
+    "clients": [
+        {
+            "clientId": "page",
+            "publicClient": True,
+            "directAccessGrantsEnabled": True,
+            "enabled": True,
+        }
+    ],
+    "passwordPolicy": "hashAlgorithm(pbkdf2-sha256) and hashIterations(1000)",
+    "attributes": {"userProfileEnabled": "false"},
+}
+"""What a realm has where its users sign in cheaply."""
+
+
+def person(username: str, **fields: Any) -> dict[str, Any]:
+    """Return a user who may sign in."""
+    credentials = [{"type": "password", "value": PASSWORD}]
+    return {"username": username, "enabled": True, "credentials": credentials, **fields}
 
 
 @contextmanager

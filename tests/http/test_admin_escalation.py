@@ -1,0 +1,255 @@
+"""Nobody gives more than they have, by whatever way, and nobody reaches another realm.
+
+Keycloak: 9; stricter than it: roles that contain administrative ones, and groups, count as well
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from gateway.admin.administration_roles import AdminRole
+from tests.support.administered_realm import AdministeredRealm, administered_realm
+from tests.support.administration import Administration
+
+FORBIDDEN = (403, {"error": "HTTP 403 Forbidden"})
+ADMINISTRATORS = {
+    "users-only": ["manage-users", "view-clients"],
+    "realm-only": ["manage-realm"],
+    "clients-only": ["manage-clients"],
+    "users-and-realm": ["manage-users", "manage-realm", "view-clients"],
+    "everything": ["realm-admin"],
+    "nobody": [],
+}
+
+
+@pytest.fixture(scope="module")
+def realm(administration: Administration) -> Iterator[AdministeredRealm]:
+    """Make a realm in which a group and a composite role bring `manage-realm`."""
+    roles = {
+        "realm": [
+            {"name": "plain"},
+            {"name": "inner", "composites": {"client": {"realm-management": ["manage-realm"]}}},
+            {"name": "outer", "composites": {"realm": ["inner"]}},
+        ]
+    }
+    groups = [
+        {
+            "name": "powers",
+            "clientRoles": {"realm-management": ["manage-realm"]},
+            "subGroups": [{"name": "below"}],
+        },
+        {"name": "wrapped", "realmRoles": ["outer"]},
+        {"name": "people", "clientRoles": {"realm-management": ["manage-users"]}},
+        {"name": "free"},
+    ]
+    with administered_realm(
+        administration,
+        "escalation",
+        ADMINISTRATORS,
+        roles=roles,
+        groups=groups,
+        users=[{"username": "victim", "enabled": True}],
+        clients=[{"id": "device-id", "clientId": "device", "enabled": True}],
+    ) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def management(realm: AdministeredRealm) -> str:
+    """Return the id of the client that holds the administrative roles."""
+    return str(realm.admin_roles("users-only")["id"])
+
+
+def admin_role(realm: AdministeredRealm, management: str, name: str) -> Any:
+    return realm.get(f"clients/{management}/roles/{name}")
+
+
+def holders(realm: AdministeredRealm, who: str) -> tuple[str, str]:
+    """Return the mappings of somebody's own account, and of a group without roles."""
+    group = realm.get("group-by-path/free")["id"]
+    return f"users/{realm.account(who)}/role-mappings", f"groups/{group}/role-mappings"
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_nobody_maps_a_role_above_their_own(
+    realm: AdministeredRealm, management: str, method: str
+) -> None:
+    wanted = admin_role(realm, management, "manage-realm")
+    every = admin_role(realm, management, "realm-admin")
+    for path in holders(realm, "users-only"):
+        for one in (wanted, every):
+            sent = (method, f"{path}/clients/{management}", [one])
+            assert realm.refused(*sent, by="users-only") == FORBIDDEN
+        for allowed in ("POST", "DELETE"):
+            sent = (allowed, f"{path}/clients/{management}", [wanted])
+            realm.change(*sent, by="users-and-realm")
+
+
+@pytest.mark.parametrize("name", ["inner", "outer"])
+def test_a_role_that_contains_one_above_is_above_too(realm: AdministeredRealm, name: str) -> None:
+    role = realm.get(f"roles/{name}")
+    for path in holders(realm, "users-only"):
+        for method in ("POST", "DELETE"):
+            assert realm.refused(method, f"{path}/realm", [role], by="users-only") == FORBIDDEN
+        available = realm.get(f"{path}/realm/available", by="users-only")
+        assert {"inner", "outer"}.isdisjoint(one["name"] for one in available)
+        assert "plain" in [one["name"] for one in available]
+        realm.change("POST", f"{path}/realm", [role], by="users-and-realm")
+        assert realm.refused("DELETE", f"{path}/realm", by="users-only") == FORBIDDEN
+        realm.change("DELETE", f"{path}/realm", [role], by="users-and-realm")
+
+
+def test_what_may_be_given_is_all_that_is_offered(
+    realm: AdministeredRealm, management: str
+) -> None:
+    for path in holders(realm, "users-only"):
+        offered = realm.get(f"{path}/clients/{management}/available", by="users-only")
+        names = {one["name"] for one in offered}
+        assert {"view-users", "manage-users", "query-realms"} - names <= set(
+            ADMINISTRATORS["users-only"]
+        )
+        assert names.isdisjoint({"manage-realm", "realm-admin", "view-events", "manage-clients"})
+
+
+def test_nobody_lets_a_role_contain_one_above_their_own(
+    realm: AdministeredRealm, management: str
+) -> None:
+    above = admin_role(realm, management, "manage-users")
+    inner = realm.get("roles/inner")
+    for path, who in (
+        ("roles/plain", "realm-only"),
+        ("roles/default-roles-escalation", "realm-only"),
+        ("roles/plain", "clients-only"),
+        ("roles/default-roles-escalation", "users-and-realm"),
+    ):
+        for method in ("POST", "DELETE"):
+            refused = realm.refused(method, f"{path}/composites", [above], by=who)
+            assert refused == FORBIDDEN, (path, who)
+    realm.change("POST", "clients/device-id/roles", {"name": "use"})
+    path = "clients/device-id/roles/use/composites"
+    assert realm.refused("POST", path, [above], by="clients-only") == FORBIDDEN
+    assert realm.refused("POST", path, [inner], by="clients-only") == FORBIDDEN
+    realm.change("POST", path, [above], by="everything")
+    realm.change("DELETE", path, [above], by="everything")
+
+
+def test_nobody_makes_a_role_that_contains_one_above_their_own(
+    realm: AdministeredRealm,
+) -> None:
+    for who, parts in (
+        ("realm-only", {"client": {"realm-management": ["manage-users"]}}),
+        ("realm-only", {"client": {"account": ["view-profile"]}}),
+        ("users-and-realm", {"client": {"realm-management": ["manage-realm"]}}),
+    ):
+        document = {"name": "sneaky", "composite": True, "composites": parts}
+        assert realm.refused("POST", "roles", document, by=who) == FORBIDDEN
+        assert realm.refused("GET", "roles/sneaky")[0] == 404
+
+
+@pytest.mark.parametrize("group", ["powers", "powers/below", "wrapped"])
+def test_nobody_moves_a_group_to_where_its_members_get_more(
+    realm: AdministeredRealm, group: str
+) -> None:
+    above = realm.get(f"group-by-path/{group}")["id"]
+    moved = {"name": "free", "id": realm.get("group-by-path/free")["id"]}
+    path = f"groups/{above}/children"
+    assert realm.refused("POST", path, moved, by="users-only") == FORBIDDEN
+    assert realm.get("group-by-path/free")["id"] == moved["id"]
+    realm.change("POST", path, moved, by="users-and-realm")
+    realm.change("POST", "groups", moved, by="users-only")
+
+
+def test_nobody_creates_a_user_in_a_group_that_brings_more(realm: AdministeredRealm) -> None:
+    for group in ("/powers", "/powers/below", "/wrapped"):
+        document = {"username": "sneaky", "groups": [group]}
+        assert realm.refused("POST", "users", document, by="users-only") == FORBIDDEN
+    assert realm.get("users?username=sneaky") == []
+
+
+def test_nobody_lets_new_users_join_a_group_that_brings_more(realm: AdministeredRealm) -> None:
+    group = realm.get("group-by-path/people")["id"]
+    for method, path, document in (
+        ("PUT", f"default-groups/{group}", None),
+        ("PUT", "", {"defaultGroups": ["/people"]}),
+    ):
+        assert realm.refused(method, path, document, by="realm-only") == FORBIDDEN
+    assert realm.get("default-groups") == []
+    realm.change("PUT", f"default-groups/{realm.get('group-by-path/free')['id']}", by="realm-only")
+
+
+@pytest.mark.parametrize("who", ["everything", ""])
+def test_the_roles_that_hold_rights_are_changed_by_nobody(
+    realm: AdministeredRealm, management: str, who: str
+) -> None:
+    path = f"clients/{management}/roles"
+    role = admin_role(realm, management, "view-users")
+    other = admin_role(realm, management, "view-events")
+    by_id = f"roles-by-id/{role['id']}"
+    for method, changed, document in (
+        ("POST", path, {"name": "view-users"}),
+        ("POST", path, {"name": "new"}),
+        ("PUT", f"{path}/view-users", role | {"name": "view-users-2"}),
+        ("PUT", f"{path}/view-users", role | {"description": "x"}),
+        ("PUT", by_id, role | {"description": "x"}),
+        ("DELETE", f"{path}/view-users", None),
+        ("DELETE", by_id, None),
+        ("POST", f"{path}/view-users/composites", [other]),
+        ("DELETE", f"{path}/view-users/composites", [other]),
+        ("POST", f"{by_id}/composites", [other]),
+    ):
+        assert realm.refused(method, changed, document, by=who) == FORBIDDEN
+    assert admin_role(realm, management, "view-users") == role
+
+
+def master(administration: Administration) -> AdministeredRealm:
+    return AdministeredRealm(administration, "master")
+
+
+def test_in_master_the_roles_over_realms_are_changed_by_nobody(
+    administration: Administration,
+) -> None:
+    realm = master(administration)
+    for name in ("admin", "create-realm"):
+        role = realm.get(f"roles/{name}")
+        for method, path, document in (
+            ("PUT", f"roles/{name}", role | {"description": "x"}),
+            ("DELETE", f"roles/{name}", None),
+            ("DELETE", f"roles-by-id/{role['id']}", None),
+            ("POST", f"roles/{name}/composites", [realm.get("roles/offline_access")]),
+        ):
+            assert realm.refused(method, path, document) == FORBIDDEN
+    composites = realm.get("roles/admin/composites?search=manage-realm")
+    assert composites
+    for one in composites:
+        path = f"clients/{one['containerId']}/roles"
+        assert realm.refused("POST", path, {"name": "new"}) == FORBIDDEN
+        assert realm.refused("DELETE", f"{path}/manage-realm") == FORBIDDEN
+
+
+def test_the_administrator_of_one_realm_reaches_no_other(
+    realm: AdministeredRealm, administration: Administration
+) -> None:
+    token = administration.token("everything", realm.name)
+    for name in ("master", "acme", "other"):
+        for path in ("users", "roles", "groups", "roles/offline_access", "users/count"):
+            answer = administration.ask("GET", f"{name}/{path}", token)
+            assert (answer.status_code, answer.json()) == FORBIDDEN
+    assert administration.ask("POST", "", token, document={"realm": "mine"}).status_code == 403
+
+
+@pytest.mark.parametrize("role", list(AdminRole))
+def test_a_right_over_one_realm_is_none_over_master(
+    administration: Administration, role: AdminRole
+) -> None:
+    token = administration.token(role, "master")
+    for path in ("users", "roles", "groups", "groups/count"):
+        assert administration.ask("GET", f"master/{path}", token).status_code == 403
+
+
+def test_who_creates_a_realm_needs_the_role_for_it(administration: Administration) -> None:
+    for name in (*AdminRole, "nobody"):
+        token = administration.token(name, "master")
+        made = administration.ask("POST", "", token, document={"realm": "mine"})
+        assert made.status_code == httpx2.codes.FORBIDDEN
