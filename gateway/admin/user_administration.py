@@ -12,8 +12,10 @@ from typing import Any, Final
 from gateway.admin.finding import find_realm, find_user, find_user_alone
 from gateway.admin.lockouts import Lockout, Lockouts
 from gateway.admin.new_passwords import NewPasswords
+from gateway.admin.password_changes import PasswordChanges, told_to_change, until_unchanged
 from gateway.admin.realm_groups import load_groups
 from gateway.admin.realm_roles import default_role, load_roles
+from gateway.admin.user_names import require_free_names
 from gateway.authentication import permanent_lockout
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
@@ -21,14 +23,13 @@ from gateway.domain.ports.invalidation import Invalidation, client_topic, user_t
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.required_actions import UPDATE_PASSWORD
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import Credential, User, UserQuery
 from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists
 from gateway.representations.credentials import PASSWORD, NewPassword, read_credentials
 from gateway.representations.role import RoleName
 from gateway.representations.user import read_user
-
-UPDATE_PASSWORD = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
 
 _NO_CREDENTIAL: Final = Credential("", "", PASSWORD, datetime.min.replace(tzinfo=UTC), "", "")
 
@@ -93,6 +94,7 @@ class UserAdministration:
             if password.temporary:
                 user = replace(user, required_actions=(*user.required_actions, UPDATE_PASSWORD))
         async with self._database.write() as stores:
+            await require_free_names(stores, realm, user)
             await stores.users.add(user)
             roles = await load_roles(stores, realm)
             await stores.roles.grant(realm.id, user.id, roles.ids([default_role(realm)], "roles"))
@@ -137,24 +139,22 @@ class UserAdministration:
 
         Raises PasswordRefused where the password breaks a rule of the realm.
         """
-        async with self._database.read() as stores:
-            realm = await find_realm(stores, realm_name)
-            before = await find_user(stores, realm, name)
-            held = await stores.users.credentials(realm.id, before.id)
-        changed = await self._new_passwords.changed(
-            self._passwords, realm, before, password.password, held
-        )
 
-        async def change(stores: Stores, realm: Realm, user: User) -> User:
-            for credential in changed.stored:
-                await stores.users.set_credential(realm.id, credential)
-            for credential in changed.forgotten:
-                await stores.users.remove_credential(realm.id, credential)
-            others = tuple(item for item in user.required_actions if item != UPDATE_PASSWORD)
-            due = (UPDATE_PASSWORD,) if password.temporary else ()
-            return replace(user, required_actions=(*others, *due))
+        async def attempt() -> User:
+            async with self._database.read() as stores:
+                realm = await find_realm(stores, realm_name)
+                before = await find_user(stores, realm, name)
+                held = await stores.users.credentials(realm.id, before.id)
+            changes = PasswordChanges(self._new_passwords, self._passwords)
+            prepared = await changes.prepare(realm, before, held, password.password)
 
-        return await self._change(realm_name, before.id, change)
+            async def change(stores: Stores, realm: Realm, user: User) -> User:
+                await changes.store(stores, realm, user, prepared)
+                return told_to_change(user, temporary=password.temporary)
+
+            return await self._change(realm_name, before.id, change)
+
+        return await until_unchanged(attempt)
 
     async def set_enabled(self, realm_name: str, name: str, *, enabled: bool) -> User:
         """Let the user sign in, or not; enabling ends every lock-out too."""

@@ -12,17 +12,34 @@ from typing import Any, Final
 from gateway.admin.access import Rights
 from gateway.admin.administration_roles import AdminRole
 from gateway.admin.errors import Missing, TooMany
+from gateway.admin.user_views import (
+    VIEW_USERS,
+    listed_users,
+    unmanaged_attributes,
+    user_document,
+    user_metadata,
+)
+from gateway.authentication.realm_profile import profile_rules
 from gateway.domain.errors import InvalidInput
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
-from gateway.domain.users import User, UserQuery
-from gateway.representations.user_answers import brief_user, full_user
+from gateway.domain.users import User, UserQuery, sought_name
 
-VIEW_USERS: Final = (AdminRole.VIEW_USERS, AdminRole.MANAGE_USERS)
+__all__ = [
+    "MOST",
+    "QUERY_USERS",
+    "VIEW_USERS",
+    "Page",
+    "UserListing",
+    "read_attribute_query",
+    "shown_users",
+]
+
 QUERY_USERS: Final = (AdminRole.QUERY_USERS, *VIEW_USERS)
 MOST: Final = 10_000
 """How many users one answer may hold."""
 _BY_ID: Final = "id:"
+_MOST_IDS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +83,8 @@ class UserListing:
         async with self._database.read() as stores:
             if query.search is not None and query.search.startswith(_BY_ID):
                 return len(await _by_id(stores, realm, query.search))
+            if await _service_account(stores, realm, query) is not None:
+                return 1
             with _costly_refused():
                 return await stores.users.count(realm.id, query)
 
@@ -77,10 +96,20 @@ class UserListing:
             if user is None:
                 raise Missing("User not found")
             rights.require(*VIEW_USERS)
-            return {
-                **full_user(user, totp=bool(await _having_otp(stores, realm, [user]))),
-                "access": _access(rights),
-            }
+            return await user_document(stores, realm, rights, user)
+
+    async def metadata(self, realm: Realm) -> dict[str, Any]:
+        """Return what forms for a user that there is are made of."""
+        async with self._database.read() as stores:
+            return await user_metadata(stores, realm)
+
+    async def unmanaged(self, realm: Realm, user_id: str) -> dict[str, list[str]]:
+        """Return the attributes that the profile does not name, as far as it shows them."""
+        async with self._database.read() as stores:
+            user = await stores.users.find_by_id(realm.id, user_id)
+            if user is None:
+                raise Missing("User not found")
+            return unmanaged_attributes(await profile_rules(stores, realm), user)
 
 
 async def shown_users(
@@ -89,10 +118,7 @@ async def shown_users(
     """Return users as lists show them; raises TooMany for more than one answer may hold."""
     if len(users) > MOST:
         raise TooMany(f"More than {MOST} users: ask page by page, with first and max")
-    if brief:
-        return [brief_user(user) for user in users]
-    with_otp = await _having_otp(stores, realm, users)
-    return [full_user(user, totp=user.id in with_otp) for user in users]
+    return await listed_users(stores, realm, users, brief=brief)
 
 
 def read_attribute_query(text: str) -> Mapping[str, str]:
@@ -122,26 +148,23 @@ async def _matching(
 ) -> tuple[User, ...]:
     if query.search is not None and query.search.startswith(_BY_ID):
         return (await _by_id(stores, realm, query.search))[first : first + maximum]
+    account = await _service_account(stores, realm, query)
+    if account is not None:
+        return (account,)[first : first + maximum]
     return await stores.users.search(realm.id, query, first, maximum)
+
+
+async def _service_account(stores: Stores, realm: Realm, query: UserQuery) -> User | None:
+    """Return the service account that is asked for by its whole name; no other search finds it."""
+    if query.username is None or query != UserQuery(username=query.username, exact=True):
+        return None
+    user = await stores.users.find_by_username(realm.id, sought_name(query.username))
+    return user if user is not None and user.service_account_client is not None else None
 
 
 async def _by_id(stores: Stores, realm: Realm, search: str) -> tuple[User, ...]:
     ids = dict.fromkeys(search.removeprefix(_BY_ID).split())
+    if len(ids) > _MOST_IDS:
+        raise TooMany(f"More than {_MOST_IDS} ids")
     found = [await stores.users.find_by_id(realm.id, user_id) for user_id in ids]
     return tuple(user for user in found if user is not None)
-
-
-async def _having_otp(stores: Stores, realm: Realm, users: Sequence[User]) -> frozenset[str]:
-    return await stores.users.having_credential(realm.id, [user.id for user in users], "otp")
-
-
-def _access(rights: Rights) -> dict[str, bool]:
-    manage = rights.has(AdminRole.MANAGE_USERS)
-    return {
-        "manageGroupMembership": manage,
-        "resetPassword": manage,
-        "view": rights.has(*VIEW_USERS),
-        "mapRoles": manage,
-        "impersonate": rights.has(AdminRole.IMPERSONATION),
-        "manage": manage,
-    }

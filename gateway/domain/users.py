@@ -68,6 +68,8 @@ class Credential:
     credential_data: str
     secret_data: str = field(repr=False)
     priority: int = 10
+    label: str | None = None
+    """What its user calls it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ from gateway.http.form import FormRefused
 from gateway.http.replies import Headers, Reply, json_reply, oauth_error, prose_error
 from gateway.policies.candidate import PasswordRefused
 from gateway.protocol.errors import BearerChallenge, OAuthError
+from gateway.representations.profile_refusals import ProfileViolated
 from gateway.representations.refusals import UnknownField
 
 WRONG_CONTENT_TYPE: Final = "The content-type header value did not match the value in @Consumes"
@@ -118,6 +119,8 @@ def _refused_input(error: AlreadyExists | InvalidInput | UnusableSetting) -> Rep
             return _explained(HTTPStatus.CONFLICT, str(error))
         case PasswordRefused():
             return oauth_error(error.key, error.text)
+        case ProfileViolated():
+            return json_reply(error.document, status=HTTPStatus.BAD_REQUEST)
         case UnknownField():
             return prose_error(HTTPStatus.BAD_REQUEST, _unrecognized(error))
         case _:

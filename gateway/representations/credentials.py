@@ -35,6 +35,7 @@ _NAMES = Names(
 _MOST = 100
 _LONGEST_PASSWORD = 1024
 _LONGEST_DATA = 100_000
+_LONGEST_LABEL = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,11 @@ def read_credentials(
 
 def write_credential(credential: Credential, *, masked: bool = True) -> dict[str, Any]:
     """Return the JSON object; the hash is written as `**********` unless `masked` is False."""
+    labelled = {} if credential.label is None else {"userLabel": credential.label}
     return {
         "id": credential.id,
         "type": credential.type,
+        **labelled,
         "createdDate": Milliseconds().write(credential.created_at),
         "priority": credential.priority,
         "secretData": MASK if masked else credential.secret_data,
@@ -104,6 +107,7 @@ def _read(
     identity = attempt(
         errors, "", Text(1, 255).read, fields.get("id", standard.id), join(path, "id")
     )
+    label = attempt(errors, None, read_label, fields.get("userLabel"), join(path, "userLabel"))
     raise_all(errors)
     return Credential(
         id=identity,
@@ -113,7 +117,13 @@ def _read(
         credential_data=fields["credentialData"],
         secret_data=fields["secretData"],
         priority=priority,
+        label=label,
     )
+
+
+def read_label(value: Any, path: str) -> str | None:
+    """Return what a user calls a credential, None for nothing."""
+    return Text(most=_LONGEST_LABEL).read(value, path) or None if value is not None else None
 
 
 def _new_password(fields: Mapping[str, Any], path: str) -> NewPassword:

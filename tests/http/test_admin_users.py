@@ -46,6 +46,12 @@ def test_every_user_but_service_accounts_is_listed_by_name(administration: Admin
         ({"search": "id:id-of-bob"}, ["bob"]),
         ({"search": "id:id-of-bob id-of-carl nobody"}, ["bob", "carl"]),
         ({"search": "id:id-of-zoe"}, []),
+        (
+            {"username": "Service-account-View-Users", "exact": "True"},
+            ["service-account-view-users"],
+        ),
+        ({"username": "service-account-view-users", "exact": "true", "enabled": "false"}, []),
+        ({"username": "service-account-view-users"}, []),
         ({"search": "%"}, []),
         ({"search": "_nna"}, []),
         ({"idpAlias": "google"}, []),
@@ -57,6 +63,15 @@ def test_filters_narrow(
     administration: Administration, query: dict[str, str], names: list[str]
 ) -> None:
     assert found(administration, **query) == names
+
+
+def test_a_search_by_id_takes_no_more_ids_than_a_page_shows(
+    administration: Administration,
+) -> None:
+    for path in ("users", "users/count"):
+        for number, status in ((100, 200), (101, 400)):
+            ids = urlencode({"search": "id:" + " ".join(map(str, range(number)))})
+            assert administration.ask("GET", f"acme/{path}?{ids}").status_code == status
 
 
 @pytest.mark.parametrize(

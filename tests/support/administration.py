@@ -81,6 +81,9 @@ def _clients(holder: str) -> dict[str, list[dict[str, Any]]]:
     }
 
 
+_FREE: dict[str, Any] = {"attributes": {"userProfileEnabled": "false"}}
+
+
 def _guarded(realm: str) -> dict[str, Any]:
     """Return a realm that locks out for a minute after two wrong passwords, and its users."""
     names = ("mallory", "trudy", "peggy") if realm != "master" else ()
@@ -91,7 +94,7 @@ def _guarded(realm: str) -> dict[str, Any]:
         "waitIncrementSeconds": 60,
         "quickLoginCheckMilliSeconds": 0,
         "passwordPolicy": "hashAlgorithm(pbkdf2-sha256) and hashIterations(1000)",
-        "attributes": {"userProfileEnabled": "false"},
+        **_FREE,
         "users": [
             {
                 "id": f"{realm}-{name}",
@@ -124,7 +127,7 @@ def _realms() -> list[dict[str, Any]]:
     return [
         {"realm": "guarded", **_guarded("guarded")},
         {"realm": "strict", **_guarded("strict"), "permanentLockout": True},
-        {"realm": "acme", **ELLIPTIC, "accessTokenLifespan": 1800, **acme},
+        {"realm": "acme", **ELLIPTIC, "accessTokenLifespan": 1800, **_FREE, **acme},
         {"realm": "other", **ELLIPTIC, **_clients(REALM_MANAGEMENT), "users": other},
         {"realm": "master", **_guarded("master"), "accessTokenLifespan": 1800, **master},
     ]

@@ -75,10 +75,14 @@ def document_reply(document: object, *, status: int = HTTPStatus.OK) -> Reply:
     return json_reply(document, status=status, headers=_NO_CACHE, content_type=JSON_UTF8)
 
 
-def entity_reply(document: object) -> Reply:
-    """Return one entity with its ETag, by which a later change may say what it knew."""
+def entity_reply(document: object, beside: object = None) -> Reply:
+    """Return one entity with its ETag, by which a later change may say what it knew.
+
+    What is answered may be more than the entity: that and more is `beside` then.
+    """
     tag = (b"etag", entity_tag(document).encode("ascii"))
-    return json_reply(document, headers=(*_NO_CACHE, tag), content_type=JSON_UTF8)
+    answer = document if beside is None else beside
+    return json_reply(answer, headers=(*_NO_CACHE, tag), content_type=JSON_UTF8)
 
 
 def created_reply(request: AdminRequest, name: str) -> Reply:

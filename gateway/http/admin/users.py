@@ -2,12 +2,19 @@
 
 from typing import Final
 
-from gateway.admin.user_listing import QUERY_USERS, Page, UserListing, read_attribute_query
+from gateway.admin.user_listing import (
+    QUERY_USERS,
+    VIEW_USERS,
+    Page,
+    UserListing,
+    read_attribute_query,
+)
 from gateway.domain.users import UserQuery
 from gateway.http.admin.operations import BRIEF, REALM, SEARCH, Operation, Query
 from gateway.http.admin.requests import AdminRequest, document_reply, entity_reply
 from gateway.http.replies import Reply
 from gateway.protocol.parameters import Parameters
+from gateway.representations.user_answers import with_metadata
 
 _TAG: Final = "Users"
 _FILTERS: Final = (
@@ -47,7 +54,16 @@ class UsersHandlers:
     async def one(self, request: AdminRequest) -> Reply:
         """Return one user by its id."""
         user_id = request.path["user_id"]
-        return entity_reply(await self._listing.one(request.realm, request.rights, user_id))
+        document = await self._listing.one(request.realm, request.rights, user_id)
+        if not request.flag("userProfileMetadata"):
+            return entity_reply(document)
+        metadata = await self._listing.metadata(request.realm)
+        return entity_reply(document, with_metadata(document, metadata))
+
+    async def unmanaged(self, request: AdminRequest) -> Reply:
+        """Return the attributes of a user that the profile does not name."""
+        found = await self._listing.unmanaged(request.realm, request.path["user_id"])
+        return document_reply(found)
 
 
 def _query(sent: Parameters) -> UserQuery:
@@ -110,5 +126,14 @@ def operations(handlers: UsersHandlers) -> tuple[Operation, ...]:
             returns="UserRepresentation",
             query=(Query("userProfileMetadata", "boolean"),),
             versioned=True,
+        ),
+        Operation(
+            "GET",
+            f"{one}/unmanagedAttributes",
+            handlers.unmanaged,
+            VIEW_USERS,
+            "Attributes of a user that the profile does not name",
+            _TAG,
+            returns="UnmanagedAttributes",
         ),
     )

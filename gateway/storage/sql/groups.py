@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, insert, select, update
+from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.groups import Group
@@ -66,6 +66,23 @@ class SqlGroups:
                     for user_id, group_id in members
                 ],
             )
+
+    async def leave(self, realm_id: str, user_id: str, group_id: str) -> None:
+        """Make the user no member; who is none stays none."""
+        await self._transaction.execute(
+            delete(group_members).where(
+                group_members.c.realm_id == realm_id,
+                group_members.c.user_id == user_id,
+                group_members.c.group_id == group_id,
+            )
+        )
+
+    async def default(self, realm_id: str) -> tuple[str, ...]:
+        """Return the ids of the groups that new users join."""
+        rows = await self._transaction.execute(
+            select(groups.c.id).where(groups.c.realm_id == realm_id, groups.c.is_default)
+        )
+        return tuple(sorted(row.id for row in rows))
 
     async def members(self, realm_id: str) -> Mapping[str, frozenset[str]]:
         """Return the ids of the groups that users are members of, by user id."""

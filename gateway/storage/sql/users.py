@@ -5,10 +5,10 @@ the version before this one looks for them; attributes are indexed beside it.
 Keycloak: UserRepresentation, CredentialRepresentation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, Table, delete, insert, select, update
+from sqlalchemy import ColumnElement, Row, Select, Table, delete, func, insert, select, update
 
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.users import Credential, User, UserQuery
@@ -140,6 +140,22 @@ class SqlUsers:
         if terms:
             await self._transaction.execute(insert(user_attributes), terms)
 
+    async def remove(self, realm_id: str, user_id: str) -> bool:
+        """Forget the user and all that is its own; tell whether there was one."""
+        result = await self._transaction.execute(
+            delete(users).where(users.c.realm_id == realm_id, users.c.id == user_id)
+        )
+        return result.rowcount > 0
+
+    async def hold_names(self, realm_id: str, names: Collection[str]) -> None:
+        """Let nobody else hold any of the names until the transaction ends."""
+        if self._transaction.dialect == "sqlite":
+            return  # a transaction that may write is alone
+        # In one order everywhere, or two who want the same names would wait for each other.
+        for name in sorted(set(names)):
+            key = func.hashtextextended(f"{realm_id}/{name}", 0)
+            await self._transaction.execute(select(func.pg_advisory_xact_lock(key)))
+
     async def credentials(self, realm_id: str, user_id: str) -> tuple[Credential, ...]:
         """Return the user's credentials by priority."""
         rows = await self._transaction.execute(
@@ -214,6 +230,7 @@ class SqlUsers:
                 credential.secret_data, credential_context(realm_id, credential.id)
             ),
             "priority": credential.priority,
+            "user_label": credential.label,
         }
 
     def _credential(self, row: Row[Any]) -> Credential:
@@ -240,6 +257,7 @@ def read_credential(row: Any, secrets: SecretsAtRest) -> Credential:
         credential_data=row.credential_data,
         secret_data=secrets.unseal(row.secret_data, credential_context(row.realm_id, row.id)),
         priority=row.priority,
+        label=row.user_label,
     )
 
 

@@ -85,6 +85,8 @@ def test_what_a_directory_would_set_nobody_does() -> None:
     assert changed(rules, {"LDAP_id": ("x",)}).violations == (
         wrong("LDAP_id", "updateReadOnlyAttributesRejectedMessage"),
     )
+    linked = {**BEFORE, "LDAP_ID": ("x",)}
+    assert merged(rules, Sent({"LDAP_ID": ("x",)}), linked).violations == ()
 
 
 def test_blank_values_count_as_none() -> None:
@@ -107,6 +109,17 @@ def test_it_is_passed_over_at_the_creation_of_a_user() -> None:
     rules = profile({"name": "x", "permissions": {"view": ["admin"], "edit": ["user"]}})
     made = merged(rules, Sent({"username": ("bob",), "x": ("1",)}), None)
     assert (made.values, made.violations) == ({"username": ("bob",)}, ())
+
+
+def test_a_new_user_gets_its_name_whoever_may_change_it_later() -> None:
+    document = standard_user_profile()
+    document["attributes"][0]["permissions"] = {"view": [], "edit": []}
+    made = merged(rules_of(document), Sent({"username": ("bob",)}), None)
+    assert made.values == {"username": ("bob",)}
+    (short,) = merged(rules_of(document), Sent({"username": ("ab",)}), None).violations
+    assert short.message == "error-invalid-length"
+    renamed = merged(rules_of(document), Sent({"username": ("rob",)}), BEFORE)
+    assert renamed.violations == (wrong("username", READ_ONLY),)
 
 
 def test_what_is_locked_is_not_changed_whatever_the_profile_says_and_not_judged() -> None:

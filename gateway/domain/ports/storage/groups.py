@@ -29,6 +29,14 @@ class GroupRepository(Protocol):
         """Make users members, as pairs of user and group id."""
         ...
 
+    async def leave(self, realm_id: str, user_id: str, group_id: str) -> None:
+        """Make the user no member; who is none stays none."""
+        ...
+
+    async def default(self, realm_id: str) -> tuple[str, ...]:
+        """Return the ids of the groups that new users join."""
+        ...
+
     async def members(self, realm_id: str) -> Mapping[str, frozenset[str]]:
         """Return the ids of the groups that users are members of, by user id."""
         ...

@@ -1,6 +1,6 @@
 """Users and their credentials."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from gateway.domain.users import Credential, User, UserQuery
@@ -57,6 +57,17 @@ class UserRepository(Protocol):
 
     async def replace(self, user: User) -> None:
         """Overwrite the user with the same id in the same realm."""
+        ...
+
+    async def remove(self, realm_id: str, user_id: str) -> bool:
+        """Forget the user and all that is its own; tell whether there was one."""
+        ...
+
+    async def hold_names(self, realm_id: str, names: Collection[str]) -> None:
+        """Let nobody else hold any of these names and addresses until the transaction ends.
+
+        Who looks whether one is taken, and means to take it, holds it first.
+        """
         ...
 
     async def credentials(self, realm_id: str, user_id: str) -> tuple[Credential, ...]:
