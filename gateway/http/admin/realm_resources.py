@@ -3,18 +3,27 @@
 from dataclasses import dataclass
 
 from gateway.admin.changes import Changes
+from gateway.admin.client_policies import ClientPolicies
+from gateway.admin.default_groups import DefaultGroups
 from gateway.admin.new_passwords import NewPasswords
+from gateway.admin.realm_caches import RealmCaches
 from gateway.admin.realm_changes import RealmChanges
 from gateway.admin.realm_creation import RealmCreation
 from gateway.admin.realm_listing import RealmListing
+from gateway.admin.realm_sessions import RealmSessions
 from gateway.domain.clock import Clock
+from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
-from gateway.http.admin import realms
+from gateway.http.admin import realm_leftovers, realms
+from gateway.http.admin.client_policies import ClientPolicyHandlers
+from gateway.http.admin.default_groups import DefaultGroupHandlers
 from gateway.http.admin.operations import Operation
+from gateway.http.admin.realm_caches import CacheHandlers
+from gateway.http.admin.realm_sessions import SessionHandlers
 from gateway.policies.candidate import PasswordBlacklists
 
 
@@ -24,6 +33,7 @@ class RealmParts:
 
     database: Database
     changes: Changes
+    invalidation: Invalidation
     clock: Clock
     keys: KeyFactory
     passwords: PasswordHasher
@@ -34,7 +44,16 @@ class RealmParts:
 
 def realm_operations(parts: RealmParts) -> tuple[Operation, ...]:
     """Return the rows."""
-    return realms.operations(_realms(parts))
+    database, changes = parts.database, parts.changes
+    sessions = RealmSessions(database, changes, parts.online_sessions)
+    return (
+        *realms.operations(_realms(parts)),
+        *SessionHandlers(sessions).operations(),
+        *CacheHandlers(RealmCaches(changes, parts.invalidation)).operations(),
+        *DefaultGroupHandlers(DefaultGroups(database, changes)).operations(),
+        *ClientPolicyHandlers(ClientPolicies(database, changes)).operations(),
+        *realm_leftovers.operations(),
+    )
 
 
 def _realms(parts: RealmParts) -> realms.RealmsHandlers:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
 
 from gateway.admin.access import AdminAccess
 from gateway.admin.changes import Changes
@@ -28,6 +29,7 @@ from gateway.http.admin.realm_resources import RealmParts, realm_operations
 from gateway.http.admin.role_resources import role_operations
 from gateway.http.admin.scope_resources import ScopeParts, scope_operations
 from gateway.http.admin.user_resources import UserParts, user_operations
+from gateway.http.admin.welcome import WELCOME, Welcome
 from gateway.http.realm_endpoint import RealmContext
 from gateway.policies.candidate import PasswordBlacklists
 from gateway.protocol.access_tokens import AccessTokens
@@ -67,6 +69,7 @@ def _realms(parts: AdminParts, changes: Changes) -> RealmParts:
     return RealmParts(
         database=parts.database,
         changes=changes,
+        invalidation=parts.invalidation,
         clock=parts.context.clock,
         keys=parts.keys,
         passwords=parts.passwords,
@@ -105,9 +108,10 @@ def build_admin_routes(parts: AdminParts) -> list[BaseRoute]:
         AdminAccess(parts.database),
     )
     table = _by_path(build_operations(parts))
-    return [
-        AdminUrls({path: AdminEndpoint(path, methods, services) for path, methods in table.items()})
-    ]
+    endpoints: dict[str, ASGIApp] = {
+        path: AdminEndpoint(path, methods, services) for path, methods in table.items()
+    }
+    return [AdminUrls(endpoints | {WELCOME: Welcome(WELCOME, parts.context)})]
 
 
 def _by_path(operations: Iterable[Operation]) -> dict[str, dict[str, Operation]]:
