@@ -11,10 +11,52 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError
 from gateway.representations.names import UrlName
 from gateway.representations.plain_json import check_text
-from gateway.representations.refusals import UnknownField, attempt, join, raise_all, refused
+from gateway.representations.refusals import attempt, join, raise_all, refused
 from gateway.representations.shapes import Shape, Text
+from gateway.representations.strict_fields import read_strictly
 
 _NAME: Final = Text(most=255)
+_MOST_SETTINGS: Final = 100
+_LONGEST: Final = 100_000
+
+Config = Mapping[str, tuple[str, ...]]
+
+
+class ConfigLists:
+    """The settings of a component: lists of texts by name."""
+
+    def read(self, value: Any, path: str) -> Config:
+        """Return the texts that are not blank."""
+        if not isinstance(value, Mapping) or len(value) > _MOST_SETTINGS:
+            raise refused(path, value, f"an object of at most {_MOST_SETTINGS} lists of texts")
+        errors: list[FieldError] = []
+        config: dict[str, tuple[str, ...]] = {}
+        for name, texts in value.items():
+            attempt(errors, None, check_text, name, join(path, name))
+            config[name] = attempt(errors, (), _read_texts, texts, join(path, name))
+        raise_all(errors)
+        return config
+
+    def write(self, value: Config) -> dict[str, list[str]]:
+        """Return the object."""
+        return {name: list(texts) for name, texts in value.items()}
+
+
+def _read_texts(value: Any, path: str) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list) or len(value) > _MOST_SETTINGS:
+        raise refused(path, value, f"a list of at most {_MOST_SETTINGS} texts")
+    errors: list[FieldError] = []
+    texts = [
+        attempt(errors, "", Text(most=_LONGEST).read, text, f"{path}[{index}]")
+        for index, text in enumerate(value)
+        if text is not None
+    ]
+    raise_all(errors)
+    return tuple(text for text in texts if text.strip())
+
+
 _FIELDS: Final[Mapping[str, Shape]] = {
     "id": UrlName(),
     "name": _NAME,
@@ -22,11 +64,8 @@ _FIELDS: Final[Mapping[str, Shape]] = {
     "providerType": _NAME,
     "parentId": _NAME,
     "subType": _NAME,
+    "config": ConfigLists(),
 }
-_MOST_SETTINGS: Final = 100
-_LONGEST: Final = 100_000
-
-Config = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +83,15 @@ class Component:
 
 def read_component(document: Mapping[str, Any]) -> Component:
     """Return what was sent; raises InvalidInput with every wrong field."""
-    for name in document:
-        if name not in _FIELDS and name != "config":
-            raise UnknownField("", name, "ComponentRepresentation")
-    errors: list[FieldError] = []
-    texts = {
-        name: attempt(errors, None, shape.read, document[name], name)
-        for name, shape in _FIELDS.items()
-        if document.get(name) is not None
-    }
-    config = attempt(errors, {}, _read_config, document.get("config"), "config")
-    raise_all(errors)
+    given = read_strictly(document, _FIELDS, "ComponentRepresentation")
     return Component(
-        texts.get("id"),
-        texts.get("name"),
-        texts.get("providerId"),
-        texts.get("providerType"),
-        texts.get("parentId"),
-        texts.get("subType"),
-        config,
+        id=given.get("id"),
+        name=given.get("name"),
+        provider_id=given.get("providerId"),
+        provider_type=given.get("providerType"),
+        parent_id=given.get("parentId"),
+        sub_type=given.get("subType"),
+        config=given.get("config", {}),
     )
 
 
@@ -76,39 +105,10 @@ def write_component(component: Component) -> dict[str, Any]:
         "parentId": component.parent_id,
         "subType": component.sub_type,
     }
-    config = {name: list(values) for name, values in component.config.items()}
+    config = ConfigLists().write(component.config)
     return {name: text for name, text in texts.items() if text is not None} | {"config": config}
 
 
 def merged(before: Config, given: Config) -> dict[str, tuple[str, ...]]:
     """Return what was set with what was given: what is not named stays, what is empty goes."""
     return {name: values for name, values in {**before, **given}.items() if values}
-
-
-def _read_config(value: Any, path: str) -> dict[str, tuple[str, ...]]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping) or len(value) > _MOST_SETTINGS:
-        raise refused(path, value, f"an object of at most {_MOST_SETTINGS} lists of texts")
-    errors: list[FieldError] = []
-    config: dict[str, tuple[str, ...]] = {}
-    for name, texts in value.items():
-        attempt(errors, None, check_text, name, join(path, name))
-        config[name] = attempt(errors, (), _read_texts, texts, join(path, name))
-    raise_all(errors)
-    return config
-
-
-def _read_texts(value: Any, path: str) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if not isinstance(value, list) or len(value) > _MOST_SETTINGS:
-        raise refused(path, value, f"a list of at most {_MOST_SETTINGS} texts")
-    errors: list[FieldError] = []
-    texts = [
-        attempt(errors, "", Text(most=_LONGEST).read, text, f"{path}[{index}]")
-        for index, text in enumerate(value)
-        if text is not None
-    ]
-    raise_all(errors)
-    return tuple(text for text in texts if text.strip())

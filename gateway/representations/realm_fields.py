@@ -72,6 +72,10 @@ def _otp(name: str, attribute: str, shape: Shape) -> Setting:
     return Setting(name, "otp_policy", attribute, shape)
 
 
+def _flow(name: str, attribute: str) -> Setting:
+    return Setting(name, "flows", attribute, Text(least=1, most=255))
+
+
 def _events(
     name: str, attribute: str, shape: Shape, hidden: Callable[[Any], bool] = never
 ) -> Setting:
@@ -182,13 +186,13 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     Setting("internationalizationEnabled", "localization", "enabled", Flag()),
     Setting("supportedLocales", "localization", "supported_locales", TextList(), empty),
     Setting("defaultLocale", "localization", "default_locale", _NAME, absent),
-    Kept("browserFlow", "browser", _NAME),
-    Kept("registrationFlow", "registration", _NAME),
-    Kept("directGrantFlow", "direct grant", _NAME),
-    Kept("resetCredentialsFlow", "reset credentials", _NAME),
-    Kept("clientAuthenticationFlow", "clients", _NAME),
-    Kept("dockerAuthenticationFlow", "docker auth", _NAME),
-    Kept("firstBrokerLoginFlow", "first broker login", _NAME),
+    _flow("browserFlow", "browser"),
+    _flow("registrationFlow", "registration"),
+    _flow("directGrantFlow", "direct_grant"),
+    _flow("resetCredentialsFlow", "reset_credentials"),
+    _flow("clientAuthenticationFlow", "client_authentication"),
+    _flow("dockerAuthenticationFlow", "docker_authentication"),
+    _flow("firstBrokerLoginFlow", "first_broker_login"),
     _own("attributes", "attributes", TextMap()),
     Kept("userManagedAccessAllowed", default=False, shape=Flag()),
     Kept("organizationsEnabled", default=False, shape=Flag()),

@@ -2,6 +2,7 @@
 
 from gateway.domain.realm.brute_force import BruteForce, BruteForceStrategy
 from gateway.domain.realm.events import EventsConfig
+from gateway.domain.realm.flow_bindings import FlowBindings
 from gateway.domain.realm.localization import Localization
 from gateway.domain.realm.login import LoginSettings
 from gateway.domain.realm.otp_policy import OtpAlgorithm, OtpPolicy, OtpType
@@ -19,6 +20,7 @@ __all__ = [
     "BruteForce",
     "BruteForceStrategy",
     "EventsConfig",
+    "FlowBindings",
     "Localization",
     "LoginSettings",
     "OtpAlgorithm",

@@ -10,6 +10,7 @@ from typing import Any
 from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.realm.brute_force import BruteForce
 from gateway.domain.realm.events import EventsConfig
+from gateway.domain.realm.flow_bindings import FlowBindings
 from gateway.domain.realm.localization import Localization
 from gateway.domain.realm.login import LoginSettings
 from gateway.domain.realm.otp_policy import OtpPolicy
@@ -71,10 +72,11 @@ class Realm:
     localization: Localization = field(default_factory=Localization)
     default_role: str = ""
     """`defaultRole`: the role of every new user; empty where its name follows from the realm's."""
+    flows: FlowBindings = field(default_factory=FlowBindings)
     attributes: Mapping[str, str] = field(default_factory=_creation_attributes)
     """`attributes`: free strings, order kept."""
     unmodelled: Mapping[str, Any] = field(default_factory=dict)
-    """Settings without a rule of their own (themes, flows, WebAuthn, unknown ones), by JSON name.
+    """Settings without a rule of their own (themes, WebAuthn, unknown ones), by JSON name.
 
     Those that stand at Keycloak's default are left out; only `representations` looks inside.
     """
