@@ -52,5 +52,7 @@ class Client:
     default_client_scopes: tuple[str, ...] = ()
     optional_client_scopes: tuple[str, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=dict)
+    flow_overrides: Mapping[str, str] = field(default_factory=dict)
+    """Ids of flows that stand for the realm's, by use: `direct_grant` is the one that acts."""
     protocol_mappers: tuple[ProtocolMapper, ...] = ()
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)

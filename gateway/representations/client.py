@@ -25,6 +25,7 @@ from gateway.representations.shapes import (
     Shape,
     Text,
     TextList,
+    TextMap,
     VerbatimObject,
 )
 
@@ -87,7 +88,7 @@ CLIENT_FIELDS = FieldTable(
         Kept("frontchannelLogout", default=False, shape=Flag()),
         _own("protocol", "protocol", OneOf(("openid-connect", "saml", "docker-v2"))),
         _own("attributes", "attributes", ClientAttributes()),
-        Kept("authenticationFlowBindingOverrides", {}, VerbatimObject()),
+        _own("authenticationFlowBindingOverrides", "flow_overrides", TextMap()),
         _own("fullScopeAllowed", "full_scope_allowed", Flag()),
         Kept("nodeReRegistrationTimeout", -1, Count(least=-1)),
         Kept("registeredNodes", None, VerbatimObject()),
@@ -140,6 +141,7 @@ def read_client(
         client,
         id=base.id if base else client.id,
         secret=secret,
+        flow_overrides=_overrides(before.flow_overrides, client.flow_overrides),
         protocol_mappers=with_ids(client.protocol_mappers, before.protocol_mappers),
         document=kept,
     )
@@ -179,6 +181,11 @@ def _created(
         default_client_scopes=scopes.default if inherits else (),
         optional_client_scopes=scopes.optional if inherits else (),
     )
+
+
+def _overrides(before: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return flows by use: what is not named stays, what is empty goes."""
+    return {use: flow for use, flow in {**before, **given}.items() if flow}
 
 
 def _read_secret(given: Given, before: Client) -> Secret | None:

@@ -1,0 +1,85 @@
+"""What a realm's flows and required actions come to at a sign-in.
+
+Keycloak: the bound flows, required actions that are asked for by what is true of a user
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from gateway.domain.authentication_flows import Flow, Flows
+from gateway.domain.errors import UnusableSetting
+from gateway.domain.flow_effects import (
+    CLIENT_METHODS,
+    SecondFactor,
+    client_methods,
+    second_factor,
+)
+from gateway.domain.realm import FlowBindings
+
+DIRECT_GRANT: Final = "direct_grant"
+"""The use for which a client may have a flow of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredAction:
+    """What users may be told to do. Keycloak: RequiredActionProviderModel."""
+
+    alias: str
+    name: str
+    provider: str
+    enabled: bool = True
+    is_default: bool = False
+    """New users are told to."""
+    priority: int = 0
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SignInRules:
+    """What holds in a realm. `second_factor` None lets nobody in: a flow that is of no use."""
+
+    second_factor: SecondFactor | None = SecondFactor.WHERE_SET_UP
+    second_factors: Mapping[str, SecondFactor] = field(default_factory=dict)
+    """By id of a flow, for clients that have one of their own."""
+    client_methods: frozenset[str] = CLIENT_METHODS
+    never_asked_for: frozenset[str] = frozenset()
+    """Aliases of the required actions that nothing but an administrator's word asks for."""
+
+    def second_factor_for(self, overrides: Mapping[str, str]) -> SecondFactor | None:
+        """Return what is asked for after the password, `overrides` those of the client."""
+        own = overrides.get(DIRECT_GRANT)
+        return self.second_factor if own is None else self.second_factors.get(own)
+
+
+STANDARD: Final = SignInRules()
+
+
+def sign_in_rules(
+    bindings: FlowBindings, flows: Flows, actions: Iterable[RequiredAction], known: Iterable[str]
+) -> SignInRules:
+    """Return what flows and actions come to; of `known` aliases those not among them are off."""
+    factors = {flow.id: factor for flow in flows if (factor := _factor(flows, flow)) is not None}
+    grant = flows.named(bindings.direct_grant)
+    clients = flows.named(bindings.client_authentication)
+    enabled = {action.alias for action in actions if action.enabled}
+    return SignInRules(
+        second_factor=None if grant is None else factors.get(grant.id),
+        second_factors=factors,
+        client_methods=frozenset() if clients is None else _methods(flows, clients),
+        never_asked_for=frozenset(known) - enabled,
+    )
+
+
+def _factor(flows: Flows, flow: Flow) -> SecondFactor | None:
+    try:
+        return second_factor(flows, flow)
+    except UnusableSetting:
+        return None
+
+
+def _methods(flows: Flows, flow: Flow) -> frozenset[str]:
+    try:
+        return client_methods(flows, flow)
+    except UnusableSetting:
+        return frozenset()
