@@ -33,12 +33,28 @@ def changed_client(client: Client, before: Client, clock: Clock) -> Client:
     """Return a changed client with what the change calls for, and what its creation added."""
     made = {name: before.attributes[name] for name in _MADE_HERE if name in before.attributes}
     client = replace(client, attributes={**made, **client.attributes})
-    gained = client.service_accounts_enabled and not before.service_accounts_enabled
-    return _with_secret(_with_scope(client) if gained else client, clock)
+    if client.service_accounts_enabled != before.service_accounts_enabled:
+        client = _with_scope(client) if client.service_accounts_enabled else _without_scope(client)
+    return _with_secret(client, clock)
+
+
+def with_new_secret(client: Client, clock: Clock) -> Client:
+    """Return the client with a secret that nobody knows yet."""
+    created = str(int(clock.now().timestamp()))
+    return replace(
+        client,
+        secret=Secret(secrets.token_urlsafe(_SECRET_BYTES)),
+        attributes={**client.attributes, _SECRET_CREATED: created},
+    )
+
+
+def service_account_name(client: Client) -> str:
+    """Return the user name of the client's service account."""
+    return f"service-account-{client.client_id.lower()}"
 
 
 async def ensure_service_account(
-    stores: Stores, client: Client, default_role: str, clock: Clock, *, new: bool = False
+    stores: Stores, client: Client, default_role: str | None, clock: Clock, *, new: bool = False
 ) -> bool:
     """Add the client's service account unless it needs none or has one; tell whether."""
     if not client.service_accounts_enabled:
@@ -48,13 +64,13 @@ async def ensure_service_account(
     user = User(
         id=str(uuid4()),
         realm_id=client.realm_id,
-        username=f"service-account-{client.client_id.lower()}",
+        username=service_account_name(client),
         enabled=True,
         created_at=clock.now(),
         service_account_client=client.id,
     )
     await stores.users.add(user)
-    await stores.roles.grant(client.realm_id, user.id, [default_role])
+    await stores.roles.grant(client.realm_id, user.id, [default_role] if default_role else [])
     return True
 
 
@@ -65,17 +81,14 @@ def _with_scope(client: Client) -> Client:
     return replace(client, default_client_scopes=(*scopes, _SERVICE_ACCOUNT_SCOPE))
 
 
+def _without_scope(client: Client) -> Client:
+    kept = (name for name in client.default_client_scopes if name != _SERVICE_ACCOUNT_SCOPE)
+    return replace(client, default_client_scopes=tuple(kept))
+
+
 def _with_secret(client: Client, clock: Clock) -> Client:
-    needs = (
-        client.client_authenticator_type in _SECRET_TYPES
-        and not client.public_client
-        and not client.bearer_only
-    )
-    if not needs or client.secret is not None:
-        return client
-    created = str(int(clock.now().timestamp()))
-    return replace(
-        client,
-        secret=Secret(secrets.token_urlsafe(_SECRET_BYTES)),
-        attributes={**client.attributes, _SECRET_CREATED: created},
-    )
+    """Return the client with a secret where it needs one; a public one has none."""
+    if client.public_client:
+        return replace(client, secret=None)
+    needs = client.client_authenticator_type in _SECRET_TYPES and not client.bearer_only
+    return with_new_secret(client, clock) if needs and client.secret is None else client

@@ -62,6 +62,11 @@ async def require_not_above(acting: Acting, stores: Stores, user_id: str) -> Non
         _require(acting, await stores.roles.effective(acting.realm.id, user_id))
 
 
+def is_above(acting: Acting, roles: EffectiveRoles) -> bool:
+    """Tell whether the roles hold an administrative one that the caller has not."""
+    return acting.rights.held is not None and bool(_lacking(acting, roles))
+
+
 async def require_may_join(acting: Acting, stores: Stores, group_ids: Iterable[str]) -> None:
     """Raise Forbidden where a group, or one above it, brings a role that the caller has not."""
     if acting.rights.held is None:
@@ -133,9 +138,13 @@ def _by_client(roles: Iterable[ListedRole]) -> EffectiveRoles:
 
 
 def _require(acting: Acting, wanted: EffectiveRoles) -> None:
-    lacking = sorted(set(_administrative(acting.realm, wanted)) - set(_held(acting)))
+    lacking = sorted(_lacking(acting, wanted))
     if lacking:
         raise Forbidden(f"the caller does not have {', '.join(lacking)}")
+
+
+def _lacking(acting: Acting, wanted: EffectiveRoles) -> set[str]:
+    return set(_administrative(acting.realm, wanted)) - set(_held(acting))
 
 
 def _administrative(realm: Realm, roles: EffectiveRoles) -> Iterator[str]:

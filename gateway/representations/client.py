@@ -56,6 +56,14 @@ _LONGEST_SECRET = 4000
 _URI = Text(most=2000)
 
 
+class _ShownWhereTrue(Flag):
+    """A boolean that Keycloak leaves out where it is false."""
+
+    def write(self, value: Any) -> Any:
+        """Return true or nothing."""
+        return value or None
+
+
 def _own(name: str, attribute: str, shape: Shape) -> Setting:
     return Setting(name, None, attribute, shape)
 
@@ -83,7 +91,7 @@ CLIENT_FIELDS = FieldTable(
         Kept("implicitFlowEnabled", default=False, shape=Flag()),
         _own("directAccessGrantsEnabled", "direct_access_grants_enabled", Flag()),
         _own("serviceAccountsEnabled", "service_accounts_enabled", Flag()),
-        Kept("authorizationServicesEnabled", default=None, shape=Flag()),
+        Kept("authorizationServicesEnabled", default=None, shape=_ShownWhereTrue()),
         _own("publicClient", "public_client", Flag()),
         Kept("frontchannelLogout", default=False, shape=Flag()),
         _own("protocol", "protocol", OneOf(("openid-connect", "saml", "docker-v2"))),

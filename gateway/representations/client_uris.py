@@ -75,12 +75,18 @@ class WrongAddress:
     """An address that is refused; `text` is public."""
 
     text: str
+    address: str
     is_redirect: bool = False
 
 
 def wrong_addresses(client: Client) -> tuple[WrongAddress, ...]:
-    """Return what is wrong, each text once."""
-    return tuple(dict.fromkeys(_wrong(client)))
+    """Return what is wrong, in Keycloak's order."""
+    return tuple(_wrong(client))
+
+
+def explained(wrong: Iterable[WrongAddress]) -> str:
+    """Return what is wrong as one public text, which says nothing twice."""
+    return "; ".join(dict.fromkeys(one.text for one in wrong))
 
 
 def origins_of(redirect_uris: Iterable[Any]) -> list[str]:
@@ -92,17 +98,17 @@ def origins_of(redirect_uris: Iterable[Any]) -> list[str]:
 def _wrong(client: Client) -> Iterator[WrongAddress]:
     root = client.document.get("rootUrl") or ""
     for text in _judged(_ROOT, root):
-        yield WrongAddress(text)
+        yield WrongAddress(text, root)
     for field, address in _single(client):
         for text in _judged(field, address, root):
-            yield WrongAddress(text)
+            yield WrongAddress(text, address)
     for address in client.document.get("redirectUris", ()):
         for text in _judged(_REDIRECTS, address):
-            yield WrongAddress(text, is_redirect=True)
+            yield WrongAddress(text, address, is_redirect=True)
     for name, field in _LISTS.items():
         for address in client.attributes.get(name, "").split(_SEPARATOR):
             for text in _judged(field, address):
-                yield WrongAddress(text)
+                yield WrongAddress(text, address)
 
 
 def _single(client: Client) -> Iterator[tuple[_Field, str]]:

@@ -18,6 +18,7 @@ from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.http.admin import attack_detection
 from gateway.http.admin.authentication import AdminAuthentication
+from gateway.http.admin.client_resources import client_operations
 from gateway.http.admin.configuration_resources import (
     ConfigurationParts,
     configuration_operations,
@@ -59,6 +60,7 @@ def build_operations(parts: AdminParts) -> tuple[Operation, ...]:
         *realm_operations(_realms(parts, changes)),
         *user_operations(_people(parts, changes)),
         *role_operations(database, changes),
+        *client_operations(database, changes, clock, parts.online_sessions),
         *scope_operations(ScopeParts(database, changes, parts.context)),
         *configuration_operations(_configuration(parts, changes)),
         *attack_detection.operations(attack_detection.AttackDetectionHandlers(lockouts, changes)),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateway.domain.clients import Client
-from gateway.representations.client_uris import origins_of, wrong_addresses
+from gateway.representations.client_uris import explained, origins_of, wrong_addresses
 
 FRAGMENT = "must not contain an URL fragment"
 ILLEGAL = "uses an illegal scheme"
@@ -84,7 +84,7 @@ def test_a_redirect_uri_that_leads_nowhere_or_astray_is_refused(address: str, pr
 )
 def test_other_addresses_may_begin_at_the_root(name: str, address: str, problem: str) -> None:
     label = {"baseUrl": "Base URL", "adminUrl": "Admin URL"}[name]
-    assert wrong(**{name: address}) == ([f"{label} {problem}"] if problem else [])
+    assert wrong(None, **{name: address}) == ([f"{label} {problem}"] if problem else [])
 
 
 def test_an_address_from_a_root_that_is_a_placeholder_is_not_judged() -> None:
@@ -123,12 +123,11 @@ def test_attributes_that_are_addresses_are_judged(name: str, address: str, text:
 
 def test_everything_that_is_wrong_is_told_once_and_in_order() -> None:
     uris = ["http://a/b#c", "javascript:x", "http://d#e"]
-    assert wrong(redirectUris=uris, rootUrl="data:s", baseUrl="x#y") == [
-        f"Root URL {ILLEGAL}",
-        f"Base URL {NO_URL}",
-        f"A redirect URI {FRAGMENT}",
-        f"A redirect URI {ILLEGAL}",
-    ]
+    document = {"redirectUris": uris, "rootUrl": "data:s", "baseUrl": "x#y"}
+    found = wrong_addresses(Client("id", "realm", "x", document=document))
+    assert [one.address for one in found] == ["data:s", "x#y", *uris]
+    redirects = f"A redirect URI {FRAGMENT}; A redirect URI {ILLEGAL}"
+    assert explained(found) == f"Root URL {ILLEGAL}; Base URL {NO_URL}; {redirects}"
 
 
 def test_origins_are_those_of_the_addresses_that_have_one() -> None:

@@ -1,0 +1,82 @@
+"""Who may see what of a client, and who may change what would let them act as it.
+
+Whoever may view clients sees their secrets, as in Keycloak; but a secret of a service account that
+may do more than the caller is masked, and nothing that the client proves itself by may be set.
+Clients that hold administrative roles are changed by nobody. Keycloak: 7.3, 9
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from gateway.admin.access import Acting
+from gateway.admin.administration_roles import AdminRole
+from gateway.admin.errors import Forbidden, Missing
+from gateway.admin.escalation import is_above, is_administrative_client
+from gateway.domain.clients import Client
+from gateway.domain.ports.storage import Stores
+from gateway.representations.client import write_client
+from gateway.representations.client_credentials import credentials_of
+
+MANAGE_CLIENTS: Final = (AdminRole.MANAGE_CLIENTS,)
+VIEW_CLIENTS: Final = (AdminRole.VIEW_CLIENTS, *MANAGE_CLIENTS)
+QUERY_CLIENTS: Final = (AdminRole.QUERY_CLIENTS, *VIEW_CLIENTS)
+
+
+async def find_client(stores: Stores, realm_id: str, client_id: str) -> Client:
+    """Return the client with that internal id; raises Missing."""
+    return _found(await stores.clients.find_by_id(realm_id, client_id))
+
+
+async def find_client_alone(stores: Stores, realm_id: str, client_id: str) -> Client:
+    """Return the same, and let nobody else change the client until the transaction ends."""
+    return _found(await stores.clients.find_alone(realm_id, client_id))
+
+
+def _found(client: Client | None) -> Client:
+    if client is None:
+        raise Missing("Could not find client")
+    return client
+
+
+async def out_of_reach(acting: Acting, stores: Stores, clients: Iterable[Client]) -> frozenset[str]:
+    """Return the ids of those whose service account may do more than the caller."""
+    if acting.rights.held is None:
+        return frozenset()
+    held = await stores.clients.account_roles(acting.realm.id, [client.id for client in clients])
+    return frozenset(owner for owner, roles in held.items() if is_above(acting, roles))
+
+
+async def require_reach(acting: Acting, stores: Stores, client: Client) -> None:
+    """Raise Forbidden where the client's service account may do more than the caller."""
+    if await out_of_reach(acting, stores, [client]):
+        raise Forbidden(f"the service account of {client.client_id} may do more than the caller")
+
+
+async def require_may_become(acting: Acting, stores: Stores, before: Client, after: Client) -> None:
+    """Raise Forbidden where the change would let the caller act as a greater service account."""
+    if credentials_of(before) != credentials_of(after):
+        await require_reach(acting, stores, before)
+
+
+async def shown_client(
+    acting: Acting, stores: Stores, client: Client, *, registration_token: str | None = None
+) -> dict[str, Any]:
+    """Return what the caller sees of the client."""
+    masked = bool(await out_of_reach(acting, stores, [client]))
+    return describe_client(acting, client, masked=masked, registration_token=registration_token)
+
+
+def describe_client(
+    acting: Acting, client: Client, *, masked: bool, registration_token: str | None = None
+) -> dict[str, Any]:
+    """Return the client with what the caller may do to it."""
+    document = write_client(client, masked=masked, registration_token=registration_token)
+    if client.public_client:
+        document.pop("secret", None)
+    return {**document, "access": _access(acting, client)}
+
+
+def _access(acting: Acting, client: Client) -> Mapping[str, bool]:
+    manages = acting.rights.has(*MANAGE_CLIENTS)
+    changeable = manages and not is_administrative_client(acting.realm, client.client_id)
+    return {"view": True, "configure": changeable, "manage": changeable}

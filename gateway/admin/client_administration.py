@@ -1,0 +1,185 @@
+"""Adding, changing and removing clients, with their service accounts and sessions.
+
+Keycloak: POST clients, PUT and DELETE clients/{id} (26.7)
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from gateway.admin.access import Acting
+from gateway.admin.changes import Change, Changes
+from gateway.admin.client_access import (
+    find_client_alone,
+    require_may_become,
+    shown_client,
+)
+from gateway.admin.client_registration import (
+    changed_client,
+    ensure_service_account,
+    prepared_client,
+    service_account_name,
+)
+from gateway.admin.client_scope_choice import chosen_scopes, inherited_scopes
+from gateway.admin.errors import RefusedByCode
+from gateway.admin.escalation import require_changeable_clients
+from gateway.domain.clients import Client
+from gateway.domain.clock import Clock
+from gateway.domain.errors import AlreadyExists
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.ports.invalidation import client_topic, realm_topic, user_topic
+from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.representations import client_requests
+from gateway.representations.client import read_client
+from gateway.representations.client_uris import WrongAddress, explained, wrong_addresses
+
+_BUILT_IN: Final = frozenset(
+    {"account", "account-console", "admin-cli", "broker", "security-admin-console"}
+)
+"""What every realm has, and Keycloak does not let go."""
+
+
+class ClientAdministration:
+    """Changes clients. All methods raise Forbidden and StoreUnavailable."""
+
+    def __init__(self, changes: Changes, clock: Clock, online_sessions: OnlineSessionStore) -> None:
+        """End the sessions in `online_sessions` of clients that go."""
+        self._changes = changes
+        self._clock = clock
+        self._online_sessions = online_sessions
+
+    async def add(self, acting: Acting, document: Mapping[str, Any]) -> Client:
+        """Add a client; raises UnknownField, InvalidInput, RefusedByCode and AlreadyExists."""
+        whole = client_requests.new_client(document)
+        _require_name(whole)
+        async with self._changes.begin(acting) as change:
+            client = await self.register(change, whole)
+            path = f"clients/{client.id}"
+            sent = {"id": client.id, **document}
+            change.record(OperationType.CREATE, ResourceType.CLIENT, path, sent)
+        return client
+
+    async def register(self, change: Change, whole: Mapping[str, Any]) -> Client:
+        """Add the client that a whole document describes, as part of a change."""
+        stores, realm = change.stores, change.realm
+        inherited = await inherited_scopes(stores, realm.id)
+        client = read_client(whole, realm.id, inherited=inherited)
+        require_changeable_clients(change.acting, client.client_id)
+        _refuse(wrong_addresses(client))
+        client = prepared_client(await chosen_scopes(stores, client), self._clock)
+        await stores.clients.add(client)
+        await self._add_account(change, client)
+        change.tell(client_topic(realm.id, client.id))
+        return client
+
+    async def change(self, acting: Acting, client_id: str, document: Mapping[str, Any]) -> None:
+        """Merge the document into a client.
+
+        Raises Missing, PreconditionFailed, UnknownField, InvalidInput and RefusedByCode.
+        """
+        async with self._changes.begin(acting) as change:
+            before = await find_client_alone(change.stores, acting.realm.id, client_id)
+            require_changeable_clients(acting, before.client_id)
+            change.require_match(await shown_client(acting, change.stores, before))
+            after = self.merged(before, document)
+            require_changeable_clients(acting, after.client_id)
+            await require_may_become(acting, change.stores, before, after)
+            await self.store(change, before, after)
+            path = f"clients/{before.id}"
+            change.record(OperationType.UPDATE, ResourceType.CLIENT, path, document)
+
+    def merged(self, before: Client, document: Mapping[str, Any]) -> Client:
+        """Return the client as it is to be; what was wrong with it before may stay wrong."""
+        sent = client_requests.changed_client(document, before)
+        _require_name(sent)
+        after = read_client(sent, before.realm_id, base=before)
+        known = wrong_addresses(before)
+        _refuse(tuple(wrong for wrong in wrong_addresses(after) if wrong not in known))
+        return changed_client(after, before, self._clock)
+
+    async def store(self, change: Change, before: Client, after: Client) -> None:
+        """Write what has changed, its service account included."""
+        if after == before:
+            return
+        try:
+            await change.stores.clients.replace(after)
+        except AlreadyExists as error:
+            raise _taken() from error
+        await self._change_account(change, before, after)
+        change.tell(client_topic(after.realm_id, after.id))
+        if after.client_id != before.client_id:
+            # Tokens name the roles of a client by its public name, whoever has them.
+            change.tell(realm_topic(after.realm_id))
+
+    async def remove(self, acting: Acting, client_id: str) -> None:
+        """Remove a client with its roles, its service account and its sessions.
+
+        Raises Missing, PreconditionFailed and RefusedByCode.
+        """
+        async with self._changes.begin(acting) as change:
+            client = await find_client_alone(change.stores, acting.realm.id, client_id)
+            require_changeable_clients(acting, client.client_id)
+            if client.client_id in _BUILT_IN:
+                raise RefusedByCode("invalid_request", "Could not delete client")
+            change.require_match(await shown_client(acting, change.stores, client))
+            await self.forget(change, client)
+            gone = {"id": client.id, "clientId": client.client_id}
+            path = f"clients/{client.id}"
+            change.record(OperationType.DELETE, ResourceType.CLIENT, path, gone)
+
+    async def forget(self, change: Change, client: Client) -> None:
+        """Remove a client as part of a change: nothing is removed where its sessions cannot be."""
+        await self._end_account_sessions(change, client)
+        await change.stores.offline_sessions.leave_all(client.realm_id, client.id)
+        await change.stores.clients.remove(client.realm_id, client.id)
+        change.tell(client_topic(client.realm_id, client.id))
+        # Its roles are gone, whoever had them.
+        change.tell(realm_topic(client.realm_id))
+        await self._online_sessions.leave_all(client.realm_id, client.id)
+
+    async def _add_account(self, change: Change, client: Client) -> None:
+        stores, realm = change.stores, change.realm
+        default = await stores.roles.find(realm.id, realm.default_role_name)
+        try:
+            granted = default.id if default else None
+            await ensure_service_account(stores, client, granted, self._clock)
+        except AlreadyExists as error:
+            raise AlreadyExists(f"Client {client.client_id} already exists") from error
+
+    async def _change_account(self, change: Change, before: Client, after: Client) -> None:
+        stores = change.stores
+        account = await stores.users.find_service_account(after.realm_id, after.id)
+        if not after.service_accounts_enabled:
+            if before.service_accounts_enabled and account is not None:
+                await self._end_account_sessions(change, after)
+                await stores.clients.remove_service_account(after.realm_id, after.id)
+            return
+        if account is None:
+            await self._add_account(change, after)
+        elif account.username != service_account_name(after):
+            try:
+                await stores.users.replace(replace(account, username=service_account_name(after)))
+            except AlreadyExists as error:
+                raise _taken() from error
+            change.tell(user_topic(after.realm_id, account.id))
+
+    async def _end_account_sessions(self, change: Change, client: Client) -> None:
+        account = await change.stores.users.find_service_account(client.realm_id, client.id)
+        if account is not None:
+            change.tell(user_topic(client.realm_id, account.id))
+            await change.stores.offline_sessions.end_of_user(client.realm_id, account.id)
+            await self._online_sessions.end_of_user(client.realm_id, account.id)
+
+
+def _require_name(document: Mapping[str, Any]) -> None:
+    if client_requests.given_field(document, "clientId") == "":
+        raise RefusedByCode("invalid_input", "Client ID cannot be blank")
+
+
+def _refuse(wrong: tuple[WrongAddress, ...]) -> None:
+    if wrong:
+        raise RefusedByCode("invalid_input", explained(wrong))
+
+
+def _taken() -> RefusedByCode:
+    return RefusedByCode("conflict", "Duplicate resource error", conflict=True)
