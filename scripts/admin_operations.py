@@ -1,0 +1,25 @@
+"""The operations of the admin API as a gateway serves them: no database and no Redis is asked."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+from gateway.bootstrap import open_services
+from gateway.bootstrap.applications import http_parts
+from gateway.bootstrap.client_certificates import read_client_certificates
+from gateway.http.admin.operations import Operation
+from gateway.http.application import admin_operations
+from gateway.settings import Settings
+
+
+def read_operations() -> tuple[Operation, ...]:
+    """Return every row of the table of operations."""
+    return asyncio.run(_read())
+
+
+async def _read() -> tuple[Operation, ...]:
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(state_dir=Path(folder))
+        async with open_services(settings) as services:
+            certificates = read_client_certificates(settings, services.clock)
+            return admin_operations(http_parts(settings, services, certificates))

@@ -1,0 +1,196 @@
+"""Who may do what, for every row of the admin API's table. Keycloak: 9.
+
+Each role by itself, of the realm and of `master`, asks each operation about what does not exist:
+403 exactly where the row does not name the role. A token of another realm opens nothing, and what
+is another realm's is found nowhere.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from gateway.admin.administration_roles import AdminRole
+from gateway.http.admin.operations import Decided, Operation
+from tests.support.admin_operations import operations, send, title, url_of
+from tests.support.administered_realm import AdministeredRealm, administered_realm, client_in_sql
+from tests.support.administration import NAMES, Administration
+
+REALM = "/admin/realms/{realm}"
+SHOWN = frozenset(AdminRole) - {AdminRole.IMPERSONATION}
+BY_USE_CASE: dict[tuple[str, str], frozenset[str]] = {
+    ("GET", "/admin/realms"): SHOWN,
+    ("POST", "/admin/realms"): frozenset(),
+    ("GET", REALM): SHOWN,
+}
+"""Rows that do not name roles: who may all the same, of those who have one role over one realm."""
+ENDING = ("DELETE", REALM)
+"""What ends the realm, and is asked of one that is made for it."""
+EVERYTHING = "everything"
+
+
+def rows(*, having: Callable[[Operation], object]) -> list[ParameterSet]:
+    """Return those of the rows as parameters of a test."""
+    return [pytest.param(row, id=title(row)) for row in operations() if having(row)]
+
+
+def is_ending(row: Operation) -> bool:
+    return (row.method, row.path) == ENDING
+
+
+def is_of_a_realm(row: Operation) -> bool:
+    return row.path.startswith(REALM)
+
+
+@contextmanager
+def asked_realm(administration: Administration, name: str) -> Iterator[AdministeredRealm]:
+    """Make a realm over which there is somebody for each role, in it and in `master`."""
+    administrators: dict[str, list[str]] = {
+        str(one): [str(one)] if one != "nobody" else [] for one in NAMES
+    }
+    master = AdministeredRealm(administration, "master")
+    with administered_realm(administration, name, administrators) as made:
+        holder = client_in_sql(administration, "master", f"{name}-realm")
+        for role in AdminRole:
+            (found,) = master.get(f"clients/{holder}/roles?search={role}&first=0&max=99")[:1]
+            assert found["name"] == role
+            path = f"users/{master.account(role)}/role-mappings/clients/{holder}"
+            master.change("POST", path, [found])
+            # Tokens carry roles: one that was issued before lets nobody do more.
+            administration.tokens.pop((role, "master"), None)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def matrix(administration: Administration) -> Iterator[AdministeredRealm]:
+    """Make a realm to ask about, whatever becomes of it."""
+    with asked_realm(administration, "matrix") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def stranger(administration: Administration) -> Iterator[AdministeredRealm]:
+    """Make a realm with somebody who may do everything, there."""
+    with administered_realm(administration, "stranger", {EVERYTHING: ["realm-admin"]}) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def pairs(administration: Administration) -> Iterator[AdministeredRealm]:
+    """Make a realm with somebody for each two roles that some operation takes together."""
+    wanted: dict[str, list[str]] = {
+        f"{one}-and-{other}": [one, other]
+        for row in operations()
+        if row.also and isinstance(row.allowed, tuple)
+        for one in row.allowed
+        for other in row.also
+    }
+    with administered_realm(administration, "pairs", wanted) as made:
+        yield made
+
+
+def allowed(operation: Operation) -> frozenset[str]:
+    """Return the roles that are each sufficient."""
+    if operation.allowed is Decided.BY_USE_CASE:
+        return BY_USE_CASE[operation.method, operation.path]
+    if operation.allowed is Decided.ANY_ROLE:
+        return frozenset(AdminRole)
+    named = operation.allowed
+    assert isinstance(named, tuple)
+    return frozenset(named) & frozenset(operation.also or AdminRole)
+
+
+def answer_of(administration: Administration, operation: Operation, realm: str, token: str) -> int:
+    """Ask about what does not exist; return the status."""
+    url = url_of(operation, partial(_named, realm))
+    return send(administration, operation, url, token).status_code
+
+
+def _named(realm: str, placeholder: str) -> str:
+    return realm if placeholder == "realm" else f"no-{placeholder}"
+
+
+def who_is_refused(
+    administration: Administration, operation: Operation, realm: str
+) -> set[tuple[str, str]]:
+    """Return who gets 403, as pairs of realm and name; who may not asks first."""
+    may = allowed(operation)
+    refused = set()
+    for name in sorted(NAMES, key=lambda name: name in may):
+        for home in (realm, "master"):
+            token = administration.token(name, home)
+            status = answer_of(administration, operation, realm, token)
+            if status == 401:
+                # An operation before has ended all that was issued: that is its purpose.
+                del administration.tokens[name, home]
+                token = administration.token(name, home)
+                status = answer_of(administration, operation, realm, token)
+            assert status not in {401, 405, 415, 500}, (name, home)
+            if status == 403:
+                refused.add((home, name))
+    return refused
+
+
+def test_rows_that_do_not_name_roles_are_all_looked_at() -> None:
+    found = {(row.method, row.path) for row in operations() if row.allowed is Decided.BY_USE_CASE}
+    assert found == BY_USE_CASE.keys()
+
+
+@pytest.mark.parametrize("operation", rows(having=lambda row: not is_ending(row)))
+def test_an_operation_takes_its_roles_and_no_others(
+    administration: Administration, matrix: AdministeredRealm, operation: Operation
+) -> None:
+    may_not = set(NAMES) - allowed(operation)
+    refused = who_is_refused(administration, operation, matrix.name)
+    assert refused == {(home, name) for home in (matrix.name, "master") for name in may_not}
+
+
+@pytest.mark.parametrize("home", ["ending", "master"])
+def test_a_realm_is_ended_by_who_manages_it_and_by_nobody_else(
+    administration: Administration, home: str
+) -> None:
+    (operation,) = filter(is_ending, operations())
+    assert allowed(operation) == {AdminRole.MANAGE_REALM}
+    with asked_realm(administration, "ending") as made:
+        for name in sorted(NAMES, key=lambda name: name == AdminRole.MANAGE_REALM):
+            token = administration.fresh_token(name, home)
+            status = answer_of(administration, operation, made.name, token)
+            assert status == (204 if name == AdminRole.MANAGE_REALM else 403), name
+
+
+@pytest.mark.parametrize("operation", rows(having=lambda row: row.also))
+def test_an_operation_that_takes_two_roles_is_content_with_both(
+    administration: Administration, pairs: AdministeredRealm, operation: Operation
+) -> None:
+    assert isinstance(operation.allowed, tuple)
+    for one in operation.allowed:
+        for other in operation.also:
+            token = administration.token(f"{one}-and-{other}", pairs.name)
+            status = answer_of(administration, operation, pairs.name, token)
+            assert status not in {401, 403}, (one, other)
+
+
+@pytest.mark.parametrize("operation", rows(having=is_of_a_realm))
+def test_a_token_of_another_realm_opens_nothing(
+    administration: Administration,
+    matrix: AdministeredRealm,
+    stranger: AdministeredRealm,
+    operation: Operation,
+) -> None:
+    token = administration.token(EVERYTHING, stranger.name)
+    for realm in (matrix.name, "master"):
+        assert answer_of(administration, operation, realm, token) == 403
+    own = administration.token(AdminRole.MANAGE_REALM, "acme")
+    assert answer_of(administration, operation, stranger.name, own) == 403
+
+
+@pytest.mark.parametrize("operation", rows(having=lambda _: True))
+def test_without_a_token_nobody_learns_anything(
+    administration: Administration, operation: Operation
+) -> None:
+    for realm in ("acme", "nowhere"):
+        url = url_of(operation, partial(_named, realm))
+        answer = administration.http.request(operation.method, url)
+        assert (answer.status_code, answer.json()) == (401, {"error": "HTTP 401 Unauthorized"})
