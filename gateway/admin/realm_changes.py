@@ -10,9 +10,9 @@ from typing import Any, Final
 from gateway.admin.access import Acting
 from gateway.admin.administration_roles import administration_client
 from gateway.admin.changes import Change, Changes
+from gateway.admin.default_clients import renamed_clients
 from gateway.admin.errors import Missing, Refused
 from gateway.admin.escalation import require_may_join
-from gateway.admin.realm_defaults import renamed_clients
 from gateway.admin.realm_groups import GivenGroups, load_groups, read_realm_groups
 from gateway.admin.realm_listing import realm_document
 from gateway.admin.realm_roles import RoleBook

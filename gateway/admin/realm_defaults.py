@@ -6,7 +6,6 @@ of a role stays out of it. Keycloak: 8.6 (what creating a realm creates), 9 (the
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import quote
 
 from gateway.admin.administration_roles import (
     CONTAINED,
@@ -16,17 +15,22 @@ from gateway.admin.administration_roles import (
     administration_client,
 )
 from gateway.admin.default_client_scopes import ensure_client_scopes
+from gateway.admin.default_clients import (
+    ACCOUNT,
+    ACCOUNT_CONSOLE,
+    BROKER,
+    administration_holder,
+    default_clients,
+)
 from gateway.admin.realm_roles import ADMIN, CREATE_REALM, RoleBook, default_role, load_roles
-from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
 from gateway.domain.realm import MASTER, Realm
 from gateway.domain.roles import Role
-from gateway.representations.client import read_client, write_client
+from gateway.representations.client import read_client
 from gateway.representations.role import GivenRole, RoleName
 
-ACCOUNT: Final = "account"
-ADMIN_CLI: Final = "admin-cli"
 _OFFLINE = RoleName("offline_access")
 _AUTHORIZATION = RoleName("uma_authorization")
 _ACCOUNT_ROLES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -40,9 +44,7 @@ _ACCOUNT_ROLES: Final[Mapping[str, tuple[str, ...]]] = {
     "view-profile": (),
 }
 _HELD_BY_EVERYBODY: Final = ("manage-account", "view-profile")
-_ADDRESSES: Final = ("baseUrl", "redirectUris")
-_FOR_A_REALM: Final = {"realm_client": "true"}
-_NOT_FOR_A_REALM: Final = {"realm_client": "false"}
+_OF_THE_CONSOLE: Final = ("manage-account", "view-groups")
 
 
 async def ensure_realm_defaults(
@@ -52,13 +54,19 @@ async def ensure_realm_defaults(
 
     Return all roles.
     """
-    added = [await _add_client(stores, realm, document) for document in _clients(realm)]
+    added = [
+        document["clientId"]
+        for document in default_clients(realm)
+        if await _add_client(stores, realm, document)
+    ]
     administered = await _add_administration(stores, realm) if realm.name == MASTER else ()
     roles = await load_roles(stores, realm)
-    roles.changed = any(added)
+    roles.changed = bool(added)
     brought = tuple(given)
     known = roles.names | {role.role for role in brought}
     await roles.add((*brought, *_missing((*_roles(realm), *_over_realms(administered)), known)))
+    if ACCOUNT_CONSOLE in added:
+        await _put_in_scope(stores, realm, roles)
     (offline,) = roles.ids([_OFFLINE], "roles")
     roles.changed |= await ensure_client_scopes(stores, realm.id, offline)
     return roles
@@ -118,7 +126,9 @@ async def _complete(database: Database) -> tuple[Realm, ...]:
 async def _incomplete(stores: Stores) -> tuple[Realm, ...]:
     realms = await stores.realms.list()
     masters = [realm for realm in realms if realm.name == MASTER]
-    wanted = {(realm.id, document["clientId"]) for realm in realms for document in _clients(realm)}
+    wanted = {
+        (realm.id, document["clientId"]) for realm in realms for document in default_clients(realm)
+    }
     wanted |= {
         (master.id, administration_client(realm.name)) for master in masters for realm in realms
     }
@@ -143,6 +153,16 @@ async def _add_administration(stores: Stores, master: Realm) -> tuple[str, ...]:
     )
 
 
+async def _put_in_scope(stores: Stores, realm: Realm, roles: RoleBook) -> None:
+    """Let the account console's tokens carry the roles that it is made for."""
+    console = await stores.clients.find_by_client_id(realm.id, ACCOUNT_CONSOLE)
+    if console is not None:
+        names = [RoleName(name, ACCOUNT) for name in _OF_THE_CONSOLE]
+        known = [name for name in names if name in roles.names]
+        holder = RoleHolder(Holding.CLIENT, console.id)
+        await stores.role_catalogue.give(realm.id, holder, roles.ids(known, "roles"))
+
+
 async def _add_client(stores: Stores, realm: Realm, document: Mapping[str, Any]) -> bool:
     if await stores.clients.find_by_client_id(realm.id, document["clientId"]) is not None:
         return False
@@ -150,68 +170,8 @@ async def _add_client(stores: Stores, realm: Realm, document: Mapping[str, Any])
     return True
 
 
-def renamed_clients(clients: Iterable[Client], before: Realm, after: Realm) -> Iterator[Client]:
-    """Yield the built-in clients whose addresses name the realm, under its new name.
-
-    An address that an administrator has changed stays.
-    """
-    former = {document["clientId"]: document for document in _clients(before)}
-    new = {document["clientId"]: document for document in _clients(after)}
-    for client in clients:
-        if client.client_id not in former or client.client_id not in new:
-            continue
-        was, will_be = former[client.client_id], new[client.client_id]
-        shown = write_client(client)
-        changed: dict[str, Any] = {
-            name: will_be[name]
-            for name in _ADDRESSES
-            if name in was and was[name] != will_be[name] and shown.get(name) == was[name]
-        }
-        if changed:
-            yield read_client(changed, client.realm_id, base=client)
-
-
-def _clients(realm: Realm) -> Iterator[dict[str, Any]]:
-    account = f"/realms/{quote(realm.name, safe='')}/account/"
-    yield {
-        "clientId": ACCOUNT,
-        "name": "${client_account}",
-        "rootUrl": "${authBaseUrl}",
-        "baseUrl": account,
-        "redirectUris": [f"{account}*"],
-        "publicClient": True,
-        "fullScopeAllowed": False,
-        "attributes": {**_NOT_FOR_A_REALM, "post.logout.redirect.uris": "+"},
-    }
-    yield {
-        "clientId": ADMIN_CLI,
-        "name": "${client_admin-cli}",
-        "publicClient": True,
-        "standardFlowEnabled": False,
-        "directAccessGrantsEnabled": True,
-        "attributes": {
-            **_NOT_FOR_A_REALM,
-            "client.use.lightweight.access.token.enabled": "true",
-        },
-    }
-    if realm.name != MASTER:
-        yield {
-            "clientId": REALM_MANAGEMENT,
-            "name": "${client_realm-management}",
-            "bearerOnly": True,
-            "fullScopeAllowed": False,
-            "attributes": _FOR_A_REALM,
-        }
-
-
 def _administration(realm: Realm) -> dict[str, Any]:
-    return {
-        "clientId": administration_client(realm.name),
-        "name": f"{realm.name} Realm",
-        "bearerOnly": True,
-        "fullScopeAllowed": False,
-        "attributes": _FOR_A_REALM,
-    }
+    return administration_holder(administration_client(realm.name), f"{realm.name} Realm")
 
 
 def _roles(realm: Realm) -> Iterator[GivenRole]:
@@ -222,6 +182,7 @@ def _roles(realm: Realm) -> Iterator[GivenRole]:
     yield GivenRole(_AUTHORIZATION, "${role_uma_authorization}", (), "")
     for name, parts in _ACCOUNT_ROLES.items():
         yield _client_role(ACCOUNT, name, parts)
+    yield _client_role(BROKER, "read-token", ())
     if realm.name == MASTER:
         yield GivenRole(RoleName(CREATE_REALM), "${role_create-realm}", (), "")
         yield GivenRole(RoleName(ADMIN), "${role_admin}", (RoleName(CREATE_REALM),), "")

@@ -37,7 +37,17 @@ async def test_a_realm_has_the_clients_of_keycloak_and_their_roles(
     async with imports_everywhere.database.read() as stores:
         clients = {client.client_id: client for client in await stores.clients.list("acme")}
         roles = await stores.roles.list("acme")
-    assert clients.keys() == {"Robot", "page", "account", "admin-cli", "realm-management"}
+        in_scope = await stores.role_scopes.list("acme", Holding.CLIENT)
+    assert clients.keys() == {
+        "Robot",
+        "page",
+        "account",
+        "account-console",
+        "admin-cli",
+        "broker",
+        "realm-management",
+        "security-admin-console",
+    }
     held = {
         name: {role.name for role in roles if role.client == client.id}
         for name, client in clients.items()
@@ -53,7 +63,14 @@ async def test_a_realm_has_the_clients_of_keycloak_and_their_roles(
         "view-groups",
         "view-profile",
     }
+    assert held["broker"] == {"read-token"}
     assert held["admin-cli"] == set()
+    names = {role.id: role.name for role in roles}
+    assert {
+        client_id: {names[role] for role in in_scope.get(client.id, ())}
+        for client_id, client in clients.items()
+        if client.id in in_scope
+    } == {"account-console": {"manage-account", "view-groups"}}
     assert clients["realm-management"].bearer_only
 
 
