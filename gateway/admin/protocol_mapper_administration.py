@@ -128,7 +128,8 @@ class ProtocolMapperAdministration:
 
     def _read(self, document: Mapping[str, Any], path: str = "") -> ProtocolMapper:
         require_known_fields(document, path)
-        if not isinstance(document.get("protocolMapper"), str):
+        kind = document.get("protocolMapper")
+        if not isinstance(kind, str) or not kind:
             raise Missing("ProtocolMapper provider not found")
         mapper = read_mapper(document, path)
         self._check(mapper)

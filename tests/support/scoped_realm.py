@@ -2,13 +2,14 @@
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 import pytest
 
+from gateway.admin.administration_roles import REALM_MANAGEMENT, AdminRole
 from tests.support.administration import PASSWORD, SECRET, Administration
 from tests.support.made_realms import make
 
@@ -50,7 +51,7 @@ class ScopedRealm:
         """Change something; return the last segment of the address of what was made."""
         response = self.ask(method, path, document)
         assert response.is_success, response.text
-        return response.headers.get("location", "").rpartition("/")[2]
+        return str(response.headers.get("location", "")).rpartition("/")[2]
 
     def names(self, path: str) -> list[str]:
         """Return the names of what is listed at a path."""
@@ -62,7 +63,8 @@ class ScopedRealm:
 
     def scope(self, name: str) -> str:
         """Return the id of a client scope."""
-        return next(item["id"] for item in self.get("client-scopes") if item["name"] == name)
+        scopes = self.get("client-scopes")
+        return next(str(item["id"]) for item in scopes if item["name"] == name)
 
     def add_scope(self, name: str, *mappers: dict[str, Any], **fields: Any) -> str:
         """Add a client scope and return its id."""
@@ -99,6 +101,10 @@ class ScopedRealm:
         assert not response.is_success
         return str(response.json()["error"])
 
+    def administrator(self, *roles: AdminRole) -> str:
+        """Return a token of an administrator with these roles; there are few of them."""
+        return self.administration.fresh_token(_called(roles), self.name)
+
     def protocol(self, endpoint: str, form: dict[str, str], **headers: str) -> httpx2.Response:
         """Ask an endpoint of the protocol."""
         url = f"/realms/{self.name}/protocol/openid-connect/{endpoint}"
@@ -132,8 +138,31 @@ def claims_of(token: str) -> dict[str, Any]:
     return claims
 
 
+_ADMINISTRATORS = (
+    (AdminRole.MANAGE_CLIENTS,),
+    (AdminRole.MANAGE_CLIENTS, AdminRole.MANAGE_REALM),
+    (AdminRole.VIEW_CLIENTS,),
+    (AdminRole.VIEW_USERS,),
+    (AdminRole.VIEW_CLIENTS, AdminRole.VIEW_USERS),
+)
+
+
+def _called(roles: Iterable[AdminRole]) -> str:
+    return "-".join(("may", *roles))
+
+
+def _service(client_id: str) -> dict[str, Any]:
+    secret = {"secret": SECRET, "serviceAccountsEnabled": True}
+    return {"clientId": client_id, "enabled": True, **secret}
+
+
+def _account(roles: Sequence[AdminRole]) -> dict[str, Any]:
+    name = _called(roles)
+    account = {"username": f"service-account-{name}", "serviceAccountClientId": name}
+    return {**account, "clientRoles": {REALM_MANAGEMENT: list(roles)}}
+
+
 def _parts() -> dict[str, Any]:
-    service = {"clientId": "service", "secret": SECRET, "serviceAccountsEnabled": True}
     credentials = [{"type": "password", "value": PASSWORD}]
     roles = [
         *({"name": name} for name in ("part-a", "part-b", "alone")),
@@ -144,7 +173,8 @@ def _parts() -> dict[str, Any]:
             {"clientId": "app", **_OPEN},
             {"clientId": "narrow", **_OPEN, "fullScopeAllowed": False},
             {"clientId": "other", **_OPEN},
-            {**service, "enabled": True},
+            _service("service"),
+            *(_service(_called(held)) for held in _ADMINISTRATORS),
         ],
         "roles": {
             "realm": roles,
@@ -161,7 +191,8 @@ def _parts() -> dict[str, Any]:
                 "realmRoles": ["whole", "offline_access"],
                 "clientRoles": {"other": ["o1"], "narrow": ["own"]},
                 "groups": ["/staff"],
-            }
+            },
+            *map(_account, _ADMINISTRATORS),
         ],
     }
 
