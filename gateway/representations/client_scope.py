@@ -44,7 +44,7 @@ def is_scope_name(value: object) -> bool:
     return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
 
-_TABLE: Final = FieldTable(
+CLIENT_SCOPE_TABLE: Final = FieldTable(
     (
         Setting("id", None, "id", UrlName()),
         Setting("name", None, "name", ScopeName()),
@@ -67,13 +67,13 @@ def read_client_scope(
     if not isinstance(document, Mapping):
         raise refused(path or "clientScope", document, "an object")
     errors: list[FieldError] = []
-    given = _TABLE.collect(document, path, errors)
+    given = CLIENT_SCOPE_TABLE.collect(document, path, errors)
     before = base or ClientScope(str(uuid4()), realm_id, "")
-    updates = _TABLE.read_settings(given, errors)
+    updates = CLIENT_SCOPE_TABLE.read_settings(given, errors)
     if not before.name and "name" not in given:
         errors.append(FieldError(join(path, "name"), "nothing", "the name of the scope"))
     raise_all(errors)
-    scope = _TABLE.updated(before, updates)
+    scope = CLIENT_SCOPE_TABLE.updated(before, updates)
     return replace(
         scope,
         id=before.id if base else scope.id,
@@ -91,7 +91,7 @@ def _merged(before: Mapping[str, str], given: Given) -> dict[str, str]:
 
 def write_client_scope(scope: ClientScope) -> dict[str, Any]:
     """Return the JSON object of `scope`, in Keycloak's order."""
-    return _TABLE.answer(scope, {})
+    return CLIENT_SCOPE_TABLE.answer(scope, {})
 
 
 def write_reference(scope: ClientScope, *, protocol: bool = True) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def restore_client_scope(
     document: Mapping[str, Any], realm_id: str, realm_default: str | None
 ) -> ClientScope:
     """Return the scope of a document in storage, unjudged."""
-    own, _ = _TABLE.restore(document)
+    own, _ = CLIENT_SCOPE_TABLE.restore(document)
     for attribute, restore in _RESTORED.items():
         if attribute in own:
             own[attribute] = restore(own[attribute])

@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from gateway.representations.client import CLIENT_FIELDS
 from gateway.representations.client_attributes import ClientAttributes
+from gateway.representations.client_scope import CLIENT_SCOPE_TABLE
 from gateway.representations.field_table import FieldTable
+from gateway.representations.protocol_mappers import MAPPER_TABLE
 from gateway.representations.realm import REALM_TABLE
 from gateway.representations.shapes import (
     Choice,
@@ -29,6 +31,8 @@ Schema = dict[str, Any]
 
 _TABLES: Final[Mapping[str, FieldTable]] = {
     "ClientRepresentation": CLIENT_FIELDS,
+    "ClientScopeRepresentation": CLIENT_SCOPE_TABLE,
+    "ProtocolMapperRepresentation": MAPPER_TABLE,
     "RealmRepresentation": REALM_TABLE,
     "UserRepresentation": USER_TABLE,
 }

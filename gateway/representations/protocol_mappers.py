@@ -17,7 +17,7 @@ from gateway.representations.refusals import attempt, describe, join, raise_all,
 from gateway.representations.shapes import Flag, OneOf, Text, TextMap
 
 PROTOCOLS: Final = (OPENID_CONNECT, "saml", "docker-v2")
-_TABLE = FieldTable(
+MAPPER_TABLE = FieldTable(
     (
         Setting("id", None, "id", UrlName()),
         Setting("name", None, "name", Text(least=1, most=255)),
@@ -96,7 +96,7 @@ def with_ids(
 
 def require_known_fields(document: Mapping[str, Any], path: str = "") -> None:
     """Raise UnknownField for a field that Keycloak's representation has not."""
-    _TABLE.require_known(document, _REPRESENTATION, path)
+    MAPPER_TABLE.require_known(document, _REPRESENTATION, path)
 
 
 def read_mapper(value: Any, path: str) -> ProtocolMapper:
@@ -104,11 +104,11 @@ def read_mapper(value: Any, path: str) -> ProtocolMapper:
     if not isinstance(value, dict):
         raise refused(path, value, "an object")
     errors: list[FieldError] = []
-    given = _TABLE.collect(value, path, errors)
-    updates = _TABLE.read_settings(given, errors)
+    given = MAPPER_TABLE.collect(value, path, errors)
+    updates = MAPPER_TABLE.read_settings(given, errors)
     errors.extend(
         FieldError(join(path, name), "an unknown field", _KNOWN)
-        for name in _TABLE.read_kept(given, {}, errors)
+        for name in MAPPER_TABLE.read_kept(given, {}, errors)
     )
     if "consentRequired" in given:
         at, item = given["consentRequired"]
@@ -122,4 +122,4 @@ def read_mapper(value: Any, path: str) -> ProtocolMapper:
         # Passed over, it would tell everybody the one subject that it was to hide.
         errors.append(FieldError(join(path, "protocolMapper"), describe(_PAIRWISE), _SAME_SUBJECT))
     raise_all(errors)
-    return _TABLE.updated(ProtocolMapper("", "", "", {}), updates)
+    return MAPPER_TABLE.updated(ProtocolMapper("", "", "", {}), updates)
