@@ -25,7 +25,7 @@ from gateway.domain.ports.invalidation import client_topic, user_topic
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database
-from gateway.domain.users import Credential, User
+from gateway.domain.users import PRIORITY_STEP, Credential, User
 from gateway.representations.credentials import PASSWORD, NewPassword
 from gateway.representations.user_change import GivenUser, read_given_user
 
@@ -148,8 +148,12 @@ async def _store_hashed(change: Change, user: User, given: GivenUser) -> None:
     if not hashed:
         return
     users, realm_id = change.stores.users, change.realm.id
-    for held in await users.credentials(realm_id, user.id):
-        if held.type == PASSWORD and any(one.type == PASSWORD for one in hashed):
-            await users.remove_credential(realm_id, held)
-    for one in hashed:
-        await users.set_credential(realm_id, replace(one, id=str(uuid4()), user_id=user.id))
+    held = await users.credentials(realm_id, user.id)
+    if any(one.type == PASSWORD for one in hashed):
+        for one in held:
+            if one.type == PASSWORD:
+                await users.remove_credential(realm_id, one)
+    last = max((one.priority for one in held), default=0)
+    for place, one in enumerate(hashed, start=1):
+        own = replace(one, id=str(uuid4()), user_id=user.id, priority=last + place * PRIORITY_STEP)
+        await users.set_credential(realm_id, own)

@@ -22,7 +22,7 @@ from gateway.domain.ports.invalidation import user_topic
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import PasswordPolicy
-from gateway.domain.users import Credential, User
+from gateway.domain.users import PRIORITY_STEP, Credential, User
 from gateway.representations.credentials import NewPassword
 from gateway.representations.user_change import GivenUser, read_given_user
 
@@ -111,8 +111,10 @@ async def _groups(change: Change, given: GivenUser) -> list[str]:
 
 def _credentials(given: GivenUser, hashed: _Hashed | None) -> list[Credential]:
     made = [] if hashed is None else [hashed.credential]
-    return made + [
-        replace(one, id=str(uuid4())) for one in given.credentials if isinstance(one, Credential)
+    brought = [one for one in given.credentials if isinstance(one, Credential)]
+    return [
+        replace(one, id=str(uuid4()), priority=place * PRIORITY_STEP)
+        for place, one in enumerate((*made, *brought), start=1)
     ]
 
 

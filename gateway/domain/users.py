@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+PRIORITY_STEP: Final = 10
+"""Between the priorities of two credentials that follow each other."""
 _MOST_SOUGHT: Final = 1024
 
 

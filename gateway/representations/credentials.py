@@ -14,7 +14,14 @@ from gateway.domain.users import Credential
 from gateway.representations.instants import Milliseconds
 from gateway.representations.masking import MASK
 from gateway.representations.plain_json import is_plain_text
-from gateway.representations.refusals import attempt, join, raise_all, refused, refused_secret
+from gateway.representations.refusals import (
+    UnknownField,
+    attempt,
+    join,
+    raise_all,
+    refused,
+    refused_secret,
+)
 from gateway.representations.shapes import Count, Flag, Text
 from gateway.representations.spelling import Names
 
@@ -31,6 +38,12 @@ _NAMES = Names(
         "value",
         "temporary",
     )
+)
+_LEGACY = frozenset(
+    {
+        *("algorithm", "config", "counter", "device", "digits", "federationLink"),
+        *("hashIterations", "hashedSaltedValue", "period", "salt"),
+    }
 )
 _MOST = 100
 _LONGEST_PASSWORD = 1024
@@ -62,6 +75,29 @@ def read_credentials(
     ]
     raise_all(errors)
     return tuple(credential for credential in read if credential is not None)
+
+
+def read_new_password(document: Mapping[str, Any] | None) -> NewPassword | None:
+    """Return the password that an administrator gives, None for nothing; raises InvalidInput.
+
+    Keycloak looks at nothing else there, the type included.
+    """
+    given = document or {}
+    for name in given:
+        if not _NAMES.known(name) and name not in _LEGACY:
+            raise UnknownField("", name, "CredentialRepresentation")
+    if given.get("value") is None:
+        return None
+    fields = {name: given[name] for name in ("value", "temporary") if given.get(name) is not None}
+    if fields["value"] == "":
+        return NewPassword(Secret(""))
+    return _new_password(fields, "")
+
+
+def listed_credential(credential: Credential) -> dict[str, Any]:
+    """Return what administrators see of a credential: nothing that it hides."""
+    whole = write_credential(credential)
+    return {name: whole[name] for name in whole if name not in {"priority", "secretData"}}
 
 
 def write_credential(credential: Credential, *, masked: bool = True) -> dict[str, Any]:

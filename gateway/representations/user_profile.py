@@ -148,7 +148,7 @@ def _members(
     value: Any, representation: str, path: str, shapes: Mapping[str, Shape | None]
 ) -> dict[str, Any]:
     """Return the members that are not null, in the order of the table, as JSON."""
-    document = VerbatimObject().read(value, path or "profile")
+    document = VerbatimObject().read(value, path)
     for name in document:
         if name not in shapes:
             raise UnknownField(path, name, representation)
@@ -223,11 +223,10 @@ def _viewers(names: Iterable[str]) -> frozenset[Viewer]:
 
 
 def _checks(attribute: Mapping[str, Any]) -> Iterator[Check]:
-    single = not attribute["multivalued"]
-    for kind, values in attribute.get("validations", {}).items():
-        validator = VALIDATORS.get(kind)
+    validations = attribute.get("validations", {})
+    for kind, values in validations.items():
         # A kind of a later version is passed over, not an error at every sign-in.
-        if validator is not None and not (single and kind == Multivalued.name):
-            yield validator.configured(Configuration(values))
-    if single:
+        if kind in VALIDATORS:
+            yield VALIDATORS[kind].configured(Configuration(values))
+    if not attribute["multivalued"] and Multivalued.name not in validations:
         yield at_most(0, 1)

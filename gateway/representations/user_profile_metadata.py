@@ -48,7 +48,7 @@ def _attribute(
         "annotations": described.get("annotations"),
         "validators": _validators(described, attribute),
         "group": described.get("group"),
-        "multivalued": attribute.multivalued,
+        "multivalued": described.get("multivalued", False),
         "defaultValue": described.get("defaultValue"),
     }
     return {key: value for key, value in answer.items() if key not in optional or value is not None}
@@ -74,9 +74,7 @@ def _validators(described: Mapping[str, Any], attribute: ProfileAttribute) -> di
         name: {**values, **_EMPTY_IS_FINE}
         for name, values in described.get("validations", {}).items()
     }
-    # `locale`, which no profile describes, has none at all.
-    single = not attribute.multivalued and len(described) > 1
-    return given | (_ONE_VALUE if single or attribute.name in ROOTS else {})
+    return given if attribute.multivalued else _ONE_VALUE | given
 
 
 def _groups(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

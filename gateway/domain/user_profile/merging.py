@@ -87,7 +87,7 @@ def with_values(user: User, values: Values) -> User:
     roots = {name: values[name][0] if values.get(name) else None for name in ROOTS}
     return replace(
         user,
-        username=roots[USERNAME] or "",
+        username=values[USERNAME][0],
         email=roots[EMAIL],
         first_name=roots[FIRST_NAME],
         last_name=roots[LAST_NAME],

@@ -7,14 +7,25 @@ from gateway.admin.new_passwords import NewPasswords
 from gateway.admin.password_changes import PasswordChanges
 from gateway.admin.user_changes import ShortLived, UserChanges
 from gateway.admin.user_creation import UserCreation
+from gateway.admin.user_credentials import UserCredentials
+from gateway.admin.user_groups import UserGroups
 from gateway.admin.user_listing import UserListing
 from gateway.admin.user_profiles import UserProfiles
+from gateway.admin.user_sessions import UserSessions
 from gateway.domain.clock import Clock
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database
-from gateway.http.admin import user_changes, user_profile, users
+from gateway.http.admin import (
+    user_changes,
+    user_credentials,
+    user_groups,
+    user_leftovers,
+    user_profile,
+    user_sessions,
+    users,
+)
 from gateway.http.admin.operations import Operation
 from gateway.policies.candidate import PasswordBlacklists
 
@@ -32,14 +43,21 @@ class UserParts:
     login_failures: LoginFailureStore
 
 
+def _gate(parts: UserParts) -> NewPasswords:
+    return NewPasswords(parts.clock, parts.blacklists)
+
+
+def _passwords(parts: UserParts) -> PasswordChanges:
+    return PasswordChanges(_gate(parts), parts.passwords)
+
+
 def _changing(parts: UserParts) -> user_changes.UserChangesHandlers:
-    gate = NewPasswords(parts.clock, parts.blacklists)
     return user_changes.UserChangesHandlers(
-        UserCreation(parts.database, parts.changes, gate, parts.passwords),
+        UserCreation(parts.database, parts.changes, _gate(parts), parts.passwords),
         UserChanges(
             parts.database,
             parts.changes,
-            PasswordChanges(gate, parts.passwords),
+            _passwords(parts),
             ShortLived(parts.online_sessions, parts.login_failures),
             parts.clock,
         ),
@@ -48,9 +66,17 @@ def _changing(parts: UserParts) -> user_changes.UserChangesHandlers:
 
 def user_operations(parts: UserParts) -> tuple[Operation, ...]:
     """Return the rows."""
-    profiles = UserProfiles(parts.database, parts.changes)
+    database, changes = parts.database, parts.changes
+    profiles = UserProfiles(database, changes)
+    credentials = UserCredentials(database, changes, _passwords(parts))
+    groups = UserGroups(database, changes)
+    sessions = UserSessions(database, changes, parts.online_sessions)
     return (
-        *users.operations(users.UsersHandlers(UserListing(parts.database))),
+        *users.operations(users.UsersHandlers(UserListing(database))),
         *user_changes.operations(_changing(parts)),
         *user_profile.operations(user_profile.UserProfileHandlers(profiles)),
+        *user_credentials.operations(user_credentials.UserCredentialsHandlers(credentials)),
+        *user_groups.operations(user_groups.UserGroupsHandlers(groups)),
+        *user_sessions.operations(user_sessions.UserSessionsHandlers(sessions)),
+        *user_leftovers.operations(user_leftovers.UserLeftoverHandlers(credentials)),
     )

@@ -1,12 +1,13 @@
 """User profiles: what is kept of what was sent, and why one is refused. Keycloak: UPConfig."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import LoginSettings
-from gateway.domain.user_profile.profile import UnmanagedPolicy, Viewer
+from gateway.domain.user_profile.profile import ProfileAttribute, UnmanagedPolicy, Viewer
 from gateway.representations.refusals import UnknownField
 from gateway.representations.user_profile import (
     ProfileRefused,
@@ -76,6 +77,15 @@ def test_what_was_kept_is_kept_again_unchanged() -> None:
     once = read_user_profile(document, SCOPES)
     assert read_user_profile(once, SCOPES) == once
     assert rules_of(once).unmanaged is UnmanagedPolicy.ADMIN_VIEW
+
+
+def test_a_profile_has_a_largest_size() -> None:
+    document = standard_user_profile()
+    document["attributes"] += [{"name": f"x{count}"} for count in range(496)]
+    assert len(read_user_profile(document, ())["attributes"]) == 500
+    document["attributes"].append({"name": "more"})
+    assert reasons(document) == "['attributes' is no list of at most 500]"
+    assert reasons({"groups": {}}) == "['groups' is no list of at most 500]"
 
 
 REFUSED = {
@@ -195,6 +205,32 @@ def test_metadata_says_what_a_form_needs_in_keycloaks_order() -> None:
     ]
 
 
+def test_metadata_of_several_values_has_no_limit_but_the_one_that_is_given() -> None:
+    several = with_attribute(multivalued=True, permissions={"view": ["admin"]}, displayName="X")
+    found = metadata(several)["x"]
+    assert (found["validators"], found["multivalued"], found["displayName"]) == ({}, True, "X")
+    two = {"multivalued": {"min": 1, "max": 2}}
+    given = metadata(with_attribute(validations=two, permissions={"view": ["admin"]}))["x"]
+    assert given["validators"]["multivalued"] == {"min": 1, "max": 2, "ignore.empty.value": True}
+    assert given["multivalued"] is False
+
+
+def test_where_users_choose_a_language_metadata_tells_of_it() -> None:
+    document = standard_user_profile()
+    rules = rules_of(document)
+    locale = ProfileAttribute("locale", multivalued=True, edit=frozenset(Viewer))
+    with_locale = replace(rules, attributes={"locale": locale, **rules.attributes})
+    found = write_metadata(document, with_locale, LoginSettings(), known=False)["attributes"][0]
+    assert found == {
+        "name": "locale",
+        "displayName": "locale",
+        "required": False,
+        "readOnly": False,
+        "validators": {},
+        "multivalued": False,
+    }
+
+
 def test_metadata_leaves_out_what_an_administrator_does_not_see() -> None:
     theirs = with_attribute(permissions={"view": ["user"], "edit": ["user"]})
     assert list(metadata(theirs)) == ["username", "email", "firstName", "lastName"]
@@ -215,6 +251,7 @@ def test_metadata_says_whether_the_user_name_may_be_changed(
     found = metadata(standard_user_profile(), known=known, **login)
     assert (found["username"]["required"], found["username"]["readOnly"]) == (required, read_only)
     assert found["email"]["required"] is login.get("registration_email_as_username", False)
+    assert found["firstName"]["required"] is False
 
 
 def test_metadata_of_a_bare_profile_names_the_roots() -> None:

@@ -162,6 +162,9 @@ def test_an_attribute_has_one_value_unless_the_profile_says_more() -> None:
     assert changed(profile({"name": "x"}), {"x": ("1", "2")}).violations == (
         wrong("x", "error-invalid-multivalued-size", 0, 1),
     )
+    limited = profile({"name": "x", "validations": {"multivalued": {"min": 1, "max": 2}}})
+    assert changed(limited, {"x": ("1", "2")}).violations == ()
+    assert changed(limited, {}).violations == (wrong("x", "error-invalid-multivalued-size", 1, 2),)
     several = profile({"name": "x", "multivalued": True})
     assert changed(several, {"x": ("1", "2")}).values["x"] == ("1", "2")
 

@@ -34,6 +34,9 @@ TAKEN = [
     ("length", {"min": 3, "max": 5}, ["abc", "abcde", " abc "]),
     ("length", {"min": "3", "max": "5", "trim-disabled": "true"}, ["  a "]),
     ("length", {"min": 3}, ["x" * 500]),
+    ("length", {"min": 3, "max": 3}, ["abc"]),
+    ("integer", {"min": "-9223372036854775807"}, ["0"]),
+    ("pattern", {"pattern": "a*"}, ["a" * 1024]),
     ("length", {"max": 3}, ["x"]),
     ("integer", {"min": "1", "max": 10}, ["1", "10", "+5"]),
     ("integer", {}, ["-9223372036854775808", "9223372036854775807"]),
@@ -41,6 +44,7 @@ TAKEN = [
     ("double", {}, ["-.5", "1e-7"]),
     ("pattern", {"pattern": "[a-z]+"}, ["ab"]),
     ("email", {}, ["a@b", '"a b"@c', "ä@b.c", "a@bä.c", "a@[127.0.0.1]", f"{'a' * 64}@b"]),
+    ("email", {}, ['"a.b"@c', f"a@{'b' * 63}", f"a@{'b.' * 127}c"]),
     ("uri", {}, ["http://a", "https://a.b/c?d#e", "http://ä.test/%20"]),
     (
         "uri",
@@ -48,7 +52,8 @@ TAKEN = [
         ["ftp://a", "ftp:zz"],
     ),
     ("options", {"options": ["a", "b"]}, ["a", "b"]),
-    ("local-date", {}, ["01/02/2024", "1/2/24", "2/29/2024"]),
+    ("local-date", {}, ["01/02/2024", "1/2/24", "2/29/2024", "2/29/00", "1/1/9999"]),
+    ("up-username-not-idn-homograph", {}, ["½"]),
     ("iso-date", {}, ["2024-01-02", "2024-02-29"]),
     ("username-prohibited-characters", {}, ["ä", "a@b", "a+b", "a.b-c_d"]),
     ("person-name-prohibited-characters", {}, ["a b", "O'Neill", "ä, jr.", "a:b", "a@b"]),
@@ -91,6 +96,7 @@ REFUSED = [
     ("uri", {}, "ftp://a", "error-invalid-uri-scheme", ("ftp://a", "ftp")),
     ("uri", {}, "javascript:x", "error-invalid-uri-scheme", ("javascript:x", "javascript")),
     ("uri", {}, "http://", "error-invalid-uri", ("http://", "Expected authority at index 5")),
+    ("uri", {}, "http:", "error-invalid-uri", ("http:", "Expected authority at index 5")),
     ("uri", {}, "http:a", "error-invalid-uri", ("http:a", "no host")),
     (
         *("uri", {}, "http://a b", "error-invalid-uri"),
@@ -119,6 +125,7 @@ REFUSED = [
         ("person-name-prohibited-characters", {}, f"a{sign}b", PERSON, ())
         for sign in '\t\n\x01\u2028<>&"$%!#?§;*~/\\|^=[]{}()'
     ),
+    ("up-username-not-idn-homograph", {"error-message": "no"}, "東京", "no", ()),
     *(
         ("up-username-not-idn-homograph", {}, text, USERNAME, ())
         for text in ("\N{CYRILLIC SMALL LETTER A}dmin", "東京", "Ωmega", "aβ", "a\u0301", "३")
@@ -169,6 +176,12 @@ def test_not_empty_wants_a_value_and_not_blank_one_of_more_than_blanks() -> None
         ("length", {"min": "x"}, [("min", NO_NUMBER, ("x",))]),
         ("length", {"min": True}, [("min", NO_NUMBER, ("True",))]),
         ("length", {"min": 1.5}, [("min", NO_NUMBER, ("1.5",))]),
+        ("length", {"min": "٣"}, [("min", NO_NUMBER, ("٣",))]),
+        ("length", {"min": "9223372036854775808"}, [("min", NO_NUMBER, ("9223372036854775808",))]),
+        ("double", {"min": True}, [("min", NO_NUMBER, ("True",))]),
+        ("double", {"min": [1]}, [("min", NO_NUMBER, ("[1]",))]),
+        ("multivalued", {"max": "x"}, [("max", NO_NUMBER, ("x",))]),
+        ("multivalued", {"min": 2, "max": 2}, []),
         ("length", {"min": 5, "max": 3}, [("max", WRONG, ())]),
         ("integer", {"min": "1.5"}, [("min", NO_NUMBER, ("1.5",))]),
         ("integer", {"min": "9" * 30}, [("min", NO_NUMBER, ("9" * 30,))]),

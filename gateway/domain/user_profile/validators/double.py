@@ -10,8 +10,7 @@ from gateway.domain.user_profile.configuration import Configuration
 from gateway.domain.user_profile.findings import Check, Finding, each
 from gateway.domain.user_profile.ranges import limits_of, out_of_range
 
-_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_LONGEST: Final = 400
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 class Double:
@@ -33,7 +32,7 @@ class Double:
 
 
 def _read(text: str) -> float | None:
-    if len(text) > _LONGEST or not _NUMBER.fullmatch(text):
+    if not _NUMBER.fullmatch(text):
         return None
     number = float(text)
     return number if number - number == 0 else None

@@ -33,8 +33,8 @@ class Email:
         longest_local = _LONGEST_LOCAL if longest is None else longest
 
         def check(text: str) -> Finding | None:
-            local, sign, domain = text.rpartition("@")
-            fine = sign and len(local) <= longest_local and _is_local(local) and _is_domain(domain)
+            local, _, domain = text.rpartition("@")
+            fine = len(local) <= longest_local and _is_local(local) and _is_domain(domain)
             return None if fine else Finding("error-invalid-email", (text,))
 
         return each(check)

@@ -22,14 +22,14 @@ class Multivalued:
             configuration.missing("max")
         elif most is not None and most < least:
             configuration.wrong("max")
-        return at_most(least, most or 0)
+        return at_most(least, most)
 
 
-def at_most(least: int, most: int) -> Check:
+def at_most(least: int, most: int | None) -> Check:
     """Return the check of how many values there are."""
 
     def check(values: Sequence[str]) -> Finding | None:
-        fine = least <= len(values) <= most
+        fine = least <= len(values) and (most is None or len(values) <= most)
         return None if fine else Finding("error-invalid-multivalued-size", (least, most))
 
     return check
