@@ -8,16 +8,35 @@ SignInRefused
 Keycloak: 1.5, 4.2
 """
 
+from dataclasses import dataclass
+from datetime import datetime
+
 from gateway.domain.errors import RealmgateError
+from gateway.domain.event_errors import RESOLVE_REQUIRED_ACTIONS, USER_DISABLED
+
+
+@dataclass(frozen=True, slots=True)
+class Lockout:
+    """A lock-out that a failure has begun: until then, or for good."""
+
+    failures: int
+    until: datetime | None
 
 
 class SignInRefused(RealmgateError):
-    """The user does not sign in; `event_error` is what the event LOGIN_ERROR tells operators."""
+    """The user does not sign in; `event_error` is what the event LOGIN_ERROR tells operators.
 
-    def __init__(self, event_error: str) -> None:
+    `user_id` is who it would have been, where the event tells it; `lockout` what it has brought.
+    """
+
+    def __init__(
+        self, event_error: str, user_id: str | None = None, lockout: Lockout | None = None
+    ) -> None:
         """Refuse for a reason that is not the user's to read."""
         super().__init__(event_error)
         self.event_error = event_error
+        self.user_id = user_id
+        self.lockout = lockout
 
 
 class InvalidUserCredentials(SignInRefused):
@@ -31,9 +50,9 @@ class InvalidUserCredentials(SignInRefused):
 class AccountDisabled(SignInRefused):
     """The password was right; an administrator has disabled the account."""
 
-    def __init__(self) -> None:
+    def __init__(self, user_id: str) -> None:
         """Refuse as Keycloak's event does."""
-        super().__init__("user_disabled")
+        super().__init__(USER_DISABLED, user_id)
 
 
 class AccountNotSetUp(SignInRefused):
@@ -41,4 +60,4 @@ class AccountNotSetUp(SignInRefused):
 
     def __init__(self) -> None:
         """Refuse as Keycloak's event does."""
-        super().__init__("resolve_required_actions")
+        super().__init__(RESOLVE_REQUIRED_ACTIONS)

@@ -16,11 +16,23 @@ from typing import Final
 
 from gateway.authentication.brute_force_guard import Attempt, BruteForceGuard
 from gateway.authentication.complete_profile import has_complete_profile
-from gateway.authentication.errors import AccountDisabled, AccountNotSetUp, InvalidUserCredentials
+from gateway.authentication.errors import (
+    AccountDisabled,
+    AccountNotSetUp,
+    InvalidUserCredentials,
+    Lockout,
+)
 from gateway.authentication.one_time_password import OneTimePasswordCheck, first_device
 from gateway.authentication.permanent_lockout import is_locked_for_good, lock_for_good
 from gateway.domain.errors import Overloaded, StoreUnavailable
-from gateway.domain.login_failures import Admission
+from gateway.domain.event_errors import (
+    INVALID_USER,
+    INVALID_USER_CREDENTIALS,
+    USER_DISABLED,
+    USER_NOT_FOUND,
+    USER_TEMPORARILY_DISABLED,
+)
+from gateway.domain.login_failures import Admission, FailureOutcome
 from gateway.domain.ports.invalidation import Invalidation, user_topic
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database
@@ -82,7 +94,7 @@ class PasswordLogin:
             if account.user is None or account.credential is None or not right:
                 raise await self._refusal(realm, account, attempt, address)
             if not account.user.enabled:
-                raise AccountDisabled
+                raise AccountDisabled(account.user.id)
             if account.device is not None and not await self._one_time_passwords.is_right(
                 realm, account.device, given.code, now
             ):
@@ -130,12 +142,13 @@ class PasswordLogin:
             outcome = await attempt.failed(address, second_factor=second_factor)
             if outcome.permanent:
                 await self._lock_for_good(realm, user)
-            return InvalidUserCredentials("invalid_user_credentials")
+            error = INVALID_USER_CREDENTIALS if user.enabled else USER_DISABLED
+            return InvalidUserCredentials(error, user.id, _lockout(outcome))
         await attempt.passed_over(address)
         if user is not None and attempt.admission is Admission.LOCKED_FOR_GOOD and user.enabled:
             # Who counted the last failure may have died before it could write this.
             await self._lock_for_good(realm, user)
-        return InvalidUserCredentials(_event_error(user, attempt.admission))
+        return _passed_over(user, attempt.admission)
 
     async def _lock_for_good(self, realm: Realm, user: User) -> None:
         async with self._database.write() as stores:
@@ -194,12 +207,20 @@ def _may_sign_in(user: User | None) -> bool:
     return user is not None and user.service_account_client is None and not is_locked_for_good(user)
 
 
-def _event_error(user: User | None, admission: Admission) -> str:
-    """Say for the operators why no password was looked at."""
+def _passed_over(user: User | None, admission: Admission) -> InvalidUserCredentials:
+    """Refuse where no password was looked at, and say for the operators why."""
     if user is None:
-        return "user_not_found"
+        return InvalidUserCredentials(USER_NOT_FOUND)
     if user.service_account_client is not None:
-        return "invalid_user"
+        return InvalidUserCredentials(INVALID_USER)
     if is_locked_for_good(user) or admission is Admission.LOCKED_FOR_GOOD:
-        return "user_disabled"
-    return "user_temporarily_disabled"
+        return InvalidUserCredentials(USER_DISABLED, user.id)
+    return InvalidUserCredentials(USER_TEMPORARILY_DISABLED, user.id)
+
+
+def _lockout(outcome: FailureOutcome) -> Lockout | None:
+    """Return the lock-out that the failure has begun."""
+    if not outcome.permanent and not outcome.locked_now:
+        return None
+    record = outcome.record
+    return Lockout(record.failures, None if outcome.permanent else record.locked_until)

@@ -8,6 +8,7 @@ from pathlib import Path
 import orjson
 import structlog
 from starlette.types import ASGIApp
+from structlog.typing import FilteringBoundLogger
 
 from gateway import __version__
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
@@ -22,6 +23,8 @@ from gateway.http.edge.facts import Edge
 from gateway.http.edge.peer import ProxyTrust
 from gateway.http.management.application import build_management_application
 from gateway.http.management.lifecycle import ClosesWhileDraining, Lifecycle
+from gateway.listeners import LISTENERS
+from gateway.listeners.dispatch import Dispatch
 from gateway.observability.metrics import PrometheusMetrics, exposition
 from gateway.observability.tracing import CarriedTraces
 from gateway.protocol.grants import GRANTS
@@ -61,6 +64,7 @@ def http_parts(
     settings: Settings, services: Services, certificates: ClientCertificates
 ) -> HttpParts:
     """Return what the public application is made of."""
+    log: FilteringBoundLogger = structlog.get_logger()
     return HttpParts(
         directory=services.directory,
         database=services.database,
@@ -72,14 +76,20 @@ def http_parts(
         login_failures=services.login_failures,
         one_time_passwords=services.one_time_passwords,
         one_time_marks=services.one_time_marks,
+        events=services.events,
+        listeners=_listeners(log),
         clock=services.clock,
         edge=_edge(settings, certificates),
         metrics=PrometheusMetrics(GRANTS),
         tracer=find_tracer(settings),
-        log=structlog.get_logger(),
+        log=log,
         public_url=settings.public_url,
         mtls_public_url=settings.mtls_public_url,
     )
+
+
+def _listeners(log: FilteringBoundLogger) -> Dispatch:
+    return Dispatch({name: make(log) for name, make in LISTENERS.items()}, log)
 
 
 def find_tracer(settings: Settings) -> Tracer:

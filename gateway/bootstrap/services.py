@@ -26,6 +26,7 @@ from gateway.domain.secrets import Secret
 from gateway.policies.candidate import PasswordBlacklists
 from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
+from gateway.storage.event_journal import EventJournal
 from gateway.storage.password_blacklists import FilePasswordBlacklists
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.invalidation import RedisInvalidation
@@ -37,6 +38,7 @@ from gateway.storage.sql.database import SqlDatabase
 
 _PASSWORD_THREADS: Final = 2
 _BLACKLISTS: Final = "password-blacklists"
+_EVENTS: Final = "events"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Services:
     login_failures: LoginFailureStore
     one_time_passwords: OneTimePasswords
     one_time_marks: OneTimeMarks
+    events: EventJournal
 
 
 def encryption_keys(settings: Settings) -> tuple[bytes, ...]:
@@ -89,6 +92,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
     async with AsyncExitStack() as stack:
         database = SqlDatabase(settings.database_url, secrets)
         stack.push_async_callback(database.dispose)
+        events = EventJournal(settings.state_dir / _EVENTS, database)
+        stack.push_async_callback(events.close)
         invalidation = RedisInvalidation(redis_url(settings))
         stack.push_async_callback(invalidation.stop)
         passwords = PooledPasswordHasher(_PASSWORD_THREADS)
@@ -108,4 +113,5 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             login_failures=RedisLoginFailures(redis),
             one_time_passwords=PyOtp(),
             one_time_marks=RedisOneTimeMarks(redis),
+            events=events,
         )

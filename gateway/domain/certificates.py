@@ -32,6 +32,7 @@ class ClientCertificate:
     standing: Standing
     subject: DistinguishedName
     serial: int
+    issuer: DistinguishedName
     reason: str | None = None
     der: bytes = field(default=b"", repr=False)
 

@@ -14,6 +14,8 @@ RealmgateError
 from dataclasses import dataclass
 from datetime import timedelta
 
+from gateway.domain.event_errors import INVALID_TOKEN
+
 
 class RealmgateError(Exception):
     """The root of every failure the product raises on purpose."""
@@ -75,7 +77,15 @@ class UnusableSetting(RealmgateError):
 
 
 class InvalidToken(RealmgateError):
-    """A JWT that must not be believed; `str()` is the reason, for logs only."""
+    """A JWT that must not be believed; `str()` is the reason, for logs only.
+
+    `event_error` is what an event calls it.
+    """
+
+    def __init__(self, reason: str, event_error: str = INVALID_TOKEN) -> None:
+        """Say why."""
+        super().__init__(reason)
+        self.event_error = event_error
 
 
 class SecretUnreadable(RealmgateError):

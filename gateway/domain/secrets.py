@@ -1,6 +1,19 @@
 """Values that must never be printed: a secret shows itself only when asked by name."""
 
 import hmac
+import re
+from typing import Final
+
+_SECRET_SHAPES: Final = re.compile(
+    r"-----BEGIN"  # PEM
+    r"|\beyJ[\w-]{5,}\.[\w-]"  # a token
+    r"|://[^/\s@]*:[^/\s@]*@"  # an address with a password
+)
+
+
+def looks_secret(text: str) -> bool:
+    """Tell whether a key, a token or an address with a password stands in `text`."""
+    return _SECRET_SHAPES.search(text) is not None
 
 
 class Secret:

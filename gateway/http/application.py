@@ -12,6 +12,7 @@ from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password import PasswordLogin
 from gateway.domain.clock import Clock
 from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.events import EventListeners, EventLog
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.metrics import Metrics
@@ -35,6 +36,7 @@ from gateway.http.replies import prose_error, send_reply
 from gateway.http.routes import build_routes
 from gateway.policies.candidate import PasswordBlacklists
 from gateway.protocol.access_tokens import AccessTokens
+from gateway.protocol.event_recording import EventRecording
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.refresh_tokens import RefreshTokens
 from gateway.protocol.sessions import Sessions
@@ -54,6 +56,8 @@ class HttpParts:
     login_failures: LoginFailureStore
     one_time_passwords: OneTimePasswords
     one_time_marks: OneTimeMarks
+    events: EventLog
+    listeners: EventListeners
     clock: Clock
     edge: Edge
     metrics: Metrics
@@ -91,6 +95,7 @@ def _context(parts: HttpParts) -> RealmContext:
         log=parts.log,
         public_url=parts.public_url,
         mtls_public_url=parts.mtls_public_url,
+        events=EventRecording(parts.events, parts.listeners, parts.metrics),
     )
 
 

@@ -21,6 +21,8 @@ from gateway.http.errors import MethodNotAllowed, allow_header, answered
 from gateway.http.exchange import Exchange, exchange_of
 from gateway.http.form import parse_form, query_names, read_body, require_form_type
 from gateway.http.replies import Headers, Reply, send_reply
+from gateway.protocol.errors import OAuthError
+from gateway.protocol.event_recording import EventRecording
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
 
@@ -37,6 +39,7 @@ class RealmContext:
     log: FilteringBoundLogger
     public_url: str
     mtls_public_url: str | None
+    events: EventRecording
 
     def issuer(self, realm_name: str) -> str:
         """Return the realm's issuer, from the configured URL."""
@@ -115,7 +118,13 @@ class RealmEndpoint:
             secure=facts.secure,
             now=self._context.clock.now(),
         )
-        return await self._handler(request, exchange)
+        try:
+            reply = await self._handler(request, exchange)
+        except OAuthError as refusal:
+            self._context.events.refused(request, refusal)
+            raise
+        self._context.events.answered(request)
+        return reply
 
     async def _parameters(self, scope: Scope, receive: Receive, exchange: Exchange) -> Parameters:
         if scope["method"] != "POST":

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.domain.errors import InvalidToken
+from gateway.domain.event_errors import CLIENT_DISABLED, USER_DISABLED, USER_SESSION_NOT_FOUND
 from gateway.domain.ports.directory import ClientEntry, Directory, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import UserSession
@@ -48,11 +49,14 @@ class AccessTokens:
 
     async def active(self, request: ProtocolRequest, token: str) -> ActiveToken:
         """Return the token's claims; raises InvalidToken with the reason, or StoreUnavailable."""
-        claims = self.genuine(request, token)
+        return await self.holding(request, self.genuine(request, token))
+
+    async def holding(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> ActiveToken:
+        """Return what genuine claims stand for; raises InvalidToken, or StoreUnavailable."""
         realm = request.realm.realm
         entry = await self._directory.client(realm.id, str(claims.get("azp")))
         if entry is None or not entry.client.enabled:
-            raise InvalidToken("its client is gone or disabled")
+            raise InvalidToken("its client is gone or disabled", CLIENT_DISABLED)
         session = await self._session(request, claims, entry)
         user = await self._user(request, claims, entry, session)
         not_before = max(realm.not_before, entry.client.not_before, user.user.not_before)
@@ -88,7 +92,7 @@ class AccessTokens:
             now=request.now,
         )
         if session is None or entry.client.id not in session.clients:
-            raise InvalidToken("its session is over")
+            raise InvalidToken("its session is over", USER_SESSION_NOT_FOUND)
         return session
 
     async def _user(
@@ -100,10 +104,12 @@ class AccessTokens:
     ) -> UserEntry:
         if session is None:
             account = _service_account(entry, claims)
+            request.event.user_id = account.id
             return UserEntry(account, entry.roles)
+        request.event.user_id = session.user_id
         user = await self._directory.user(request.realm.realm.id, session.user_id)
         if user is None or not user.user.enabled:
-            raise InvalidToken("its user is gone or disabled")
+            raise InvalidToken("its user is gone or disabled", USER_DISABLED)
         if claims.get("sub", session.user_id) != session.user_id:
             raise InvalidToken("its session is another user's")
         return user
@@ -112,7 +118,7 @@ class AccessTokens:
 def _service_account(entry: ClientEntry, claims: Mapping[str, Any]) -> User:
     user = entry.service_account
     if user is None or not user.enabled or user.id != claims.get("sub"):
-        raise InvalidToken("its user is gone or disabled")
+        raise InvalidToken("its user is gone or disabled", USER_DISABLED)
     return user
 
 

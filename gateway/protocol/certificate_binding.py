@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
-from gateway.protocol.errors import OAuthError
+from gateway.domain.event_errors import INVALID_REQUEST, NOT_ALLOWED
+from gateway.protocol.errors import EventFailure, OAuthError
 
 BOUND_ACCESS_TOKENS: Final = "tls.client.certificate.bound.access.tokens"
 _THUMBPRINT: Final = "x5t#S256"
@@ -25,9 +26,8 @@ def confirmation_claim(
     if client.attributes.get(BOUND_ACCESS_TOKENS, "").lower() != "true":
         return None
     if certificate is None or not certificate.binds:
-        raise OAuthError(
-            "invalid_request", "Client Certification missing for MTLS HoK Token Binding"
-        )
+        text = "Client Certification missing for MTLS HoK Token Binding"
+        raise OAuthError("invalid_request", text, event=EventFailure(INVALID_REQUEST, text))
     return {_THUMBPRINT: certificate.thumbprint}
 
 
@@ -38,8 +38,6 @@ def require_binding(claims: Mapping[str, Any], certificate: ClientCertificate | 
         return
     expected = confirmation.get(_THUMBPRINT) if isinstance(confirmation, dict) else None
     if certificate is None or not certificate.binds or certificate.thumbprint != expected:
-        raise OAuthError(
-            "invalid_token",
-            "Client certificate missing, or its thumbprint and one in the token did NOT match",
-            status=HTTPStatus.UNAUTHORIZED,
-        )
+        text = "Client certificate missing, or its thumbprint and one in the token did NOT match"
+        failure = EventFailure(NOT_ALLOWED, text)
+        raise OAuthError("invalid_token", text, status=HTTPStatus.UNAUTHORIZED, event=failure)

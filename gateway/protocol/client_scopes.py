@@ -11,10 +11,11 @@ from weakref import WeakKeyDictionary
 
 from gateway.domain.client_scopes import RoleBoundScope
 from gateway.domain.clients import OPENID_CONNECT, Client
+from gateway.domain.event_errors import INVALID_REQUEST
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.claims.plans import ClaimPlan, prepare
-from gateway.protocol.errors import OAuthError
+from gateway.protocol.errors import EventFailure, OAuthError
 
 OPENID: Final = "openid"
 OFFLINE_ACCESS: Final = "offline_access"
@@ -122,7 +123,9 @@ def grant_scopes(realm: RealmEntry, client: Client, requested: str | None) -> Gr
     names = _names(requested)
     prepared = scopes_of(realm)
     if names and not _allowed(prepared, client).issuperset(names):
-        raise OAuthError("invalid_scope", f"Invalid scopes: {requested}")
+        refusal = f"Invalid scopes: {requested}"
+        failure = EventFailure(INVALID_REQUEST, refusal)
+        raise OAuthError("invalid_scope", refusal, event=failure)
     return GrantedScopes(prepared.chosen(client.default_client_scopes, names), OPENID in names)
 
 

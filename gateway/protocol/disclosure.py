@@ -4,6 +4,7 @@ Where a client's scope is not full, it learns of those roles alone that are its 
 scope mappings or in those of the scopes it was granted. Keycloak: 2.1, scope mappings
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -48,7 +49,7 @@ def disclose(
     subject = TokenSubject(
         user=user.user,
         client=client.client,
-        roles=told_roles(plans, roles_in_scope(client, permitted, user.roles)),
+        roles=told_roles(plans, user.roles.within(scope_of(client, permitted))),
         session_notes=session.notes if session else notes or {},
         acr=SIGNED_IN,
         groups=user.groups,
@@ -73,22 +74,15 @@ def own_plan(client: ClientEntry) -> ClaimPlan:
     return found
 
 
-def roles_in_scope(
-    client: ClientEntry, granted: GrantedScopes, held: EffectiveRoles
-) -> EffectiveRoles:
-    """Return those of the roles that tokens of the client may carry."""
+def scope_of(client: ClientEntry, granted: GrantedScopes) -> EffectiveRoles | None:
+    """Return the roles that tokens of the client may carry; None where that is not limited."""
     if client.client.full_scope_allowed:
-        return held
-    scopes = [client.scope_roles, *(bound.roles for bound in granted.chosen.scopes)]
-    realm = {name for scope in scopes for name in scope.realm}
-    clients = {
-        (owner, name) for scope in scopes for owner, names in scope.clients for name in names
-    }
-    kept = (
-        (owner, tuple(name for name in names if (owner, name) in clients))
-        for owner, names in held.clients
-    )
-    return EffectiveRoles(
-        tuple(name for name in held.realm if name in realm),
-        tuple((owner, names) for owner, names in kept if names),
-    )
+        return None
+    realm: set[str] = set()
+    clients: defaultdict[str, set[str]] = defaultdict(set)
+    for scope in (client.scope_roles, *(bound.roles for bound in granted.chosen.scopes)):
+        realm.update(scope.realm)
+        for owner, names in scope.clients:
+            clients[owner].update(names)
+    of_clients = ((owner, tuple(sorted(names))) for owner, names in clients.items())
+    return EffectiveRoles(tuple(sorted(realm)), tuple(sorted(of_clients)))

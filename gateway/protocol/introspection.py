@@ -12,6 +12,9 @@ from typing import Any, Final
 
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
+from gateway.domain.event_details import DETAIL, REASON, TOKEN_ID, TOKEN_ISSUED_FOR, TOKEN_TYPE
+from gateway.domain.event_errors import INVALID_REQUEST, INVALID_TOKEN
+from gateway.domain.event_types import EventType
 from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.protocol.access_tokens import AccessTokens, ActiveToken
 from gateway.protocol.certificate_binding import require_binding
@@ -23,7 +26,12 @@ from gateway.protocol.client_authentication import (
 )
 from gateway.protocol.client_scopes import still_granted
 from gateway.protocol.disclosure import disclose
-from gateway.protocol.errors import ClientAuthenticationFailed, OAuthError, duplicated_parameter
+from gateway.protocol.errors import (
+    ClientAuthenticationFailed,
+    EventFailure,
+    OAuthError,
+    duplicated_parameter,
+)
 from gateway.protocol.realm_checks import require_open_realm
 from gateway.protocol.refresh_tokens import RefreshTokens, read_refresh_token
 from gateway.protocol.requests import ProtocolRequest
@@ -37,6 +45,8 @@ _OF_THE_TOKEN: Final = (
 """What a token says for good; the rest is told anew, as the realm's mappers say it now."""
 _LIGHTWEIGHT: Final = "lt"
 _REFRESH_TOKEN: Final = "refresh_token"  # noqa: S105 - a kind of token, not one
+_NOT_GENUINE: Final = "Access token JWT check failed"
+_FOR: Final = "Introspection access token for"
 _HINTS: Final = (None, "access_token", _REFRESH_TOKEN)
 
 
@@ -54,15 +64,16 @@ class IntrospectionEndpoint:
     async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, dict[str, Any]]:
         """Return who asked and the answer; raises OAuthError or StoreUnavailable."""
         require_open_realm(request)
+        request.event.begin(EventType.INTROSPECT_TOKEN)
         caller = await self._authenticate(request)
         if request.parameters.repeated:
-            raise duplicated_parameter()
+            raise duplicated_parameter(_failure("duplicated parameter"))
         token = request.parameters.raw("token")
         if token is None:
-            raise OAuthError("invalid_request", "Token not provided.")
+            raise _refused("Token not provided.")
         hint = request.parameters.raw("token_type_hint")
         if hint not in _HINTS:
-            raise OAuthError("invalid_request", "Unsupported token type.")
+            raise _refused("Unsupported token type.")
         if hint == _REFRESH_TOKEN:
             return caller, await self._describe_refresh_token(request, caller, token)
         return caller, await self._describe(request, caller, token)
@@ -81,15 +92,21 @@ class IntrospectionEndpoint:
     async def _describe(
         self, request: ProtocolRequest, caller: AuthenticatedClient, token: str
     ) -> dict[str, Any]:
-        try:
-            active = await self._access_tokens.active(request, token)
-        except InvalidToken:
-            return INACTIVE
         caller_id = caller.entry.client.client_id
+        try:
+            genuine = self._access_tokens.genuine(request, token)
+        except InvalidToken as refusal:
+            return _inactive(request, refusal.event_error, _NOT_GENUINE)
+        _note(request, genuine)
+        try:
+            active = await self._access_tokens.holding(request, genuine)
+        except InvalidToken as refusal:
+            return _inactive(request, refusal.event_error, f"{_FOR} {caller_id} client: {refusal}")
         claims = _told_now(request, active)
         lightweight = str(active.claims["jti"])[2:4] == _LIGHTWEIGHT
         if caller_id not in audiences_of(claims if lightweight else dict(active.claims)):
-            return INACTIVE
+            text = f"Client '{caller_id}' is not in the token audience"
+            return _inactive(request, INVALID_TOKEN, text)
         if caller_id == active.claims.get("azp"):
             require_binding(active.claims, request.certificate)
         return _answer(claims, active.client.client, active.user, "Bearer")
@@ -101,17 +118,45 @@ class IntrospectionEndpoint:
         client = caller.entry.client
         try:
             token = read_refresh_token(request, client, text)
+            _note(request, token.claims)
             active = await self._refresh_tokens.active(request, client, token)
-        except OAuthError:
-            return INACTIVE
+        except OAuthError as refusal:
+            return _inactive(request, INVALID_TOKEN, str(refusal.description))
+        request.event.user_id = active.session.user_id
         require_binding(token.claims, request.certificate)
         if not await self._refresh_tokens.is_next(request, token):
-            return INACTIVE
+            return _inactive(request, INVALID_TOKEN, "Stale token")
         claims = dict(token.claims)
         granted = still_granted(request.realm, client, token.scopes)
         told = disclose(caller.entry, active.user, granted, session=active.session)
         told.add_claims(claims, ClaimsFor.INTROSPECTION)
         return _answer(claims, client, active.user, str(token.claims["typ"]))
+
+
+def _inactive(request: ProtocolRequest, error: str, reason: str) -> dict[str, Any]:
+    """Answer that the token says nothing to the caller; the event says why."""
+    request.event.fail(error)
+    request.event.details[REASON] = reason
+    return INACTIVE
+
+
+def _note(request: ProtocolRequest, claims: Mapping[str, Any]) -> None:
+    """Let the event tell which token was asked about."""
+    session_id = claims.get("sid")
+    request.event.session_id = session_id if isinstance(session_id, str) else None
+    request.event.details |= {
+        TOKEN_ISSUED_FOR: str(claims.get("azp")),
+        TOKEN_ID: str(claims.get("jti")),
+        TOKEN_TYPE: str(claims["typ"]),
+    }
+
+
+def _refused(description: str) -> OAuthError:
+    return OAuthError("invalid_request", description, event=_failure(description))
+
+
+def _failure(description: str) -> EventFailure:
+    return EventFailure(INVALID_REQUEST, description, DETAIL)
 
 
 def _told_now(request: ProtocolRequest, active: ActiveToken) -> dict[str, Any]:

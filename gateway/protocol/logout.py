@@ -3,6 +3,7 @@
 Keycloak: 12.6 (POST with refresh_token)
 """
 
+from gateway.domain.event_types import EventType
 from gateway.domain.ports.directory import Directory
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
@@ -24,6 +25,7 @@ class LogoutEndpoint:
     async def answer(self, request: ProtocolRequest) -> AuthenticatedClient:
         """End the session of the token, again without complaint; raises OAuthError."""
         require_open_realm(request)
+        request.event.begin(EventType.LOGOUT)
         caller = await authenticate_client(request, self._directory)
         if request.parameters.repeated:
             raise duplicated_parameter()
@@ -32,5 +34,8 @@ class LogoutEndpoint:
             raise OAuthError("invalid_request", "No refresh token")
         token = read_refresh_token(request, caller.entry.client, text)
         require_binding(token.claims, request.certificate)
-        await self._sessions.end(request.realm.realm.id, str(token.claims["sid"]))
+        session_id, user_id = str(token.claims["sid"]), str(token.claims["sub"])
+        request.event.session_id, request.event.user_id = session_id, user_id
+        if not await self._sessions.end(request.realm.realm.id, session_id):
+            request.event.withdraw()
         return caller

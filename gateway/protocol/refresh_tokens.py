@@ -10,11 +10,14 @@ from typing import Any
 
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
+from gateway.domain.event_details import REFRESH_TOKEN_ID, REFRESH_TOKEN_TYPE
+from gateway.domain.event_errors import INVALID_TOKEN
 from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import UserSession
 from gateway.protocol.client_scopes import OFFLINE_ACCESS
-from gateway.protocol.errors import OAuthError
+from gateway.protocol.errors import EventFailure, OAuthError
+from gateway.protocol.event_draft import EventDraft
 from gateway.protocol.issuing import OFFLINE, REFRESH
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions, is_part_over
@@ -73,6 +76,14 @@ def read_refresh_token(request: ProtocolRequest, client: Client, token: str) -> 
     if not presented.is_of(client):
         raise _refused("Invalid refresh token. Token client and authorized client don't match")
     return presented
+
+
+def note_refresh_token(event: EventDraft, token: PresentedToken) -> None:
+    """Let the event tell which token was used."""
+    claims = token.claims
+    event.session_id = str(claims.get("sid"))
+    event.details[REFRESH_TOKEN_TYPE] = str(claims["typ"])
+    event.details[REFRESH_TOKEN_ID] = str(claims.get("jti"))
 
 
 class RefreshTokens:
@@ -164,4 +175,5 @@ def _require_younger(session: UserSession, client: Client, token: PresentedToken
 
 
 def _refused(description: str, reason: str | None = None) -> OAuthError:
-    return OAuthError("invalid_grant", description, reason=reason)
+    failure = EventFailure(INVALID_TOKEN, description)
+    return OAuthError("invalid_grant", description, reason=reason, event=failure)

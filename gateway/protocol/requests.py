@@ -5,6 +5,7 @@ from datetime import datetime
 
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.ports.directory import RealmEntry
+from gateway.protocol.event_draft import EventDraft
 from gateway.protocol.parameters import Parameters
 
 
@@ -14,6 +15,7 @@ class ProtocolRequest:
 
     `authorization` is the header's value as sent. `remote_address`, `secure` (TLS up to the
     proxy) and `certificate` are the proxy's word. `issuer` comes from the configured public URL.
+    `event` gathers what is to be recorded of it.
     """
 
     realm: RealmEntry
@@ -24,3 +26,4 @@ class ProtocolRequest:
     remote_address: str
     secure: bool
     now: datetime
+    event: EventDraft = field(default_factory=EventDraft, repr=False, compare=False)

@@ -9,13 +9,20 @@ from typing import Any
 
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
+from gateway.domain.event_details import REVOKED_CLIENT, TOKEN_ID
+from gateway.domain.event_errors import (
+    INVALID_REQUEST,
+    INVALID_TOKEN_TYPE,
+    USER_SESSION_NOT_FOUND,
+)
+from gateway.domain.event_types import EventType
 from gateway.protocol.access_tokens import AccessTokens, OtherKindOfToken
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
-from gateway.protocol.errors import OAuthError, duplicated_parameter
+from gateway.protocol.errors import EventFailure, OAuthError, duplicated_parameter
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.realm_checks import require_open_realm
-from gateway.protocol.refresh_tokens import genuine_refresh_token
+from gateway.protocol.refresh_tokens import genuine_refresh_token, note_refresh_token
 from gateway.protocol.requests import ProtocolRequest
 
 
@@ -39,15 +46,17 @@ class RevocationEndpoint:
         caller need not act on. Raises OAuthError or StoreUnavailable.
         """
         require_open_realm(request)
+        request.event.begin(EventType.REVOKE_GRANT)
         caller = await authenticate_client(request, self._directory)
         if request.parameters.repeated:
             raise duplicated_parameter()
         token = request.parameters.raw("token")
         if token is None:
-            raise OAuthError("invalid_request", "Token not provided")
+            raise _refused("invalid_request", "Token not provided", INVALID_REQUEST)
         try:
             await self._revoke(request, caller.entry.client, token)
         except InvalidToken as error:
+            request.event.fail(error.event_error)
             return caller, OAuthError("invalid_token", "Invalid token", reason=str(error))
         return caller, None
 
@@ -56,11 +65,14 @@ class RevocationEndpoint:
         try:
             claims = self._access_tokens.genuine(request, token)
         except OtherKindOfToken as error:
-            raise OAuthError("unsupported_token_type", "Unsupported token type") from error
+            text = "Unsupported token type"
+            raise _refused("unsupported_token_type", text, INVALID_TOKEN_TYPE) from error
         except InvalidToken as error:
             await self._revoke_refresh_token(request, client, token, error)
             return
         _require_own(request, client, claims)
+        request.event.user_id = _text(claims.get("sub"))
+        request.event.details[TOKEN_ID] = str(claims["jti"])
         async with self._database.write() as stores:
             await stores.revocations.revoke(
                 request.realm.realm.id,
@@ -80,11 +92,22 @@ class RevocationEndpoint:
         try:
             session = await self._refresh_tokens.session(request, client, token)
         except OAuthError as error:
-            raise InvalidToken(error.reason) from error
+            raise InvalidToken(str(error.reason), USER_SESSION_NOT_FOUND) from error
+        request.event.user_id = session.user_id
+        note_refresh_token(request.event, token)
+        request.event.details[REVOKED_CLIENT] = client.client_id
         await self._sessions.leave(session, client)
 
 
 def _require_own(request: ProtocolRequest, client: Client, claims: Mapping[str, Any]) -> None:
     if claims.get("azp") != client.client_id:
-        raise OAuthError("invalid_request", "Unmatching clients")
+        raise _refused("invalid_request", "Unmatching clients", INVALID_REQUEST)
     require_binding(claims, request.certificate)
+
+
+def _refused(error: str, description: str, event_error: str) -> OAuthError:
+    return OAuthError(error, description, event=EventFailure(event_error, description))
+
+
+def _text(claim: Any) -> str | None:
+    return claim if isinstance(claim, str) else None

@@ -107,12 +107,13 @@ class Sessions:
         async with self.store(offline=session.offline) as store:
             await store.leave(session.realm_id, session.id, client.id)
 
-    async def end(self, realm_id: str, session_id: str) -> None:
-        """End the session, online or offline."""
-        await self._online.end(realm_id, session_id)
+    async def end(self, realm_id: str, session_id: str) -> bool:
+        """End the session, online or offline; tell whether there was one."""
+        online = await self._online.end(realm_id, session_id)
         async with self._database.write() as stores:
-            await stores.offline_sessions.end(realm_id, session_id)
+            offline = await stores.offline_sessions.end(realm_id, session_id)
             await stores.refresh_tokens.end_of_session(realm_id, session_id)
+        return online or offline
 
 
 def is_part_over(realm: Realm, session: UserSession, client: Client, now: datetime) -> bool:

@@ -4,6 +4,7 @@ realm open -> grant_type -> client authentication -> repeated parameters -> the 
 Spec: RFC 6749 §3.2; Keycloak: 1.1
 """
 
+from gateway.domain.event_details import GRANT_TYPE, SCOPE, TOKEN_ID
 from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
 from gateway.protocol.errors import OAuthError, duplicated_parameter
 from gateway.protocol.grant_services import GrantServices
@@ -28,7 +29,10 @@ class TokenEndpoint:
         caller = await authenticate_client(request, self._directory)
         if request.parameters.repeated:
             raise duplicated_parameter()
-        return caller, await grant(request, caller)
+        tokens = await grant(request, caller)
+        request.event.details[TOKEN_ID] = tokens.token_id
+        request.event.details[SCOPE] = tokens.scope
+        return caller, tokens
 
     def _grant(self, request: ProtocolRequest) -> Grant:
         grant_type = request.parameters.raw("grant_type")
@@ -37,4 +41,6 @@ class TokenEndpoint:
         grant = self._grants.get(grant_type)
         if grant is None:
             raise OAuthError("unsupported_grant_type", "Unsupported grant_type")
+        request.event.begin(grant.event)
+        request.event.details[GRANT_TYPE] = grant_type
         return grant

@@ -3,16 +3,20 @@
 Spec: OpenID Connect Core §5.3, RFC 6750 §3, RFC 8705 §3; Keycloak: 12.3
 """
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
 from gateway.domain.errors import InvalidToken
+from gateway.domain.event_details import AUTH_METHOD, SIGNATURE_REQUIRED, USERNAME
+from gateway.domain.event_errors import ACCESS_DENIED, INVALID_TOKEN
+from gateway.domain.event_types import EventType
 from gateway.protocol.access_tokens import AccessTokens, ActiveToken
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.client_scopes import OPENID, still_granted
 from gateway.protocol.disclosure import disclose
-from gateway.protocol.errors import BearerChallenge, OAuthError
+from gateway.protocol.errors import BearerChallenge, EventFailure, OAuthError
 from gateway.protocol.realm_checks import require_open_realm
 from gateway.protocol.requests import ProtocolRequest
 
@@ -29,26 +33,50 @@ class UserinfoEndpoint:
     async def answer(self, request: ProtocolRequest) -> tuple[ActiveToken, dict[str, Any]]:
         """Return the token and the claims; raises BearerChallenge or StoreUnavailable."""
         require_open_realm(request)
+        request.event.begin(EventType.USER_INFO_REQUEST)
+        request.event.details[AUTH_METHOD] = "validate_access_token"
         token = bearer_token(request)
         if token is None:
-            raise BearerChallenge(reason="no token")
-        try:
-            active = await self._access_tokens.active(request, token)
-            require_binding(active.claims, request.certificate)
-        except (InvalidToken, OAuthError) as error:
-            raise BearerChallenge(
-                "invalid_token", "Token verification failed", reason=str(error)
-            ) from error
+            failure = EventFailure(INVALID_TOKEN, "Missing token")
+            raise BearerChallenge(reason="no token", event=failure)
+        active = await self._active(request, token)
         names = str(active.claims.get("scope", "")).split()
         if OPENID not in names:
-            raise BearerChallenge(
-                "insufficient_scope", "Missing openid scope", status=HTTPStatus.FORBIDDEN
-            )
+            text, status = "Missing openid scope", HTTPStatus.FORBIDDEN
+            failure = EventFailure(ACCESS_DENIED, text)
+            raise BearerChallenge("insufficient_scope", text, status=status, event=failure)
         if "sub" not in active.claims:
-            raise BearerChallenge(
-                "invalid_token", "Lightweight access token not allowed for userinfo endpoint"
-            )
+            text = "Lightweight access token not allowed for userinfo endpoint"
+            failure = EventFailure(INVALID_TOKEN, text)
+            raise BearerChallenge("invalid_token", text, event=failure)
+        request.event.details[SIGNATURE_REQUIRED] = "false"
+        request.event.details[USERNAME] = active.user.user.username
         return active, _claims(request, active)
+
+    async def _active(self, request: ProtocolRequest, token: str) -> ActiveToken:
+        try:
+            claims = self._access_tokens.genuine(request, token)
+            _note(request, claims)
+            active = await self._access_tokens.holding(request, claims)
+            require_binding(claims, request.certificate)
+        except InvalidToken as error:
+            reason = str(error) if error.event_error == INVALID_TOKEN else None
+            raise _unverified(error, EventFailure(error.event_error, reason)) from error
+        except OAuthError as error:
+            raise _unverified(error, error.event) from error
+        return active
+
+
+def _note(request: ProtocolRequest, claims: Mapping[str, Any]) -> None:
+    """Let the event tell whose token it was."""
+    client_id, session_id = claims.get("azp"), claims.get("sid")
+    request.event.client_id = client_id if isinstance(client_id, str) else None
+    request.event.session_id = session_id if isinstance(session_id, str) else None
+
+
+def _unverified(error: Exception, event: EventFailure | None) -> BearerChallenge:
+    text = "Token verification failed"
+    return BearerChallenge("invalid_token", text, reason=str(error), event=event)
 
 
 def bearer_token(request: ProtocolRequest) -> str | None:

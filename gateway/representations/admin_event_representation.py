@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway.domain.events import ResourceType
+from gateway.domain.secrets import looks_secret
 from gateway.representations.admin_event_fields import FIELDS, Fields, Lists, Named, Node
 from gateway.representations.masking import MASK
 
@@ -21,12 +22,8 @@ LARGEST: Final = 64 * 1024
 
 _NOTHING: Final = object()
 _LONGEST_NAME: Final = 255
-_NO_PLAIN_TEXT: Final = re.compile(
-    r"-----BEGIN"  # PEM
-    r"|\beyJ[\w-]{5,}\.[\w-]"  # a token
-    r"|://[^/\s@]*:[^/\s@]*@"  # an address with a password
-    r"|[\0\ud800-\udfff]"  # what not every store can hold
-)
+_UNFIT: Final = re.compile("[\0\ud800-\udfff]")
+"""What not every store can hold."""
 
 
 def recorded(resource: ResourceType, document: object) -> str:
@@ -71,7 +68,7 @@ def _masked(node: Fields, name: str, value: object) -> Any:
 
 def _plain(value: object) -> Any:
     if isinstance(value, str):
-        return MASK if _NO_PLAIN_TEXT.search(value) else value
+        return value if _is_plain(value) else MASK
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, list):
@@ -80,5 +77,8 @@ def _plain(value: object) -> Any:
 
 
 def _fits(name: object) -> bool:
-    fine = isinstance(name, str) and len(name) <= _LONGEST_NAME
-    return fine and _NO_PLAIN_TEXT.search(str(name)) is None
+    return isinstance(name, str) and len(name) <= _LONGEST_NAME and _is_plain(name)
+
+
+def _is_plain(text: str) -> bool:
+    return not looks_secret(text) and _UNFIT.search(text) is None

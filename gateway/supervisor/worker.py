@@ -54,6 +54,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
         housekeeping = group.create_task(
             keep_house(services.database, services.online_sessions, services.clock)
         )
+        events = group.create_task(services.events.keep())
         lifecycle.started = True
         os.write(lifeline.ready, b"1")
         os.close(lifeline.ready)
@@ -62,6 +63,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
         await asyncio.sleep(min(_DRAIN, settings.shutdown_grace).total_seconds())
         ended.set()
         housekeeping.cancel()
+        events.cancel()
 
 
 def _parent_died(loop: asyncio.AbstractEventLoop, lifeline: Lifeline, asked: asyncio.Event) -> None:

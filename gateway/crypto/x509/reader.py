@@ -87,6 +87,7 @@ class X509CertificateReader:
             standing=Standing.TRUSTED,
             subject=parsed.subject,
             serial=parsed.serial,
+            issuer=parsed.issuer,
             der=der,
         )
         try:

@@ -9,13 +9,20 @@ from http import HTTPStatus
 from typing import Final, Protocol
 
 from gateway.domain.clients import Client
+from gateway.domain.event_details import CLIENT_AUTH_METHOD, DETAIL
+from gateway.domain.event_errors import (
+    CLIENT_DISABLED,
+    CLIENT_NOT_FOUND,
+    INVALID_CLIENT,
+    INVALID_REQUEST,
+)
 from gateway.domain.ports.directory import ClientEntry, Directory
 from gateway.protocol.client_authentication import client_secret, tls_client_auth
 from gateway.protocol.client_authentication.basic_credentials import (
     BasicCredentials,
     read_basic_credentials,
 )
-from gateway.protocol.errors import ClientAuthenticationFailed, OAuthError
+from gateway.protocol.errors import ClientAuthenticationFailed, EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
 
 
@@ -64,7 +71,12 @@ async def authenticate_confidential_client(
     """Authenticate, and refuse public clients: they cannot prove who they are."""
     caller = await _authenticated(request, directory)
     if caller.entry.client.public_client:
-        raise OAuthError("invalid_request", "Client not allowed.", status=HTTPStatus.FORBIDDEN)
+        raise OAuthError(
+            "invalid_request",
+            "Client not allowed.",
+            status=HTTPStatus.FORBIDDEN,
+            event=EventFailure(INVALID_REQUEST, "Client not allowed.", DETAIL),
+        )
     return caller
 
 
@@ -75,17 +87,26 @@ async def _authenticated(request: ProtocolRequest, directory: Directory) -> Auth
     if client_id is None and credentials is not None:
         client_id = credentials.client_id
     if not client_id:
-        raise ClientAuthenticationFailed(reason="the request names no client")
+        raise ClientAuthenticationFailed(
+            reason="the request names no client", event_error=CLIENT_NOT_FOUND
+        )
+    request.event.client_id = client_id
     entry = await directory.client(request.realm.realm.id, client_id)
     if entry is None:
-        raise ClientAuthenticationFailed(reason="no such client")
+        raise ClientAuthenticationFailed(reason="no such client", event_error=CLIENT_NOT_FOUND)
     client = entry.client
     if not client.enabled:
-        raise ClientAuthenticationFailed(reason="the client is disabled")
+        raise ClientAuthenticationFailed(
+            reason="the client is disabled", event_error=CLIENT_DISABLED
+        )
     if not client.public_client:
         _prove(client, request, credentials)
+    # Keycloak names the method also where a public client needed none.
+    request.event.details[CLIENT_AUTH_METHOD] = client.client_authenticator_type
     if client.protocol != "openid-connect":
-        raise OAuthError("invalid_client", "Wrong client protocol.")
+        raise OAuthError(
+            "invalid_client", "Wrong client protocol.", event=EventFailure(INVALID_CLIENT)
+        )
     method = _NO_PROOF if client.public_client else client.client_authenticator_type
     return AuthenticatedClient(entry, method)
 

@@ -4,11 +4,13 @@ Only the leaf counts, only the subject registered for this very client, and only
 that the proxy and our own checks both trust. Spec: RFC 8705 §2.1; Keycloak: `client-x509`
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
 from gateway.domain.clients import Client
-from gateway.domain.distinguished_names import subject_matches
+from gateway.domain.distinguished_names import DistinguishedName, subject_matches
+from gateway.domain.event_details import X509_ISSUER, X509_SERIAL, X509_SUBJECT
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
 from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.requests import ProtocolRequest
@@ -29,6 +31,7 @@ def authenticate(
     certificate = request.certificate
     if certificate is None:
         raise _refused("no client certificate was presented")
+    request.event.details |= _described(certificate.subject, certificate.issuer, certificate.serial)
     if not certificate.identifies:
         raise _refused(f"the client certificate is not trusted: {certificate.reason}")
     expected = client.attributes.get(SUBJECT_DN, "").strip()
@@ -37,6 +40,18 @@ def authenticate(
     regex = client.attributes.get(ALLOW_REGEX, "true").lower() == "true"
     if not _subject_matches(certificate.subject, expected, regex=regex):
         raise _refused("the certificate's subject is not the one registered for the client")
+
+
+@lru_cache(maxsize=4096)
+def _described(
+    subject: DistinguishedName, issuer: DistinguishedName, serial: int
+) -> Mapping[str, str]:
+    """Return what events tell of a certificate, in the form of names that Keycloak uses."""
+    return {
+        X509_SERIAL: str(serial),
+        X509_SUBJECT: subject.legacy_rendering(),
+        X509_ISSUER: issuer.legacy_rendering(),
+    }
 
 
 def _refused(reason: str) -> ClientAuthenticationFailed:

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
+from gateway.domain.event_types import EventType
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.grants import client_credentials, password, refresh_token
@@ -12,6 +13,11 @@ from gateway.protocol.requests import ProtocolRequest
 
 class Grant(Protocol):
     """Answers a token request of one grant type, after every check that all grants share."""
+
+    @property
+    def event(self) -> EventType:
+        """What its use is called in events."""
+        ...
 
     def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient

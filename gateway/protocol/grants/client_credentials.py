@@ -7,12 +7,15 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.domain.clients import Client
+from gateway.domain.event_details import USERNAME
+from gateway.domain.event_errors import INVALID_CLIENT, USER_DISABLED, USER_NOT_FOUND
+from gateway.domain.event_types import EventType
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.client_scopes import grant_scopes
 from gateway.protocol.disclosure import disclose
-from gateway.protocol.errors import OAuthError
+from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.issuing import Issue, TokenResponse, issue_tokens
 from gateway.protocol.requests import ProtocolRequest
@@ -24,6 +27,8 @@ _LETTERS: Final = "cc"
 class ClientCredentials:
     """Issues a token for the client's service account."""
 
+    event = EventType.CLIENT_LOGIN
+
     def __init__(self, services: GrantServices) -> None:
         """Need nothing: the caller's entry says it all."""
 
@@ -33,6 +38,10 @@ class ClientCredentials:
         """Return an access token alone."""
         client = caller.entry.client
         user = _service_account(client, caller.entry.service_account)
+        request.event.user_id = user.id
+        request.event.details[USERNAME] = user.username
+        if not user.enabled:
+            raise _refused(USER_DISABLED, "invalid_request", f"User '{user.username}' disabled")
         granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
         notes = {
             "client_id": client.client_id,
@@ -46,19 +55,17 @@ class ClientCredentials:
 
 def _service_account(client: Client, user: User | None) -> User:
     if client.public_client:
-        raise _refused(
-            "unauthorized_client", "Public client not allowed to retrieve service account"
-        )
+        text = "Public client not allowed to retrieve service account"
+        raise _refused(INVALID_CLIENT, "unauthorized_client", text)
     if not client.service_accounts_enabled:
-        raise _refused("unauthorized_client", "Client not enabled to retrieve service account")
+        text = "Client not enabled to retrieve service account"
+        raise _refused(INVALID_CLIENT, "unauthorized_client", text)
     if user is None:
-        raise _refused(
-            "invalid_request", "The associated service account for the client does not exist"
-        )
-    if not user.enabled:
-        raise _refused("invalid_request", f"User '{user.username}' disabled")
+        text = "The associated service account for the client does not exist"
+        raise _refused(USER_NOT_FOUND, "invalid_request", text)
     return user
 
 
-def _refused(error: str, description: str) -> OAuthError:
-    return OAuthError(error, description, status=HTTPStatus.UNAUTHORIZED)
+def _refused(event_error: str, error: str, description: str) -> OAuthError:
+    failure = EventFailure(event_error, description)
+    return OAuthError(error, description, status=HTTPStatus.UNAUTHORIZED, event=failure)

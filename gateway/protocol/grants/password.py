@@ -1,21 +1,46 @@
 """password: a user signs in through the client. Spec: RFC 6749 §4.3; Keycloak: 1.5 (26.7)."""
 
 import uuid
+from datetime import UTC
 from http import HTTPStatus
 from typing import Final
 
-from gateway.authentication.errors import AccountDisabled, AccountNotSetUp, SignInRefused
+from gateway.authentication.errors import (
+    AccountDisabled,
+    AccountNotSetUp,
+    InvalidUserCredentials,
+    Lockout,
+    SignInRefused,
+)
 from gateway.authentication.password import GivenCredentials
-from gateway.domain.clients import Client
+from gateway.domain.clients import OPENID_CONNECT, Client
+from gateway.domain.event_details import (
+    AUTH_METHOD,
+    NOT_BEFORE,
+    NUM_FAILURES,
+    REASON,
+    REFRESH_TOKEN_ID,
+    REFRESH_TOKEN_TYPE,
+    USERNAME,
+)
+from gateway.domain.event_errors import CONSENT_DENIED, INVALID_USER, NOT_ALLOWED, USER_NOT_FOUND
+from gateway.domain.event_types import EventType
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.client_scopes import OFFLINE_ACCESS, GrantedScopes, grant_scopes
 from gateway.protocol.disclosure import disclose
-from gateway.protocol.errors import OAuthError
+from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.grant_services import GrantServices
-from gateway.protocol.issuing import Issue, SessionPart, TokenResponse, issue_tokens
+from gateway.protocol.issuing import (
+    OFFLINE,
+    REFRESH,
+    Issue,
+    SessionPart,
+    TokenResponse,
+    issue_tokens,
+)
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.session_limits import client_session_ends_at
 from gateway.protocol.sessions import Joined
@@ -26,6 +51,8 @@ _LETTERS: Final = "ro"
 
 class Password:
     """Signs a user in by user name and password, and begins a session."""
+
+    event = EventType.LOGIN
 
     def __init__(self, services: GrantServices) -> None:
         """Check passwords by the one sign-in."""
@@ -39,14 +66,11 @@ class Password:
     ) -> TokenResponse:
         """Return access and refresh token, and an ID token where `openid` was asked for."""
         client = caller.entry.client
+        request.event.details[AUTH_METHOD] = "oauth_credentials"
         _require_allowed(client)
-        username = request.parameters.get("username")
-        if username is None:
-            raise OAuthError(
-                "invalid_request", "Missing parameter: username", status=HTTPStatus.UNAUTHORIZED
-            )
         granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
-        user = await self._authenticate(request, _given(request, username))
+        request.event.details[AUTH_METHOD] = OPENID_CONNECT
+        user = await self._authenticate(request, _given(request))
         entry = await self._entry(request, user)
         if granted.offline:
             require_offline_role(entry)
@@ -60,6 +84,7 @@ class Password:
         disclosure = disclose(caller.entry, entry, granted, session=joined.session)
         tokens = issue_tokens(request, Issue(disclosure, _LETTERS, part))
         await self._begin_family(request, client, part)
+        _note_session(request, user, part)
         return tokens
 
     async def _authenticate(self, request: ProtocolRequest, given: GivenCredentials) -> User:
@@ -71,14 +96,12 @@ class Password:
                 now=request.now,
             )
         except SignInRefused as refusal:
-            raise OAuthError(
-                "invalid_grant", _public_text(refusal), reason=refusal.event_error
-            ) from refusal
+            raise _refused(request, refusal) from refusal
 
     async def _entry(self, request: ProtocolRequest, user: User) -> UserEntry:
         entry = await self._directory.user(request.realm.realm.id, user.id)
         if entry is None:
-            raise OAuthError("invalid_grant", "Invalid user credentials", reason="user_not_found")
+            raise _refused(request, InvalidUserCredentials(USER_NOT_FOUND))
         return entry
 
     async def _begin(
@@ -116,11 +139,18 @@ class Password:
 def require_offline_role(entry: UserEntry) -> None:
     """Refuse an offline session to a user who has lost the realm's role for it."""
     if OFFLINE_ACCESS not in entry.roles.realm:
-        raise OAuthError("not_allowed", "Offline tokens not allowed for the user or client")
+        text = "Offline tokens not allowed for the user or client"
+        raise OAuthError("not_allowed", text, event=EventFailure(NOT_ALLOWED, text))
 
 
-def _given(request: ProtocolRequest, username: str) -> GivenCredentials:
+def _given(request: ProtocolRequest) -> GivenCredentials:
     sent = request.parameters
+    username = sent.get("username")
+    if username is None:
+        text, status = "Missing parameter: username", HTTPStatus.UNAUTHORIZED
+        failure = EventFailure(USER_NOT_FOUND)
+        raise OAuthError("invalid_request", text, status=status, event=failure)
+    request.event.details[USERNAME] = username
     password, code = sent.get("password"), sent.get("otp") or sent.get("totp")
     return GivenCredentials(
         username,
@@ -135,16 +165,47 @@ def _rotates(request: ProtocolRequest) -> bool:
 
 def _require_allowed(client: Client) -> None:
     if not client.direct_access_grants_enabled:
-        raise OAuthError("unauthorized_client", "Client not allowed for direct access grants")
+        text = "Client not allowed for direct access grants"
+        failure = EventFailure(NOT_ALLOWED, text)
+        raise OAuthError("unauthorized_client", text, event=failure)
     if client.consent_required:
-        raise OAuthError("invalid_client", "Client requires user consent")
+        text = "Client requires user consent"
+        failure = EventFailure(CONSENT_DENIED, text)
+        raise OAuthError("invalid_client", text, event=failure)
 
 
-def _public_text(refusal: SignInRefused) -> str:
+def _refused(request: ProtocolRequest, refusal: SignInRefused) -> OAuthError:
+    """Return what the client reads of it; the event tells more."""
+    text, reason = _told(refusal)
+    request.event.user_id = refusal.user_id
+    if refusal.lockout is not None:
+        request.event.beside.append(_locked_out(refusal.lockout))
+    failure = EventFailure(refusal.event_error, reason)
+    return OAuthError("invalid_grant", text, reason=refusal.event_error, event=failure)
+
+
+def _told(refusal: SignInRefused) -> tuple[str, str | None]:
+    """Return what the client reads, and what the event gives as the reason."""
     match refusal:
         case AccountDisabled():
-            return "Account disabled"
+            return "Account disabled", None
         case AccountNotSetUp():
-            return "Account is not fully set up"
+            return "Account is not fully set up", "Account is not fully set up"
         case _:
-            return "Invalid user credentials"
+            service = refusal.event_error == INVALID_USER
+            return "Invalid user credentials", "User is a service account" if service else None
+
+
+def _locked_out(lockout: Lockout) -> tuple[EventType, dict[str, str]]:
+    details = {REASON: "brute_force_attack detected", NUM_FAILURES: str(lockout.failures)}
+    if lockout.until is None:
+        return EventType.USER_DISABLED_BY_PERMANENT_LOCKOUT, details
+    until = lockout.until.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds")
+    return EventType.USER_DISABLED_BY_TEMPORARY_LOCKOUT, {**details, NOT_BEFORE: until}
+
+
+def _note_session(request: ProtocolRequest, user: User, part: SessionPart) -> None:
+    event = request.event
+    event.user_id, event.session_id = user.id, part.session.id
+    event.details[REFRESH_TOKEN_TYPE] = OFFLINE if part.session.offline else REFRESH
+    event.details[REFRESH_TOKEN_ID] = part.refresh_id

@@ -5,17 +5,26 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.domain.clients import Client
+from gateway.domain.event_details import (
+    ACCESS_TOKEN_EXPIRATION_TIME,
+    AGE_OF_REFRESH_TOKEN,
+    REFRESH_TOKEN_SUB,
+    UPDATED_REFRESH_TOKEN_ID,
+)
+from gateway.domain.event_errors import INVALID_TOKEN
+from gateway.domain.event_types import EventType
 from gateway.domain.refresh_tokens import Rotation
 from gateway.domain.sessions import UserSession
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.client_scopes import GrantedScopes, grant_scopes, still_granted
 from gateway.protocol.disclosure import disclose
-from gateway.protocol.errors import OAuthError
+from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.issuing import Issue, SessionPart, TokenResponse, issue_tokens
 from gateway.protocol.refresh_tokens import (
     PresentedToken,
+    note_refresh_token,
     read_refresh_token,
     session_is_over,
 )
@@ -33,6 +42,8 @@ _ROTATION_TEXTS: Final = {
 class RefreshToken:
     """Gives new tokens, and moves the idle timeouts of the session."""
 
+    event = EventType.REFRESH_TOKEN
+
     def __init__(self, services: GrantServices) -> None:
         """Judge tokens by the one check of them, and rotate them in the database."""
         self._database = services.database
@@ -48,6 +59,8 @@ class RefreshToken:
         if text is None:
             raise OAuthError("invalid_request", "No refresh token")
         token = read_refresh_token(request, client, text)
+        note_refresh_token(request.event, token)
+        request.event.details[REFRESH_TOKEN_SUB] = str(token.claims.get("sub"))
         _require_binding(request, token)
         active = await self._refresh_tokens.active(request, client, token)
         session = active.session
@@ -59,7 +72,9 @@ class RefreshToken:
         family, refresh_id = await self._rotate(request, client, session, token)
         part = SessionPart(joined.session, joined.client_session, refresh_id, family)
         disclosure = disclose(caller.entry, active.user, granted, session=joined.session)
-        return issue_tokens(request, Issue(disclosure, _LETTERS, part))
+        tokens = issue_tokens(request, Issue(disclosure, _LETTERS, part))
+        _note(request, token, session, tokens, refresh_id)
+        return tokens
 
     async def _rotate(
         self,
@@ -84,7 +99,8 @@ class RefreshToken:
         )
         if rotation is not Rotation.ACCEPTED:
             await self._sessions.leave(session, client)
-            raise OAuthError("invalid_grant", _ROTATION_TEXTS[rotation])
+            text = _ROTATION_TEXTS[rotation]
+            raise OAuthError("invalid_grant", text, event=EventFailure(INVALID_TOKEN, text))
         return family, successor
 
 
@@ -106,5 +122,24 @@ def _require_binding(request: ProtocolRequest, token: PresentedToken) -> None:
         require_binding(token.claims, request.certificate)
     except OAuthError as error:
         raise OAuthError(
-            "unauthorized_client", error.description, status=HTTPStatus.UNAUTHORIZED
+            "unauthorized_client",
+            error.description,
+            status=HTTPStatus.UNAUTHORIZED,
+            event=error.event,
         ) from error
+
+
+def _note(
+    request: ProtocolRequest,
+    token: PresentedToken,
+    session: UserSession,
+    tokens: TokenResponse,
+    refresh_id: str,
+) -> None:
+    event = request.event
+    event.user_id = session.user_id
+    age = int(request.now.timestamp()) - int(token.claims["iat"])
+    event.details[AGE_OF_REFRESH_TOKEN] = str(age)
+    event.details[ACCESS_TOKEN_EXPIRATION_TIME] = str(tokens.expires_in)
+    if tokens.refresh_token is not None:
+        event.details[UPDATED_REFRESH_TOKEN_ID] = refresh_id

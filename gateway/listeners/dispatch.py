@@ -1,0 +1,39 @@
+"""Telling a realm's listeners: one that fails is named in the log and disturbs nobody."""
+
+from collections.abc import Iterator, Mapping
+
+from structlog.typing import FilteringBoundLogger
+
+from gateway.domain.events import UserEvent
+from gateway.domain.realm import Realm
+from gateway.listeners import Listener
+
+
+class Dispatch:
+    """EventListeners over the listeners that there are.
+
+    A realm may name others, which a later version has or an earlier one had: they hear nothing.
+    """
+
+    def __init__(self, listeners: Mapping[str, Listener], log: FilteringBoundLogger) -> None:
+        self._listeners = listeners
+        self._log = log
+
+    def wants(self, realm: Realm, *, failed: bool) -> bool:
+        """Tell whether anybody listens to what went well, or to what failed."""
+        return any(listener.wants(failed=failed) for _, listener in self._of(realm))
+
+    def tell(self, realm: Realm, event: UserEvent) -> None:
+        """Tell the realm's listeners."""
+        for name, listener in self._of(realm):
+            try:
+                if listener.wants(failed=event.error is not None):
+                    listener.hear(event)
+            except Exception as failure:  # noqa: BLE001 - no listener may fail a request
+                self._log.error("listener failed", listener=name, exc_info=failure)
+
+    def _of(self, realm: Realm) -> Iterator[tuple[str, Listener]]:
+        for name in realm.events.listeners:
+            listener = self._listeners.get(name)
+            if listener is not None:
+                yield name, listener

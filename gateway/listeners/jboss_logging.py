@@ -1,0 +1,44 @@
+"""`jboss-logging`: each event as a line of the log, what failed as a warning.
+
+Keycloak: 10.6; its lines are texts, ours have the same members as fields
+"""
+
+import logging
+from typing import Final
+
+from structlog.typing import FilteringBoundLogger
+
+from gateway.domain.events import UserEvent
+
+NAME: Final = "jboss-logging"
+
+
+class JbossLogging:
+    """Writes to the gateway's log, what went well at the level debug."""
+
+    def __init__(self, log: FilteringBoundLogger) -> None:
+        self._log = log
+        self._takes_failures = log.is_enabled_for(logging.WARNING)
+        self._takes_the_rest = log.is_enabled_for(logging.DEBUG)
+
+    def wants(self, *, failed: bool) -> bool:
+        """Tell whether the log takes lines of that level."""
+        return self._takes_failures if failed else self._takes_the_rest
+
+    def hear(self, event: UserEvent) -> None:
+        """Write the line."""
+        write = self._log.debug if event.error is None else self._log.warning
+        write("event", **{name: value for name, value in _fields(event).items() if value})
+
+
+def _fields(event: UserEvent) -> dict[str, object]:
+    return {
+        "type": event.name,
+        "realm_id": event.realm_id,
+        "client": event.client_id,
+        "user": event.user_id,
+        "session": event.session_id,
+        "remote_address": event.ip_address,
+        "error": event.error,
+        "details": dict(event.details),
+    }

@@ -1,0 +1,110 @@
+"""From what came of a request to its event: the one place where user events are made.
+
+An event says what the rules noted and, of a request that was refused, what the refusal says; one
+that says nothing is not recorded, nor is one that failed for want of a store. Texts from outside
+are shortened, and masked where they look like a secret. Keycloak: 10.1 to 10.3
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+from uuid import uuid4
+
+from gateway.domain.event_types import SAVED_BY_DEFAULT, EventType, name_of
+from gateway.domain.events import UserEvent
+from gateway.domain.ports.events import EventListeners, EventLog
+from gateway.domain.ports.metrics import Metrics
+from gateway.domain.realm import EventsConfig
+from gateway.domain.secrets import looks_secret
+from gateway.protocol.errors import OAuthError
+from gateway.protocol.requests import ProtocolRequest
+from gateway.representations.masking import MASK
+
+_LONGEST_NAME: Final = 255
+_LONGEST_DETAIL: Final = 1000
+
+
+class EventRecording:
+    """Keeps the events of realms that want them kept, and tells those who listen."""
+
+    def __init__(self, log: EventLog, listeners: EventListeners, metrics: Metrics) -> None:
+        """Keep in `log`, tell `listeners`, and count in `metrics` what there is no room for."""
+        self._log = log
+        self._listeners = listeners
+        self._metrics = metrics
+
+    def answered(self, request: ProtocolRequest) -> None:
+        """Record a request that was answered."""
+        if request.event.kind is not None:
+            self._record(request, request.event.error)
+
+    def refused(self, request: ProtocolRequest, refusal: OAuthError) -> None:
+        """Record a request that was refused."""
+        failure, draft = refusal.event, request.event
+        if draft.kind is None or failure is None:
+            return
+        if failure.reason is not None:
+            draft.details[failure.told_as] = failure.reason
+        self._record(request, failure.error)
+
+    def _record(self, request: ProtocolRequest, error: str | None) -> None:
+        draft = request.event
+        if draft.kind is not None:
+            self._send(request, draft.kind, draft.details, error=error)
+        for kind, details in draft.beside:
+            self._send(request, kind, details, of_client=False)
+
+    def _send(
+        self,
+        request: ProtocolRequest,
+        kind: EventType,
+        details: Mapping[str, str],
+        *,
+        error: str | None = None,
+        of_client: bool = True,
+    ) -> None:
+        realm, draft, failed = request.realm.realm, request.event, error is not None
+        stored = realm.events.enabled and name_of(kind, failed=failed) in _stored(realm.events)
+        told = self._listeners.wants(realm, failed=failed)
+        if not stored and not told:
+            return
+        event = UserEvent(
+            id=str(uuid4()),
+            realm_id=realm.id,
+            time=request.now,
+            kind=kind,
+            client_id=_name(draft.client_id) if of_client else None,
+            user_id=_name(draft.user_id),
+            session_id=_name(draft.session_id) if of_client else None,
+            ip_address=_name(request.remote_address),
+            error=error,
+            details={name: _fit(text, _LONGEST_DETAIL) for name, text in details.items()},
+        )
+        if stored and not self._log.append(event):
+            self._metrics.security_event("user_event_dropped")
+        if told:
+            self._listeners.tell(realm, event)
+
+
+def _stored(events: EventsConfig) -> frozenset[str]:
+    return _names(events.enabled_types)
+
+
+@lru_cache(maxsize=256)
+def _names(enabled: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(enabled or SAVED_BY_DEFAULT)
+
+
+def _name(text: str | None) -> str | None:
+    return None if text is None else _fit(text, _LONGEST_NAME)
+
+
+def _fit(text: str, longest: int) -> str:
+    """Return what may be kept of a text: it may come from anybody."""
+    if looks_secret(text):
+        return MASK
+    if len(text) > longest:
+        text = text[: longest - 1] + "…"
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
