@@ -2,13 +2,12 @@
 
 Rights over a realm come from the realm `master`, by its client `<realm>-realm`, or from the realm
 itself, by `realm-management`; any other realm's token brings none. They are what the caller holds
-now, so that a role taken away is gone at once; where a token carries roles, it brings no others.
+now, so that a role taken away is gone at once, and of that what is in the scope of its token.
 Keycloak: 9
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from gateway.admin.administration_roles import REALM_MANAGEMENT, AdminRole, administration_client
 from gateway.admin.errors import Forbidden
@@ -18,19 +17,18 @@ from gateway.domain.realm import MASTER, Realm
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
 
-_LIGHTWEIGHT: Final = "client.use.lightweight.access.token.enabled"
-_ADMINISTRATION_TOOLS: Final = frozenset({"admin-cli", "security-admin-console"})
-"""Clients whose tokens stand for all that the user holds, whatever they carry."""
-
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: a user, or a service account, of `realm`, by a token of `client`."""
+    """Who asks: a user, or a service account, of `realm`, by a token of `client`.
+
+    `scope` are the roles that such a token may carry, None where that is not limited.
+    """
 
     realm: Realm
     user: User
     client: Client
-    claims: Mapping[str, Any] = field(repr=False)
+    scope: EffectiveRoles | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ class AdminAccess:
         """Return the roles that the caller acts with in its own realm."""
         async with self._database.read() as stores:
             held = await stores.roles.effective(caller.realm.id, caller.user.id)
-        return held if _stands_for_all(caller) else _carried(caller, held)
+        return held.within(caller.scope)
 
 
 def rights_over(caller: Caller, realm: Realm, held: EffectiveRoles) -> Rights:
@@ -114,31 +112,3 @@ def _holder(caller: Caller, realm: Realm) -> str | None:
 
 def _names(held: EffectiveRoles, client: str) -> tuple[str, ...]:
     return next((names for name, names in held.clients if name == client), ())
-
-
-def _stands_for_all(caller: Caller) -> bool:
-    """Tell whether the token stands for all that the user holds, whatever it carries."""
-    asking = caller.client
-    lightweight = asking.attributes.get(_LIGHTWEIGHT, "").lower() == "true"
-    return asking.client_id in _ADMINISTRATION_TOOLS or (lightweight and asking.full_scope_allowed)
-
-
-def _carried(caller: Caller, held: EffectiveRoles) -> EffectiveRoles:
-    """Return those of the roles that the token carries."""
-    of_realm = _role_names(caller.claims.get("realm_access"))
-    access = caller.claims.get("resource_access")
-    clients = access if isinstance(access, dict) else {}
-    kept = (
-        (client, tuple(name for name in names if name in _role_names(clients.get(client))))
-        for client, names in held.clients
-    )
-    return EffectiveRoles(
-        realm=tuple(name for name in held.realm if name in of_realm),
-        clients=tuple((client, names) for client, names in kept if names),
-    )
-
-
-def _role_names(access: Any) -> frozenset[str]:
-    """Return the names of `{"roles": [...]}`, none where a mapper has put something else there."""
-    roles = access.get("roles") if isinstance(access, dict) else None
-    return frozenset(name for name in roles or () if isinstance(name, str))

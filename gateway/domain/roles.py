@@ -39,3 +39,17 @@ class EffectiveRoles:
 
     realm: tuple[str, ...] = ()
     clients: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def within(self, scope: "EffectiveRoles | None") -> "EffectiveRoles":
+        """Return those of the roles that are in `scope` too; None is a scope without limits."""
+        if scope is None:
+            return self
+        allowed = {client: frozenset(names) for client, names in scope.clients}
+        kept = (
+            (client, tuple(name for name in names if name in allowed.get(client, ())))
+            for client, names in self.clients
+        )
+        return EffectiveRoles(
+            tuple(name for name in self.realm if name in scope.realm),
+            tuple((client, names) for client, names in kept if names),
+        )

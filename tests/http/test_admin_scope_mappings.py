@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gateway.admin.administration_roles import REALM_MANAGEMENT, AdminRole
-from tests.support.administration import Administration
-from tests.support.made_realms import told
+from tests.support.administration import SECRET, Administration
+from tests.support.made_realms import import_realm, told
 from tests.support.recorded_changes import recorded_changes
 from tests.support.scoped_realm import ScopedRealm, claims_of, mapper
 
@@ -248,6 +248,61 @@ def test_only_who_views_clients_sees_mappings(administration: Administration, ro
         "POST", f"acme/client-scopes/{scope_id}/scope-mappings/realm", token, document=[]
     )
     assert put.status_code == (204 if role == AdminRole.MANAGE_CLIENTS else 403)
+
+
+LIMITED: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "light": {"attributes": {"client.use.lightweight.access.token.enabled": "true"}},
+    "without the roles in its tokens": {"defaultClientScopes": ["basic"]},
+}
+
+
+@pytest.fixture(params=LIMITED, name="limited")
+def administrator_of_limited_scope(
+    scoped: ScopedRealm, request: pytest.FixtureRequest
+) -> ScopedRealm:
+    """Add a client whose service account may view clients, and whose scope is not full."""
+    client = {"clientId": "limited", "secret": SECRET, "serviceAccountsEnabled": True}
+    fields = {"fullScopeAllowed": False, **LIMITED[request.param]}
+    account = {
+        "username": "service-account-limited",
+        "serviceAccountClientId": "limited",
+        "clientRoles": {REALM_MANAGEMENT: [AdminRole.VIEW_CLIENTS]},
+    }
+    import_realm(
+        scoped.administration,
+        {"realm": scoped.name, "clients": [client | fields], "users": [account]},
+    )
+    return scoped
+
+
+def test_rights_are_those_in_the_scope_of_the_token_as_it_is_now(limited: ScopedRealm) -> None:
+    """Keycloak 26.7: whether the token carries roles makes no difference."""
+    token = limited.administration.fresh_token("limited", limited.name)
+    url = f"{mappings(limited, 'limited')}/clients/{limited.client(REALM_MANAGEMENT)}"
+    viewing = [limited.role(AdminRole.VIEW_CLIENTS, REALM_MANAGEMENT)]
+    assert limited.ask("GET", "client-scopes", token=token).status_code == 403
+    limited.do("POST", url, viewing)
+    assert limited.ask("GET", "client-scopes", token=token).status_code == 200
+    assert limited.ask("POST", "client-scopes", {}, token=token).status_code == 403
+    limited.do("DELETE", url, viewing)
+    assert limited.ask("GET", "client-scopes", token=token).status_code == 403
+
+
+def test_a_scope_that_was_asked_for_widens_the_rights_of_the_token(limited: ScopedRealm) -> None:
+    scope_id = limited.add_scope("viewing")
+    url = f"client-scopes/{scope_id}/scope-mappings/clients/{limited.client(REALM_MANAGEMENT)}"
+    limited.do("POST", url, [limited.role(AdminRole.VIEW_CLIENTS, REALM_MANAGEMENT)])
+    limited.do("PUT", f"clients/{limited.client('limited')}/optional-client-scopes/{scope_id}")
+    form = {
+        "grant_type": "client_credentials",
+        "client_id": "limited",
+        "client_secret": SECRET,
+    }
+    for scope, status in (("", 403), ("viewing", 200)):
+        sent = form | ({"scope": scope} if scope else {})
+        token = limited.protocol("token", sent).json()["access_token"]
+        assert limited.ask("GET", "client-scopes", token=token).status_code == status
 
 
 def test_an_example_says_what_a_token_would_say(scoped: ScopedRealm) -> None:

@@ -12,10 +12,13 @@ from gateway.admin.access import Caller
 from gateway.admin.errors import NotAuthenticated
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.roles import EffectiveRoles
 from gateway.http.exchange import Exchange
 from gateway.http.realm_endpoint import RealmContext
-from gateway.protocol.access_tokens import AccessTokens
+from gateway.protocol.access_tokens import AccessTokens, ActiveToken
 from gateway.protocol.certificate_binding import require_binding
+from gateway.protocol.client_scopes import still_granted
+from gateway.protocol.disclosure import scope_of
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
@@ -48,7 +51,7 @@ class AdminAuthentication:
         exchange.log["client"] = active.client.client.client_id
         exchange.log["token_id"] = str(active.claims["jti"])
         exchange.log["user"] = active.user.user.id
-        return Caller(entry.realm, active.user.user, active.client.client, active.claims)
+        return Caller(entry.realm, active.user.user, active.client.client, _scope(entry, active))
 
     async def _realm(self, issuer: str) -> RealmEntry | None:
         base = self._context.issuer("")
@@ -69,6 +72,13 @@ class AdminAuthentication:
             secure=facts.secure,
             now=self._context.clock.now(),
         )
+
+
+def _scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles | None:
+    """Return the roles in the scope of the token, as the realm says it now."""
+    names = str(active.claims.get("scope", "")).split()
+    granted = still_granted(realm, active.client.client, names)
+    return scope_of(active.client, granted.permitted_to(active.user.roles))
 
 
 def _bearer(authorization: str | None) -> str:
