@@ -21,6 +21,7 @@ _ADDRESS: Final = re.compile(
 """Brackets stand round an address of IPv6, and in a query."""
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _NOTHING_BEHIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?")
+_OF_REDIRECTS: Final = "+"
 _ORIGIN: Final = re.compile(r"(?i)https?://[^/?#\\@\s*]+")
 _ILLEGAL: Final = frozenset({"data", "javascript", "vbscript"})
 _OF_URLS: Final = frozenset({"http", "https", "ftp", "file", "jar", "mailto"})
@@ -93,6 +94,22 @@ def origins_of(redirect_uris: Iterable[Any]) -> list[str]:
     """Return the web origins of the addresses that have one, each once."""
     found = (_ORIGIN.match(uri) for uri in redirect_uris if isinstance(uri, str))
     return list(dict.fromkeys(origin.group() for origin in found if origin))
+
+
+def allowed_origins(client: Client) -> tuple[str, ...]:
+    """Return the client's web origins, with those of its redirect URIs where `+` stands for them.
+
+    Keycloak: web origins, valid redirect URIs
+    """
+    if _OF_REDIRECTS not in client.web_origins:
+        return client.web_origins
+    root = client.document.get("rootUrl") or ""
+    addresses = (
+        f"{root}{uri}" if uri.startswith("/") else uri
+        for uri in client.document.get("redirectUris", ())
+    )
+    own = (origin for origin in client.web_origins if origin != _OF_REDIRECTS)
+    return tuple(dict.fromkeys((*own, *origins_of(addresses))))
 
 
 def _wrong(client: Client) -> Iterator[WrongAddress]:

@@ -5,6 +5,7 @@ from typing import Any, Final
 from gateway.domain.clients import ProtocolMapper
 from gateway.protocol.claims.mapper import ACCESS, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
+from gateway.representations.client_uris import allowed_origins
 
 
 def _prepare(_: ProtocolMapper) -> AddClaims:
@@ -12,9 +13,9 @@ def _prepare(_: ProtocolMapper) -> AddClaims:
 
 
 def _add(claims: dict[str, Any], subject: TokenSubject) -> None:
-    """Add the client's web origins; absent when it has none."""
+    """Add the client's web origins; absent when it names none."""
     if subject.client.web_origins:
-        claims["allowed-origins"] = list(subject.client.web_origins)
+        claims["allowed-origins"] = list(allowed_origins(subject.client))
 
 
 MAPPER: Final = ClaimMapper("oidc-allowed-origins-mapper", ACCESS, _prepare)
