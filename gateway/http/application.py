@@ -31,6 +31,7 @@ from gateway.http.middleware.auth_prefix import AuthPrefix
 from gateway.http.middleware.edge import EdgeMiddleware
 from gateway.http.middleware.printable_path import PrintablePath
 from gateway.http.middleware.request_log import RequestLog
+from gateway.http.middleware.unread_body import UnreadBody
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import prose_error, send_reply
 from gateway.http.routes import build_routes
@@ -80,7 +81,7 @@ def build_http_application(parts: HttpParts) -> ASGIApp:
     )
     printable = PrintablePath(AuthPrefix(router), _unmatched)
     guarded = EdgeMiddleware(printable, parts.edge, parts.metrics, parts.log)
-    return RequestLog(guarded, parts.log, parts.metrics, parts.tracer)
+    return RequestLog(UnreadBody(guarded), parts.log, parts.metrics, parts.tracer)
 
 
 def admin_operations(parts: HttpParts) -> tuple[Operation, ...]:
