@@ -36,6 +36,14 @@ class RequiredAction:
 
 
 @dataclass(frozen=True, slots=True)
+class SignInDemands:
+    """What a sign-in asks for; `off` are required actions that nothing asks for by itself."""
+
+    second_factor: SecondFactor = SecondFactor.WHERE_SET_UP
+    off: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class SignInRules:
     """What holds in a realm. `second_factor` None lets nobody in: a flow that is of no use."""
 
@@ -43,13 +51,17 @@ class SignInRules:
     second_factors: Mapping[str, SecondFactor] = field(default_factory=dict)
     """By id of a flow, for clients that have one of their own."""
     client_methods: frozenset[str] = CLIENT_METHODS
-    never_asked_for: frozenset[str] = frozenset()
+    off: frozenset[str] = frozenset()
     """Aliases of the required actions that nothing but an administrator's word asks for."""
 
-    def second_factor_for(self, overrides: Mapping[str, str]) -> SecondFactor | None:
-        """Return what is asked for after the password, `overrides` those of the client."""
+    def demands(self, overrides: Mapping[str, str]) -> SignInDemands | None:
+        """Return what is asked of who signs in through a client with such flows of its own.
+
+        None where nobody may: a flow that has gone, or is of no use.
+        """
         own = overrides.get(DIRECT_GRANT)
-        return self.second_factor if own is None else self.second_factors.get(own)
+        factor = self.second_factor if own is None else self.second_factors.get(own)
+        return None if factor is None else SignInDemands(factor, self.off)
 
 
 STANDARD: Final = SignInRules()
@@ -67,7 +79,7 @@ def sign_in_rules(
         second_factor=None if grant is None else factors.get(grant.id),
         second_factors=factors,
         client_methods=frozenset() if clients is None else _methods(flows, clients),
-        never_asked_for=frozenset(known) - enabled,
+        off=frozenset(known) - enabled,
     )
 
 

@@ -187,7 +187,7 @@ class RealmCache:
             ring = before.entry.key_ring
         else:
             ring = self._key_factory.ring(stored.keys)
-        entry = RealmEntry(stored.realm, ring, stored.client_scopes)
+        entry = RealmEntry(stored.realm, ring, stored.client_scopes, stored.sign_in)
         self._parsed.put(name, (), _Realm(found, entry))
         return entry
 

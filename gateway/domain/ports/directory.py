@@ -13,6 +13,7 @@ from gateway.domain.clients import Client
 from gateway.domain.ports.signing import KeyRing
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
+from gateway.domain.sign_in_rules import STANDARD, SignInRules
 from gateway.domain.users import User
 
 
@@ -20,13 +21,15 @@ from gateway.domain.users import User
 class RealmEntry:
     """A realm with its keys parsed and its client scopes by name.
 
-    The same object comes back until something changed, so a value derived from it may be kept
-    beside it, in a dictionary with weak keys.
+    `sign_in` is what its flows and required actions come to. The same object comes back until
+    something changed, so a value derived from it may be kept beside it, in a dictionary with weak
+    keys.
     """
 
     realm: Realm
     key_ring: KeyRing = field(repr=False)
     client_scopes: tuple[RoleBoundScope, ...] = ()
+    sign_in: SignInRules = STANDARD
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

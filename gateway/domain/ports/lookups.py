@@ -11,6 +11,7 @@ from gateway.domain.client_scopes import RoleBoundScope
 from gateway.domain.keys import RealmKey
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.realm import Realm
+from gateway.domain.sign_in_rules import STANDARD, SignInRules
 from gateway.domain.users import Credential, User
 
 ValueT = TypeVar("ValueT")
@@ -26,11 +27,15 @@ class Found(Generic[ValueT]):
 
 @dataclass(frozen=True, slots=True)
 class StoredRealm:
-    """A realm with its keys, newest first, and its client scopes by name."""
+    """A realm with its keys, newest first, and its client scopes by name.
+
+    `sign_in` is what its flows and required actions come to.
+    """
 
     realm: Realm
     keys: tuple[RealmKey, ...]
     client_scopes: tuple[RoleBoundScope, ...] = ()
+    sign_in: SignInRules = STANDARD
 
 
 @dataclass(frozen=True, slots=True)

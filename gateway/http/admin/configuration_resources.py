@@ -2,16 +2,23 @@
 
 from dataclasses import dataclass
 
+from gateway.admin.authenticator_configs import AuthenticatorConfigs
 from gateway.admin.changes import Changes
 from gateway.admin.components import Components
+from gateway.admin.execution_administration import ExecutionAdministration
+from gateway.admin.flow_administration import FlowAdministration
 from gateway.admin.key_components import KeyComponents
 from gateway.admin.key_metadata import KeyMetadata
+from gateway.admin.required_actions import RequiredActions
 from gateway.domain.clock import Clock
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
+from gateway.http.admin.authentication_executions import ExecutionHandlers
+from gateway.http.admin.authentication_flows import FlowHandlers
 from gateway.http.admin.components import ComponentsHandlers
 from gateway.http.admin.components import operations as component_operations
 from gateway.http.admin.operations import Operation
+from gateway.http.admin.required_actions import RequiredActionHandlers
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +32,19 @@ class ConfigurationParts:
 
 
 def configuration_operations(parts: ConfigurationParts) -> tuple[Operation, ...]:
-    """Return the rows of keys and components."""
+    """Return the rows of keys, components and flows."""
     key_components = KeyComponents(parts.database, parts.changes, parts.keys, parts.clock)
     components = Components(parts.database, (key_components,))
     key_metadata = KeyMetadata(parts.database, parts.keys, parts.clock)
-    return component_operations(ComponentsHandlers(components, key_metadata))
+    return (
+        *component_operations(ComponentsHandlers(components, key_metadata)),
+        *_authentication(parts.database, parts.changes),
+    )
+
+
+def _authentication(database: Database, changes: Changes) -> tuple[Operation, ...]:
+    executions = ExecutionAdministration(database, changes)
+    flows = FlowHandlers(FlowAdministration(database, changes), executions)
+    steps = ExecutionHandlers(executions, AuthenticatorConfigs(database, changes))
+    actions = RequiredActionHandlers(RequiredActions(database, changes))
+    return (*flows.operations(), *steps.operations(), *actions.operations())

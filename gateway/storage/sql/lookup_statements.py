@@ -16,11 +16,13 @@ from sqlalchemy import (
     bindparam,
     func,
     literal_column,
+    or_,
     select,
     type_coerce,
     union_all,
 )
 
+from gateway.domain.ports.storage.documents import DocumentKind
 from gateway.storage.sql.column_types import Name
 from gateway.storage.sql.lineage import groups_of
 from gateway.storage.sql.questions import Question
@@ -31,6 +33,7 @@ from gateway.storage.sql.schema import (
     credentials,
     group_members,
     groups,
+    realm_documents,
     realm_keys,
     realms,
     revocations,
@@ -46,6 +49,14 @@ GROUP_COLUMNS: Final = (groups.c.id, groups.c.name, groups.c.parent, groups.c.at
 """What stands in each item of `groups`, in this order, before whether the user is a member."""
 SCOPE_COLUMNS: Final = (client_scopes.c.id, client_scopes.c.realm_default, client_scopes.c.document)
 """What stands in each item of `scopes`, in this order."""
+DOCUMENT_COLUMNS: Final = (
+    realm_documents.c.kind,
+    realm_documents.c.name,
+    realm_documents.c.document,
+)
+"""What stands in each item of `documents`, in this order."""
+_OF_SIGN_IN: Final = (DocumentKind.AUTHENTICATION_FLOW, DocumentKind.REQUIRED_ACTION)
+"""The documents of a realm that a sign-in goes by."""
 
 _REALM: Final = bindparam("realm_id", type_=Name)
 _NAME: Final = bindparam("name", type_=Name)
@@ -89,16 +100,19 @@ def _revocation() -> Select[Any]:
 
 
 def _realm(dialect: str) -> Select[Any]:
-    """Select a realm, its keys and client scopes, and the roles in these."""
+    """Select a realm, its keys, its client scopes with their roles, and how one signs in."""
     named = realms.alias("named")
     this = select(named.c.id).where(named.c.name == _NAME).scalar_subquery()
     keys = select(*KEY_COLUMNS).where(realm_keys.c.realm_id == this)
     scopes = select(*SCOPE_COLUMNS).where(client_scopes.c.realm_id == this)
+    kinds = (realm_documents.c.kind == literal_column(f"'{kind}'") for kind in _OF_SIGN_IN)
+    documents = select(*DOCUMENT_COLUMNS).where(realm_documents.c.realm_id == this, or_(*kinds))
     return select(
         *realms.c,
         _gathered("keys", keys, dialect),
         _gathered("scopes", scopes, dialect),
         _gathered("scope_roles", names_in_client_scopes(this), dialect),
+        _gathered("documents", documents, dialect),
     ).where(realms.c.name == _NAME)
 
 

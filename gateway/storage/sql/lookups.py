@@ -12,9 +12,13 @@ from gateway.domain.client_scopes import RoleBoundScope
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.ports.storage.documents import DocumentKind
+from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
+from gateway.domain.sign_in_rules import SignInRules
 from gateway.domain.users import Credential
 from gateway.representations.client_scope import restore_client_scope
+from gateway.representations.stored_flows import rules_in
 from gateway.storage.sql import clients, keys, realms
 from gateway.storage.sql.column_types import instant_of, is_name
 from gateway.storage.sql.groups import path_of
@@ -124,10 +128,12 @@ class SqlLookups:
         found = [_key(item) for item in _items(row.keys)]
         found.sort(key=lambda key: key.kid)
         found.sort(key=lambda key: key.created_at, reverse=True)
+        realm = realms.read_row(row, self._secrets)
         return StoredRealm(
-            realms.read_row(row, self._secrets),
+            realm,
             tuple(keys.read_row(key, self._secrets) for key in found),
             _scopes(row),
+            _sign_in(realm, row),
         )
 
     def _client(self, row: Any) -> ClientEntry:
@@ -170,6 +176,14 @@ def _scopes(row: Any) -> tuple[RoleBoundScope, ...]:
         RoleBoundScope(scope, _names(bound[scope.id]))
         for scope in sorted(found, key=lambda scope: scope.name)
     )
+
+
+def _sign_in(realm: Realm, row: Any) -> SignInRules:
+    found: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    for kind, name, document in _items(row.documents):
+        found[kind][name] = json.loads(document)
+    flows = found[DocumentKind.AUTHENTICATION_FLOW]
+    return rules_in(realm.id, realm.flows, flows, found[DocumentKind.REQUIRED_ACTION])
 
 
 def _names(items: list[list[Any]]) -> EffectiveRoles:
