@@ -11,6 +11,7 @@ from typing import Any, Final
 from gateway.admin.client_import import ClientChange, read_clients
 from gateway.admin.client_registration import ensure_service_account
 from gateway.admin.new_passwords import NewPasswords
+from gateway.admin.profile_import import store_profile
 from gateway.admin.realm_defaults import ensure_administration, ensure_realm_defaults
 from gateway.admin.realm_groups import Books, GivenGroups, load_groups, read_realm_groups
 from gateway.admin.realm_roles import RoleBook, default_role
@@ -24,6 +25,7 @@ from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.credentials import NewPassword
+from gateway.representations.profile_component import read_profile_component
 from gateway.representations.realm import create_realm, read_realm
 from gateway.representations.refusals import attempt, join, raise_all
 from gateway.representations.role import GivenRole, read_roles
@@ -62,6 +64,7 @@ class RealmPlan:
     roles: tuple[GivenRole, ...]
     groups: GivenGroups
     users: tuple[NewUser, ...]
+    profile: Mapping[str, Any] | None
 
 
 class RealmPlanner:
@@ -86,13 +89,14 @@ class RealmPlanner:
         roles = attempt(errors, (), read_roles, document.get("roles"), join(path, "roles"))
         groups = attempt(errors, GivenGroups(), read_realm_groups, document, path)
         users = attempt(errors, (), read_users, document, realm, path, self._clock)
+        profile = attempt(errors, None, read_profile_component, document, path)
         try:
             clients = await read_clients(stores, realm.id, document, path, self._clock)
         except InvalidInput as refusal:
             errors.extend(refusal.errors)
             clients = ()
         raise_all(errors)
-        return RealmPlan(realm, before, clients, roles, groups, users)
+        return RealmPlan(realm, before, clients, roles, groups, users, profile)
 
     async def new_passwords(self, stores: Stores, plan: RealmPlan) -> list[NewPassword]:
         """Return the passwords that will have to be hashed: those of users that are new."""
@@ -117,6 +121,7 @@ class RealmPlanner:
             await change.store(stores)
         roles = await ensure_realm_defaults(stores, realm, plan.roles)
         master = await ensure_administration(stores, realm)
+        new_profile = await store_profile(stores, realm, plan.profile)
         accounts = await self._service_accounts(stores, plan, roles)
         groups = await load_groups(stores, realm)
         await groups.take(stores, realm, plan.groups, roles)
@@ -125,7 +130,7 @@ class RealmPlanner:
             realm != plan.before or new_keys or roles.changed or groups.changed or users > 0
         )
         topics = _topics_of_clients(plan, accounts)
-        if beyond_clients or len(topics) > _MOST_TOPICS:
+        if beyond_clients or new_profile or len(topics) > _MOST_TOPICS:
             topics = (realm_topic(realm.id),)
         return ImportedRealm(
             id=realm.id,

@@ -15,6 +15,7 @@ from gateway.domain.errors import FieldError
 from gateway.domain.realm import MASTER, Realm, TokenLifespans
 from gateway.representations.client_attributes import holds_secret
 from gateway.representations.field_table import FieldTable, Given
+from gateway.representations.profile_component import carries_other_components
 from gateway.representations.realm_attributes import with_mirrored, with_written
 from gateway.representations.realm_fields import (
     COMPUTED,
@@ -110,7 +111,12 @@ def resources_not_imported(document: Mapping[str, Any]) -> tuple[str, ...]:
     The attributes of clients that hold secrets are among them, each by its name.
     """
     given = REALM_TABLE.collect(document, "", [])
-    parts = [name for name in sorted(NOT_IMPORTED) if given.get(name, ("", None))[1]]
+    parts = [
+        name
+        for name in sorted(NOT_IMPORTED)
+        if given.get(name, ("", None))[1]
+        and (name != "components" or carries_other_components(document))
+    ]
     secrets = {
         f"clients.attributes.{describe_name(name)}"
         for client in document.get("clients") or ()

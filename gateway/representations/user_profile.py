@@ -8,7 +8,7 @@ Keycloak: UPConfig, a strict decoder; UPConfigUtils.validate
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from gateway.domain.errors import InvalidInput
+from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.user_profile.configuration import Configuration
 from gateway.domain.user_profile.findings import Check
 from gateway.domain.user_profile.profile import (
@@ -38,8 +38,10 @@ class ProfileRefused(InvalidInput):
     """A profile that cannot be used; `str()` says why, in Keycloak's words."""
 
     def __init__(self, reasons: Iterable[str]) -> None:
-        super().__init__(())
         self.reasons = tuple(reasons)
+        super().__init__(
+            tuple(FieldError("profile", reason, "a profile without it") for reason in self.reasons)
+        )
 
     def __str__(self) -> str:
         return f"[{', '.join(self.reasons)}]"
@@ -86,10 +88,13 @@ def standard_user_profile(*, demanding: bool = True) -> dict[str, Any]:
     }
 
 
-def read_user_profile(document: Mapping[str, Any], scopes: Collection[str]) -> dict[str, Any]:
+def read_user_profile(
+    document: Mapping[str, Any], scopes: Collection[str] | None
+) -> dict[str, Any]:
     """Return the document to be kept; `scopes` are the names of the realm's client scopes.
 
-    Raises InvalidInput, ProfileRefused and UnknownField.
+    Where they are None, nothing is said of them. Raises InvalidInput, ProfileRefused and
+    UnknownField.
     """
     given = _members(document, "UPConfig", "", _CONFIG)
     kept = {
@@ -100,10 +105,15 @@ def read_user_profile(document: Mapping[str, Any], scopes: Collection[str]) -> d
     }
     if "unmanagedAttributePolicy" in given:
         kept["unmanagedAttributePolicy"] = given["unmanagedAttributePolicy"]
+    require_usable_profile(kept, scopes)
+    return kept
+
+
+def require_usable_profile(kept: Mapping[str, Any], scopes: Collection[str] | None) -> None:
+    """Raise ProfileRefused for a document in which something is wrong."""
     reasons = tuple(wrong_about(kept, scopes))
     if reasons:
         raise ProfileRefused(reasons)
-    return kept
 
 
 def rules_of(document: Mapping[str, Any]) -> UserProfile:

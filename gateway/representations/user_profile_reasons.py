@@ -15,10 +15,10 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 @dataclass(frozen=True, slots=True)
 class _Known:
     groups: frozenset[str]
-    scopes: Collection[str]
+    scopes: Collection[str] | None
 
 
-def wrong_about(kept: Mapping[str, Any], scopes: Collection[str]) -> Iterator[str]:
+def wrong_about(kept: Mapping[str, Any], scopes: Collection[str] | None) -> Iterator[str]:
     """Yield the reasons why the profile cannot be used; `scopes` are names of client scopes."""
     attributes = kept["attributes"]
     names = [attribute.get("name") for attribute in attributes]
@@ -63,10 +63,10 @@ def _wrong(attribute: Mapping[str, Any], known: _Known) -> Iterator[str]:
 
 
 def _unsupported(
-    setting: str, name: str, given: Iterable[str], kind: str, known: Collection[str]
+    setting: str, name: str, given: Iterable[str], kind: str, known: Collection[str] | None
 ) -> Iterator[str]:
     for item in given:
-        if item not in known:
+        if known is not None and item not in known:
             told = f"'{setting}' configuration for attribute '{name}'"
             yield f"{told} contains unsupported {kind} '{item}'"
 

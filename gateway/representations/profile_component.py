@@ -1,0 +1,76 @@
+"""The user profile as a component: how realm files carry it, and Ansible changes it.
+
+Keycloak: ComponentExportRepresentation, the component of declarative-user-profile
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.representations.plain_json import parse_json
+from gateway.representations.refusals import join, refused
+from gateway.representations.user_profile import read_user_profile
+
+PROFILE_TYPE: Final = "org.keycloak.userprofile.UserProfileProvider"
+PROFILE_PROVIDER: Final = "declarative-user-profile"
+PROFILE_CONFIG: Final = "kc.user.profile.config"
+
+
+def read_profile_component(document: Mapping[str, Any], path: str) -> dict[str, Any] | None:
+    """Return the profile that a realm file carries, None for none; raises InvalidInput.
+
+    Whether the realm has the client scopes that it names is not looked at.
+    """
+    at = join(path, "components")
+    components = document.get("components")
+    if components is None:
+        return None
+    if not isinstance(components, Mapping):
+        raise refused(at, components, "an object of lists of components")
+    at = f"{at}[{json.dumps(PROFILE_TYPE)}]"
+    match components.get(PROFILE_TYPE):
+        case None | []:
+            return None
+        case [{"config": {"kc.user.profile.config": [str(text)]}}]:
+            return _read(text, f"{at}[0].config")
+        case [{"config": Mapping() as config}] if PROFILE_CONFIG not in config:
+            return None
+        case [Mapping() as component] if component.get("config") is None:
+            return None
+        case other:
+            raise refused(at, other, f"one component, and in its config {PROFILE_CONFIG}")
+
+
+def write_profile_component(profile: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `components` of a realm file."""
+    text = json.dumps(profile, ensure_ascii=False, separators=(",", ":"))
+    component = {
+        "providerId": PROFILE_PROVIDER,
+        "subComponents": {},
+        "config": {PROFILE_CONFIG: [text]},
+    }
+    return {PROFILE_TYPE: [component]}
+
+
+def carries_other_components(document: Mapping[str, Any]) -> bool:
+    """Tell whether a realm file has components of any other kind."""
+    components = document.get("components")
+    if not isinstance(components, Mapping):
+        return bool(components)
+    return any(items for name, items in components.items() if name != PROFILE_TYPE)
+
+
+def _read(text: str, path: str) -> dict[str, Any]:
+    value = parse_json(text.encode(), path)
+    if not isinstance(value, dict):
+        raise refused(path, value, "the text of an object")
+    try:
+        return read_user_profile(value, None)
+    except InvalidInput as refusal:
+        raise InvalidInput(
+            tuple(
+                FieldError(join(path, error.path), error.given, error.allowed)
+                for error in refusal.errors
+            )
+        ) from refusal

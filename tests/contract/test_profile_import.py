@@ -1,0 +1,92 @@
+"""The user profile of a realm file takes the place of the realm's: both databases."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gateway.authentication.realm_profile import profile_document
+from gateway.domain.ports.invalidation import realm_topic
+from gateway.representations.profile_component import write_profile_component
+from gateway.representations.user_profile import standard_user_profile
+from tests.support.realm_imports import Imports
+
+ACME = {"realm": "acme", "defaultSignatureAlgorithm": "ES256"}
+
+
+def profiled(scope: str = "", **attribute: object) -> dict[str, Any]:
+    """Return a realm file whose profile names one attribute more."""
+    profile = standard_user_profile()
+    selector = {"selector": {"scopes": [scope]}} if scope else {}
+    profile["attributes"].append({"name": "badge", **selector, "multivalued": False, **attribute})
+    return {**ACME, "components": write_profile_component(profile)}
+
+
+async def stored(imports: Imports) -> Mapping[str, Any]:
+    async with imports.database.read() as stores:
+        realm = await stores.realms.find_by_name("acme")
+        assert realm is not None
+        return await profile_document(stores, realm)
+
+
+async def names(imports: Imports) -> list[str]:
+    return [attribute["name"] for attribute in (await stored(imports))["attributes"]]
+
+
+async def test_a_profile_is_stored_with_a_new_realm_and_with_one_that_is_known(
+    imports_everywhere: Imports,
+) -> None:
+    imports = imports_everywhere
+    await imports.run(profiled())
+    assert (await names(imports))[-1] == "badge"
+    await imports.run(profiled(name="desk"))
+    assert (await names(imports))[-1] == "desk"
+
+
+async def test_a_file_without_a_profile_leaves_the_realms_alone(
+    imports_everywhere: Imports,
+) -> None:
+    imports = imports_everywhere
+    await imports.run(profiled())
+    await imports.run({**ACME, "displayName": "Acme"})
+    assert (await names(imports))[-1] == "badge"
+
+
+async def test_gateways_are_told_of_another_profile_and_not_of_the_same(
+    imports_everywhere: Imports,
+) -> None:
+    imports = imports_everywhere
+    await imports.run(ACME)
+    imports.messages.topics.clear()
+    for _ in range(2):
+        await imports.run(profiled())
+    assert imports.messages.topics == [realm_topic("acme")]
+
+
+async def test_a_profile_may_name_the_client_scopes_of_the_realm_and_no_others(
+    imports_everywhere: Imports,
+) -> None:
+    imports = imports_everywhere
+    await imports.run(profiled("phone"))
+    assert (await stored(imports))["attributes"][-1]["selector"] == {"scopes": ["phone"]}
+    refused = await imports.refused(profiled("nothing"))
+    assert list(refused.values()) == [
+        "'selector.scopes' configuration for attribute 'badge' contains unsupported scope 'nothing'"
+    ]
+    assert (await stored(imports))["attributes"][-1]["selector"] == {"scopes": ["phone"]}
+
+
+async def test_a_profile_that_cannot_be_used_refuses_the_file(imports_everywhere: Imports) -> None:
+    refused = await imports_everywhere.refused(profiled(validations={"nope": {}}))
+    assert list(refused.values()) == [
+        "Validator 'nope' defined for attribute 'badge' doesn't exist"
+    ]
+    assert await imports_everywhere.realm_text("acme") is None
+
+
+async def test_an_import_says_that_other_components_are_left_out(
+    imports_everywhere: Imports,
+) -> None:
+    (one,) = await imports_everywhere.run(profiled())
+    assert one.not_imported == ()
+    keys = {"org.keycloak.keys.KeyProvider": [{"providerId": "rsa-generated"}]}
+    (other,) = await imports_everywhere.run({**ACME, "components": keys})
+    assert other.not_imported == ("components",)

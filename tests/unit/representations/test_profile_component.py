@@ -1,0 +1,98 @@
+"""The user profile as a component of a realm file. Keycloak: realm export, components."""
+
+import json
+from typing import Any
+
+import pytest
+
+from gateway.domain.errors import InvalidInput
+from gateway.representations.profile_component import (
+    PROFILE_TYPE,
+    carries_other_components,
+    read_profile_component,
+    write_profile_component,
+)
+from gateway.representations.user_profile import read_user_profile, standard_user_profile
+
+AT = f'demo.components["{PROFILE_TYPE}"]'
+
+
+def document(*configs: object) -> dict[str, Any]:
+    listed = [{"providerId": "declarative-user-profile", "config": config} for config in configs]
+    return {"realm": "demo", "components": {PROFILE_TYPE: listed}}
+
+
+def carrying(profile: object) -> dict[str, Any]:
+    return document({"kc.user.profile.config": [json.dumps(profile)]})
+
+
+def test_a_profile_is_written_as_it_is_read() -> None:
+    profile = standard_user_profile()
+    profile["attributes"].append({"name": "ä", "multivalued": False})
+    written = {"components": write_profile_component(profile)}
+    with pytest.raises(InvalidInput):
+        read_profile_component(written, "")
+    profile["attributes"][-1]["name"] = "badge"
+    written = {"components": write_profile_component(profile)}
+    assert read_profile_component(written, "") == profile
+
+
+def test_what_is_read_is_what_would_be_kept() -> None:
+    bare = {"attributes": [{"name": "username"}, {"name": "email"}]}
+    assert read_profile_component(carrying(bare), "") == read_user_profile(bare, ())
+
+
+def test_client_scopes_are_looked_at_later() -> None:
+    profile = standard_user_profile()
+    profile["attributes"][1]["selector"] = {"scopes": ["of-the-same-file"]}
+    assert read_profile_component(carrying(profile), "") == profile
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        {},
+        {"components": None},
+        {"components": {}},
+        {"components": {"org.keycloak.keys.KeyProvider": [{"providerId": "rsa"}]}},
+        {"components": {PROFILE_TYPE: []}},
+        {"components": {PROFILE_TYPE: [{"providerId": "declarative-user-profile"}]}},
+        document({}),
+        document({"other": ["x"]}),
+    ],
+)
+def test_a_file_without_a_profile_has_none(nothing: dict[str, Any]) -> None:
+    assert read_profile_component(nothing, "") is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "path"),
+    [
+        ({"components": []}, "demo.components"),
+        ({"components": {PROFILE_TYPE: {}}}, AT),
+        ({"components": {PROFILE_TYPE: ["x"]}}, AT),
+        (document({}, {}), AT),
+        (document([]), AT),
+        (document({"kc.user.profile.config": []}), AT),
+        (document({"kc.user.profile.config": [5]}), AT),
+        (document({"kc.user.profile.config": ["{}", "{}"]}), AT),
+        (document({"kc.user.profile.config": ["{"]}), f"{AT}[0].config, line 1, column 2"),
+        (carrying([]), f"{AT}[0].config"),
+        (carrying({"attributes": []}), f"{AT}[0].config.profile"),
+        (carrying({"zz": 1}), f"{AT}[0].config.zz"),
+    ],
+)
+def test_a_profile_that_cannot_be_read_is_told_with_its_place(
+    wrong: dict[str, Any], path: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        read_profile_component(wrong, "demo")
+    assert refused.value.errors[0].path == path
+
+
+def test_other_components_are_noticed() -> None:
+    keys = {"org.keycloak.keys.KeyProvider": [{"providerId": "rsa"}]}
+    assert not carries_other_components(carrying(standard_user_profile()))
+    assert not carries_other_components({"components": {"org.keycloak.keys.KeyProvider": []}})
+    assert carries_other_components({"components": keys})
+    assert not carries_other_components({})
