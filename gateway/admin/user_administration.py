@@ -15,6 +15,7 @@ from gateway.admin.new_passwords import NewPasswords
 from gateway.admin.password_changes import PasswordChanges, told_to_change, until_unchanged
 from gateway.admin.realm_groups import load_groups
 from gateway.admin.realm_roles import default_role, load_roles
+from gateway.admin.required_actions import default_actions
 from gateway.admin.user_names import require_free_names
 from gateway.authentication import permanent_lockout
 from gateway.domain.clock import Clock
@@ -95,6 +96,9 @@ class UserAdministration:
                 user = replace(user, required_actions=(*user.required_actions, UPDATE_PASSWORD))
         async with self._database.write() as stores:
             await require_free_names(stores, realm, user)
+            due = await default_actions(stores, realm.id)
+            actions = tuple(dict.fromkeys((*due, *user.required_actions)))
+            user = replace(user, required_actions=actions)
             await stores.users.add(user)
             roles = await load_roles(stores, realm)
             await stores.roles.grant(realm.id, user.id, roles.ids([default_role(realm)], "roles"))

@@ -11,6 +11,7 @@ from typing import Final
 from uuid import uuid4
 
 from gateway.admin.errors import Refused
+from gateway.admin.required_actions import default_actions
 from gateway.authentication import permanent_lockout
 from gateway.authentication.realm_profile import locked_names, profile_rules
 from gateway.domain.ports.storage import Stores
@@ -44,12 +45,13 @@ async def new_user(stores: Stores, realm: Realm, given: GivenUser, now: datetime
     made = await _judged(stores, realm, given.sent, None, locked)
     user = with_values(blank, made if not locked else {**made, USERNAME: made[EMAIL]})
     require_storable(user)
+    due = await default_actions(stores, realm.id)
     return replace(
         user,
         enabled=given.enabled is True,
         email_verified=given.email_verified is True,
         created_at=given.created_at or now,
-        required_actions=_actions(given.required_actions or (), (), given),
+        required_actions=_actions((*due, *(given.required_actions or ())), due, given),
     )
 
 

@@ -103,6 +103,7 @@ async def test_a_change_to_what_another_has_is_refused(database: SqlDatabase) ->
     assert await rename(database, ann, email="bob@demo.test") == ADDRESS
     assert await rename(database, ann, email="carl@demo.test") == ADDRESS
     assert await rename(database, ann, username="ann@demo.test") is None
+    assert await rename(database, ann, email="free@demo.test") is None
 
 
 async def test_what_a_user_has_already_is_not_looked_at(database: SqlDatabase) -> None:

@@ -156,6 +156,22 @@ def test_a_new_user_has_the_default_role_and_groups_and_those_that_are_named(
     assert sorted(users["bob"]["groups"]) == ["/everybody", "/staff", "/staff/berlin"]
 
 
+def test_a_new_user_is_told_to_do_what_every_new_user_is(realm: OwnRealm) -> None:
+    action = realm.get("authentication/required-actions/CONFIGURE_TOTP")
+    told = {**action, "defaultAction": True}
+    realm.done("PUT", "authentication/required-actions/CONFIGURE_TOTP", told)
+    try:
+        for number, sent in enumerate((None, [], ["UPDATE_PASSWORD", "CONFIGURE_TOTP"])):
+            user = {"username": f"new-{number}", "requiredActions": sent}
+            due = ["CONFIGURE_TOTP", *(sent or [])[:1]]
+            assert shown(realm, realm.created("users", user))["requiredActions"] == due
+        arguments = ("create", "shell", "--realm", realm.name)
+        assert realm.administration.command("user", *arguments).exit_code == 0
+        assert exported(realm)["shell"]["requiredActions"] == ["CONFIGURE_TOTP"]
+    finally:
+        realm.done("PUT", "authentication/required-actions/CONFIGURE_TOTP", action)
+
+
 def test_a_user_is_not_made_without_a_name(realm: OwnRealm) -> None:
     for user in ({}, {"username": ""}, {"username": "  "}, {"username": None}):
         assert refused(realm, user) == NO_NAME
