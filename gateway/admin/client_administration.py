@@ -23,6 +23,7 @@ from gateway.admin.client_registration import (
 from gateway.admin.client_scope_choice import chosen_scopes, inherited_scopes
 from gateway.admin.errors import RefusedByCode
 from gateway.admin.escalation import require_changeable_clients
+from gateway.admin.flow_uses import require_usable_overrides
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists
@@ -66,6 +67,7 @@ class ClientAdministration:
         client = read_client(whole, realm.id, inherited=inherited)
         require_changeable_clients(change.acting, client.client_id)
         _refuse(wrong_addresses(client))
+        await require_usable_overrides(stores, realm, client)
         client = prepared_client(await chosen_scopes(stores, client), self._clock)
         await stores.clients.add(client)
         await self._add_account(change, client)
@@ -101,6 +103,7 @@ class ClientAdministration:
         """Write what has changed, its service account included."""
         if after == before:
             return
+        await require_usable_overrides(change.stores, change.realm, after, before)
         try:
             await change.stores.clients.replace(after)
         except AlreadyExists as error:

@@ -13,6 +13,7 @@ from gateway.admin.changes import Change, Changes
 from gateway.admin.default_clients import renamed_clients
 from gateway.admin.errors import Missing, Refused
 from gateway.admin.escalation import require_may_join
+from gateway.admin.flow_uses import require_bindable
 from gateway.admin.realm_groups import GivenGroups, load_groups, read_realm_groups
 from gateway.admin.realm_listing import realm_document
 from gateway.admin.realm_roles import RoleBook
@@ -65,6 +66,7 @@ class RealmChanges:
             before = change.realm
             change.require_match(await realm_document(change.stores, before))
             realm = update_realm(document, before)
+            await require_bindable(change.stores, before, realm.flows)
             if realm.name != before.name:
                 await _rename(change, realm)
             elif realm != before:

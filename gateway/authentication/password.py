@@ -12,7 +12,6 @@ import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
 
 from gateway.authentication.brute_force_guard import Attempt, BruteForceGuard
 from gateway.authentication.complete_profile import has_complete_profile
@@ -32,16 +31,17 @@ from gateway.domain.event_errors import (
     USER_NOT_FOUND,
     USER_TEMPORARILY_DISABLED,
 )
+from gateway.domain.flow_effects import SecondFactor
 from gateway.domain.login_failures import Admission, FailureOutcome
 from gateway.domain.ports.invalidation import Invalidation, user_topic
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
+from gateway.domain.required_actions import UPDATE_PASSWORD, VERIFY_EMAIL, VERIFY_PROFILE
 from gateway.domain.secrets import Secret
+from gateway.domain.sign_in_rules import SignInDemands
 from gateway.domain.users import Credential, User, sought_name
 from gateway.representations.credentials import PASSWORD
-
-_UPDATE_PASSWORD: Final = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +81,17 @@ class PasswordLogin:
         self._invalidation = invalidation
 
     async def authenticate(
-        self, realm: Realm, given: GivenCredentials, *, address: str, now: datetime
+        self,
+        realm: Realm,
+        given: GivenCredentials,
+        *,
+        address: str,
+        now: datetime,
+        demands: SignInDemands = SignInDemands(),  # noqa: B008 - a frozen value
     ) -> User:
         """Return the user; raises SignInRefused, Overloaded or StoreUnavailable.
 
-        `address` is where the attempt comes from.
+        `address` is where the attempt comes from, `demands` what the realm asks for.
         """
         account = await self._find(realm, given.username)
         password = given.password or Secret("")
@@ -95,11 +101,14 @@ class PasswordLogin:
                 raise await self._refusal(realm, account, attempt, address)
             if not account.user.enabled:
                 raise AccountDisabled(account.user.id)
-            if account.device is not None and not await self._one_time_passwords.is_right(
-                realm, account.device, given.code, now
+            device = None if demands.second_factor is SecondFactor.NEVER else account.device
+            if device is not None and not await self._one_time_passwords.is_right(
+                realm, device, given.code, now
             ):
                 raise await self._refusal(realm, account, attempt, address, second_factor=True)
-            await self._check_set_up(realm, account.user, account.credential, now)
+            if device is None and demands.second_factor is SecondFactor.ALWAYS:
+                raise AccountNotSetUp
+            await self._check_set_up(realm, account.user, account.credential, now, demands.off)
             await attempt.succeeded()
         await self._strengthen(realm, account.credential, password)
         return account.user
@@ -157,26 +166,30 @@ class PasswordLogin:
             await self._invalidation.publish(user_topic(realm.id, user.id))
 
     async def _check_set_up(
-        self, realm: Realm, user: User, credential: Credential, now: datetime
+        self, realm: Realm, user: User, credential: Credential, now: datetime, off: frozenset[str]
     ) -> None:
-        """Refuse who has shown all that is asked for and may still not sign in."""
-        longest = realm.password_policy.maximum_age
-        if longest is not None and now - credential.created_at > longest:
+        """Refuse who has shown all that is asked for and may still not sign in.
+
+        What is `off` is not asked for by what is true of the user; a word of an administrator is.
+        """
+        if UPDATE_PASSWORD not in off and _is_too_old(realm, credential, now):
             await self._demand_new_password(realm, user)
             raise AccountNotSetUp
         unverified = realm.login.verify_email and not user.email_verified
-        if user.required_actions or unverified:
+        if user.required_actions or (unverified and VERIFY_EMAIL not in off):
             raise AccountNotSetUp
+        if VERIFY_PROFILE in off:
+            return
         if not await has_complete_profile(self._database, realm, user):
             raise AccountNotSetUp
 
     async def _demand_new_password(self, realm: Realm, user: User) -> None:
-        if _UPDATE_PASSWORD in user.required_actions:
+        if UPDATE_PASSWORD in user.required_actions:
             return
         async with self._database.write() as stores:
             known = await stores.users.find_alone(realm.id, user.id)
-            if known is not None and _UPDATE_PASSWORD not in known.required_actions:
-                actions = (*known.required_actions, _UPDATE_PASSWORD)
+            if known is not None and UPDATE_PASSWORD not in known.required_actions:
+                actions = (*known.required_actions, UPDATE_PASSWORD)
                 await stores.users.replace(replace(known, required_actions=actions))
 
     async def _strengthen(self, realm: Realm, credential: Credential, given: Secret) -> None:
@@ -195,6 +208,11 @@ class PasswordLogin:
             # A password that was changed meanwhile must not be set back.
             stronger = replace(credential, credential_data=made, secret_data=secret)
             await stores.users.exchange_credential(realm.id, credential, stronger)
+
+
+def _is_too_old(realm: Realm, credential: Credential, now: datetime) -> bool:
+    longest = realm.password_policy.maximum_age
+    return longest is not None and now - credential.created_at > longest
 
 
 def _may_be_address(realm: Realm, name: str) -> bool:

@@ -99,6 +99,7 @@ async def _authenticated(request: ProtocolRequest, directory: Directory) -> Auth
         raise ClientAuthenticationFailed(
             reason="the client is disabled", event_error=CLIENT_DISABLED
         )
+    _require_offered(client, request)
     if not client.public_client:
         _prove(client, request, credentials)
     # Keycloak names the method also where a public client needed none.
@@ -109,6 +110,18 @@ async def _authenticated(request: ProtocolRequest, directory: Directory) -> Auth
         )
     method = _NO_PROOF if client.public_client else client.client_authenticator_type
     return AuthenticatedClient(entry, method)
+
+
+def _require_offered(client: Client, request: ProtocolRequest) -> None:
+    """Refuse a method that the realm's flow of clients has not; public clients stand by secrets."""
+    wanted = client.client_authenticator_type
+    if client.public_client:
+        wanted = client_secret.AUTHENTICATOR_ID
+    if wanted not in request.realm.sign_in.client_methods:
+        raise ClientAuthenticationFailed(
+            reason=f"the realm's flow of clients does not offer {wanted!r}",
+            event_error=CLIENT_NOT_FOUND,
+        )
 
 
 def _prove(client: Client, request: ProtocolRequest, credentials: BasicCredentials | None) -> None:

@@ -70,7 +70,7 @@ class Password:
         _require_allowed(client)
         granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
         request.event.details[AUTH_METHOD] = OPENID_CONNECT
-        user = await self._authenticate(request, _given(request))
+        user = await self._authenticate(request, client, _given(request))
         entry = await self._entry(request, user)
         if granted.offline:
             require_offline_role(entry)
@@ -87,13 +87,19 @@ class Password:
         _note_session(request, user, part)
         return tokens
 
-    async def _authenticate(self, request: ProtocolRequest, given: GivenCredentials) -> User:
+    async def _authenticate(
+        self, request: ProtocolRequest, client: Client, given: GivenCredentials
+    ) -> User:
+        demands = request.realm.sign_in.demands(client.flow_overrides)
+        if demands is None:  # a flow that has gone since the client was given it
+            raise _refused(request, InvalidUserCredentials(NOT_ALLOWED))
         try:
             return await self._login.authenticate(
                 request.realm.realm,
                 given,
                 address=request.remote_address,
                 now=request.now,
+                demands=demands,
             )
         except SignInRefused as refusal:
             raise _refused(request, refusal) from refusal
