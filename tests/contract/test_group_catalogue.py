@@ -15,6 +15,12 @@ _TREE = (
     group("Nacht_1", "/staff", attributes={"team": ("50%",)}),
     group("guests"),
 )
+_OTHER_TREE = (
+    group("staff", of="other"),
+    group("theirs", of="other", id="guests-group"),
+    group("berlin", "/theirs", of="other", parent="guests-group"),
+)
+"""The same ids at other places."""
 
 
 @pytest.fixture
@@ -22,7 +28,7 @@ async def tree(database: SqlDatabase) -> SqlDatabase:
     """Store a tree in one realm, and groups with the same ids in another."""
     await store_realms(database, "demo", "other")
     async with database.write() as stores:
-        for one in (*_TREE, group("staff", of="other"), group("berlin", of="other")):
+        for one in (*_TREE, *_OTHER_TREE):
             await stores.groups.add(one)
     return database
 
@@ -40,6 +46,7 @@ async def test_a_level_is_listed_by_name_a_page_at_a_time(tree: SqlDatabase) -> 
     assert await paths(tree, GroupQuery(parent="staff-group")) == below
     assert await paths(tree, GroupQuery(parent="staff-group", maximum=1)) == below[:1]
     assert await paths(tree, GroupQuery(parent="staff-group"), "other-id") == []
+    assert await paths(tree, GroupQuery(parent="guests-group")) == []
     assert await paths(tree, GroupQuery(parent="\0")) == []
 
 
@@ -85,7 +92,7 @@ async def test_groups_are_counted_by_level_or_all_of_them(tree: SqlDatabase) -> 
         count = stores.group_catalogue.count
         assert await count("demo-id", GroupQuery()) == 5
         assert await count("demo-id", GroupQuery(parent="")) == 2
-        assert await count("other-id", GroupQuery()) == 2
+        assert await count("other-id", GroupQuery()) == 3
         children = await stores.group_catalogue.child_counts(
             "demo-id", ["staff-group", "night-group", "berlin-group"]
         )
@@ -120,6 +127,7 @@ async def test_a_path_leads_to_its_group_even_where_names_have_slashes(tree: Sql
         for wrong in ("", "/", "berlin", "/staff/night", "/Staff", "/a/b/c/d", "\0", "x/" * 900):
             assert await find("demo-id", wrong) is None
         assert await find("other-id", "/staff/berlin") is None
+        assert await find("demo-id", "/theirs/berlin") is None
 
 
 async def test_parents_come_with_groups_by_path(tree: SqlDatabase) -> None:
@@ -134,7 +142,7 @@ async def test_parents_come_with_groups_by_path(tree: SqlDatabase) -> None:
             "/staff/berlin/night",
         ]
         theirs = await stores.group_catalogue.with_parents("other-id", ["berlin-group", "ghost"])
-        assert [one.path for one in theirs] == ["/berlin"]
+        assert [one.path for one in theirs] == ["/theirs", "/theirs/berlin"]
 
 
 async def test_roles_of_groups_are_named_direct_ones_alone(tree: SqlDatabase) -> None:
@@ -160,14 +168,18 @@ async def test_members_come_by_name_a_page_at_a_time(tree: SqlDatabase) -> None:
         for name in ("carl", "alice", "bob"):
             await stores.users.add(user(name))
             await stores.groups.join("demo-id", f"{name}-uuid", "berlin-group")
+        for name in ("carl", "dora"):
+            await stores.users.add(user(name, of="other"))
+            await stores.groups.join("other-id", f"{name}-uuid", "berlin-group")
     async with tree.read() as stores:
         members = stores.group_catalogue.members
         found = await members("demo-id", "berlin-group", 0, 9)
         assert [one.username for one in found] == ["alice", "bob", "carl"]
         found = await members("demo-id", "berlin-group", 1, 1)
         assert [one.username for one in found] == ["bob"]
-        for realm, name in (("demo-id", "staff-group"), ("other-id", "berlin-group")):
-            assert await members(realm, name, 0, 9) == ()
+        assert await members("demo-id", "staff-group", 0, 9) == ()
+        theirs = await members("other-id", "berlin-group", 0, 9)
+        assert [one.username for one in theirs] == ["carl", "dora"]
 
 
 async def test_a_group_moves_with_all_below_it(tree: SqlDatabase) -> None:
@@ -176,7 +188,7 @@ async def test_a_group_moves_with_all_below_it(tree: SqlDatabase) -> None:
         assert await stores.group_catalogue.height("demo-id", "ghost") == 0
         await stores.group_catalogue.move("demo-id", "berlin-group", "guests-group")
     assert await paths(tree, GroupQuery(search="i")) == ["/guests/berlin", "/guests/berlin/night"]
-    assert await paths(tree, GroupQuery(parent=""), "other-id") == ["/berlin", "/staff"]
+    assert await paths(tree, GroupQuery(parent=""), "other-id") == ["/staff", "/theirs"]
     async with tree.write() as stores:
         await stores.group_catalogue.move("demo-id", "night-group", None)
     assert await paths(tree, GroupQuery(parent="")) == ["/guests", "/night", "/staff"]
@@ -203,4 +215,4 @@ async def test_a_group_that_is_removed_takes_all_below_it_along(tree: SqlDatabas
     async with tree.write() as stores:
         await stores.group_catalogue.remove("demo-id", "berlin-group")
     assert await paths(tree, GroupQuery()) == ["/staff/Nacht_1", "/guests", "/staff"]
-    assert await paths(tree, GroupQuery(), "other-id") == ["/berlin", "/staff"]
+    assert await paths(tree, GroupQuery(), "other-id") == ["/theirs/berlin", "/staff", "/theirs"]

@@ -61,6 +61,7 @@ async def test_a_page_is_taken_in_the_order_of_names(stored: SqlDatabase) -> Non
     assert await names(stored, RoleQuery(first=3)) == ["use"]
     assert await names(stored, RoleQuery(maximum=0)) == []
     assert await names(stored, RoleQuery(search="p", first=1, maximum=1)) == ["top"]
+    assert await names(stored, RoleQuery(search="p", maximum=1)) == ["apart"]
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,6 @@ class SqlGroupCatalogue:
 
     async def list(self, realm_id: str, query: GroupQuery) -> tuple[Group, ...]:
         """Return the groups, by name."""
-        if query.maximum == 0:
-            return ()
         if _is_exact(query):
             page = _matching(select(groups), realm_id, query).offset(query.first)
             rows = list(await self._transaction.execute(page.limit(query.maximum)))

@@ -66,7 +66,7 @@ class SqlRoleCatalogue:
 
     async def list(self, realm_id: str, query: RoleQuery) -> tuple[ListedRole, ...]:
         """Return the roles, by name."""
-        if query.maximum == 0 or not _can_be_stored(query):
+        if not _can_be_stored(query):
             return ()
         statement = _listed(realm_id).order_by(roles.c.name, roles.c.id)
         if query.container is not None:
