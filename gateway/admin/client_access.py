@@ -14,6 +14,7 @@ from gateway.admin.errors import Forbidden, Missing
 from gateway.admin.escalation import is_above, is_administrative_client
 from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Stores
+from gateway.domain.ports.storage.role_catalogue import RoleQuery
 from gateway.representations.client import write_client
 from gateway.representations.client_credentials import credentials_of
 
@@ -36,6 +37,12 @@ def _found(client: Client | None) -> Client:
     if client is None:
         raise Missing("Could not find client")
     return client
+
+
+async def has_roles(stores: Stores, client: Client) -> bool:
+    """Tell whether the client has roles of its own."""
+    query = RoleQuery(container=client.id, maximum=1)
+    return bool(await stores.role_catalogue.list(client.realm_id, query))
 
 
 async def out_of_reach(acting: Acting, stores: Stores, clients: Iterable[Client]) -> frozenset[str]:

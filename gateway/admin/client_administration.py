@@ -11,6 +11,7 @@ from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
 from gateway.admin.client_access import (
     find_client_alone,
+    has_roles,
     require_may_become,
     shown_client,
 )
@@ -81,10 +82,9 @@ class ClientAdministration:
         """
         async with self._changes.begin(acting) as change:
             before = await find_client_alone(change.stores, acting.realm.id, client_id)
-            require_changeable_clients(acting, before.client_id)
             change.require_match(await shown_client(acting, change.stores, before))
             after = self.merged(before, document)
-            require_changeable_clients(acting, after.client_id)
+            require_changeable_clients(acting, before.client_id, after.client_id)
             await require_may_become(acting, change.stores, before, after)
             await self.store(change, before, after)
             path = f"clients/{before.id}"
@@ -109,10 +109,8 @@ class ClientAdministration:
         except AlreadyExists as error:
             raise _taken() from error
         await self._change_account(change, before, after)
-        change.tell(client_topic(after.realm_id, after.id))
-        if after.client_id != before.client_id:
-            # Tokens name the roles of a client by its public name, whoever has them.
-            change.tell(realm_topic(after.realm_id))
+        renamed = after.client_id != before.client_id
+        _tell(change, after, roles=renamed and await has_roles(change.stores, after))
 
     async def remove(self, acting: Acting, client_id: str) -> None:
         """Remove a client with its roles, its service account and its sessions.
@@ -132,12 +130,9 @@ class ClientAdministration:
 
     async def forget(self, change: Change, client: Client) -> None:
         """Remove a client as part of a change: nothing is removed where its sessions cannot be."""
-        await self._end_account_sessions(change, client)
+        _tell(change, client, roles=await has_roles(change.stores, client))
         await change.stores.offline_sessions.leave_all(client.realm_id, client.id)
         await change.stores.clients.remove(client.realm_id, client.id)
-        change.tell(client_topic(client.realm_id, client.id))
-        # Its roles are gone, whoever had them.
-        change.tell(realm_topic(client.realm_id))
         await self._online_sessions.leave_all(client.realm_id, client.id)
 
     async def _add_account(self, change: Change, client: Client) -> None:
@@ -154,8 +149,8 @@ class ClientAdministration:
         account = await stores.users.find_service_account(after.realm_id, after.id)
         if not after.service_accounts_enabled:
             if before.service_accounts_enabled and account is not None:
-                await self._end_account_sessions(change, after)
                 await stores.clients.remove_service_account(after.realm_id, after.id)
+                change.tell(user_topic(after.realm_id, account.id))
             return
         if account is None:
             await self._add_account(change, after)
@@ -166,12 +161,11 @@ class ClientAdministration:
                 raise _taken() from error
             change.tell(user_topic(after.realm_id, account.id))
 
-    async def _end_account_sessions(self, change: Change, client: Client) -> None:
-        account = await change.stores.users.find_service_account(client.realm_id, client.id)
-        if account is not None:
-            change.tell(user_topic(client.realm_id, account.id))
-            await change.stores.offline_sessions.end_of_user(client.realm_id, account.id)
-            await self._online_sessions.end_of_user(client.realm_id, account.id)
+
+def _tell(change: Change, client: Client, *, roles: bool) -> None:
+    """Tell of a change to a client, and to its roles: whoever has them has others now."""
+    topic = realm_topic(client.realm_id) if roles else client_topic(client.realm_id, client.id)
+    change.tell(topic)
 
 
 def _require_name(document: Mapping[str, Any]) -> None:

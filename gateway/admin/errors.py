@@ -9,6 +9,7 @@ AdminRefusal
 ├── Refused             what was asked for makes no sense here; the text is public
 ├── BadRequest          the same, where Keycloak answers with an HTTP exception: family B
 ├── RefusedByCode       the same, where Keycloak answers as OAuth does: family A
+├── NotAcceptable       an answer of a kind that is not made here; the text is public
 ├── TooMany             a listing larger than one answer may be, a search that costs too much
 ├── MalformedBody       a body that is no JSON, or JSON of another kind than is wanted
 ├── PreconditionFailed  If-Match names another state than there is
@@ -60,6 +61,10 @@ class RefusedByCode(AdminRefusal):
         super().__init__(text)
         self.code = code
         self.conflict = conflict
+
+
+class NotAcceptable(AdminRefusal):
+    """An answer of a kind that is not made here; `str()` is public."""
 
 
 class TooMany(AdminRefusal):

@@ -14,6 +14,7 @@ from gateway import __version__
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.health import health_checks, read_gauges
 from gateway.bootstrap.services import Services
+from gateway.crypto.client_keys import CryptographyClientKeys
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.tracing import Tracer
 from gateway.http.admin.openapi import openapi_document
@@ -73,6 +74,7 @@ def http_parts(
         passwords=services.passwords,
         blacklists=services.blacklists,
         keys=services.keys,
+        client_keys=CryptographyClientKeys(),
         login_failures=services.login_failures,
         one_time_passwords=services.one_time_passwords,
         one_time_marks=services.one_time_marks,

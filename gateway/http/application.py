@@ -11,6 +11,7 @@ from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password import PasswordLogin
 from gateway.domain.clock import Clock
+from gateway.domain.ports.client_keys import ClientKeys
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.events import EventListeners, EventLog
 from gateway.domain.ports.invalidation import Invalidation
@@ -54,6 +55,7 @@ class HttpParts:
     passwords: PasswordHasher
     blacklists: PasswordBlacklists
     keys: KeyFactory
+    client_keys: ClientKeys
     login_failures: LoginFailureStore
     one_time_passwords: OneTimePasswords
     one_time_marks: OneTimeMarks
@@ -111,6 +113,7 @@ def _admin_parts(parts: HttpParts, context: RealmContext, services: GrantService
         passwords=parts.passwords,
         blacklists=parts.blacklists,
         keys=parts.keys,
+        client_keys=parts.client_keys,
     )
 
 

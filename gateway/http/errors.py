@@ -17,6 +17,7 @@ from gateway.admin.errors import (
     MalformedBody,
     Missing,
     MissingPart,
+    NotAcceptable,
     NotAuthenticated,
     NotHere,
     PreconditionFailed,
@@ -160,6 +161,8 @@ def _refused_in_its_own_words(error: AdminRefusal) -> Reply | None:
             return prose_error(HTTPStatus.NOT_FOUND, str(error))
         case MissingPart():
             return _explained(HTTPStatus.NOT_FOUND, str(error))
+        case NotAcceptable():
+            return prose_error(HTTPStatus.NOT_ACCEPTABLE, str(error))
         case BadRequest():
             return prose_error(HTTPStatus.BAD_REQUEST, str(error))
         case RefusedByCode():

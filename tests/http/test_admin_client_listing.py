@@ -16,7 +16,10 @@ ADMINISTRATORS = {
     "manager": ["manage-clients"],
     "nobody": [],
 }
-BUILT_IN = ("account", "admin-cli", "realm-management")
+BUILT_IN = (
+    *("account", "account-console", "admin-cli", "broker", "realm-management"),
+    "security-admin-console",
+)
 CLIENTS: tuple[dict[str, Any], ...] = (
     {"clientId": "Alpha", "attributes": {"team": "blue"}},
     {"clientId": "alphabet", "attributes": {"team": "red", "a b": "c d"}},

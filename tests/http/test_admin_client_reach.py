@@ -28,8 +28,23 @@ FORBIDDEN = (403, {"error": "HTTP 403 Forbidden"})
 
 @pytest.fixture(scope="module")
 def realm(administration: Administration) -> Iterator[AdministeredRealm]:
-    """Make a realm."""
-    with administered_realm(administration, "of-reach", ADMINISTRATORS) as made:
+    """Make a realm, in which a device that has no secret may do more than `lesser` too."""
+    device = {
+        "id": "device-id",
+        "clientId": "device",
+        "clientAuthenticatorType": "client-x509",
+        "attributes": {"x509.subjectdn": "CN=device", **EXACT},
+        "serviceAccountsEnabled": True,
+        "enabled": True,
+    }
+    account = {
+        "username": "service-account-device",
+        "serviceAccountClientId": "device",
+        "clientRoles": {"realm-management": ["view-users"]},
+    }
+    with administered_realm(
+        administration, "of-reach", ADMINISTRATORS, clients=[device], users=[account]
+    ) as made:
         yield made
 
 
@@ -91,6 +106,17 @@ def test_what_a_greater_client_proves_itself_by_is_not_set(
     assert realm.refused("PUT", GREATER, change, by="lesser") == FORBIDDEN
     assert realm.get(GREATER) == before
     assert realm.administration.fresh_token("greater", realm.name)
+
+
+@pytest.mark.parametrize(
+    "change", [{"publicClient": True}, {"attributes": {"x509.subjectdn": "CN=mine"}}]
+)
+def test_a_greater_device_is_not_taken_over(
+    realm: AdministeredRealm, change: dict[str, Any]
+) -> None:
+    before = realm.get("clients/device-id")
+    assert realm.refused("PUT", "clients/device-id", change, by="lesser") == FORBIDDEN
+    assert realm.get("clients/device-id") == before
 
 
 def test_everything_else_of_a_greater_client_is_changed(realm: AdministeredRealm) -> None:

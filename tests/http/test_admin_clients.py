@@ -308,7 +308,31 @@ def test_a_removed_client_is_gone_with_its_account(realm: AdministeredRealm) -> 
     assert realm.get(f"clients/{again['id']}/roles") == []
 
 
-@pytest.mark.parametrize("name", ["account", "admin-cli"])
+def test_tokens_follow_the_names_of_the_clients_whose_roles_they_carry(
+    realm: AdministeredRealm,
+) -> None:
+    owner = add(realm, "owner")
+    holder = add(realm, "holder", serviceAccountsEnabled=True, secret="s")
+    roles = f"clients/{owner['id']}/roles"
+    realm.change("POST", roles, {"name": "reader"})
+    account = realm.get(f"clients/{holder['id']}/service-account-user")["id"]
+    mapping = f"users/{account}/role-mappings/clients/{owner['id']}"
+    realm.change("POST", mapping, [realm.get(f"{roles}/reader")])
+
+    def carried() -> set[str]:
+        claims = claims_of(token(realm, "holder", "s").json()["access_token"])
+        return {*claims.get("resource_access", {})} - {"account"}
+
+    assert carried() == {"owner"}
+    changed(realm, owner, clientId="renamed-owner")
+    assert carried() == {"renamed-owner"}
+    realm.change("DELETE", f"clients/{owner['id']}")
+    assert carried() == set()
+
+
+@pytest.mark.parametrize(
+    "name", ["account", "account-console", "admin-cli", "broker", "security-admin-console"]
+)
 def test_what_every_realm_has_stays(realm: AdministeredRealm, name: str) -> None:
     (client,) = realm.get(f"clients?clientId={name}")
     refusal = (400, {"error": "invalid_request", "error_description": "Could not delete client"})

@@ -15,6 +15,7 @@ from gateway.domain.errors import InvalidInput
 from gateway.http.admin.operations import Body, Media
 from gateway.http.edge.headers import EdgeHeaders
 from gateway.http.form import FormRefused, read_body
+from gateway.http.multipart import parse_multipart
 from gateway.representations.plain_json import is_plain_text, parse_json
 
 _JSON: Final = b"application/json"
@@ -24,7 +25,7 @@ _KINDS: Final = {Media.OBJECT: dict, Media.LIST: list}
 
 
 async def read_admin_body(receive: Receive, headers: EdgeHeaders, wanted: Body) -> Any:
-    """Return JSON, text or raw bytes; None where nothing came and nothing is required.
+    """Return JSON, text or the parts of a form; None where nothing came and nothing is required.
 
     Raises FormRefused (413, 415) and MalformedBody, or Refused where the row has its own words.
     """
@@ -44,7 +45,7 @@ async def _read(receive: Receive, headers: EdgeHeaders, wanted: Body) -> Any:
             raise MalformedBody("no body")
         return "" if wanted.media is Media.TEXT else None
     if wanted.media is Media.FORM:
-        return body
+        return parse_multipart(body, sent.get(b"content-type"))
     kind = sent.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if wanted.media is Media.TEXT:
         # Keycloak's own clients send texts as JSON strings now and then, by habit of their headers.

@@ -1,18 +1,50 @@
-"""The rows of the table that tell of clients."""
+"""The rows of the table that tell of clients, and what answers them. Keycloak: 7.3."""
+
+from dataclasses import dataclass
 
 from gateway.admin.changes import Changes
+from gateway.admin.client_accounts import ClientAccounts
 from gateway.admin.client_administration import ClientAdministration
+from gateway.admin.client_certificates import ClientCertificates
 from gateway.admin.client_listing import ClientListing
+from gateway.admin.client_nodes import ClientNodes
+from gateway.admin.client_secrets import ClientSecrets
+from gateway.admin.client_sessions import ClientSessions
 from gateway.domain.clock import Clock
+from gateway.domain.ports.client_keys import ClientKeys
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database
-from gateway.http.admin import clients
+from gateway.http.admin import client_certificates, client_secrets, client_sessions, clients
 from gateway.http.admin.operations import Operation
 
 
-def client_operations(
-    database: Database, changes: Changes, clock: Clock, online_sessions: OnlineSessionStore
-) -> tuple[Operation, ...]:
+@dataclass(frozen=True, slots=True)
+class ClientParts:
+    """What the endpoints of clients work with."""
+
+    database: Database
+    changes: Changes
+    clock: Clock
+    online_sessions: OnlineSessionStore
+    client_keys: ClientKeys
+
+
+def client_operations(parts: ClientParts) -> tuple[Operation, ...]:
     """Return the rows."""
-    administration = ClientAdministration(changes, clock, online_sessions)
-    return (*clients.operations(clients.ClientsHandlers(ClientListing(database), administration)),)
+    database, changes, clock = parts.database, parts.changes, parts.clock
+    administration = ClientAdministration(changes, clock, parts.online_sessions)
+    secrets = ClientSecrets(database, changes, clock)
+    sessions = ClientSessions(database, parts.online_sessions)
+    certificates = ClientCertificates(database, changes, parts.client_keys, clock)
+    return (
+        *clients.operations(clients.ClientsHandlers(ClientListing(database), administration)),
+        *client_secrets.operations(
+            client_secrets.ClientSecretsHandlers(secrets, ClientAccounts(database))
+        ),
+        *client_sessions.operations(
+            client_sessions.ClientSessionsHandlers(sessions, ClientNodes(changes, clock))
+        ),
+        *client_certificates.operations(
+            client_certificates.ClientCertificatesHandlers(certificates)
+        ),
+    )

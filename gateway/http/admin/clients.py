@@ -60,7 +60,7 @@ class ClientsHandlers:
 def _query(request: AdminRequest) -> ClientQuery:
     sent = request.query
     first, maximum = request.page()
-    name = sent.get("clientId") or None
+    name = sent.get("clientId")
     by_part = request.flag("search")
     return ClientQuery(
         client_id=None if by_part else name,

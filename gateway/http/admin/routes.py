@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 from gateway.admin.access import AdminAccess
 from gateway.admin.changes import Changes
 from gateway.admin.lockouts import Lockouts
+from gateway.domain.ports.client_keys import ClientKeys
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.passwords import PasswordHasher
@@ -18,7 +19,7 @@ from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.http.admin import attack_detection
 from gateway.http.admin.authentication import AdminAuthentication
-from gateway.http.admin.client_resources import client_operations
+from gateway.http.admin.client_resources import ClientParts, client_operations
 from gateway.http.admin.configuration_resources import (
     ConfigurationParts,
     configuration_operations,
@@ -49,6 +50,7 @@ class AdminParts:
     passwords: PasswordHasher
     blacklists: PasswordBlacklists
     keys: KeyFactory
+    client_keys: ClientKeys
 
 
 def build_operations(parts: AdminParts) -> tuple[Operation, ...]:
@@ -60,7 +62,7 @@ def build_operations(parts: AdminParts) -> tuple[Operation, ...]:
         *realm_operations(_realms(parts, changes)),
         *user_operations(_people(parts, changes)),
         *role_operations(database, changes),
-        *client_operations(database, changes, clock, parts.online_sessions),
+        *client_operations(_clients(parts, changes)),
         *scope_operations(ScopeParts(database, changes, parts.context)),
         *configuration_operations(_configuration(parts, changes)),
         *attack_detection.operations(attack_detection.AttackDetectionHandlers(lockouts, changes)),
@@ -90,6 +92,16 @@ def _people(parts: AdminParts, changes: Changes) -> UserParts:
         blacklists=parts.blacklists,
         online_sessions=parts.online_sessions,
         login_failures=parts.login_failures,
+    )
+
+
+def _clients(parts: AdminParts, changes: Changes) -> ClientParts:
+    return ClientParts(
+        database=parts.database,
+        changes=changes,
+        clock=parts.context.clock,
+        online_sessions=parts.online_sessions,
+        client_keys=parts.client_keys,
     )
 
 

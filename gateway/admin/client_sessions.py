@@ -1,0 +1,67 @@
+"""Who is signed in by way of a client. Keycloak: clients/{id}/user-sessions, session-count."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from gateway.admin.client_access import find_client
+from gateway.admin.errors import TooMany
+from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.domain.sessions import UserSession
+from gateway.representations.user_session import write_session
+
+MOST: Final = 10_000
+"""How many sessions one answer may hold."""
+
+
+class ClientSessions:
+    """The use cases. All raise Missing and StoreUnavailable."""
+
+    def __init__(self, database: Database, online: OnlineSessionStore) -> None:
+        """Take online sessions from `online`, offline ones from `database`."""
+        self._database = database
+        self._online = online
+
+    async def count(self, realm: Realm, client_id: str, *, offline: bool) -> int:
+        """Return in how many sessions of one kind the client takes part."""
+        async with self._database.read() as stores:
+            client = await find_client(stores, realm.id, client_id)
+            store = stores.offline_sessions if offline else self._online
+            return await store.count_of_client(realm.id, client.id)
+
+    async def page(
+        self, realm: Realm, client_id: str, first: int, maximum: int | None, *, offline: bool
+    ) -> list[dict[str, Any]]:
+        """Return a page of the sessions of one kind, oldest first; raises TooMany."""
+        wanted = MOST + 1 if maximum is None else min(maximum, MOST + 1)
+        async with self._database.read() as stores:
+            client = await find_client(stores, realm.id, client_id)
+            found = await self._found(stores, realm, client.id, first, wanted, offline=offline)
+            if len(found) > MOST:
+                raise TooMany(f"More than {MOST} sessions: ask page by page, with first and max")
+            return await _written(stores, realm, found)
+
+    async def _found(
+        self,
+        stores: Stores,
+        realm: Realm,
+        client: str,
+        first: int,
+        maximum: int,
+        *,
+        offline: bool,
+    ) -> Sequence[UserSession]:
+        if maximum == 0:
+            return ()
+        store = stores.offline_sessions if offline else self._online
+        return await store.of_client(realm.id, client, first, maximum)
+
+
+async def _written(
+    stores: Stores, realm: Realm, sessions: Sequence[UserSession]
+) -> list[dict[str, Any]]:
+    taking_part = dict.fromkeys(client for session in sessions for client in session.clients)
+    found = [await stores.clients.find_by_id(realm.id, client) for client in taking_part]
+    names = {client.id: client.client_id for client in found if client is not None}
+    return [write_session(session, names) for session in sessions]

@@ -1,0 +1,102 @@
+""".../clients/{id}/client-secret and .../service-account-user. Keycloak: 7.3."""
+
+from typing import Final
+
+from gateway.admin.client_access import MANAGE_CLIENTS, VIEW_CLIENTS
+from gateway.admin.client_accounts import ClientAccounts
+from gateway.admin.client_secrets import ClientSecrets
+from gateway.http.admin.clients import CLIENT
+from gateway.http.admin.operations import Operation
+from gateway.http.admin.requests import AdminRequest, document_reply, done_reply
+from gateway.http.replies import Reply
+
+_TAG: Final = "Clients"
+_OK: Final = 200
+
+
+class ClientSecretsHandlers:
+    """Answers what is asked about the secret and the service account of a client."""
+
+    def __init__(self, secrets: ClientSecrets, accounts: ClientAccounts) -> None:
+        """Ask `secrets` and `accounts`."""
+        self._secrets = secrets
+        self._accounts = accounts
+
+    async def read(self, request: AdminRequest) -> Reply:
+        """Return the secret."""
+        client = request.path["client_id"]
+        return document_reply(await self._secrets.read(request.acting, client))
+
+    async def renew(self, request: AdminRequest) -> Reply:
+        """Make a new secret."""
+        client = request.path["client_id"]
+        return document_reply(await self._secrets.renew(request.acting, client))
+
+    async def rotated(self, request: AdminRequest) -> Reply:
+        """Tell of the secret before this one."""
+        await self._secrets.rotated(request.acting, request.path["client_id"])
+        return done_reply()
+
+    async def forget_rotated(self, request: AdminRequest) -> Reply:
+        """Forget the secret before this one."""
+        await self._secrets.forget_rotated(request.acting, request.path["client_id"])
+        return done_reply()
+
+    async def account(self, request: AdminRequest) -> Reply:
+        """Return the service account."""
+        client = request.path["client_id"]
+        return document_reply(await self._accounts.read(request.realm, client))
+
+
+def operations(handlers: ClientSecretsHandlers) -> tuple[Operation, ...]:
+    """Return the rows."""
+    secret = f"{CLIENT}/client-secret"
+    credential = "CredentialRepresentation"
+    return (
+        Operation(
+            "GET",
+            secret,
+            handlers.read,
+            VIEW_CLIENTS,
+            "The secret of a client",
+            _TAG,
+            returns=credential,
+        ),
+        Operation(
+            "POST",
+            secret,
+            handlers.renew,
+            MANAGE_CLIENTS,
+            "A new secret for a client, at once in place of the old one",
+            _TAG,
+            returns=credential,
+            status=_OK,
+        ),
+        Operation(
+            "GET",
+            f"{secret}/rotated",
+            handlers.rotated,
+            VIEW_CLIENTS,
+            "The secret before this one: none is kept",
+            _TAG,
+            returns=credential,
+        ),
+        Operation(
+            "DELETE",
+            f"{secret}/rotated",
+            handlers.forget_rotated,
+            MANAGE_CLIENTS,
+            "Forget the secret before this one",
+            _TAG,
+        ),
+        Operation(
+            "GET",
+            f"{CLIENT}/service-account-user",
+            handlers.account,
+            VIEW_CLIENTS,
+            "The user that is a client's service account",
+            _TAG,
+            returns="UserRepresentation",
+            refuses=(400,),
+        ),
+    )
