@@ -86,6 +86,21 @@ async def test_a_scope_is_replaced_and_removed_with_its_roles(database: SqlDatab
         assert await stores.role_scopes.list("demo-id", Holding.CLIENT_SCOPE) == {}
 
 
+async def test_scopes_of_two_realms_may_have_one_id(database: SqlDatabase) -> None:
+    await store_realms(database, "demo", "other")
+    ours, theirs = (scope("a", of=of, identity="one") for of in ("demo", "other"))
+    async with database.write() as stores:
+        for each in (ours, theirs):
+            await stores.client_scopes.add(each)
+        await stores.client_scopes.replace(replace(ours, name="b"))
+        found = await stores.client_scopes.find_alone("demo-id", "one")
+        assert found == replace(ours, name="b")
+    async with database.write() as stores:
+        assert await stores.client_scopes.find("other-id", "one") == theirs
+        assert await stores.client_scopes.remove("demo-id", "one") is True
+        assert await stores.client_scopes.find("other-id", "one") == theirs
+
+
 @pytest.fixture
 async def mapped(database: SqlDatabase) -> SqlDatabase:
     """Return a database where roles of two realms are in scopes of one name."""

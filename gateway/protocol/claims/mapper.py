@@ -58,9 +58,7 @@ class ClaimMapper:
     late: bool = False
 
     def serves(self, mapper: ProtocolMapper, purpose: ClaimsFor) -> bool:
-        """Tell whether a mapper of this type writes to documents of the purpose."""
-        if purpose not in self.purposes:
-            return False
+        """Tell whether the mapper's options name a purpose of its type."""
         said = mapper.config.get(purpose)
         if said is None and purpose in _UNLESS_SAID:
             said = mapper.config.get(_UNLESS_SAID[purpose])

@@ -62,7 +62,10 @@ FULL = TokenSubject(
     session_notes={"clientAddress": "192.0.2.7", "AUTH_TIME": "1700000001"},
     acr="1",
     groups=("/g1/sub",),
-    group_attributes=({"team": ("green",)}, {"team": ("blue", "own"), "gonly": ("x",)}),
+    group_attributes=(
+        {"team": ("green",), "both": ("near",)},
+        {"team": ("blue", "own"), "gonly": ("x",), "both": ("far",)},
+    ),
     session_id="session-1",
 )
 BARE = TokenSubject(
@@ -199,6 +202,8 @@ VALUES: list[Case] = [
     _attribute("missing", {}),
     _attribute("gonly", {"c": "x"}),
     _attribute("gonly", {"c": ["x"]}, MANY),
+    _attribute("both", {"c": ["near"]}, MANY),
+    _attribute("both", {"c": ["near", "far"]}, {"aggregate.attrs": "true", **MANY}),
     _attribute("team", {"c": "own"}),
     _attribute("team", {"c": ["own"]}, MANY),
     _attribute("team", {"c": ["own", "green", "blue"]}, {"aggregate.attrs": "true", **MANY}),
