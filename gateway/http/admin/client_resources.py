@@ -6,6 +6,7 @@ from gateway.admin.changes import Changes
 from gateway.admin.client_accounts import ClientAccounts
 from gateway.admin.client_administration import ClientAdministration
 from gateway.admin.client_certificates import ClientCertificates
+from gateway.admin.client_installation import ClientInstallation
 from gateway.admin.client_listing import ClientListing
 from gateway.admin.client_nodes import ClientNodes
 from gateway.admin.client_secrets import ClientSecrets
@@ -14,7 +15,13 @@ from gateway.domain.clock import Clock
 from gateway.domain.ports.client_keys import ClientKeys
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database
-from gateway.http.admin import client_certificates, client_secrets, client_sessions, clients
+from gateway.http.admin import (
+    client_certificates,
+    client_installation,
+    client_secrets,
+    client_sessions,
+    clients,
+)
 from gateway.http.admin.operations import Operation
 
 
@@ -46,5 +53,8 @@ def client_operations(parts: ClientParts) -> tuple[Operation, ...]:
         ),
         *client_certificates.operations(
             client_certificates.ClientCertificatesHandlers(certificates)
+        ),
+        *client_installation.operations(
+            client_installation.ClientInstallationHandlers(ClientInstallation(database))
         ),
     )
