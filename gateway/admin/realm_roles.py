@@ -89,7 +89,14 @@ class RoleBook:
         if given.role.client is not None and client is None:
             shown = describe(given.role.client)
             raise InvalidInput((FieldError(given.path, shown, "a client of the realm"),))
-        role = Role(str(uuid4()), self._realm.id, given.role.name, given.description, client)
+        role = Role(
+            id=str(uuid4()),
+            realm_id=self._realm.id,
+            name=given.role.name,
+            description=given.description,
+            client=client,
+            attributes=given.attributes,
+        )
         await self._stores.roles.add(role)
         self.changed = True
         return role

@@ -8,6 +8,8 @@ A wrong file changes nothing and ends with exit code 2, each wrong field on a li
 
 import asyncio
 import os
+import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,9 @@ import click
 from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
     from gateway.admin.realm_files import RealmFile
     from gateway.admin.realm_plan import ImportedRealm
 
@@ -54,11 +59,11 @@ def import_(files: tuple[Path, ...], *, reference: bool, skip_existing: bool) ->
 @click.option("--include-secrets", is_flag=True, help="Write secrets and password hashes in clear.")
 def export(name: str, output: Path | None, *, include_secrets: bool) -> None:
     """Export the realm NAME with its roles, clients and users."""
-    text = asyncio.run(_export(name, include_secrets=include_secrets))
     if output is None:
-        click.echo(text, nl=False)
+        asyncio.run(_export(name, sys.stdout.buffer, clear=include_secrets))
     else:
-        _write_privately(output, text)
+        with _private_file(output) as file:
+            asyncio.run(_export(name, file, clear=include_secrets))
 
 
 async def _import(
@@ -82,16 +87,18 @@ async def _import(
         return await importing.run(files, skip_existing=skip_existing)
 
 
-async def _export(name: str, *, include_secrets: bool) -> bytes:
-    from gateway.admin.realm_export import export_realm
+async def _export(name: str, output: "BinaryIO", *, clear: bool) -> None:
+    from gateway.admin.realm_export import stream_realm
     from gateway.bootstrap.services import open_services
     from gateway.domain.errors import RealmNotFound
 
     async with open_services(installed_settings()) as services:
         try:
-            return await export_realm(services.database, name, include_secrets=include_secrets)
+            async for part in stream_realm(services.database, name, include_secrets=clear):
+                output.write(part)
         except RealmNotFound as error:
             raise click.BadParameter(f"there is no realm {name!r}", param_hint="NAME") from error
+    output.flush()
 
 
 def _line(imported: "ImportedRealm") -> str:
@@ -109,13 +116,18 @@ def _notes(imported: "ImportedRealm") -> list[str]:
     return notes
 
 
-def _write_privately(path: Path, text: bytes) -> None:
+@contextmanager
+def _private_file(path: Path) -> "Iterator[BinaryIO]":
+    """Open a file that appears under its name once it is whole, readable by its owner alone."""
+    # Written beside it and moved into place: what stood there may be readable by others.
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        # Written beside it and moved into place: what stood there may be readable by others.
-        fresh = path.with_name(f".{path.name}.{os.getpid()}")
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text)
-        fresh.replace(path)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
+            fresh.replace(path)
+        finally:
+            fresh.unlink(missing_ok=True)
     except OSError as error:
         raise click.FileError(str(path), error.strerror or "cannot be written") from error

@@ -207,7 +207,20 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
 COMPUTED: Final = frozenset({"keycloakVersion"})
 """Answered from other facts; refused by nobody and changed by nobody."""
 
-IMPORTED: Final = frozenset({"users", "clients", "roles", "groups", "defaultGroups"})
+IMPORTED: Final = frozenset(
+    {
+        "clientScopeMappings",
+        "clientScopes",
+        "clients",
+        "defaultDefaultClientScopes",
+        "defaultGroups",
+        "defaultOptionalClientScopes",
+        "groups",
+        "roles",
+        "scopeMappings",
+        "users",
+    }
+)
 """Resources that a realm file carries beside the settings, and that an import reads."""
 
 NOT_IMPORTED: Final = frozenset(
@@ -218,13 +231,9 @@ NOT_IMPORTED: Final = frozenset(
         "authenticationFlows",
         "authenticatorConfig",
         "certificate",
-        "clientScopeMappings",
-        "clientScopes",
         "clientTemplates",
         "codeSecret",
         "components",
-        "defaultDefaultClientScopes",
-        "defaultOptionalClientScopes",
         "defaultRoles",
         "federatedUsers",
         "identityProviderMappers",
@@ -239,7 +248,6 @@ NOT_IMPORTED: Final = frozenset(
         "protocolMappers",
         "publicKey",
         "requiredActions",
-        "scopeMappings",
         "social",
         "socialProviders",
         "updateProfileOnInitialSocialLogin",

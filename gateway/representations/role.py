@@ -1,7 +1,7 @@
 """Roles of a realm file. Keycloak: RolesRepresentation, RoleRepresentation."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.domain.errors import FieldError
@@ -10,6 +10,7 @@ from gateway.representations.names import PrintableName
 from gateway.representations.refusals import attempt, describe, join, raise_all, refused
 from gateway.representations.shapes import Text, TextList
 from gateway.representations.spelling import Names
+from gateway.representations.user import TextLists
 
 _NAMES = Names(
     (
@@ -44,6 +45,7 @@ class GivenRole:
     description: str | None
     composites: tuple[RoleName, ...]
     path: str
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def read_roles(value: Any, path: str) -> tuple[GivenRole, ...]:
@@ -88,9 +90,11 @@ def write_role(role: Role, composites: Mapping[str, Any]) -> dict[str, Any]:
     written["composite"] = bool(role.composites)
     if role.composites:
         written["composites"] = dict(composites)
+    kept = {name: list(texts) for name, texts in role.attributes.items()}
     return written | {
         "clientRole": role.client is not None,
         "containerId": role.client or role.realm_id,
+        "attributes": kept,
     }
 
 
@@ -128,8 +132,10 @@ def _read(value: Any, path: str, client: str | None) -> GivenRole:
     description = attempt(errors, "", Text().read, description, at)
     at, parts = given.get("composites", ("", {}))
     composites = attempt(errors, (), _read_composites, parts, at)
+    at, lists = given.get("attributes", ("", {}))
+    attributes = attempt(errors, {}, TextLists().read, lists, at)
     raise_all(errors)
-    return GivenRole(RoleName(name, client), description or None, composites, path)
+    return GivenRole(RoleName(name, client), description or None, composites, path, attributes)
 
 
 def _read_composites(value: Any, path: str) -> tuple[RoleName, ...]:

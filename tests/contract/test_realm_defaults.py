@@ -9,11 +9,11 @@ import pytest
 
 from gateway.admin.administration_roles import AdminRole
 from gateway.admin.realm_defaults import ensure_defaults
-from gateway.admin.realm_export import export_realm
 from gateway.domain.ports.storage.role_catalogue import Holding
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed
+from tests.support.realm_texts import export_realm
 from tests.support.storage import StoredDatabase
 
 MASTER = {"realm": "master", "enabled": True, **ELLIPTIC}

@@ -2,12 +2,14 @@
 
 import json
 
+import orjson
 import pytest
 
-from gateway.admin.realm_export import export_realm
+from gateway.admin import realm_export
 from gateway.domain.errors import RealmNotFound
 from gateway.domain.keys import SignatureAlgorithm
 from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed
+from tests.support.realm_texts import export_realm
 
 
 async def test_an_export_shows_no_secret_unless_asked(imports: Imports) -> None:
@@ -60,3 +62,20 @@ async def test_the_administrator_brings_the_master_realm_where_there_is_none(
     assert text is not None
     assert json.loads(text)["enabled"] is True
     assert await imports.algorithms("master") == [SignatureAlgorithm.RS256]
+
+
+@pytest.mark.parametrize("people", [0, 1, 7])
+async def test_the_text_does_not_show_that_users_were_written_one_by_one(
+    imports_everywhere: Imports, monkeypatch: pytest.MonkeyPatch, people: int
+) -> None:
+    monkeypatch.setattr(realm_export, "_AT_ONCE", 3)
+    users = [{"username": f"user-{number}", "attributes": {"a": ["1"]}} for number in range(people)]
+    await imports_everywhere.run({"realm": "acme", **ELLIPTIC, "users": users})
+    text = await export_realm(imports_everywhere.database, "acme")
+    document = json.loads(text)
+    assert [user["username"] for user in document["users"]] == [user["username"] for user in users]
+    assert list(document)[-1] == "users"
+    option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    assert text == orjson.dumps(document, option=option)
+    again = await export_realm(imports_everywhere.database, "acme")
+    assert again == text

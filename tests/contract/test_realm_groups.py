@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from gateway.admin.lockouts import Lockouts
-from gateway.admin.realm_export import export_realm
 from gateway.admin.user_administration import UserAdministration
 from gateway.admin.user_stream import UserStream
 from gateway.domain.secrets import Secret
@@ -17,6 +16,7 @@ from gateway.storage.password_blacklists import FilePasswordBlacklists
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.login_failures import RedisLoginFailures
 from tests.support.realm_imports import ACME, Imports, changed
+from tests.support.realm_texts import export_realm
 
 _GROUPS: list[dict[str, Any]] = [
     {

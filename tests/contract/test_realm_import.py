@@ -2,9 +2,9 @@
 
 import json
 
-from gateway.admin.realm_export import export_realm
 from gateway.domain.keys import SignatureAlgorithm
 from tests.support.realm_imports import ACME, Imports, changed
+from tests.support.realm_texts import export_realm
 
 
 async def test_a_new_realm_gets_a_key_the_built_in_roles_and_what_the_file_brings(

@@ -243,9 +243,9 @@ async def test_an_attribute_that_holds_a_secret_is_named_and_not_imported(import
 
 
 async def test_what_is_not_imported_is_named(imports: Imports) -> None:
-    document = {"realm": "acme", **ELLIPTIC, "clientScopes": [{"name": "g"}], "components": {}}
+    document = {"realm": "acme", **ELLIPTIC, "protocolMappers": [{"name": "g"}], "components": {}}
     (done,) = await imports.run(document)
-    assert done.not_imported == ("clientScopes",)
+    assert done.not_imported == ("protocolMappers",)
 
 
 async def test_a_lost_message_is_told_and_the_realm_is_stored(imports: Imports) -> None:

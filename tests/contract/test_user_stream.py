@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from gateway.admin import user_stream
-from gateway.admin.realm_export import export_realm
 from gateway.admin.user_stream import StreamedUsers, UserStream
 from gateway.domain.errors import InvalidInput, RealmNotFound
 from gateway.representations.streamed_json import StreamedObject
 from tests.support.realm_imports import ACME, Imports
+from tests.support.realm_texts import export_realm
 
 
 async def stream(imports: Imports, users: Iterable[Any], **how: Any) -> StreamedUsers:

@@ -30,6 +30,7 @@ from gateway.storage.sql.roles import SqlRoles
 from gateway.storage.sql.rotations import SqlRotations
 from gateway.storage.sql.transaction import Transaction, named_failures
 from gateway.storage.sql.user_events import SqlUserEvents
+from gateway.storage.sql.user_batches import SqlUserBatches
 from gateway.storage.sql.users import SqlUsers
 
 
@@ -42,6 +43,7 @@ class SqlStores:
     client_scopes: SqlClientScopes
     role_scopes: SqlRoleScopes
     users: SqlUsers
+    user_batches: SqlUserBatches
     roles: SqlRoles
     role_catalogue: SqlRoleCatalogue
     groups: SqlGroups
@@ -102,6 +104,7 @@ class SqlDatabase:
             client_scopes=SqlClientScopes(transaction),
             role_scopes=SqlRoleScopes(transaction),
             users=SqlUsers(transaction, self._secrets),
+            user_batches=SqlUserBatches(transaction, self._secrets),
             roles=SqlRoles(transaction),
             role_catalogue=SqlRoleCatalogue(transaction),
             groups=SqlGroups(transaction),

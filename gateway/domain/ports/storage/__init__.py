@@ -24,6 +24,7 @@ from gateway.domain.ports.storage.tokens import (
     RevocationRepository,
     Rotations,
 )
+from gateway.domain.ports.storage.user_batches import UserBatches
 from gateway.domain.ports.storage.users import UserRepository
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "Rotations",
     "Stores",
     "UserEventRepository",
+    "UserBatches",
     "UserRepository",
 ]
 
@@ -76,6 +78,11 @@ class Stores(Protocol):
     @property
     def users(self) -> UserRepository:
         """Users."""
+        ...
+
+    @property
+    def user_batches(self) -> UserBatches:
+        """All users, some at a time."""
         ...
 
     @property

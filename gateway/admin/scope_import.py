@@ -1,0 +1,114 @@
+"""The client scopes of a realm file: new ones are added, known ones changed, none removed.
+
+Which scopes new clients get is a setting: the whole list. Roles are put into scopes, none taken
+out. Keycloak: realm import, client scopes
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gateway.admin.realm_roles import RoleBook
+from gateway.domain.client_scopes import ClientScope, RealmDefault
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.ports.storage import Stores
+from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
+from gateway.domain.realm import Realm
+from gateway.representations.realm_scopes import GivenScopes, ScopeMapping, read_realm_scopes
+from gateway.representations.refusals import describe, join, raise_all
+
+
+async def read_scopes(
+    stores: Stores, realm_id: str, document: Mapping[str, Any], path: str
+) -> GivenScopes:
+    """Return what the file says of client scopes; raises InvalidInput."""
+    known = await _by_name(stores, realm_id) if realm_id else {}
+    return read_realm_scopes(document, realm_id, known, path)
+
+
+async def store_scopes(stores: Stores, realm: Realm, given: GivenScopes) -> bool:
+    """Store the scopes themselves; tell whether anything has changed."""
+    known = await _by_name(stores, realm.id)
+    changed = False
+    for scope in given.scopes:
+        before = known.get(scope.name)
+        if before is None:
+            await stores.client_scopes.add(scope)
+        elif scope != before:
+            await stores.client_scopes.replace(scope)
+        changed |= scope != before
+    return changed
+
+
+async def store_defaults(stores: Stores, realm: Realm, given: GivenScopes) -> bool:
+    """Store which scopes new clients get; tell whether anything has changed."""
+    known = await _by_name(stores, realm.id)
+    wanted = {
+        **dict.fromkeys(given.optional or (), RealmDefault.OPTIONAL),
+        **dict.fromkeys(given.default or (), RealmDefault.DEFAULT),
+    }
+    raise_all(
+        FieldError(given.place(name), describe(scope), "the name of a client scope")
+        for name, scopes in (
+            ("defaultDefaultClientScopes", given.default),
+            ("defaultOptionalClientScopes", given.optional),
+        )
+        for scope in scopes or ()
+        if scope not in known
+    )
+    told = {
+        kind
+        for kind, scopes in (
+            (RealmDefault.DEFAULT, given.default),
+            (RealmDefault.OPTIONAL, given.optional),
+        )
+        if scopes is not None
+    }
+    changed = False
+    for scope in known.values():
+        unnamed = None if scope.realm_default in told else scope.realm_default
+        listed = wanted.get(scope.name, unnamed)
+        if listed is not scope.realm_default:
+            await stores.client_scopes.replace(replace(scope, realm_default=listed))
+            changed = True
+    return changed
+
+
+async def store_scope_mappings(
+    stores: Stores, realm: Realm, given: GivenScopes, roles: RoleBook
+) -> bool:
+    """Put roles into scopes; tell whether there were any. Raises InvalidInput for unknown names."""
+    if not given.mappings:
+        return False
+    errors: list[FieldError] = []
+    scopes = await _by_name(stores, realm.id)
+    clients = {client.client_id: client.id for client in await stores.clients.list(realm.id)}
+    ids = {name: scope.id for name, scope in scopes.items()}
+    for mapping in given.mappings:
+        try:
+            role_ids = roles.ids(mapping.roles, mapping.at, ("roles", "roles"))
+            holder = _holder(mapping, clients, ids)
+        except InvalidInput as refusal:
+            errors.extend(refusal.errors)
+            continue
+        await stores.role_catalogue.give(realm.id, holder, role_ids)
+    raise_all(errors)
+    return True
+
+
+def _holder(
+    mapping: ScopeMapping, clients: Mapping[str, str], scopes: Mapping[str, str]
+) -> RoleHolder:
+    kind, field, name, known = (
+        (Holding.CLIENT, "client", mapping.client, clients)
+        if mapping.client is not None
+        else (Holding.CLIENT_SCOPE, "clientScope", mapping.client_scope, scopes)
+    )
+    if name is None or name not in known:
+        allowed = "a client of the realm" if kind is Holding.CLIENT else "a client scope of it"
+        raise InvalidInput((FieldError(join(mapping.at, field), describe(name), allowed),))
+    return RoleHolder(kind, known[name])
+
+
+async def _by_name(stores: Stores, realm_id: str) -> dict[str, ClientScope]:
+    return {scope.name: scope for scope in await stores.client_scopes.list(realm_id)}
