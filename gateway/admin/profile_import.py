@@ -5,14 +5,16 @@ Keycloak: realm import, components
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import uuid4
 
-from gateway.authentication.realm_profile import PROFILE_NAME
-from gateway.domain.ports.storage import DocumentKind, Stores
+from gateway.authentication.realm_profile import store_profile, stored_profile
+from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
+from gateway.representations.profile_component import StoredProfile
 from gateway.representations.user_profile import require_usable_profile
 
 
-async def store_profile(stores: Stores, realm: Realm, profile: Mapping[str, Any] | None) -> bool:
+async def import_profile(stores: Stores, realm: Realm, profile: Mapping[str, Any] | None) -> bool:
     """Store the profile of a file, if it has one; tell whether that changed anything.
 
     The client scopes that it names must be there: raises InvalidInput.
@@ -21,13 +23,9 @@ async def store_profile(stores: Stores, realm: Realm, profile: Mapping[str, Any]
         return False
     scopes = await stores.client_scopes.list(realm.id)
     require_usable_profile(profile, [scope.name for scope in scopes])
-    place = (realm.id, DocumentKind.USER_PROFILE, PROFILE_NAME)
-    if await stores.documents.find(*place) == profile:
+    before = await stored_profile(stores, realm.id)
+    if before is not None and before.document == profile:
         return False
-    await stores.documents.put(*place, profile)
+    identity = str(uuid4()) if before is None else before.id
+    await store_profile(stores, realm.id, StoredProfile(identity, profile))
     return True
-
-
-async def stored_profile(stores: Stores, realm: Realm) -> Mapping[str, Any] | None:
-    """Return the profile that was stored for the realm; None where the standard one holds."""
-    return await stores.documents.find(realm.id, DocumentKind.USER_PROFILE, PROFILE_NAME)

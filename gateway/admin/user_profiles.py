@@ -1,19 +1,27 @@
 """The user profile of a realm: what it is, what forms are made of it, and another one.
 
-Keycloak: users/profile, users/profile/metadata; the component of declarative-user-profile
+Keycloak: users/profile, users/profile/metadata
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
-from gateway.authentication.realm_profile import PROFILE_NAME, profile_document, rules_in
+from gateway.authentication.realm_profile import (
+    profile_document,
+    rules_in,
+    store_profile,
+    stored_profile,
+)
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database, DocumentKind
+from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.representations.user_profile import read_user_profile
+from gateway.representations.profile_component import StoredProfile
+from gateway.representations.user_profile import read_user_profile, require_usable_profile
 from gateway.representations.user_profile_metadata import write_metadata
 
 
@@ -38,22 +46,24 @@ class UserProfiles:
         self, acting: Acting, document: Mapping[str, Any] | None
     ) -> Mapping[str, Any]:
         """Store another profile, None for the standard one, and return it; raises InvalidInput."""
+        kept = None if document is None else read_user_profile(document, None)
         async with self._changes.begin(acting, alone=True) as change:
-            change.require_match(await profile_document(change.stores, change.realm))
-            stored = await self.replace_within(change, document)
+            stores, realm = change.stores, change.realm
+            change.require_match(await profile_document(stores, realm))
+            before = await stored_profile(stores, realm.id)
+            after = None if kept is None else StoredProfile(str(uuid4()), kept)
+            if after is not None and before is not None:
+                after = replace(after, id=before.id, name=before.name)
+            await exchange_profile(change, after)
+            stored = await profile_document(stores, realm)
             change.record(OperationType.UPDATE, ResourceType.USER_PROFILE, "users/profile", stored)
         return stored
 
-    async def replace_within(
-        self, change: Change, document: Mapping[str, Any] | None
-    ) -> Mapping[str, Any]:
-        """Do the same as a part of another change, and leave the event to it."""
-        realm, documents = change.realm, change.stores.documents
-        if document is None:
-            await documents.remove(realm.id, DocumentKind.USER_PROFILE, PROFILE_NAME)
-        else:
-            scopes = await change.stores.client_scopes.list(realm.id)
-            kept = read_user_profile(document, [scope.name for scope in scopes])
-            await documents.put(realm.id, DocumentKind.USER_PROFILE, PROFILE_NAME, kept)
-        change.tell(realm_topic(realm.id))
-        return await profile_document(change.stores, realm)
+
+async def exchange_profile(change: Change, profile: StoredProfile | None) -> None:
+    """Store a profile within a change, None for the standard one; raises InvalidInput."""
+    if profile is not None:
+        scopes = await change.stores.client_scopes.list(change.realm.id)
+        require_usable_profile(profile.document, [scope.name for scope in scopes])
+    await store_profile(change.stores, change.realm.id, profile)
+    change.tell(realm_topic(change.realm.id))

@@ -19,10 +19,15 @@ from gateway.domain.user_profile.profile import (
     UserProfile,
     Viewer,
 )
+from gateway.representations.profile_component import (
+    PROFILE_PROVIDER,
+    StoredProfile,
+    restored_profile,
+)
 from gateway.representations.user_profile import rules_of, standard_user_profile
 
-PROFILE_NAME: Final = "declarative-user-profile"
-"""What the document is stored under: the name of Keycloak's provider."""
+_NAME: Final = PROFILE_PROVIDER
+"""What the document is stored under."""
 _SWITCH: Final = "userProfileEnabled"
 _EVERYBODY: Final = frozenset(Viewer)
 _FREE: Final = UserProfile(
@@ -43,10 +48,27 @@ def locked_names(login: LoginSettings) -> frozenset[str]:
     return frozenset() if login.edit_username_allowed and not follows else frozenset({USERNAME})
 
 
+async def stored_profile(stores: Stores, realm_id: str) -> StoredProfile | None:
+    """Return the profile that was stored; None where the standard one holds."""
+    stored = await stores.documents.find(realm_id, DocumentKind.USER_PROFILE, _NAME)
+    return None if stored is None else restored_profile(stored)
+
+
+async def store_profile(stores: Stores, realm_id: str, profile: StoredProfile | None) -> None:
+    """Store another profile, None for the standard one."""
+    place = (realm_id, DocumentKind.USER_PROFILE, _NAME)
+    if profile is None:
+        await stores.documents.remove(*place)
+    else:
+        await stores.documents.put(*place, profile.stored())
+
+
 async def profile_document(stores: Stores, realm: Realm) -> Mapping[str, Any]:
     """Return the profile as it is shown."""
-    stored = await stores.documents.find(realm.id, DocumentKind.USER_PROFILE, PROFILE_NAME)
-    return standard_user_profile(demanding=realm.name != MASTER) if stored is None else stored
+    stored = await stored_profile(stores, realm.id)
+    if stored is None:
+        return standard_user_profile(demanding=realm.name != MASTER)
+    return stored.document
 
 
 async def profile_rules(stores: Stores, realm: Realm) -> UserProfile:

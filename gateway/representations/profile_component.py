@@ -1,10 +1,12 @@
-"""The user profile as a component: how realm files carry it, and Ansible changes it.
+"""The user profile as a component: how it is kept, realm files carry it, and Ansible changes it.
 
+A text that was sent is given back as it was, or whoever compares the two would see a change.
 Keycloak: ComponentExportRepresentation, the component of declarative-user-profile
 """
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
@@ -15,6 +17,41 @@ from gateway.representations.user_profile import read_user_profile
 PROFILE_TYPE: Final = "org.keycloak.userprofile.UserProfileProvider"
 PROFILE_PROVIDER: Final = "declarative-user-profile"
 PROFILE_CONFIG: Final = "kc.user.profile.config"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProfile:
+    """The profile that a realm was given; `id` and `name` are those of its component.
+
+    `document` is what GET users/profile answers, `text` what the component was sent with.
+    """
+
+    id: str
+    document: Mapping[str, Any]
+    text: str | None = None
+    name: str | None = None
+
+    @property
+    def config(self) -> str:
+        """What the component shows."""
+        return _text(self.document) if self.text is None else self.text
+
+    def stored(self) -> dict[str, Any]:
+        """Return what is stored."""
+        return {"id": self.id, "name": self.name, "text": self.text, "profile": self.document}
+
+
+def restored_profile(stored: Mapping[str, Any]) -> StoredProfile:
+    """Return what `stored` gave."""
+    return StoredProfile(stored["id"], stored["profile"], stored["text"], stored["name"])
+
+
+def read_profile_text(text: str) -> dict[str, Any]:
+    """Return the profile in a component's config; raises InvalidInput."""
+    value = parse_json(text.encode(), PROFILE_CONFIG)
+    if not isinstance(value, dict):
+        raise refused(PROFILE_CONFIG, value, "the text of an object")
+    return read_user_profile(value, None)
 
 
 def read_profile_component(document: Mapping[str, Any], path: str) -> dict[str, Any] | None:
@@ -44,11 +81,10 @@ def read_profile_component(document: Mapping[str, Any], path: str) -> dict[str, 
 
 def write_profile_component(profile: Mapping[str, Any]) -> dict[str, Any]:
     """Return `components` of a realm file."""
-    text = json.dumps(profile, ensure_ascii=False, separators=(",", ":"))
     component = {
         "providerId": PROFILE_PROVIDER,
         "subComponents": {},
-        "config": {PROFILE_CONFIG: [text]},
+        "config": {PROFILE_CONFIG: [_text(profile)]},
     }
     return {PROFILE_TYPE: [component]}
 
@@ -61,12 +97,13 @@ def carries_other_components(document: Mapping[str, Any]) -> bool:
     return any(items for name, items in components.items() if name != PROFILE_TYPE)
 
 
+def _text(profile: Mapping[str, Any]) -> str:
+    return json.dumps(profile, ensure_ascii=False, separators=(",", ":"))
+
+
 def _read(text: str, path: str) -> dict[str, Any]:
-    value = parse_json(text.encode(), path)
-    if not isinstance(value, dict):
-        raise refused(path, value, "the text of an object")
     try:
-        return read_user_profile(value, None)
+        return read_profile_text(text)
     except InvalidInput as refusal:
         raise InvalidInput(
             tuple(

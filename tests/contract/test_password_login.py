@@ -14,12 +14,12 @@ from gateway.authentication.errors import (
     InvalidUserCredentials,
     SignInRefused,
 )
-from gateway.authentication.realm_profile import PROFILE_NAME
+from gateway.authentication.realm_profile import store_profile
 from gateway.domain.errors import Overloaded, StoreUnavailable
-from gateway.domain.ports.storage import DocumentKind
 from gateway.domain.realm import LoginSettings, PasswordRule
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User
+from gateway.representations.profile_component import StoredProfile
 from gateway.representations.user_profile import standard_user_profile
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.password_logins import (
@@ -373,7 +373,7 @@ async def test_what_a_user_must_have_the_profile_of_the_realm_says(
     profile = standard_user_profile()
     profile["attributes"].append(_BADGE | attribute)
     async with database.write() as stores:
-        await stores.documents.put(REALM.id, DocumentKind.USER_PROFILE, PROFILE_NAME, profile)
+        await store_profile(stores, REALM.id, StoredProfile("its-id", profile))
     await store_user(database, attributes={"badge": badge})
     if complete:
         await gateway.sign_in(REALM)

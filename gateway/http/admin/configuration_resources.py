@@ -9,6 +9,7 @@ from gateway.admin.execution_administration import ExecutionAdministration
 from gateway.admin.flow_administration import FlowAdministration
 from gateway.admin.key_components import KeyComponents
 from gateway.admin.key_metadata import KeyMetadata
+from gateway.admin.profile_components import ProfileComponents
 from gateway.admin.required_actions import RequiredActions
 from gateway.domain.clock import Clock
 from gateway.domain.ports.signing import KeyFactory
@@ -34,7 +35,8 @@ class ConfigurationParts:
 def configuration_operations(parts: ConfigurationParts) -> tuple[Operation, ...]:
     """Return the rows of keys, components and flows."""
     key_components = KeyComponents(parts.database, parts.changes, parts.keys, parts.clock)
-    components = Components(parts.database, (key_components,))
+    profile = ProfileComponents(parts.changes)
+    components = Components(parts.database, (key_components, profile))
     key_metadata = KeyMetadata(parts.database, parts.keys, parts.clock)
     return (
         *component_operations(ComponentsHandlers(components, key_metadata)),

@@ -8,12 +8,15 @@ import pytest
 from gateway.domain.errors import InvalidInput
 from gateway.representations.profile_component import (
     PROFILE_TYPE,
+    StoredProfile,
     carries_other_components,
     read_profile_component,
+    restored_profile,
     write_profile_component,
 )
 from gateway.representations.user_profile import read_user_profile, standard_user_profile
 
+IN = f'demo.components["{PROFILE_TYPE}"][0].config.kc.user.profile.config'
 AT = f'demo.components["{PROFILE_TYPE}"]'
 
 
@@ -40,6 +43,14 @@ def test_a_profile_is_written_as_it_is_read() -> None:
 def test_what_is_read_is_what_would_be_kept() -> None:
     bare = {"attributes": [{"name": "username"}, {"name": "email"}]}
     assert read_profile_component(carrying(bare), "") == read_user_profile(bare, ())
+
+
+def test_what_is_stored_is_restored_and_shows_the_text_that_was_sent() -> None:
+    profile = standard_user_profile()
+    for text, shown in ((" { } ", " { } "), (None, json.dumps(profile, separators=(",", ":")))):
+        kept = StoredProfile("its-id", profile, text, "its name")
+        assert restored_profile(json.loads(json.dumps(kept.stored()))) == kept
+        assert kept.config == shown
 
 
 def test_client_scopes_are_looked_at_later() -> None:
@@ -76,8 +87,8 @@ def test_a_file_without_a_profile_has_none(nothing: dict[str, Any]) -> None:
         (document({"kc.user.profile.config": []}), AT),
         (document({"kc.user.profile.config": [5]}), AT),
         (document({"kc.user.profile.config": ["{}", "{}"]}), AT),
-        (document({"kc.user.profile.config": ["{"]}), f"{AT}[0].config, line 1, column 2"),
-        (carrying([]), f"{AT}[0].config"),
+        (document({"kc.user.profile.config": ["{"]}), f"{IN}, line 1, column 2"),
+        (carrying([]), IN),
         (carrying({"attributes": []}), f"{AT}[0].config.profile"),
         (carrying({"zz": 1}), f"{AT}[0].config.zz"),
     ],
