@@ -15,6 +15,12 @@ from gateway.admin.profile_import import import_profile
 from gateway.admin.realm_defaults import ensure_administration, ensure_realm_defaults
 from gateway.admin.realm_groups import Books, GivenGroups, load_groups, read_realm_groups
 from gateway.admin.realm_roles import RoleBook, default_role
+from gateway.admin.scope_import import (
+    read_scopes,
+    store_defaults,
+    store_scope_mappings,
+    store_scopes,
+)
 from gateway.admin.signing_keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.user_import import NewUser, UserImport, read_users
 from gateway.domain.clock import Clock
@@ -27,6 +33,7 @@ from gateway.domain.realm import Realm
 from gateway.representations.credentials import NewPassword
 from gateway.representations.profile_component import read_profile_component
 from gateway.representations.realm import create_realm, read_realm
+from gateway.representations.realm_scopes import GivenScopes
 from gateway.representations.refusals import attempt, join, raise_all
 from gateway.representations.role import GivenRole, read_roles
 
@@ -63,6 +70,7 @@ class RealmPlan:
     clients: tuple[ClientChange, ...]
     roles: tuple[GivenRole, ...]
     groups: GivenGroups
+    scopes: GivenScopes
     users: tuple[NewUser, ...]
     profile: Mapping[str, Any] | None
 
@@ -90,13 +98,18 @@ class RealmPlanner:
         groups = attempt(errors, GivenGroups(), read_realm_groups, document, path)
         users = attempt(errors, (), read_users, document, realm, path, self._clock)
         profile = attempt(errors, None, read_profile_component, document, path)
+        clients: tuple[ClientChange, ...] = ()
+        scopes = GivenScopes()
         try:
             clients = await read_clients(stores, realm.id, document, path, self._clock)
         except InvalidInput as refusal:
             errors.extend(refusal.errors)
-            clients = ()
+        try:
+            scopes = await read_scopes(stores, realm.id, document, path)
+        except InvalidInput as refusal:
+            errors.extend(refusal.errors)
         raise_all(errors)
-        return RealmPlan(realm, before, clients, roles, groups, users, profile)
+        return RealmPlan(realm, before, clients, roles, groups, scopes, users, profile)
 
     async def new_passwords(self, stores: Stores, plan: RealmPlan) -> list[NewPassword]:
         """Return the passwords that will have to be hashed: those of users that are new."""
@@ -117,9 +130,12 @@ class RealmPlanner:
             await stores.realms.replace(realm)
         algorithms = signing_algorithms(realm, (change.client for change in plan.clients))
         new_keys = await ensure_signing_keys(stores, realm, algorithms, self._keys, self._clock)
+        new_scopes = await store_scopes(stores, realm, plan.scopes)
         for change in plan.clients:
             await change.store(stores)
         roles = await ensure_realm_defaults(stores, realm, plan.roles)
+        new_scopes |= await store_defaults(stores, realm, plan.scopes)
+        new_scopes |= await store_scope_mappings(stores, realm, plan.scopes, roles)
         master = await ensure_administration(stores, realm)
         new_profile = await import_profile(stores, realm, plan.profile)
         accounts = await self._service_accounts(stores, plan, roles)
@@ -127,7 +143,9 @@ class RealmPlanner:
         await groups.take(stores, realm, plan.groups, roles)
         users = await self._users(stores, plan, Books(roles, groups), accounts)
         beyond_clients = (
-            realm != plan.before or new_keys or roles.changed or groups.changed or users > 0
+            realm != plan.before
+            or any((new_keys, new_scopes, roles.changed, groups.changed))
+            or users > 0
         )
         topics = _topics_of_clients(plan, accounts)
         if beyond_clients or new_profile or len(topics) > _MOST_TOPICS:
