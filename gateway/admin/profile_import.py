@@ -3,8 +3,7 @@
 Keycloak: realm import, components
 """
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 from uuid import uuid4
 
 from gateway.authentication.realm_profile import store_profile, stored_profile
@@ -14,7 +13,7 @@ from gateway.representations.profile_component import StoredProfile
 from gateway.representations.user_profile import require_usable_profile
 
 
-async def import_profile(stores: Stores, realm: Realm, profile: Mapping[str, Any] | None) -> bool:
+async def import_profile(stores: Stores, realm: Realm, profile: StoredProfile | None) -> bool:
     """Store the profile of a file, if it has one; tell whether that changed anything.
 
     The client scopes that it names must be there: raises InvalidInput.
@@ -22,10 +21,13 @@ async def import_profile(stores: Stores, realm: Realm, profile: Mapping[str, Any
     if profile is None:
         return False
     scopes = await stores.client_scopes.list(realm.id)
-    require_usable_profile(profile, [scope.name for scope in scopes])
+    require_usable_profile(profile.document, [scope.name for scope in scopes])
     before = await stored_profile(stores, realm.id)
-    if before is not None and before.document == profile:
+    if before is None:
+        after = replace(profile, id=str(uuid4()))
+    else:
+        after = replace(profile, id=before.id, name=before.name)
+    if before is not None and before.config == after.config:
         return False
-    identity = str(uuid4()) if before is None else before.id
-    await store_profile(stores, realm.id, StoredProfile(identity, profile))
+    await store_profile(stores, realm.id, after)
     return True

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
+from gateway.authentication.realm_profile import stored_profile
 from gateway.domain.client_scopes import RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.groups import Group
@@ -19,6 +20,7 @@ from gateway.representations.client import write_client
 from gateway.representations.client_scope import write_client_scope
 from gateway.representations.credentials import write_credential
 from gateway.representations.group import write_groups
+from gateway.representations.profile_component import write_profile_component
 from gateway.representations.realm import write_realm
 from gateway.representations.role import write_role
 from gateway.representations.user import write_user
@@ -112,6 +114,11 @@ class RealmDocument:
                 if client.id in of_clients
             ]
         return found
+
+    async def components(self) -> dict[str, Any]:
+        """Return the user profile, where the realm has one of its own."""
+        stored = await stored_profile(self._stores, self._realm.id)
+        return {} if stored is None else {"components": write_profile_component(stored)}
 
     def user(self, whole: WholeUser) -> dict[str, Any]:
         """Return one user with all that belongs to it."""

@@ -46,6 +46,7 @@ async def _head(parts: RealmDocument) -> dict[str, Any]:
         **await parts.scopes(),
         **await parts.scope_mappings(),
         "clients": parts.clients(),
+        **await parts.components(),
     }
 
 

@@ -31,7 +31,7 @@ from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.credentials import NewPassword
-from gateway.representations.profile_component import read_profile_component
+from gateway.representations.profile_component import StoredProfile, read_profile_component
 from gateway.representations.realm import create_realm, read_realm
 from gateway.representations.realm_scopes import GivenScopes
 from gateway.representations.refusals import attempt, join, raise_all
@@ -72,7 +72,7 @@ class RealmPlan:
     groups: GivenGroups
     scopes: GivenScopes
     users: tuple[NewUser, ...]
-    profile: Mapping[str, Any] | None
+    profile: StoredProfile | None
 
 
 class RealmPlanner:

@@ -54,10 +54,10 @@ def read_profile_text(text: str) -> dict[str, Any]:
     return read_user_profile(value, None)
 
 
-def read_profile_component(document: Mapping[str, Any], path: str) -> dict[str, Any] | None:
+def read_profile_component(document: Mapping[str, Any], path: str) -> StoredProfile | None:
     """Return the profile that a realm file carries, None for none; raises InvalidInput.
 
-    Whether the realm has the client scopes that it names is not looked at.
+    It has no id. Whether the realm has the client scopes that it names is not looked at.
     """
     at = join(path, "components")
     components = document.get("components")
@@ -70,7 +70,7 @@ def read_profile_component(document: Mapping[str, Any], path: str) -> dict[str, 
         case None | []:
             return None
         case [{"config": {"kc.user.profile.config": [str(text)]}}]:
-            return _read(text, f"{at}[0].config")
+            return StoredProfile("", _read(text, f"{at}[0].config"), text)
         case [{"config": Mapping() as config}] if PROFILE_CONFIG not in config:
             return None
         case [Mapping() as component] if component.get("config") is None:
@@ -79,12 +79,13 @@ def read_profile_component(document: Mapping[str, Any], path: str) -> dict[str, 
             raise refused(at, other, f"one component, and in its config {PROFILE_CONFIG}")
 
 
-def write_profile_component(profile: Mapping[str, Any]) -> dict[str, Any]:
+def write_profile_component(profile: StoredProfile) -> dict[str, Any]:
     """Return `components` of a realm file."""
     component = {
+        "id": profile.id,
         "providerId": PROFILE_PROVIDER,
         "subComponents": {},
-        "config": {PROFILE_CONFIG: [_text(profile)]},
+        "config": {PROFILE_CONFIG: [profile.config]},
     }
     return {PROFILE_TYPE: [component]}
 

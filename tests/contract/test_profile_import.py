@@ -1,13 +1,15 @@
 """The user profile of a realm file takes the place of the realm's: both databases."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from gateway.authentication.realm_profile import profile_document
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.representations.profile_component import write_profile_component
+from gateway.representations.profile_component import StoredProfile, write_profile_component
 from gateway.representations.user_profile import standard_user_profile
 from tests.support.realm_imports import Imports
+from tests.support.realm_texts import export_realm
 
 ACME = {"realm": "acme", "defaultSignatureAlgorithm": "ES256"}
 
@@ -17,7 +19,7 @@ def profiled(scope: str = "", **attribute: object) -> dict[str, Any]:
     profile = standard_user_profile()
     selector = {"selector": {"scopes": [scope]}} if scope else {}
     profile["attributes"].append({"name": "badge", **selector, "multivalued": False, **attribute})
-    return {**ACME, "components": write_profile_component(profile)}
+    return {**ACME, "components": write_profile_component(StoredProfile("", profile))}
 
 
 async def stored(imports: Imports) -> Mapping[str, Any]:
@@ -59,6 +61,20 @@ async def test_gateways_are_told_of_another_profile_and_not_of_the_same(
     for _ in range(2):
         await imports.run(profiled())
     assert imports.messages.topics == [realm_topic("acme")]
+
+
+async def test_an_export_has_the_profile_that_was_given_and_none_where_there_is_none(
+    imports_everywhere: Imports,
+) -> None:
+    imports = imports_everywhere
+    await imports.run(ACME)
+    assert "components" not in json.loads(await export_realm(imports.database, "acme"))
+    await imports.run(profiled())
+    exported = await export_realm(imports.database, "acme")
+    ((component,),) = json.loads(exported)["components"].values()
+    assert json.loads(component["config"]["kc.user.profile.config"][0]) == await stored(imports)
+    await imports.run(json.loads(exported))
+    assert await export_realm(imports.database, "acme") == exported
 
 
 async def test_a_profile_may_name_the_client_scopes_of_the_realm_and_no_others(
