@@ -41,11 +41,12 @@ def realm(shared: OwnRealm) -> Iterator[OwnRealm]:
     """Return the realm, and take away what a test has added to its keys."""
     before = {key["id"]: key for key in keys(shared)}
     yield shared
-    for each in keys(shared):
+    after = keys(shared)
+    for each in after:
         if each["id"] not in before:
             shared.done("DELETE", f"components/{each['id']}")
     for each in before.values():
-        if each not in keys(shared):
+        if each not in after:
             shared.done("PUT", f"components/{each['id']}", each)
 
 
