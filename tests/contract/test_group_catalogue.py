@@ -141,6 +141,8 @@ async def test_parents_come_with_groups_by_path(tree: SqlDatabase) -> None:
             "/staff/berlin",
             "/staff/berlin/night",
         ]
+        found = await stores.group_catalogue.with_parents("demo-id", ["night-group"])
+        assert "/guests" not in [one.path for one in found]
         theirs = await stores.group_catalogue.with_parents("other-id", ["berlin-group", "ghost"])
         assert [one.path for one in theirs] == ["/theirs", "/theirs/berlin"]
 

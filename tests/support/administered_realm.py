@@ -57,13 +57,18 @@ class AdministeredRealm:
         """Return the claims that a new token of a client's service account carries."""
         return claims_of(self.administration.fresh_token(client_id, self.name))
 
-    def claims_of_user(self, username: str) -> Mapping[str, Any]:
-        """Return the claims of a new token of one who signs in at the client `page`."""
+    def sign_in(self, username: str) -> Mapping[str, Any]:
+        """Return the tokens of one who signs in at the client `page`."""
         form = {"grant_type": "password", "client_id": "page", "password": PASSWORD}
         token = f"/realms/{self.name}/protocol/openid-connect/token"
         answer = self.administration.http.post(token, data=form | {"username": username})
         assert answer.status_code == httpx2.codes.OK, answer.text
-        return claims_of(answer.json()["access_token"])
+        found: Mapping[str, Any] = answer.json()
+        return found
+
+    def claims_of_user(self, username: str) -> Mapping[str, Any]:
+        """Return the claims of a new access token of one who signs in."""
+        return claims_of(str(self.sign_in(username)["access_token"]))
 
     def account(self, client_id: str) -> str:
         """Return the id of a client's service account."""
