@@ -50,8 +50,13 @@ def test_a_play_signs_in_by_password_secret_and_token(
 
 @pytest.mark.skipif(bool(OTHER_SERVER), reason="another server may have it")
 def test_a_play_is_told_what_is_left_out(ansible: Ansible, realm: str) -> None:
-    assert ansible.play("left_out", realm).failures.keys() == {
+    refused = ansible.play("left_out", realm).failures
+    assert refused.keys() == {
         "left out: identity provider",
         "left out: user federation",
         "left out: authorization scope",
+        "left out: flow of pages",
     }
+    assert (
+        "is a flow of pages, which this version does not have" in refused["left out: flow of pages"]
+    )
