@@ -9,6 +9,7 @@ from gateway.admin.execution_administration import ExecutionAdministration
 from gateway.admin.flow_administration import FlowAdministration
 from gateway.admin.key_components import KeyComponents
 from gateway.admin.key_metadata import KeyMetadata
+from gateway.admin.localization import Localizations
 from gateway.admin.profile_components import ProfileComponents
 from gateway.admin.required_actions import RequiredActions
 from gateway.domain.clock import Clock
@@ -18,6 +19,7 @@ from gateway.http.admin.authentication_executions import ExecutionHandlers
 from gateway.http.admin.authentication_flows import FlowHandlers
 from gateway.http.admin.components import ComponentsHandlers
 from gateway.http.admin.components import operations as component_operations
+from gateway.http.admin.localization import LocalizationHandlers
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.required_actions import RequiredActionHandlers
 
@@ -33,7 +35,7 @@ class ConfigurationParts:
 
 
 def configuration_operations(parts: ConfigurationParts) -> tuple[Operation, ...]:
-    """Return the rows of keys, components and flows."""
+    """Return the rows of keys, components, flows and texts."""
     key_components = KeyComponents(parts.database, parts.changes, parts.keys, parts.clock)
     profile = ProfileComponents(parts.changes)
     components = Components(parts.database, (key_components, profile))
@@ -41,6 +43,7 @@ def configuration_operations(parts: ConfigurationParts) -> tuple[Operation, ...]
     return (
         *component_operations(ComponentsHandlers(components, key_metadata)),
         *_authentication(parts.database, parts.changes),
+        *LocalizationHandlers(Localizations(parts.database, parts.changes)).operations(),
     )
 
 

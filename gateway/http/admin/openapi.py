@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
-from gateway.http.admin.operations import Body, Media, Operation, State
+from gateway.http.admin.operations import PLAIN_TEXT, Body, Media, Operation, State
 from gateway.representations.json_schema import Schema, schemas
 
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -109,7 +109,8 @@ def _responses(row: Operation) -> Iterator[tuple[str, dict[str, Any]]]:
     if row.state is State.NOT_HERE:
         success = {"description": row.summary}
     elif row.returns:
-        success["content"] = {_JSON: {"schema": _answer(row.returns)}}
+        media = "text/plain" if row.returns == PLAIN_TEXT else _JSON
+        success["content"] = {media: {"schema": _answer(row.returns)}}
     yield str(int(row.success)), success
     for status in _refusals(row) - {row.success}:
         yield str(int(status)), {"description": _ERRORS[status]}
@@ -127,6 +128,8 @@ def _refusals(row: Operation) -> set[int]:
 
 
 def _answer(returns: str) -> Schema:
+    if returns == PLAIN_TEXT:
+        return {"type": "string"}
     if returns.startswith("["):
         return {"type": "array", "items": _answer(returns[1:-1])}
     return _reference(returns) if _NAMED.fullmatch(returns) else {"type": returns}

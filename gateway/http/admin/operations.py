@@ -81,6 +81,10 @@ SEARCH: Final = (Query("search"), *PAGING)
 BRIEF: Final = Query("briefRepresentation", "boolean")
 
 
+PLAIN_TEXT: Final = "text"
+"""What `returns` says of an answer that is no JSON."""
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One row. Roles in `allowed` are each sufficient, over the realm of the URL."""
