@@ -14,9 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 LONGEST_README = 110
 
 
-def _script(name: str) -> "subprocess.CompletedProcess[str]":
+def _script(name: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, "-m", f"scripts.{name}"],
+        [sys.executable, "-m", f"scripts.{name}", *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -39,6 +39,11 @@ def test_the_openapi_document_is_the_gateways() -> None:
     assert (ROOT / "docs/openapi.json").read_text(encoding="utf-8") == made.stdout, (
         "make it anew: python -m scripts.openapi_page > docs/openapi.json"
     )
+
+
+def test_the_page_of_the_admin_api_is_the_gateways() -> None:
+    made = _script("admin_api_page", "--check")
+    assert made.returncode == 0, f"make it anew: python -m scripts.admin_api_page {made.stderr}"
 
 
 def test_no_link_is_dead() -> None:

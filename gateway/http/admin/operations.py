@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Final, Protocol
 
 from gateway.admin.administration_roles import AdminRole
-from gateway.admin.errors import NotHere
+from gateway.admin.errors import Missing, MissingPart, NotHere
 from gateway.http.admin.requests import AdminRequest
 from gateway.http.replies import Reply
 
@@ -116,11 +116,20 @@ class Operation:
         return self.status or standard.get(self.method, HTTPStatus.NO_CONTENT)
 
 
-def not_here(method: str, path: str, tag: str, sentence: str) -> Operation:
-    """Return the row of what Keycloak has and this version has not; `sentence` is public."""
+def not_here(
+    method: str,
+    path: str,
+    tag: str,
+    sentence: str,
+    refusal: type[NotHere | Missing | MissingPart] = NotHere,
+) -> Operation:
+    """Return the row of what Keycloak has and this version has not; `sentence` is public.
+
+    501, or 404 where `refusal` says that there is no such thing.
+    """
 
     async def refuse(_: AdminRequest) -> Reply:
-        raise NotHere(sentence)
+        raise refusal(sentence)
 
     return Operation(
         method,
@@ -129,6 +138,6 @@ def not_here(method: str, path: str, tag: str, sentence: str) -> Operation:
         Decided.ANY_ROLE,
         sentence,
         tag,
-        status=HTTPStatus.NOT_IMPLEMENTED,
+        status=HTTPStatus.NOT_IMPLEMENTED if refusal is NotHere else HTTPStatus.NOT_FOUND,
         state=State.NOT_HERE,
     )

@@ -17,7 +17,7 @@ from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
-from gateway.http.admin import attack_detection
+from gateway.http.admin import attack_detection, left_out
 from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.client_resources import ClientParts, client_operations
 from gateway.http.admin.configuration_resources import (
@@ -66,6 +66,7 @@ def build_operations(parts: AdminParts) -> tuple[Operation, ...]:
         *scope_operations(ScopeParts(database, changes, parts.context)),
         *configuration_operations(_configuration(parts, changes)),
         *attack_detection.operations(attack_detection.AttackDetectionHandlers(lockouts, changes)),
+        *left_out.operations(),
     )
 
 
