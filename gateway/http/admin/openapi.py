@@ -20,6 +20,7 @@ _ERRORS: Final[Mapping[int, str]] = {
     HTTPStatus.UNAUTHORIZED: "No token, or none that is believed",
     HTTPStatus.FORBIDDEN: "The caller lacks the role",
     HTTPStatus.NOT_FOUND: "Nothing of that name or id",
+    HTTPStatus.NOT_ACCEPTABLE: "It is not there in the format that is asked for",
     HTTPStatus.CONFLICT: "The name is taken",
     HTTPStatus.PRECONDITION_FAILED: "It has changed since it was read",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too large",
