@@ -58,10 +58,10 @@ class SqlUserBatches:
     ) -> defaultdict[str, list[str]]:
         found: defaultdict[str, list[str]] = defaultdict(list)
         rows = await self._transaction.execute(
-            select(table.c.user_id, table.c[column]).where(
+            select(table.c.user_id, table.c[column].label("identity")).where(
                 table.c.realm_id == realm_id, table.c.user_id.in_(user_ids)
             )
         )
         for row in rows:
-            found[row[0]].append(row[1])
+            found[row.user_id].append(row.identity)
         return found
