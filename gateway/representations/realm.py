@@ -73,15 +73,17 @@ def create_realm(document: Mapping[str, Any], *, path: str = "") -> Realm:
 def update_realm(document: Mapping[str, Any], before: Realm) -> Realm:
     """Return the realm as an update by `document` leaves it. Raises InvalidInput.
 
-    The attributes that every realm has come back where a new map leaves them out.
-    Keycloak: updating CIBA, PAR and device settings of a realm
+    The attributes that every realm has come back where a new map leaves them out; the one of
+    one-time passwords where the rest of their policy is given.
+    Keycloak: updating CIBA, PAR and device settings, and the policy of one-time passwords
     """
     realm = read_realm(document, base=before)
     if realm.attributes is before.attributes or realm.attributes == before.attributes:
         return realm
     defaults = Realm(id=realm.id, name=realm.name).attributes
     lasting = {name: text for name, text in defaults.items() if name not in realm.attributes}
-    lasting.pop(_REUSABLE_CODE, None)
+    if "otpPolicyType" not in REALM_TABLE.collect(document, "", []):
+        lasting.pop(_REUSABLE_CODE, None)
     kept = replace(realm, attributes={**lasting, **realm.attributes})
     return with_written(kept, _answer(kept))
 

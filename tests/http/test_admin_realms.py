@@ -97,6 +97,10 @@ def test_attributes_are_replaced_but_for_those_that_every_realm_has(
     assert "a" not in found
     assert (found["b"], found["parRequestUriLifespan"]) == ("2", "60")
     assert "realmReusableOtpCode" not in found
+    whole = shown(administration, made_realm) | {"attributes": {"c": "3"}}
+    assert put(administration, made_realm, whole) == DONE
+    found = shown(administration, made_realm)["attributes"]
+    assert (found["c"], found["realmReusableOtpCode"]) == ("3", "false")
 
 
 @pytest.mark.parametrize(
