@@ -113,6 +113,11 @@ def read_gauges(services: Services, certificates: ClientCertificates) -> Iterato
                 (status.next_update - now).total_seconds(),
             )
     yield Gauge(
+        "realmgate_event_journal_bytes",
+        "What the files hold in which events wait for SQL.",
+        float(services.events.size),
+    )
+    yield Gauge(
         "realmgate_redis_subscribed",
         "Whether messages of other gateways reach the worker that answers.",
         float(services.invalidation.connected),

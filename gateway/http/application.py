@@ -114,6 +114,8 @@ def _admin_parts(parts: HttpParts, context: RealmContext, services: GrantService
         blacklists=parts.blacklists,
         keys=parts.keys,
         client_keys=parts.client_keys,
+        events=parts.events,
+        listeners=parts.listeners,
     )
 
 

@@ -59,8 +59,8 @@ async def read_body(
             return b"".join(chunks)
 
 
-def parse_form(body: bytes) -> list[tuple[str, str]]:
-    """Return the decoded pairs in order, empty values included."""
+def parse_form(body: bytes, most: int = MAX_FIELDS) -> list[tuple[str, str]]:
+    """Return the decoded pairs in order, empty values included; `most` is how many may come."""
     if not body:
         return []
     if _BAD_ESCAPE.search(body):
@@ -70,7 +70,7 @@ def parse_form(body: bytes) -> list[tuple[str, str]]:
             body.decode("ascii"),
             keep_blank_values=True,
             errors="strict",
-            max_num_fields=MAX_FIELDS,
+            max_num_fields=most,
         )
     except UnicodeDecodeError as error:
         raise _malformed("character encoding") from error

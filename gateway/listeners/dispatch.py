@@ -18,6 +18,7 @@ class Dispatch:
     def __init__(self, listeners: Mapping[str, Listener], log: FilteringBoundLogger) -> None:
         self._listeners = listeners
         self._log = log
+        self.names = frozenset(listeners)
 
     def wants(self, realm: Realm, *, failed: bool) -> bool:
         """Tell whether anybody listens to what went well, or to what failed."""

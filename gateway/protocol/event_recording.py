@@ -6,6 +6,7 @@ are shortened, and masked where they look like a secret. Keycloak: 10.1 to 10.3
 """
 
 from collections.abc import Mapping
+from datetime import timedelta
 from functools import lru_cache
 from typing import Final
 from uuid import uuid4
@@ -22,6 +23,8 @@ from gateway.representations.masking import MASK
 
 _LONGEST_NAME: Final = 255
 _LONGEST_DETAIL: Final = 1000
+_MOMENT: Final = timedelta(microseconds=1)
+"""Between what happened and what came of it, so that they stand in that order."""
 
 
 class EventRecording:
@@ -51,8 +54,8 @@ class EventRecording:
         draft = request.event
         if draft.kind is not None:
             self._send(request, draft.kind, draft.details, error=error)
-        for kind, details in draft.beside:
-            self._send(request, kind, details, of_client=False)
+        for place, (kind, details) in enumerate(draft.beside, start=1):
+            self._send(request, kind, details, after=place * _MOMENT)
 
     def _send(
         self,
@@ -61,8 +64,9 @@ class EventRecording:
         details: Mapping[str, str],
         *,
         error: str | None = None,
-        of_client: bool = True,
+        after: timedelta = timedelta(),
     ) -> None:
+        """Send one; of a client and a session is the one that nothing came before."""
         realm, draft, failed = request.realm.realm, request.event, error is not None
         stored = realm.events.enabled and name_of(kind, failed=failed) in _stored(realm.events)
         told = self._listeners.wants(realm, failed=failed)
@@ -71,11 +75,11 @@ class EventRecording:
         event = UserEvent(
             id=str(uuid4()),
             realm_id=realm.id,
-            time=request.now,
+            time=request.now + after,
             kind=kind,
-            client_id=_name(draft.client_id) if of_client else None,
+            client_id=None if after else _name(draft.client_id),
             user_id=_name(draft.user_id),
-            session_id=_name(draft.session_id) if of_client else None,
+            session_id=None if after else _name(draft.session_id),
             ip_address=_name(request.remote_address),
             error=error,
             details={name: _fit(text, _LONGEST_DETAIL) for name, text in details.items()},

@@ -6,6 +6,7 @@ from typing import Final
 
 import structlog
 
+from gateway.admin.event_log import remove_expired_events
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.ports.sessions import OnlineSessionStore
@@ -40,3 +41,4 @@ async def _clear_away(
         realms = await stores.realms.list()
     for realm in realms:
         await online_sessions.purge(realm.id)
+        await remove_expired_events(database, realm, now)

@@ -10,6 +10,7 @@ import pytest
 
 from gateway.domain.user_profile.validators import VALIDATORS
 from gateway.http.edge.certificate_lookup import LOOKUPS
+from gateway.listeners import LISTENERS
 from gateway.policies import POLICIES
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.client_authentication import METHODS
@@ -138,6 +139,15 @@ REGISTRIES = {
                 "::test_not_empty_wants_a_value_and_not_blank_one_of_more_than_blanks",
             ),
         },
+    ),
+    "event listeners": Registry(
+        "gateway.listeners",
+        LISTENERS,
+        {
+            "jboss-logging": "tests/unit/listeners/test_dispatch.py"
+            "::test_the_log_has_failures_as_warnings"
+        },
+        frozenset({"dispatch"}),
     ),
     "certificate lookups": Registry(
         "gateway.http.edge.certificate_lookup",

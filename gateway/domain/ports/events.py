@@ -21,6 +21,11 @@ class EventLog(Protocol):
 class EventListeners(Protocol):
     """Who is told of every event of a realm, stored or not."""
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Whom a realm may choose."""
+        ...
+
     def wants(self, realm: Realm, *, failed: bool) -> bool:
         """Tell whether anybody listens to what went well, or to what failed."""
         ...

@@ -31,6 +31,8 @@ from gateway.protocol.parameters import Parameters
 
 _DEFAULT_HEADERS: Final = SecurityHeaders()
 _LONGEST_NAME: Final = 255
+_MOST_IN_QUERY: Final = 250
+"""All names of events may be asked for at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +96,12 @@ class AdminEndpoint:
             caller, realm, rights, exchange.facts.remote_address, headers.text(b"if-match")
         )
         body = operation.body
+        pairs = tuple(parse_form(scope["query_string"], _MOST_IN_QUERY))
         request = AdminRequest(
             acting=acting,
             path=scope["path_params"],
-            query=Parameters.of(parse_form(scope["query_string"])),
+            query=Parameters.of(pairs),
+            pairs=pairs,
             body=None if body is None else await read_admin_body(receive, headers, body),
             public_url=self._services.context.public_url,
             url_path=_url_path(scope),

@@ -31,6 +31,8 @@ class AdminRequest:
     query: Parameters = field(repr=False)
     body: Any = field(repr=False, default=None)
     public_url: str = ""
+    pairs: tuple[tuple[str, str], ...] = field(repr=False, default=())
+    """The query as it was sent, names that come several times included."""
     url_path: str = ""
     """As it was asked for, without the prefix /auth and a slash at the end."""
 
@@ -48,6 +50,10 @@ class AdminRequest:
         """Return an absolute URL of the realm of the request."""
         parts = ("admin", "realms", self.realm.name, *segments)
         return "/".join((self.public_url, *(quote(part, safe="") for part in parts)))
+
+    def every(self, name: str) -> tuple[str, ...]:
+        """Return all values of a name of the query that may come several times."""
+        return tuple(value for given, value in self.pairs if given == name)
 
     def flag(self, name: str, *, default: bool = False) -> bool:
         """Return a truth value of the query, however it is capitalised; else but true is false."""

@@ -9,8 +9,11 @@ from starlette.types import ASGIApp
 
 from gateway.admin.access import AdminAccess
 from gateway.admin.changes import Changes
+from gateway.admin.event_configuration import EventConfiguration
+from gateway.admin.event_log import EventLogs
 from gateway.admin.lockouts import Lockouts
 from gateway.domain.ports.client_keys import ClientKeys
+from gateway.domain.ports.events import EventListeners, EventLog
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.passwords import PasswordHasher
@@ -25,6 +28,7 @@ from gateway.http.admin.configuration_resources import (
     configuration_operations,
 )
 from gateway.http.admin.endpoint import AdminEndpoint, AdminServices
+from gateway.http.admin.events import EventHandlers
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.paths import AdminUrls
 from gateway.http.admin.realm_resources import RealmParts, realm_operations
@@ -51,6 +55,8 @@ class AdminParts:
     blacklists: PasswordBlacklists
     keys: KeyFactory
     client_keys: ClientKeys
+    events: EventLog
+    listeners: EventListeners
 
 
 def build_operations(parts: AdminParts) -> tuple[Operation, ...]:
@@ -66,6 +72,7 @@ def build_operations(parts: AdminParts) -> tuple[Operation, ...]:
         *scope_operations(ScopeParts(database, changes, parts.context)),
         *configuration_operations(_configuration(parts, changes)),
         *attack_detection.operations(attack_detection.AttackDetectionHandlers(lockouts, changes)),
+        *_events(parts, changes).operations(),
         *left_out.operations(),
     )
 
@@ -113,6 +120,11 @@ def _configuration(parts: AdminParts, changes: Changes) -> ConfigurationParts:
         clock=parts.context.clock,
         keys=parts.keys,
     )
+
+
+def _events(parts: AdminParts, changes: Changes) -> EventHandlers:
+    logs = EventLogs(parts.database, parts.events, parts.context.clock)
+    return EventHandlers(logs, EventConfiguration(changes, parts.listeners.names))
 
 
 def build_admin_routes(parts: AdminParts) -> list[BaseRoute]:

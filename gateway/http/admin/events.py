@@ -1,0 +1,210 @@
+"""/admin/realms/{realm}/events, .../events/config and .../admin-events. Keycloak: 10.5."""
+
+import re
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
+
+from gateway.admin.administration_roles import AdminRole
+from gateway.admin.errors import BadRequest
+from gateway.admin.event_configuration import EventConfiguration
+from gateway.admin.event_log import EventLogs
+from gateway.domain.event_queries import (
+    LARGEST_PAGE,
+    STANDARD_PAGE,
+    AdminEventQuery,
+    EventPage,
+    Period,
+    UserEventQuery,
+)
+from gateway.domain.event_types import ALL_NAMES
+from gateway.domain.events import OperationType, ResourceType
+from gateway.http.admin.operations import PAGING, REALM, Body, Media, Operation, Query
+from gateway.http.admin.requests import AdminRequest, document_reply, done_reply, entity_reply
+from gateway.http.replies import Reply
+from gateway.representations.events import write_events_config
+
+_TAG: Final = "Events"
+_VIEW: Final = (AdminRole.VIEW_EVENTS, AdminRole.MANAGE_EVENTS)
+_MANAGE: Final = (AdminRole.MANAGE_EVENTS,)
+_DAY: Final = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_EPOCH: Final = re.compile(r"\+?[0-9]{1,19}")
+_FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_MILLISECOND: Final = 253_402_300_799_999
+"""The end of the year 9999."""
+_CONFIG: Final = Body(Media.OBJECT, "RealmEventsConfigRepresentation")
+_WHEN: Final = (
+    Query("dateFrom", summary="yyyy-MM-dd, or milliseconds since 1970"),
+    Query("dateTo", summary="yyyy-MM-dd, or milliseconds since 1970; that day included"),
+    Query("direction", summary="desc, the newest first, or asc"),
+    *PAGING,
+)
+
+
+class EventHandlers:
+    """Answers what is asked about events."""
+
+    def __init__(self, logs: EventLogs, configuration: EventConfiguration) -> None:
+        """Look through `logs`, change `configuration`."""
+        self._logs = logs
+        self._configuration = configuration
+
+    async def configuration(self, request: AdminRequest) -> Reply:
+        """Return what is recorded, and who is told."""
+        return entity_reply(write_events_config(request.realm.events))
+
+    async def configure(self, request: AdminRequest) -> Reply:
+        """Change it."""
+        await self._configuration.update(request.acting, request.body)
+        return done_reply()
+
+    async def user_events(self, request: AdminRequest) -> Reply:
+        """Return a page of what users and clients did."""
+        query = UserEventQuery(
+            names=_some_of(request, "type", ALL_NAMES),
+            client_id=request.query.get("client"),
+            user_id=request.query.get("user"),
+            ip_address=request.query.get("ipAddress"),
+            period=_period(request),
+        )
+        return document_reply(await self._logs.user_events(request.realm, query, _page(request)))
+
+    async def admin_events(self, request: AdminRequest) -> Reply:
+        """Return a page of what administrators did."""
+        sent = request.query
+        query = AdminEventQuery(
+            operations=_some_of(request, "operationTypes", tuple(OperationType)),
+            resources=_some_of(request, "resourceTypes", tuple(ResourceType)),
+            resource_path=sent.get("resourcePath"),
+            auth_realm_id=sent.get("authRealm"),
+            auth_client=sent.get("authClient"),
+            auth_user_id=sent.get("authUser"),
+            ip_address=sent.get("authIpAddress"),
+            period=_period(request),
+        )
+        return document_reply(await self._logs.admin_events(request.realm, query, _page(request)))
+
+    async def clear_user_events(self, request: AdminRequest) -> Reply:
+        """Remove what users and clients did."""
+        await self._logs.clear_user_events(request.acting)
+        return done_reply()
+
+    async def clear_admin_events(self, request: AdminRequest) -> Reply:
+        """Remove what administrators did."""
+        await self._logs.clear_admin_events(request.acting)
+        return done_reply()
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return the rows."""
+        events, config = f"{REALM}/events", f"{REALM}/events/config"
+        admin_events = f"{REALM}/admin-events"
+        return (
+            Operation(
+                "GET",
+                config,
+                self.configuration,
+                _VIEW,
+                "What is recorded, and who is told",
+                _TAG,
+                returns="RealmEventsConfigRepresentation",
+                versioned=True,
+            ),
+            Operation(
+                "PUT",
+                config,
+                self.configure,
+                _MANAGE,
+                "Change what is recorded",
+                _TAG,
+                body=_CONFIG,
+                versioned=True,
+            ),
+            Operation(
+                "GET",
+                events,
+                self.user_events,
+                _VIEW,
+                "What users and clients did",
+                _TAG,
+                returns="[EventRepresentation]",
+                query=(
+                    Query("type", summary="of an event; may be given several times"),
+                    *(Query(name) for name in ("client", "user", "ipAddress")),
+                    *_WHEN,
+                ),
+            ),
+            Operation(
+                "DELETE", events, self.clear_user_events, _MANAGE, "Remove those events", _TAG
+            ),
+            Operation(
+                "GET",
+                admin_events,
+                self.admin_events,
+                _VIEW,
+                "What administrators did",
+                _TAG,
+                returns="[AdminEventRepresentation]",
+                query=(
+                    Query("operationTypes", summary="may be given several times"),
+                    Query("resourceTypes", summary="may be given several times"),
+                    Query("resourcePath", summary="* stands for anything"),
+                    *(Query(name) for name in ("authRealm", "authClient", "authUser")),
+                    Query("authIpAddress"),
+                    *_WHEN,
+                ),
+            ),
+            Operation(
+                "DELETE",
+                admin_events,
+                self.clear_admin_events,
+                _MANAGE,
+                "Remove those events",
+                _TAG,
+            ),
+        )
+
+
+def _some_of(request: AdminRequest, name: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what is given of the names that there are, which is nothing for all."""
+    given = tuple(dict.fromkeys(value for value in request.every(name) if value))
+    if not set(known).issuperset(given):
+        raise BadRequest(f"Invalid value for '{name}'")
+    return given
+
+
+def _page(request: AdminRequest) -> EventPage:
+    direction = request.query.get("direction") or "desc"
+    if direction not in {"asc", "desc"}:
+        raise BadRequest("Invalid value for sortDirection, expected value is asc or desc")
+    first, maximum = request.page(STANDARD_PAGE)
+    most = LARGEST_PAGE if maximum is None else min(maximum, LARGEST_PAGE)
+    return EventPage(first, most, newest_first=direction == "desc")
+
+
+def _period(request: AdminRequest) -> Period:
+    since, until = _instant(request, "dateFrom"), _instant(request, "dateTo")
+    return Period(since and since[0], until and until[1])
+
+
+def _instant(request: AdminRequest, name: str) -> tuple[datetime, datetime | None] | None:
+    """Return the beginning of the day or millisecond, and of the next one."""
+    text = request.query.get(name)
+    if text is None:
+        return None
+    if _EPOCH.fullmatch(text) and int(text) < 2**63:
+        milliseconds = min(int(text), _LAST_MILLISECOND)
+        return _from(_FIRST + timedelta(milliseconds=milliseconds), timedelta(milliseconds=1))
+    try:
+        day = date.fromisoformat(text) if _DAY.fullmatch(text) else None
+    except ValueError:
+        day = None
+    if day is None:
+        expected = "expected format is yyyy-MM-dd or an Epoch timestamp"
+        raise BadRequest(f"Invalid value for '{name}', {expected}")
+    return _from(datetime.combine(day, time(), UTC), timedelta(days=1))
+
+
+def _from(beginning: datetime, length: timedelta) -> tuple[datetime, datetime | None]:
+    try:
+        return beginning, beginning + length
+    except OverflowError:
+        return beginning, None
