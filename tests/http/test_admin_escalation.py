@@ -11,7 +11,7 @@ import pytest
 
 from gateway.admin.administration_roles import AdminRole
 from tests.support.administered_realm import AdministeredRealm, administered_realm
-from tests.support.administration import Administration
+from tests.support.administration import SECRET, Administration
 
 FORBIDDEN = (403, {"error": "HTTP 403 Forbidden"})
 ADMINISTRATORS = {
@@ -22,6 +22,23 @@ ADMINISTRATORS = {
     "everything": ["realm-admin"],
     "nobody": [],
 }
+
+PRETENDER = {
+    "clientId": "pretender",
+    "secret": SECRET,
+    "serviceAccountsEnabled": True,
+    "enabled": True,
+    "protocolMappers": [
+        {
+            "name": f"every {name}",
+            "protocol": "openid-connect",
+            "protocolMapper": "oidc-hardcoded-role-mapper",
+            "config": {"role": f"realm-management.{name}"},
+        }
+        for name in ("manage-users", "realm-admin")
+    ],
+}
+"""A client whose tokens carry roles that its service account does not have."""
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +68,7 @@ def realm(administration: Administration) -> Iterator[AdministeredRealm]:
         roles=roles,
         groups=groups,
         users=[{"username": "victim", "enabled": True}],
-        clients=[{"id": "device-id", "clientId": "device", "enabled": True}],
+        clients=[{"id": "device-id", "clientId": "device", "enabled": True}, PRETENDER],
     ) as made:
         yield made
 
@@ -67,7 +84,7 @@ def admin_role(realm: AdministeredRealm, management: str, name: str) -> Any:
 
 
 def holders(realm: AdministeredRealm, who: str) -> tuple[str, str]:
-    """Return the mappings of somebody's own account, and of a group without roles."""
+    """Return the mappings of somebody's account, and of a group without roles."""
     group = realm.get("group-by-path/free")["id"]
     return f"users/{realm.account(who)}/role-mappings", f"groups/{group}/role-mappings"
 
@@ -78,7 +95,7 @@ def test_nobody_maps_a_role_above_their_own(
 ) -> None:
     wanted = admin_role(realm, management, "manage-realm")
     every = admin_role(realm, management, "realm-admin")
-    for path in holders(realm, "users-only"):
+    for path in holders(realm, "nobody"):
         for one in (wanted, every):
             sent = (method, f"{path}/clients/{management}", [one])
             assert realm.refused(*sent, by="users-only") == FORBIDDEN
@@ -90,7 +107,7 @@ def test_nobody_maps_a_role_above_their_own(
 @pytest.mark.parametrize("name", ["inner", "outer"])
 def test_a_role_that_contains_one_above_is_above_too(realm: AdministeredRealm, name: str) -> None:
     role = realm.get(f"roles/{name}")
-    for path in holders(realm, "users-only"):
+    for path in holders(realm, "nobody"):
         for method in ("POST", "DELETE"):
             assert realm.refused(method, f"{path}/realm", [role], by="users-only") == FORBIDDEN
         available = realm.get(f"{path}/realm/available", by="users-only")
@@ -166,6 +183,15 @@ def test_nobody_creates_a_user_in_a_group_that_brings_more(realm: AdministeredRe
         document = {"username": "sneaky", "groups": [group]}
         assert realm.refused("POST", "users", document, by="users-only") == FORBIDDEN
     assert realm.get("users?username=sneaky") == []
+
+
+def test_nobody_joins_a_group_that_brings_more(realm: AdministeredRealm) -> None:
+    own = realm.account("users-only")
+    for path in ("powers", "powers/below", "wrapped"):
+        group = realm.get(f"group-by-path/{path}")["id"]
+        sent = ("PUT", f"users/{own}/groups/{group}")
+        assert realm.refused(*sent, by="users-only") == FORBIDDEN
+    assert realm.get(f"users/{own}/groups") == []
 
 
 def test_nobody_lets_new_users_join_a_group_that_brings_more(realm: AdministeredRealm) -> None:
@@ -253,3 +279,77 @@ def test_who_creates_a_realm_needs_the_role_for_it(administration: Administratio
         token = administration.token(name, "master")
         made = administration.ask("POST", "", token, document={"realm": "mine"})
         assert made.status_code == httpx2.codes.FORBIDDEN
+
+
+def test_a_role_that_a_mapper_puts_into_the_token_brings_no_right(
+    realm: AdministeredRealm,
+) -> None:
+    carried = realm.claims("pretender")["resource_access"]["realm-management"]["roles"]
+    assert {"manage-users", "realm-admin"} <= set(carried)
+    for path in ("users", "roles", "groups", "users/count"):
+        assert realm.refused("GET", path, by="pretender") == FORBIDDEN
+
+
+@pytest.fixture
+def creator(administration: Administration) -> Iterator[str]:
+    """Return a client of master whose service account may create realms, and nothing else."""
+    realm = master(administration)
+    account = realm.account("query-realms")
+    mappings = f"users/{account}/role-mappings"
+    given = realm.get("roles/create-realm")
+    realm.change("POST", f"{mappings}/realm", [given])
+    administration.tokens.pop(("query-realms", "master"))
+    yield "query-realms"
+    realm.change("DELETE", f"{mappings}/realm", [given])
+    administration.tokens.pop(("query-realms", "master"), None)
+
+
+def test_who_creates_a_realm_administers_that_one_and_no_other(
+    administration: Administration, creator: str
+) -> None:
+    """And brings nobody into `master`, however the document of the realm reads."""
+    document = {
+        "realm": "created",
+        "users": [{"username": "mine", "realmRoles": ["admin"]}],
+        "roles": {"realm": [{"name": "admin"}, {"name": "create-realm"}]},
+        "groups": [{"name": "powers", "realmRoles": ["admin"]}],
+    }
+    held = len(master(administration).get("roles/admin/composites"))
+    token = administration.fresh_token(creator, "master")
+    made = administration.ask("POST", "", token, document=document)
+    assert made.status_code == httpx2.codes.CREATED, made.text
+    token = administration.fresh_token(creator, "master")
+    own = administration.ask("GET", "created/users", token)
+    assert (own.status_code, [user["username"] for user in own.json()]) == (200, ["mine"])
+    for name in ("master", "acme"):
+        assert administration.ask("GET", f"{name}/users", token).status_code == 403
+    composites = master(administration).get("roles/admin/composites")
+    assert len(composites) == held + len(AdminRole)
+    assert administration.ask("DELETE", "created", token).status_code == 204
+    assert len(master(administration).get("roles/admin/composites")) == held
+
+
+@pytest.mark.parametrize("client_id", ["future-realm", "-realm", "master-realm"])
+def test_in_master_nobody_makes_a_client_that_would_hold_the_rights_over_a_realm(
+    administration: Administration, client_id: str
+) -> None:
+    realm = master(administration)
+    made = realm.ask("POST", "clients", {"clientId": client_id})
+    assert (made.status_code, made.json()) == FORBIDDEN
+    mine = realm.change("POST", "clients", {"clientId": "mine"})
+    assert realm.refused("PUT", f"clients/{mine}", {"clientId": client_id}) == FORBIDDEN
+    realm.change("DELETE", f"clients/{mine}")
+
+
+def test_the_clients_that_hold_rights_are_changed_by_nobody(
+    realm: AdministeredRealm, management: str
+) -> None:
+    client = realm.get(f"clients/{management}")
+    for who in ("everything", ""):
+        for method, document in (
+            ("PUT", client | {"description": "x"}),
+            ("PUT", {"clientId": "another"}),
+            ("DELETE", None),
+        ):
+            assert realm.refused(method, f"clients/{management}", document, by=who) == FORBIDDEN
+    assert realm.get(f"clients/{management}") == client
