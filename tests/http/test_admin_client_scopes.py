@@ -7,7 +7,7 @@ import pytest
 
 from gateway.admin.administration_roles import AdminRole
 from tests.support.administration import Administration
-from tests.support.made_realms import told
+from tests.support.made_realms import exported, told
 from tests.support.recorded_changes import recorded_changes
 from tests.support.scoped_realm import ScopedRealm, mapper
 
@@ -258,9 +258,25 @@ def test_a_client_has_a_scope_in_one_list_alone_and_of_its_own_protocol(
     scoped.do("PUT", f"clients/{app}/default-client-scopes/{scoped.scope('phone')}")
     scoped.do("PUT", f"clients/{app}/default-client-scopes/{scoped.scope('role_list')}")
     assert lists() == before
+    (stored,) = (
+        client
+        for client in exported(scoped.administration, scoped.name)["clients"]
+        if client["clientId"] == "app"
+    )
+    assert "role_list" not in stored["defaultClientScopes"]
     scoped.do("DELETE", f"clients/{app}/optional-client-scopes/{scoped.scope('email')}")
     assert "email" not in lists()[0]
     assert "email" not in scoped.claims()["scope"]
+
+
+def test_a_scope_that_turns_to_another_protocol_is_nothing_to_the_client(
+    scoped: ScopedRealm,
+) -> None:
+    url = f"client-scopes/{scoped.scope('phone')}"
+    scoped.do("PUT", url, {"name": "phone", "protocol": "saml"})
+    listed = scoped.names(f"clients/{scoped.client('app')}/optional-client-scopes")
+    assert "phone" not in listed
+    assert scoped.refused("phone") == "invalid_scope"
 
 
 def test_the_last_scope_of_a_realm_cannot_be_removed(scoped: ScopedRealm) -> None:
