@@ -15,7 +15,7 @@ from gateway.admin.escalation import is_above, is_administrative_client
 from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.storage.role_catalogue import RoleQuery
-from gateway.representations.client import write_client
+from gateway.representations.client_answer import told_client
 from gateway.representations.client_credentials import credentials_of
 
 MANAGE_CLIENTS: Final = (AdminRole.MANAGE_CLIENTS,)
@@ -65,22 +65,15 @@ async def require_may_become(acting: Acting, stores: Stores, before: Client, aft
         await require_reach(acting, stores, before)
 
 
-async def shown_client(
-    acting: Acting, stores: Stores, client: Client, *, registration_token: str | None = None
-) -> dict[str, Any]:
+async def shown_client(acting: Acting, stores: Stores, client: Client) -> dict[str, Any]:
     """Return what the caller sees of the client."""
     masked = bool(await out_of_reach(acting, stores, [client]))
-    return describe_client(acting, client, masked=masked, registration_token=registration_token)
+    return describe_client(acting, client, masked=masked)
 
 
-def describe_client(
-    acting: Acting, client: Client, *, masked: bool, registration_token: str | None = None
-) -> dict[str, Any]:
+def describe_client(acting: Acting, client: Client, *, masked: bool) -> dict[str, Any]:
     """Return the client with what the caller may do to it."""
-    document = write_client(client, masked=masked, registration_token=registration_token)
-    if client.public_client:
-        document.pop("secret", None)
-    return {**document, "access": _access(acting, client)}
+    return {**told_client(client, masked=masked), "access": _access(acting, client)}
 
 
 def _access(acting: Acting, client: Client) -> Mapping[str, bool]:

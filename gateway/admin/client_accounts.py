@@ -24,6 +24,4 @@ class ClientAccounts:
         if account is None or not client.service_accounts_enabled:
             text = f"Service account not enabled for the client '{client.client_id}'"
             raise BadRequest(text)
-        document = full_user(account, totp=False)
-        document.pop("serviceAccountClientId", None)
-        return document
+        return full_user(account, totp=False)

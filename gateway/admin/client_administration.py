@@ -3,7 +3,8 @@
 Keycloak: POST clients, PUT and DELETE clients/{id} (26.7)
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -22,10 +23,11 @@ from gateway.admin.client_registration import (
     service_account_name,
 )
 from gateway.admin.client_scope_choice import chosen_scopes, inherited_scopes
-from gateway.admin.errors import RefusedByCode
+from gateway.admin.errors import Missing, RefusedByCode
 from gateway.admin.escalation import require_changeable_clients
 from gateway.admin.flow_uses import require_usable_overrides
-from gateway.domain.clients import Client
+from gateway.admin.protocol_mapper_administration import CheckMapper
+from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
@@ -41,19 +43,33 @@ _BUILT_IN: Final = frozenset(
 """What every realm has, and Keycloak does not let go."""
 
 
+class AddressesRefused(RefusedByCode):
+    """Addresses of a client that lead nowhere or astray; `of_redirect` tells of redirect URIs."""
+
+    def __init__(self, wrong: Sequence[WrongAddress]) -> None:
+        super().__init__("invalid_input", explained(wrong))
+        self.of_redirect = any(address.is_redirect for address in wrong)
+
+
 class ClientAdministration:
     """Changes clients. All methods raise Forbidden and StoreUnavailable."""
 
-    def __init__(self, changes: Changes, clock: Clock, online_sessions: OnlineSessionStore) -> None:
-        """End the sessions in `online_sessions` of clients that go."""
+    def __init__(
+        self,
+        changes: Changes,
+        clock: Clock,
+        online_sessions: OnlineSessionStore,
+        check_mapper: CheckMapper,
+    ) -> None:
+        """End the sessions in `online_sessions` of clients that go; judge by `check_mapper`."""
         self._changes = changes
         self._clock = clock
         self._online_sessions = online_sessions
+        self._check_mapper = check_mapper
 
     async def add(self, acting: Acting, document: Mapping[str, Any]) -> Client:
         """Add a client; raises UnknownField, InvalidInput, RefusedByCode and AlreadyExists."""
         whole = client_requests.new_client(document)
-        _require_name(whole)
         async with self._changes.begin(acting) as change:
             client = await self.register(change, whole)
             path = f"clients/{client.id}"
@@ -63,11 +79,13 @@ class ClientAdministration:
 
     async def register(self, change: Change, whole: Mapping[str, Any]) -> Client:
         """Add the client that a whole document describes, as part of a change."""
+        _require_name(whole)
         stores, realm = change.stores, change.realm
         inherited = await inherited_scopes(stores, realm.id)
         client = read_client(whole, realm.id, inherited=inherited)
         require_changeable_clients(change.acting, client.client_id)
         _refuse(wrong_addresses(client))
+        self._require_mappers(client, ())
         await require_usable_overrides(stores, realm, client)
         client = prepared_client(await chosen_scopes(stores, client), self._clock)
         await stores.clients.add(client)
@@ -97,7 +115,15 @@ class ClientAdministration:
         after = read_client(sent, before.realm_id, base=before)
         known = wrong_addresses(before)
         _refuse(tuple(wrong for wrong in wrong_addresses(after) if wrong not in known))
+        self._require_mappers(after, before.protocol_mappers)
         return changed_client(after, before, self._clock)
+
+    def _require_mappers(self, client: Client, known: Sequence[ProtocolMapper]) -> None:
+        """Raise InvalidInput for a new mapper that could not act; an unknown kind is kept."""
+        for mapper in client.protocol_mappers:
+            if mapper not in known:
+                with suppress(Missing):
+                    self._check_mapper(mapper)
 
     async def store(self, change: Change, before: Client, after: Client) -> None:
         """Write what has changed, its service account included."""
@@ -119,14 +145,18 @@ class ClientAdministration:
         """
         async with self._changes.begin(acting) as change:
             client = await find_client_alone(change.stores, acting.realm.id, client_id)
-            require_changeable_clients(acting, client.client_id)
-            if client.client_id in _BUILT_IN:
-                raise RefusedByCode("invalid_request", "Could not delete client")
+            self.require_removable(acting, client)
             change.require_match(await shown_client(acting, change.stores, client))
             await self.forget(change, client)
             gone = {"id": client.id, "clientId": client.client_id}
             path = f"clients/{client.id}"
             change.record(OperationType.DELETE, ResourceType.CLIENT, path, gone)
+
+    def require_removable(self, acting: Acting, client: Client) -> None:
+        """Raise Forbidden, or RefusedByCode for what every realm has."""
+        require_changeable_clients(acting, client.client_id)
+        if client.client_id in _BUILT_IN:
+            raise RefusedByCode("invalid_request", "Could not delete client")
 
     async def forget(self, change: Change, client: Client) -> None:
         """Remove a client as part of a change: nothing is removed where its sessions cannot be."""
@@ -173,9 +203,9 @@ def _require_name(document: Mapping[str, Any]) -> None:
         raise RefusedByCode("invalid_input", "Client ID cannot be blank")
 
 
-def _refuse(wrong: tuple[WrongAddress, ...]) -> None:
+def _refuse(wrong: Sequence[WrongAddress]) -> None:
     if wrong:
-        raise RefusedByCode("invalid_input", explained(wrong))
+        raise AddressesRefused(wrong)
 
 
 def _taken() -> RefusedByCode:

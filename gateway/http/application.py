@@ -34,6 +34,7 @@ from gateway.http.middleware.printable_path import PrintablePath
 from gateway.http.middleware.request_log import RequestLog
 from gateway.http.middleware.unread_body import UnreadBody
 from gateway.http.realm_endpoint import RealmContext
+from gateway.http.registration.routes import RegistrationParts, build_registration_routes
 from gateway.http.replies import prose_error, send_reply
 from gateway.http.routes import build_routes
 from gateway.policies.candidate import PasswordBlacklists
@@ -77,6 +78,7 @@ def build_http_application(parts: HttpParts) -> ASGIApp:
         [
             *build_routes(context, services, parts.metrics),
             *build_admin_routes(_admin_parts(parts, context, services)),
+            *build_registration_routes(_registration_parts(parts, context, services)),
         ],
         redirect_slashes=False,
         default=_unmatched,
@@ -116,6 +118,18 @@ def _admin_parts(parts: HttpParts, context: RealmContext, services: GrantService
         client_keys=parts.client_keys,
         events=parts.events,
         listeners=parts.listeners,
+    )
+
+
+def _registration_parts(
+    parts: HttpParts, context: RealmContext, services: GrantServices
+) -> RegistrationParts:
+    return RegistrationParts(
+        context=context,
+        access_tokens=AccessTokens(parts.directory, parts.database, services.sessions),
+        database=parts.database,
+        invalidation=parts.invalidation,
+        online_sessions=parts.online_sessions,
     )
 
 

@@ -119,12 +119,21 @@ class RealmEndpoint:
             now=self._context.clock.now(),
         )
         try:
-            reply = await self._handler(request, exchange)
+            reply = await self._reply(request, exchange, scope, receive)
         except OAuthError as refusal:
             self._context.events.refused(request, refusal)
             raise
         self._context.events.answered(request)
         return reply
+
+    async def _reply(
+        self,
+        request: ProtocolRequest,
+        exchange: Exchange,
+        scope: Scope,  # noqa: ARG002 - for endpoints that read more than a form
+        receive: Receive,  # noqa: ARG002
+    ) -> Reply:
+        return await self._handler(request, exchange)
 
     async def _parameters(self, scope: Scope, receive: Receive, exchange: Exchange) -> Parameters:
         if scope["method"] != "POST":

@@ -140,3 +140,9 @@ def test_a_service_account_that_sleeps_is_not_woken(
     assert realm.get(asleep, by="lesser")["secret"] == "**********"
     assert realm.refused("PUT", asleep, change, by="lesser") == FORBIDDEN
     assert not realm.get(asleep)["serviceAccountsEnabled"]
+
+
+def test_a_service_account_that_sleeps_is_not_shown(realm: AdministeredRealm, asleep: str) -> None:
+    text = "Service account not enabled for the client 'sleeper'"
+    refusal = (400, {"error": text})
+    assert realm.refused("GET", f"{asleep}/service-account-user") == refusal

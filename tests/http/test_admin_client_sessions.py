@@ -1,6 +1,8 @@
 """Sessions and nodes of clients over the admin API. Keycloak: 7.3."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -52,6 +54,17 @@ def refresh(realm: AdministeredRealm, tokens: Any, client_id: str = "app") -> in
     url = f"/realms/{realm.name}/protocol/openid-connect/token"
     sent = form | {"refresh_token": tokens["refresh_token"]}
     return realm.administration.http.post(url, data=sent).status_code
+
+
+def left_alone(realm: AdministeredRealm) -> int:
+    """Return how many offline sessions there are in which no client takes part."""
+    database = realm.administration.gateway.state_dir / "realmgate.db"
+    with closing(sqlite3.connect(database)) as connection:
+        (number,) = connection.execute(
+            "SELECT count(*) FROM offline_sessions"
+            " WHERE id NOT IN (SELECT session_id FROM offline_client_sessions)"
+        ).fetchone()
+    return int(number)
 
 
 @pytest.mark.parametrize(
@@ -108,6 +121,7 @@ def test_with_a_client_go_its_sessions(realm: AdministeredRealm) -> None:
     assert realm.get(f"clients/{made}/session-count") == {"count": 0}
     assert realm.get(f"clients/{made}/offline-session-count") == {"count": 0}
     assert [refresh(realm, one, "leaving") for one in tokens] == [400, 400]
+    assert left_alone(realm) == 0
 
 
 def test_nodes_are_noted_and_forgotten(realm: AdministeredRealm) -> None:

@@ -108,6 +108,8 @@ def _clients(parts: AdminParts, changes: Changes) -> ClientParts:
         database=parts.database,
         changes=changes,
         clock=parts.context.clock,
+        directory=parts.context.directory,
+        issuer=parts.context.issuer,
         online_sessions=parts.online_sessions,
         client_keys=parts.client_keys,
     )

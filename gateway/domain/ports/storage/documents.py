@@ -10,6 +10,7 @@ class DocumentKind(StrEnum):
 
     AUTHENTICATION_FLOW = "authentication-flow"
     AUTHENTICATOR_CONFIG = "authenticator-config"
+    CLIENT_INITIAL_ACCESS = "client-initial-access"
     COMPONENT = "component"
     LOCALIZATION = "localization"
     REQUIRED_ACTION = "required-action"

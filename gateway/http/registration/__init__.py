@@ -1,0 +1,1 @@
+"""/realms/{realm}/clients-registrations: where clients register themselves. Keycloak: 7.3."""

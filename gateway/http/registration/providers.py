@@ -1,0 +1,120 @@
+"""What each provider answers: the words in which a client is told.
+
+Keycloak: client registration providers `default`, `openid-connect` and `install`
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import quote
+
+from gateway.http.replies import JSON_UTF8, Reply, json_reply
+from gateway.protocol.client_registrations.formats import KEYCLOAK, OPENID, Format
+from gateway.protocol.client_registrations.installing import ClientInstallations
+from gateway.protocol.client_registrations.registering import ClientRegistrations, Seen
+from gateway.protocol.requests import ProtocolRequest
+from gateway.representations.client_answer import told_client
+from gateway.representations.client_installation import installation_document
+from gateway.representations.openid_client_answer import Registered, write_metadata
+
+Answer = Callable[[ProtocolRequest, str, Mapping[str, Any]], Awaitable[Reply]]
+Write = Callable[[ProtocolRequest, Seen, int | None], dict[str, Any]]
+"""Takes when a new client was registered, in seconds since 1970."""
+_DEFAULT: Final = "default"
+_OPENID: Final = "openid-connect"
+_INSTALL: Final = "install"
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """What is answered, by method: without a client, and for one."""
+
+    all: Mapping[str, Answer]
+    one: Mapping[str, Answer]
+
+
+class _Registering:
+    """Answers in one format."""
+
+    def __init__(
+        self, name: str, registrations: ClientRegistrations, sent: Format, write: Write
+    ) -> None:
+        self._name = name
+        self._registrations = registrations
+        self._format = sent
+        self._write = write
+
+    def provider(self) -> Provider:
+        """Return what is answered."""
+        one = {"GET": self._see, "PUT": self._change, "DELETE": self._remove}
+        return Provider({"POST": self._register}, one)
+
+    async def _register(
+        self, request: ProtocolRequest, _: str, document: Mapping[str, Any]
+    ) -> Reply:
+        seen = await self._registrations.register(request, self._format, document)
+        url = _url(request, self._name, seen.client.client_id)
+        return json_reply(
+            self._write(request, seen, int(request.now.timestamp())),
+            status=HTTPStatus.CREATED,
+            headers=((b"location", url.encode("ascii")),),
+            content_type=JSON_UTF8,
+        )
+
+    async def _see(self, request: ProtocolRequest, client_id: str, _: Mapping[str, Any]) -> Reply:
+        seen = await self._registrations.see(request, client_id)
+        return self._told(request, seen)
+
+    async def _change(
+        self, request: ProtocolRequest, client_id: str, document: Mapping[str, Any]
+    ) -> Reply:
+        seen = await self._registrations.change(request, client_id, self._format, document)
+        return self._told(request, seen)
+
+    async def _remove(
+        self, request: ProtocolRequest, client_id: str, _: Mapping[str, Any]
+    ) -> Reply:
+        await self._registrations.remove(request, client_id)
+        return Reply(HTTPStatus.NO_CONTENT)
+
+    def _told(self, request: ProtocolRequest, seen: Seen) -> Reply:
+        told = self._write(request, seen, None)
+        return json_reply(told, content_type=JSON_UTF8)
+
+
+def build_providers(
+    registrations: ClientRegistrations, installations: ClientInstallations, public_url: str
+) -> Mapping[str, Provider]:
+    """Return the providers by name."""
+
+    async def install(request: ProtocolRequest, client_id: str, _: Mapping[str, Any]) -> Reply:
+        found = await installations.of(request, client_id, public_url)
+        return json_reply(installation_document(found), content_type=JSON_UTF8)
+
+    return {
+        _DEFAULT: _Registering(_DEFAULT, registrations, KEYCLOAK, _write_client).provider(),
+        _OPENID: _Registering(_OPENID, registrations, OPENID, _write_openid).provider(),
+        _INSTALL: Provider({}, {"GET": install}),
+    }
+
+
+def _write_client(_: ProtocolRequest, seen: Seen, __: int | None) -> dict[str, Any]:
+    token = seen.token.reveal() if seen.token else None
+    return told_client(seen.client, masked=seen.masked, registration_token=token)
+
+
+def _write_openid(request: ProtocolRequest, seen: Seen, issued_at: int | None) -> dict[str, Any]:
+    return write_metadata(
+        Registered(
+            client=seen.client,
+            url=_url(request, _OPENID, seen.client.client_id),
+            token=seen.token,
+            issued_at=issued_at,
+            masked=seen.masked,
+        )
+    )
+
+
+def _url(request: ProtocolRequest, provider: str, client_id: str) -> str:
+    return f"{request.issuer}/clients-registrations/{provider}/{quote(client_id, safe='')}"

@@ -1,0 +1,51 @@
+"""The URLs where clients register themselves."""
+
+from dataclasses import dataclass
+
+from starlette.routing import BaseRoute, Route
+
+from gateway.admin.access import AdminAccess
+from gateway.admin.changes import Changes
+from gateway.admin.client_administration import ClientAdministration
+from gateway.admin.registration_tokens import RegistrationTokens
+from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.storage import Database
+from gateway.http.realm_endpoint import RealmContext
+from gateway.http.registration.endpoint import ROUTE, RegistrationEndpoint
+from gateway.http.registration.providers import build_providers
+from gateway.protocol.access_tokens import AccessTokens
+from gateway.protocol.client_registrations.callers import Registrars
+from gateway.protocol.client_registrations.installing import ClientInstallations
+from gateway.protocol.client_registrations.registering import ClientRegistrations
+from gateway.protocol.mapper_checks import check_mapper
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationParts:
+    """What the endpoint is made of."""
+
+    context: RealmContext
+    access_tokens: AccessTokens
+    database: Database
+    invalidation: Invalidation
+    online_sessions: OnlineSessionStore
+
+
+def build_registration_routes(parts: RegistrationParts) -> list[BaseRoute]:
+    """Return every URL."""
+    context, database = parts.context, parts.database
+    changes = Changes(database, context.clock, parts.invalidation)
+    tokens = RegistrationTokens(context.directory, context.issuer)
+    registrations = ClientRegistrations(
+        database=database,
+        changes=changes,
+        administration=ClientAdministration(
+            changes, context.clock, parts.online_sessions, check_mapper
+        ),
+        registrars=Registrars(tokens, parts.access_tokens, AdminAccess(database)),
+        tokens=tokens,
+    )
+    installations = ClientInstallations(registrations, context.directory)
+    providers = build_providers(registrations, installations, context.public_url)
+    return [Route(ROUTE, RegistrationEndpoint(providers, context))]

@@ -1,0 +1,45 @@
+"""Telling an adapter of its client: by a token, or by the client's own proof.
+
+Keycloak: client registration provider `install`
+"""
+
+from typing import Final
+
+from gateway.domain.ports.directory import Directory
+from gateway.protocol.client_authentication import authenticate_client
+from gateway.protocol.client_registrations.callers import not_authorized
+from gateway.protocol.client_registrations.registering import ClientRegistrations, Seen
+from gateway.protocol.errors import OAuthError
+from gateway.protocol.requests import ProtocolRequest
+from gateway.representations.client_installation import Installation
+
+_BEARER: Final = "bearer "
+
+
+class ClientInstallations:
+    """The use case."""
+
+    def __init__(self, registrations: ClientRegistrations, directory: Directory) -> None:
+        """See clients by `registrations`, or authenticate them by `directory`."""
+        self._registrations = registrations
+        self._directory = directory
+
+    async def of(self, request: ProtocolRequest, client_id: str, url: str) -> Installation:
+        """Return what the adapter is told; raises OAuthError and StoreUnavailable."""
+        if (request.authorization or "").lower().startswith(_BEARER):
+            seen = await self._registrations.see(request, client_id)
+        else:
+            seen = await self._own(request, client_id)
+        return Installation(
+            request.realm.realm, seen.client, url, has_roles=seen.has_roles, masked=seen.masked
+        )
+
+    async def _own(self, request: ProtocolRequest, client_id: str) -> Seen:
+        try:
+            proven = await authenticate_client(request, self._directory)
+        except OAuthError as error:
+            raise not_authorized("Failed to authenticate client", reason=str(error)) from error
+        client = proven.entry.client
+        if client.client_id != client_id:
+            raise not_authorized("Different client authenticated")
+        return await self._registrations.own(request, client)

@@ -1,0 +1,215 @@
+"""Clients as they register themselves: the metadata of RFC 7591, and what it means for a client.
+
+Keycloak: OIDCClientRepresentation and how it is converted (26.7). Spec: RFC 7591 §2; OpenID
+Connect Dynamic Client Registration 1.0 §2; RFC 8705 §2.1.2, §3.4
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from gateway.representations.refusals import refused
+from gateway.representations.shapes import Flag, Shape, Text, TextList, VerbatimObject
+from gateway.representations.strict_fields import read_strictly
+
+REPRESENTATION: Final = "OIDCClientRepresentation"
+METHOD_ATTRIBUTE: Final = "client.secret.authentication.allowed.method"
+SEPARATOR: Final = "##"
+BASIC_SCOPE: Final = "basic"
+
+GRANT_FLAGS: Final = {
+    "authorization_code": "standardFlowEnabled",
+    "implicit": "implicitFlowEnabled",
+    "password": "directAccessGrantsEnabled",
+    "client_credentials": "serviceAccountsEnabled",
+}
+GRANT_ATTRIBUTES: Final = {
+    "urn:ietf:params:oauth:grant-type:device_code": "oauth2.device.authorization.grant.enabled",
+    "urn:openid:params:grant-type:ciba": "oidc.ciba.grant.enabled",
+    "urn:ietf:params:oauth:grant-type:token-exchange": "standard.token.exchange.enabled",
+    "refresh_token": "use.refresh.tokens",
+}
+TEXTS: Final = {
+    "token_endpoint_auth_signing_alg": "token.endpoint.auth.signing.alg",
+    "id_token_signed_response_alg": "id.token.signed.response.alg",
+    "userinfo_signed_response_alg": "user.info.response.signature.alg",
+    "request_object_signing_alg": "request.object.signature.alg",
+    "authorization_signed_response_alg": "authorization.signed.response.alg",
+    "backchannel_token_delivery_mode": "ciba.backchannel.token.delivery.mode",
+    "backchannel_logout_uri": "backchannel.logout.url",
+    "frontchannel_logout_uri": "frontchannel.logout.url",
+    "logo_uri": "logoUri",
+    "policy_uri": "policyUri",
+    "tos_uri": "tosUri",
+}
+FLAGS: Final = {
+    "tls_client_certificate_bound_access_tokens": "tls.client.certificate.bound.access.tokens",
+    "dpop_bound_access_tokens": "dpop.bound.access.tokens",
+    "backchannel_logout_session_required": "backchannel.logout.session.required",
+    "backchannel_logout_revoke_offline_tokens": "backchannel.logout.revoke.offline.tokens",
+    "frontchannel_logout_session_required": "frontchannel.logout.session.required",
+    "require_pushed_authorization_requests": "require.pushed.authorization.requests",
+}
+LISTS: Final = {
+    "default_acr_values": "default.acr.values",
+    "request_uris": "request.uris",
+    "post_logout_redirect_uris": "post.logout.redirect.uris",
+}
+AUTHENTICATORS: Final = {
+    "client_secret_basic": "client-secret",
+    "client_secret_post": "client-secret",
+    "client_secret_jwt": "client-secret-jwt",
+    "private_key_jwt": "client-jwt",
+    "tls_client_auth": "client-x509",
+}
+_IGNORED: Final = (
+    *("client_id_issued_at", "client_secret_expires_at", "registration_client_uri"),
+    *("registration_access_token", "client_secret", "contacts", "software_id"),
+    *("software_version", "application_type", "sector_identifier_uri", "default_max_age"),
+    *("require_auth_time", "initiate_login_uri", "id_token_encrypted_response_alg"),
+    *("id_token_encrypted_response_enc", "userinfo_encrypted_response_alg"),
+    *("userinfo_encrypted_response_enc", "request_object_encryption_alg"),
+    *("request_object_encryption_enc", "authorization_encrypted_response_alg"),
+    *("authorization_encrypted_response_enc", "request_object_required"),
+    *("backchannel_client_notification_endpoint", "backchannel_authentication_request_signing_alg"),
+)
+"""Metadata that Keycloak knows, and of which nothing here depends."""
+_ADDRESS: Final = Text(most=2000)
+_NAME: Final = Text(most=255)
+
+
+class _Anything(Text):
+    """A value that is not read."""
+
+    def read(self, value: Any, path: str) -> Any:  # noqa: ARG002 - the protocol of shapes
+        """Return it."""
+        return value
+
+
+_FIELDS: Final[Mapping[str, Shape]] = {
+    **dict.fromkeys(("client_id", "client_name", "token_endpoint_auth_method"), _NAME),
+    **dict.fromkeys(("client_uri", "jwks_uri", *TEXTS), _ADDRESS),
+    **dict.fromkeys(("redirect_uris", "grant_types", "response_types", *LISTS), TextList()),
+    **dict.fromkeys(FLAGS, Flag()),
+    "scope": Text(),
+    "subject_type": _NAME,
+    "tls_client_auth_subject_dn": _ADDRESS,
+    "jwks": VerbatimObject(),
+    **dict.fromkeys(_IGNORED, _Anything()),
+}
+_CODE: Final = frozenset({"code", "none"})
+_IMPLICIT: Final = frozenset({"token", "id_token"})
+
+
+def read_metadata(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was sent; raises UnknownField and InvalidInput."""
+    return read_strictly(document, _FIELDS, REPRESENTATION)
+
+
+def client_of_metadata(metadata: Mapping[str, Any], *, new: bool) -> dict[str, Any]:
+    """Return what the metadata says, in the words of the admin API; raises InvalidInput.
+
+    Of a client that is known, what is not said stays.
+    """
+    document: dict[str, Any] = {"attributes": {}}
+    for name, target in (("client_name", "name"), ("client_uri", "baseUrl")):
+        if name in metadata:
+            document[target] = metadata[name]
+    if "redirect_uris" in metadata:
+        document["redirectUris"] = list(metadata["redirect_uris"])
+    for step in _STEPS:
+        step(metadata, document)
+    if new or "grant_types" in metadata or "response_types" in metadata:
+        _read_flows(metadata, document)
+    return document
+
+
+def requested_scopes(metadata: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the scopes that may be asked for, None where nothing was said of them."""
+    scope = metadata.get("scope")
+    return None if scope is None else tuple(dict.fromkeys(scope.split()))
+
+
+def _read_attributes(metadata: Mapping[str, Any], document: dict[str, Any]) -> None:
+    attributes = document["attributes"]
+    attributes |= {TEXTS[name]: metadata[name] for name in TEXTS if name in metadata}
+    for name in FLAGS:
+        if name in metadata:
+            attributes[FLAGS[name]] = "true" if metadata[name] else "false"
+    for name in LISTS:
+        if name in metadata:
+            attributes[LISTS[name]] = SEPARATOR.join(metadata[name])
+    if "frontchannel_logout_uri" in metadata:
+        document["frontchannelLogout"] = True
+    if metadata.get("subject_type", "public") != "public":
+        raise refused("subject_type", metadata["subject_type"], "public")
+
+
+def _read_keys(metadata: Mapping[str, Any], document: dict[str, Any]) -> None:
+    attributes = document["attributes"]
+    if "jwks_uri" in metadata and "jwks" in metadata:
+        raise refused("jwks", "beside jwks_uri", "one of the two")
+    if "jwks_uri" in metadata:
+        attributes |= {"use.jwks.url": "true", "jwks.url": metadata["jwks_uri"]}
+        attributes |= {"use.jwks.string": "false"}
+    if "jwks" in metadata:
+        attributes |= {"use.jwks.string": "true", "jwks.string": _key_set(metadata["jwks"])}
+        attributes |= {"use.jwks.url": "false"}
+
+
+def _key_set(jwks: Mapping[str, Any]) -> str:
+    keys = jwks.get("keys")
+    if not isinstance(keys, list) or not keys or any(_holds_private(key) for key in keys):
+        raise refused("jwks", "another object", "a set of public keys")
+    return json.dumps(jwks, separators=(",", ":"))
+
+
+def _holds_private(key: Any) -> bool:
+    return not isinstance(key, Mapping) or "d" in key or "k" in key
+
+
+def _read_authentication(metadata: Mapping[str, Any], document: dict[str, Any]) -> None:
+    attributes = document["attributes"]
+    subject = metadata.get("tls_client_auth_subject_dn")
+    if subject is not None:
+        attributes["x509.subjectdn"] = subject
+        attributes["x509.allow.regex.pattern.comparison"] = "false"
+    method = metadata.get("token_endpoint_auth_method")
+    if method is None:
+        return
+    if method == "none":
+        document["publicClient"] = True
+        return
+    if method not in AUTHENTICATORS:
+        raise refused("token_endpoint_auth_method", method, ", ".join(("none", *AUTHENTICATORS)))
+    if method == "private_key_jwt" and not {"jwks", "jwks_uri"} & metadata.keys():
+        raise refused("jwks", None, "jwks or jwks_uri for private_key_jwt")
+    document["publicClient"] = False
+    document["clientAuthenticatorType"] = AUTHENTICATORS[method]
+    if AUTHENTICATORS[method] == "client-secret":
+        attributes[METHOD_ATTRIBUTE] = method
+
+
+_STEPS: Final[Sequence[Callable[[Mapping[str, Any], dict[str, Any]], None]]] = (
+    _read_attributes,
+    _read_keys,
+    _read_authentication,
+)
+
+
+def _read_flows(metadata: Mapping[str, Any], document: dict[str, Any]) -> None:
+    grants = metadata.get("grant_types")
+    if grants is not None:
+        wanted = set(grants) or {"authorization_code"}
+        document |= {flag: grant in wanted for grant, flag in GRANT_FLAGS.items()}
+        document["attributes"] |= {
+            attribute: "true" if grant in wanted else "false"
+            for grant, attribute in GRANT_ATTRIBUTES.items()
+        }
+    responses = metadata.get("response_types")
+    if responses is not None:
+        wanted = {part for response in responses for part in response.split()} or {"code"}
+        if wanted - _CODE - _IMPLICIT:
+            raise refused("response_types", list(responses), "code, token, id_token and none")
+        document["standardFlowEnabled"] = bool(wanted & _CODE)
+        document["implicitFlowEnabled"] = bool(wanted & _IMPLICIT)
