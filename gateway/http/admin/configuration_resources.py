@@ -1,7 +1,9 @@
 """What a realm is made of beside people and clients, put together. Keycloak: 7.3 to 7.5."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from gateway.admin.administrators import Administrators
 from gateway.admin.authenticator_configs import AuthenticatorConfigs
 from gateway.admin.changes import Changes
 from gateway.admin.components import Components
@@ -11,6 +13,7 @@ from gateway.admin.key_components import KeyComponents
 from gateway.admin.key_metadata import KeyMetadata
 from gateway.admin.localization import Localizations
 from gateway.admin.profile_components import ProfileComponents
+from gateway.admin.registration_policies import RegistrationPolicies
 from gateway.admin.required_actions import RequiredActions
 from gateway.domain.clock import Clock
 from gateway.domain.ports.signing import KeyFactory
@@ -22,6 +25,7 @@ from gateway.http.admin.components import operations as component_operations
 from gateway.http.admin.localization import LocalizationHandlers
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.required_actions import RequiredActionHandlers
+from gateway.http.admin.server_info import ServerInfoHandlers
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +36,24 @@ class ConfigurationParts:
     changes: Changes
     clock: Clock
     keys: KeyFactory
+    listeners: Collection[str] = ()
+    """Names of those that hear of events."""
 
 
 def configuration_operations(parts: ConfigurationParts) -> tuple[Operation, ...]:
-    """Return the rows of keys, components, flows and texts."""
+    """Return the rows of keys, components, flows and texts, and of the server."""
     key_components = KeyComponents(parts.database, parts.changes, parts.keys, parts.clock)
     profile = ProfileComponents(parts.changes)
-    components = Components(parts.database, (key_components, profile))
+    policies = RegistrationPolicies(parts.changes)
+    components = Components(parts.database, (key_components, profile, policies))
     key_metadata = KeyMetadata(parts.database, parts.keys, parts.clock)
     return (
         *component_operations(ComponentsHandlers(components, key_metadata)),
         *_authentication(parts.database, parts.changes),
         *LocalizationHandlers(Localizations(parts.database, parts.changes)).operations(),
+        *ServerInfoHandlers(
+            Administrators(parts.database), components, parts.clock, parts.listeners
+        ).operations(),
     )
 
 

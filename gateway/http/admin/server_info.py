@@ -1,0 +1,171 @@
+"""/admin/serverinfo and /admin/{realm}/console/whoami. Keycloak: 7.5.
+
+What is listed is taken from the registries of what there is.
+"""
+
+import os
+import platform
+import resource
+from collections.abc import Collection
+from typing import Any, Final
+
+from gateway import __version__
+from gateway.admin.administrators import (
+    Administrators,
+    administers_the_server,
+    require_administrator,
+)
+from gateway.admin.components import Components
+from gateway.admin.default_client_scopes import default_client_scopes
+from gateway.domain.clients import OPENID_CONNECT
+from gateway.domain.clock import Clock
+from gateway.domain.keys import KeyProvider
+from gateway.domain.required_actions import REQUIRED_ACTIONS
+from gateway.http.admin.operations import Decided, Operation, Query
+from gateway.http.admin.requests import AdminRequest, document_reply
+from gateway.http.edge.certificate_lookup import LOOKUPS
+from gateway.http.replies import Reply
+from gateway.protocol.claims import CLAIM_MAPPERS
+from gateway.protocol.claims.mapper import ClaimMapper
+from gateway.protocol.client_authentication import METHODS
+from gateway.protocol.grants import GRANTS
+from gateway.representations.authenticators import Role, of_role
+from gateway.representations.client_installation import INSTALLATIONS
+from gateway.representations.protocol_mapper_types import write_built_in, write_mapper_type
+from gateway.representations.server_info import (
+    Machine,
+    write_cryptography,
+    write_enums,
+    write_features,
+    write_password_policies,
+    write_providers,
+    write_system,
+)
+
+_TAG: Final = "Server"
+_THEMES: Final = ("account", "admin", "common", "email", "login", "welcome")
+_KIBIBYTE: Final = 1024
+
+
+class ServerInfoHandlers:
+    """Answers what is asked about the server, and about who asks."""
+
+    def __init__(
+        self,
+        administrators: Administrators,
+        components: Components,
+        clock: Clock,
+        listeners: Collection[str],
+    ) -> None:
+        """Tell of `components` and of the names of event `listeners`."""
+        self._administrators = administrators
+        self._components = components
+        self._clock = clock
+        self._listeners = listeners
+        self._started_at = clock.now()
+
+    async def info(self, request: AdminRequest) -> Reply:
+        """Return what there is."""
+        require_administrator(request.acting)
+        machine = self._machine() if administers_the_server(request.acting) else None
+        return document_reply(
+            {
+                **write_system(self._clock.now(), __version__, machine),
+                **write_features(),
+                **write_cryptography(),
+                "themes": {kind: [] for kind in _THEMES},
+                "socialProviders": [],
+                "identityProviders": [],
+                "providers": write_providers(self._providers()),
+                "protocolMapperTypes": {OPENID_CONNECT: _mapper_types()},
+                "builtinProtocolMappers": {OPENID_CONNECT: _built_in_mappers()},
+                "clientInstallations": {OPENID_CONNECT: _installations()},
+                "componentTypes": self._components.types(),
+                "passwordPolicies": write_password_policies(),
+                "enums": write_enums(),
+            }
+        )
+
+    async def who(self, request: AdminRequest) -> Reply:
+        """Return who asks."""
+        current = request.query.get("currentRealm")
+        return document_reply(await self._administrators.who(request.acting, current))
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return the rows."""
+        return (
+            Operation(
+                "GET",
+                "/admin/serverinfo",
+                self.info,
+                Decided.BY_USE_CASE,
+                "What the server has, generated from what is there",
+                _TAG,
+                returns="ServerInfoRepresentation",
+            ),
+            Operation(
+                "GET",
+                "/admin/{realm}/console/whoami",
+                self.who,
+                Decided.BY_USE_CASE,
+                "Who asks, and what they may do",
+                _TAG,
+                returns="object",
+                query=(Query("currentRealm"),),
+            ),
+        )
+
+    def _providers(self) -> dict[str, Collection[str]]:
+        return {
+            "authenticator": [each.id for each in of_role(Role.USER)],
+            "client-authenticator": list(METHODS),
+            "eventsListener": sorted(self._listeners),
+            "form-action": [each.id for each in of_role(Role.FORM_ACTION)],
+            "form-authenticator": [each.id for each in of_role(Role.FORM)],
+            "keys": list(KeyProvider),
+            "login-protocol": [OPENID_CONNECT],
+            "oauth2-grant-type": list(GRANTS),
+            "protocol-mapper": list(CLAIM_MAPPERS),
+            "required-action": sorted(REQUIRED_ACTIONS),
+            "x509cert-lookup": list(LOOKUPS),
+        }
+
+    def _machine(self) -> Machine:
+        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIBIBYTE
+        return Machine(
+            started_at=self._started_at,
+            system=platform.system(),
+            architecture=platform.machine(),
+            release=platform.release(),
+            processors=os.cpu_count() or 1,
+            memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            memory_used=used,
+        )
+
+
+def _mapper_types() -> list[dict[str, Any]]:
+    return [
+        write_mapper_type(name, mapper.purposes if isinstance(mapper, ClaimMapper) else ())
+        for name, mapper in sorted(CLAIM_MAPPERS.items())
+    ]
+
+
+def _built_in_mappers() -> list[dict[str, Any]]:
+    scopes = default_client_scopes("")
+    mappers = [mapper for scope in scopes for mapper in scope.mappers]
+    return write_built_in(mapper for mapper in mappers if mapper.mapper_type in CLAIM_MAPPERS)
+
+
+def _installations() -> list[dict[str, Any]]:
+    return [
+        {
+            "id": each.id,
+            "protocol": OPENID_CONNECT,
+            "downloadOnly": False,
+            "displayType": each.title,
+            "helpText": each.help,
+            "filename": each.filename,
+            "mediaType": each.media_type,
+        }
+        for each in INSTALLATIONS
+    ]

@@ -1,0 +1,191 @@
+"""What the server is and what it has, as clients ask before they begin.
+
+Keycloak: ServerInfoRepresentation. Only what exists here is listed.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from gateway.domain.event_types import EventType, name_of
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.keys import SignatureAlgorithm
+from gateway.representations.password_policy import RULES
+
+COMPATIBLE_WITH: Final = "26.7.3"
+"""The version of Keycloak whose API this is: clients decide by it what to send."""
+_RULES: Final[Mapping[str, tuple[str, str, str]]] = {
+    "length": ("Minimum Length", "int", "8"),
+    "maxLength": ("Maximum Length", "int", "64"),
+    "digits": ("Digits", "int", "1"),
+    "lowerCase": ("Lowercase Characters", "int", "1"),
+    "upperCase": ("Uppercase Characters", "int", "1"),
+    "specialChars": ("Special Characters", "int", "1"),
+    "regexPattern": ("Regular Expression", "String", ""),
+    "notUsername": ("Not Username", "", ""),
+    "notContainsUsername": ("Not Contains Username", "", ""),
+    "notEmail": ("Not Email", "", ""),
+    "passwordHistory": ("Not Recently Used", "int", "3"),
+    "passwordAge": ("Not Recently Used (In Days)", "int", "30"),
+    "passwordBlacklist": ("Password Blacklist", "String", ""),
+    "forceExpiredPasswordChange": ("Expire Password", "String", "365"),
+    "hashAlgorithm": ("Hashing Algorithm", "String", "argon2"),
+    "hashIterations": ("Hashing Iterations", "int", "-1"),
+    "maxAuthAge": ("Maximum Authentication Age", "int", "300"),
+    "recoveryCodesWarningThreshold": ("Recovery Codes Warning Threshold", "int", "4"),
+}
+"""Of each rule of a password policy: its name for people, and what its argument is."""
+_FEATURES: Final = (
+    ("ADMIN_API", "Admin API", True),
+    ("ACCOUNT_API", "Account Management REST API", False),
+    ("ACCOUNT_V3", "Account Console version 3", False),
+    ("ADMIN_FINE_GRAINED_AUTHZ_V2", "Fine-Grained Admin Permissions version 2", False),
+    ("ADMIN_V2", "New Admin Console", False),
+    ("AUTHORIZATION", "Authorization Service", False),
+    ("CIBA", "OpenID Connect Client Initiated Backchannel Authentication (CIBA)", False),
+    ("CLIENT_POLICIES", "Client configuration policies", False),
+    ("DEVICE_FLOW", "OAuth 2.0 Device Authorization Grant", False),
+    ("DPOP", "OAuth 2.0 Demonstrating Proof-of-Possession at the Application Layer", False),
+    ("IMPERSONATION", "Ability for admins to impersonate users", False),
+    ("KERBEROS", "Kerberos", False),
+    ("ORGANIZATION", "Organization support within realms", False),
+    ("PAR", "OAuth 2.0 Pushed Authorization Requests (PAR)", False),
+    ("RECOVERY_CODES", "Recovery codes", False),
+    ("STEP_UP_AUTHENTICATION", "Step-up Authentication", False),
+    ("TOKEN_EXCHANGE_STANDARD_V2", "Standard Token Exchange version 2", False),
+    ("UPDATE_EMAIL", "Update Email Action", False),
+    ("WEB_AUTHN", "W3C Web Authentication (WebAuthn)", False),
+)
+"""Keycloak's features that clients ask for, and which of them are here."""
+_MINUTE: Final = 60
+_HOUR: Final = 60 * _MINUTE
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What may be told of the process and where it runs, to who administers the server."""
+
+    started_at: datetime
+    system: str
+    architecture: str
+    release: str
+    processors: int
+    memory: int
+    memory_used: int
+    """In bytes, both."""
+
+
+def write_system(now: datetime, program: str, machine: Machine | None) -> dict[str, Any]:
+    """Return what tells of the system; of the machine only where it is given."""
+    system: dict[str, Any] = {
+        "version": COMPATIBLE_WITH,
+        "product": "Realmgate",
+        "productVersion": program,
+    }
+    if machine is None:
+        return {"systemInfo": system}
+    system |= {
+        "serverTime": now.strftime("%a %b %d %H:%M:%S UTC %Y"),
+        "uptime": _spelled(now - machine.started_at),
+        "uptimeMillis": (now - machine.started_at) // timedelta(milliseconds=1),
+        "osName": machine.system,
+        "osArchitecture": machine.architecture,
+        "osVersion": machine.release,
+        "fileEncoding": "UTF-8",
+        "userTimezone": "UTC",
+    }
+    return {
+        "systemInfo": system,
+        "cpuInfo": {"processorCount": machine.processors},
+        "memoryInfo": _memory(machine),
+    }
+
+
+def write_features() -> dict[str, Any]:
+    """Return which of Keycloak's features are here."""
+    return {
+        "profileInfo": {
+            "name": "default",
+            "disabledFeatures": [name for name, _, enabled in _FEATURES if not enabled],
+            "previewFeatures": [],
+            "experimentalFeatures": [],
+        },
+        "features": [
+            {
+                "name": name,
+                "label": label,
+                "type": "DEFAULT" if enabled else "DISABLED_BY_DEFAULT",
+                "dependencies": [],
+                "enabled": enabled,
+            }
+            for name, label, enabled in _FEATURES
+        ],
+    }
+
+
+def write_cryptography() -> dict[str, Any]:
+    """Return which algorithms there are."""
+    return {
+        "cryptoInfo": {
+            "cryptoProvider": "OpenSSL",
+            "supportedKeystoreTypes": [],
+            "clientSignatureSymmetricAlgorithms": [],
+            "clientSignatureAsymmetricAlgorithms": sorted(SignatureAlgorithm),
+        }
+    }
+
+
+def write_providers(providers: Mapping[str, Collection[str]]) -> dict[str, Any]:
+    """Return what there is of each kind, by Keycloak's name of the kind."""
+    every = {"password-policy": list(RULES), **providers}
+    return {
+        kind: {"internal": False, "providers": {str(name): {"order": 0} for name in every[kind]}}
+        for kind in sorted(every)
+    }
+
+
+def write_password_policies() -> list[dict[str, Any]]:
+    """Return the rules that a password policy may consist of."""
+    return [_rule(name) for name in RULES]
+
+
+def write_enums() -> dict[str, list[str]]:
+    """Return the names that events are told by."""
+    types = [name_of(one, failed=failed) for one in sorted(EventType) for failed in (False, True)]
+    return {
+        "operationType": sorted(OperationType),
+        "eventType": types,
+        "resourceType": sorted(ResourceType),
+    }
+
+
+def _rule(name: str) -> dict[str, Any]:
+    shown, kind, standard = _RULES[name]
+    told: dict[str, Any] = {"id": name, "displayName": shown}
+    if kind:
+        told |= {"configType": kind, "defaultValue": standard}
+    return {**told, "multipleSupported": name == "regexPattern"}
+
+
+def _memory(machine: Machine) -> dict[str, Any]:
+    free = max(0, machine.memory - machine.memory_used)
+    return {
+        "total": machine.memory,
+        "totalFormated": _megabytes(machine.memory),
+        "used": machine.memory_used,
+        "usedFormated": _megabytes(machine.memory_used),
+        "free": free,
+        "freePercentage": 100 * free // max(1, machine.memory),
+        "freeFormated": _megabytes(free),
+    }
+
+
+def _megabytes(size: int) -> str:
+    return f"{size // (1024 * 1024)} MB"
+
+
+def _spelled(elapsed: timedelta) -> str:
+    hours, rest = divmod(elapsed.seconds, _HOUR)
+    minutes, seconds = divmod(rest, _MINUTE)
+    return f"{elapsed.days} days, {hours} hours, {minutes} minutes, {seconds} seconds"

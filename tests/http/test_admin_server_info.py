@@ -1,0 +1,125 @@
+"""What the server tells of itself, and of who asks. Keycloak: 7.5."""
+
+import re
+from typing import Any
+
+import pytest
+
+from gateway import __version__
+from gateway.policies import POLICIES
+from gateway.protocol.claims import CLAIM_MAPPERS
+from gateway.protocol.grants import GRANTS
+from gateway.representations.password_policy import RULES
+from gateway.representations.protocol_mapper_types import MAPPER_TYPES
+from gateway.representations.server_info import write_password_policies
+from tests.support.administration import Administration
+
+
+def ask(administration: Administration, path: str, token: str | None = None) -> tuple[int, Any]:
+    bearer = {"Authorization": f"Bearer {token or administration.token()}"}
+    response = administration.http.get(path, headers=bearer)
+    return response.status_code, response.json()
+
+
+def info(administration: Administration, client: str = "root", realm: str = "master") -> Any:
+    token = administration.token(client, realm)
+    status, found = ask(administration, "/admin/serverinfo", token)
+    assert status == 200
+    return found
+
+
+def test_clients_find_a_version_of_keycloak_and_people_the_program(
+    administration: Administration,
+) -> None:
+    system = info(administration)["systemInfo"]
+    assert re.fullmatch(r"26\.\d+\.\d+", system["version"])
+    assert (system["product"], system["productVersion"]) == ("Realmgate", __version__)
+
+
+def test_what_is_listed_is_what_there_is(administration: Administration) -> None:
+    found = info(administration)
+    providers = {kind: set(each["providers"]) for kind, each in found["providers"].items()}
+    assert providers["oauth2-grant-type"] == set(GRANTS)
+    assert providers["password-policy"] == set(RULES)
+    assert providers["protocol-mapper"] == set(CLAIM_MAPPERS)
+    assert providers["client-authenticator"] == {"client-secret", "client-x509"}
+    assert "nginx" in providers["x509cert-lookup"]
+    types = {each["id"]: each for each in found["protocolMapperTypes"]["openid-connect"]}
+    assert set(types) == set(CLAIM_MAPPERS)
+    audience = {each["name"] for each in types["oidc-audience-mapper"]["properties"]}
+    assert {"included.client.audience", "access.token.claim"} <= audience
+    keys = found["componentTypes"]["org.keycloak.keys.KeyProvider"]
+    assert {each["id"] for each in keys} >= {"rsa", "rsa-generated", "ecdsa-generated"}
+    built_in = {each["name"]: each for each in found["builtinProtocolMappers"]["openid-connect"]}
+    assert built_in["email"]["config"]["claim.name"] == "email"
+    installed = {each["id"] for each in found["clientInstallations"]["openid-connect"]}
+    assert "keycloak-oidc-keycloak-json" in installed
+    assert set(found["themes"]) >= {"login", "email", "account", "admin"}
+
+
+def test_every_rule_and_every_mapper_has_a_name_for_people() -> None:
+    told = {rule["id"]: rule for rule in write_password_policies()}
+    assert {rule.name for rule in POLICIES} <= told.keys()
+    assert all(rule["displayName"] for rule in told.values())
+    assert MAPPER_TYPES.keys() == CLAIM_MAPPERS.keys()
+
+
+def test_events_are_told_by_the_names_that_settings_take(administration: Administration) -> None:
+    enums = info(administration)["enums"]
+    assert enums["operationType"] == ["ACTION", "CREATE", "DELETE", "UPDATE"]
+    assert len(enums["eventType"]) == 132
+    assert {"LOGIN", "LOGIN_ERROR"} <= set(enums["eventType"])
+    assert {"REALM", "COMPONENT"} <= set(enums["resourceType"])
+
+
+def test_of_the_machine_only_administrators_of_master_hear(administration: Administration) -> None:
+    of_master = info(administration)
+    assert of_master["memoryInfo"]["total"] > of_master["memoryInfo"]["used"] > 0
+    assert of_master["systemInfo"]["uptimeMillis"] >= 0
+    of_realm = info(administration, "view-realm", "acme")
+    assert not {"memoryInfo", "cpuInfo"} & set(of_realm)
+    assert set(of_realm["systemInfo"]) == {"version", "product", "productVersion"}
+
+
+def test_who_administers_any_realm_may_ask_and_nobody_else(administration: Administration) -> None:
+    url = "/admin/serverinfo"
+    assert ask(administration, url, administration.token("view-users"))[0] == 200
+    for realm in ("master", "acme"):
+        assert ask(administration, url, administration.token("nobody", realm))[0] == 403
+    assert administration.http.get(url).status_code == 401
+
+
+WHO = "/admin/{}/console/whoami"
+
+
+def test_an_administrator_of_master_hears_of_both_realms(administration: Administration) -> None:
+    status, found = ask(administration, f"{WHO.format('master')}?currentRealm=acme")
+    assert status == 200
+    assert (found["realm"], found["createRealm"]) == ("master", True)
+    assert found["displayName"] == "service-account-root"
+    assert set(found["realm_access"]) == {"master", "acme"}
+    assert "manage-realm" in found["realm_access"]["acme"]
+    limited = administration.token("view-users")
+    _, found = ask(administration, f"{WHO.format('master')}?currentRealm=acme", limited)
+    assert found["realm_access"] == {
+        "master": [],
+        "acme": ["query-groups", "query-users", "view-users"],
+    }
+    assert found["createRealm"] is False
+
+
+def test_an_administrator_of_a_realm_hears_of_it_alone(administration: Administration) -> None:
+    token = administration.token("manage-realm", "acme")
+    for current in ("acme", "master", "other", "none"):
+        path = f"{WHO.format('acme')}?currentRealm={current}"
+        status, found = ask(administration, path, token)
+        assert (status, set(found["realm_access"])) == (200, {"acme"})
+    assert "manage-realm" in found["realm_access"]["acme"]
+    assert found["createRealm"] is False
+
+
+@pytest.mark.parametrize(("realm", "status"), [("acme", 401), ("none", 404)])
+def test_who_is_of_another_realm_hears_nothing(
+    administration: Administration, realm: str, status: int
+) -> None:
+    assert ask(administration, f"{WHO.format(realm)}?currentRealm=acme")[0] == status
