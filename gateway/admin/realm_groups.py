@@ -69,6 +69,19 @@ class GroupBook:
         raise_all(errors)
         return tuple(dict.fromkeys(self._groups[path].id for path in paths))
 
+    def find(self, path: str) -> Group | None:
+        """Return the group at a path."""
+        return self._groups.get(path)
+
+    def forget(self, path: str) -> None:
+        """Forget the group at a path and all below it, which are gone."""
+        below = f"{path}/"
+        self._groups = {
+            known: group
+            for known, group in self._groups.items()
+            if known != path and not known.startswith(below)
+        }
+
     @property
     def default(self) -> tuple[str, ...]:
         """The ids of the groups that new users join."""

@@ -48,6 +48,10 @@ class RoleBook:
         """The names of all roles."""
         return frozenset(self._roles)
 
+    def role(self, name: RoleName) -> Role | None:
+        """Return the role of that name."""
+        return self._roles.get(name)
+
     def names_of(self, role_ids: Container[str]) -> tuple[RoleName, ...]:
         """Return the names of the roles with these ids, realm roles first."""
         found = [name for name, role in self._roles.items() if role.id in role_ids]

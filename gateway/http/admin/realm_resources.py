@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 
 from gateway.admin.changes import Changes
+from gateway.admin.client_administration import ClientAdministration
 from gateway.admin.client_policies import ClientPolicies
 from gateway.admin.default_groups import DefaultGroups
 from gateway.admin.new_passwords import NewPasswords
+from gateway.admin.partial_export import PartialExport
+from gateway.admin.partial_import import PartialImport
 from gateway.admin.realm_caches import RealmCaches
 from gateway.admin.realm_changes import RealmChanges
 from gateway.admin.realm_creation import RealmCreation
@@ -22,9 +25,11 @@ from gateway.http.admin import realm_leftovers, realms
 from gateway.http.admin.client_policies import ClientPolicyHandlers
 from gateway.http.admin.default_groups import DefaultGroupHandlers
 from gateway.http.admin.operations import Operation
+from gateway.http.admin.partial_import import PartialHandlers
 from gateway.http.admin.realm_caches import CacheHandlers
 from gateway.http.admin.realm_sessions import SessionHandlers
 from gateway.policies.candidate import PasswordBlacklists
+from gateway.protocol.mapper_checks import check_mapper
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,7 @@ def realm_operations(parts: RealmParts) -> tuple[Operation, ...]:
         *CacheHandlers(RealmCaches(changes, parts.invalidation)).operations(),
         *DefaultGroupHandlers(DefaultGroups(database, changes)).operations(),
         *ClientPolicyHandlers(ClientPolicies(database, changes)).operations(),
+        *_partial(parts).operations(),
         *realm_leftovers.operations(),
     )
 
@@ -74,3 +80,16 @@ def _realms(parts: RealmParts) -> realms.RealmsHandlers:
         login_failures=parts.login_failures,
     )
     return realms.RealmsHandlers(RealmListing(parts.database), creation, changes)
+
+
+def _partial(parts: RealmParts) -> PartialHandlers:
+    imports = PartialImport(
+        changes=parts.changes,
+        clients=ClientAdministration(
+            parts.changes, parts.clock, parts.online_sessions, check_mapper
+        ),
+        passwords=parts.passwords,
+        gate=NewPasswords(parts.clock, parts.blacklists),
+        online_sessions=parts.online_sessions,
+    )
+    return PartialHandlers(PartialExport(parts.database), imports)

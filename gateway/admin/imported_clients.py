@@ -1,0 +1,88 @@
+"""Clients of a partial import. Keycloak: 7.1 (partialImport)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gateway.admin.changes import Change
+from gateway.admin.client_access import require_reach
+from gateway.admin.client_administration import ClientAdministration
+from gateway.admin.default_clients import default_clients
+from gateway.admin.escalation import is_administrative_client
+from gateway.domain.clients import Client
+from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
+from gateway.domain.realm import Realm
+from gateway.representations.client_requests import given_field, new_client
+from gateway.representations.masking import MASK
+from gateway.representations.partial_import import Action, IfExists, Kind, Outcome
+from gateway.representations.refusals import describe, raise_all
+
+
+class ImportedClients:
+    """Adds, skips or replaces, within one change. `new` are those that were added or replaced."""
+
+    def __init__(
+        self, change: Change, administration: ClientAdministration, policy: IfExists
+    ) -> None:
+        self._change = change
+        self._administration = administration
+        self._policy = policy
+        self.new: dict[str, str] = {}
+
+    async def take(self, items: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Outcome]:
+        """Store the clients; raises AlreadyExists, Forbidden, RefusedByCode and InvalidInput."""
+        wanted = [
+            (name, item)
+            for name, item in _named(items)
+            if not _is_built_in(self._change.realm, name)
+        ]
+        stores, realm_id = self._change.stores, self._change.realm.id
+        found = await stores.clients.named(realm_id, [name for name, _ in wanted])
+        known = {client.client_id: client for client in found}
+        if known and self._policy is IfExists.FAIL:
+            first = next(name for name, _ in wanted if name in known)
+            raise AlreadyExists(f"Client id '{first}' already exists")
+        return [await self._take(known.get(name), item) for name, item in wanted]
+
+    async def _take(self, before: Client | None, item: Mapping[str, Any]) -> Outcome:
+        if before is None:
+            return await self._add(item, Action.ADDED)
+        if self._policy is IfExists.SKIP:
+            return Outcome(Action.SKIPPED, Kind.CLIENT, before.client_id, before.id)
+        await require_reach(self._change.acting, self._change.stores, before)
+        await self._administration.forget(self._change, before)
+        return await self._add({**item, **_kept(before, item)}, Action.OVERWRITTEN)
+
+    async def _add(self, item: Mapping[str, Any], action: Action) -> Outcome:
+        client = await self._administration.register(self._change, new_client(item))
+        self.new[client.client_id] = client.id
+        return Outcome(action, Kind.CLIENT, client.client_id, client.id)
+
+
+def _named(
+    items: Sequence[tuple[str, Mapping[str, Any]]],
+) -> list[tuple[str, Mapping[str, Any]]]:
+    named = [(at, given_field(item, "clientId"), item) for at, item in items]
+    raise_all(
+        FieldError(f"{at}.clientId", describe(name), "the client's public name")
+        for at, name, _ in named
+        if not isinstance(name, str)
+    )
+    names = [name for _, name, _ in named]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        given = f"{describe(repeated[0])} twice"
+        raise InvalidInput((FieldError("clients", given, "each client once"),))
+    return [(name, item) for _, name, item in named]
+
+
+def _is_built_in(realm: Realm, client_id: str) -> bool:
+    built_in = {document["clientId"] for document in default_clients(realm)}
+    return client_id in built_in or is_administrative_client(realm, client_id)
+
+
+def _kept(before: Client, item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a client outlives its being made anew."""
+    kept: dict[str, Any] = {"id": before.id}
+    if before.secret is not None and given_field(item, "secret") in {None, "", MASK}:
+        kept["secret"] = before.secret.reveal()
+    return kept

@@ -1,0 +1,116 @@
+"""Exporting a realm without its users. Keycloak: 7.1 (partial-export)."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from gateway.admin.administration_roles import AdminRole
+from tests.support.administration import PASSWORD, SECRET, Administration
+from tests.support.made_realms import DONE, OK, make
+
+WHOLE = "?exportClients=true&exportGroupsAndRoles=true"
+MASK = "**********"
+
+
+@pytest.fixture(scope="module")
+def parts(administration: Administration) -> Iterator[str]:
+    """Make a realm that has something of everything."""
+    name = "exported-parts"
+    roles = {"realm-management": ["manage-realm", "view-clients"]}
+    account = {"username": "service-account-manager", "serviceAccountClientId": "manager"}
+    make(
+        administration,
+        name,
+        enabled=True,
+        sslRequired="none",
+        smtpServer={"host": "h", "password": "mail-canary"},
+        clients=[
+            {"clientId": "manager", "secret": SECRET, "serviceAccountsEnabled": True},
+            {"clientId": "nc", "secret": SECRET, "serviceAccountsEnabled": True},
+        ],
+        roles={"realm": [{"name": "nr"}], "client": {"nc": [{"name": "ncr"}]}},
+        groups=[{"name": "ng", "realmRoles": ["nr"], "subGroups": [{"name": "below"}]}],
+        users=[
+            {**account, "clientRoles": roles},
+            {"username": "nu", "credentials": [{"type": "password", "value": PASSWORD}]},
+        ],
+    )
+    yield name
+    assert administration.ask("DELETE", name).status_code == DONE
+
+
+def client(realm: dict[str, Any], client_id: str) -> dict[str, Any]:
+    (found,) = (one for one in realm["clients"] if one["clientId"] == client_id)
+    assert isinstance(found, dict)
+    return found
+
+
+def give(
+    administration: Administration, realm: str, query: str = "", token: str | None = None
+) -> httpx2.Response:
+    return administration.ask("POST", f"{realm}/partial-export{query}", token)
+
+
+def test_an_export_has_no_secret_and_no_users_but_service_accounts(
+    administration: Administration, parts: str
+) -> None:
+    whole = give(administration, parts, WHOLE)
+    assert whole.status_code == OK
+    for secret in (SECRET, "mail-canary", PASSWORD):
+        assert secret not in whole.text
+    document = whole.json()
+    assert client(document, "nc")["secret"] == MASK
+    assert [one["username"] for one in document["users"]] == [
+        "service-account-manager",
+        "service-account-nc",
+    ]
+    assert document["defaultRole"]["name"] == f"default-roles-{parts}"
+    assert [group["name"] for group in document["groups"]] == ["ng"]
+    assert document["roles"]["client"]["nc"][0]["name"] == "ncr"
+    assert {"clientScopes", "scopeMappings", "identityProviders"} <= document.keys()
+    again = {"ifResourceExists": "SKIP", **document}
+    skipped = administration.ask("POST", f"{parts}/partialImport", document=again)
+    assert skipped.json()["added"] == 0
+
+
+def test_an_export_has_only_what_is_asked_for(administration: Administration, parts: str) -> None:
+    plain = give(administration, parts).json()
+    assert not {"clients", "users", "roles", "groups"} & plain.keys()
+    clients = give(administration, parts, "?exportClients=true").json()
+    assert {"clients", "users"} <= clients.keys()
+    assert not {"roles", "groups"} & clients.keys()
+    groups = give(administration, parts, "?exportGroupsAndRoles=true").json()
+    assert {"roles", "groups"} <= groups.keys()
+    assert not {"clients", "users"} & groups.keys()
+    assert "client" not in json.dumps(groups["scopeMappings"]).replace("clientScope", "")
+
+
+def test_an_export_takes_the_right_to_see_what_is_in_it(
+    administration: Administration, parts: str
+) -> None:
+    token = administration.token("manager", parts)
+    assert give(administration, parts, "", token).status_code == OK
+    assert give(administration, parts, "?exportClients=true", token).status_code == OK
+    assert give(administration, parts, "?exportGroupsAndRoles=true", token).status_code == 403
+    manager = administration.token(AdminRole.MANAGE_REALM, "acme")
+    assert give(administration, "acme", "", manager).status_code == OK
+    assert give(administration, "acme", "?exportClients=true", manager).status_code == 403
+
+
+def test_an_export_makes_another_realm(administration: Administration, parts: str) -> None:
+    document = give(administration, parts, WHOLE).json()
+    copy = {**document, "realm": "copied", "id": "copied"}
+    made = administration.ask("POST", "", document=copy)
+    assert made.status_code == 201, made.text
+    try:
+        again = give(administration, "copied", WHOLE).json()
+        assert [one["clientId"] for one in again["clients"]] == [
+            one["clientId"] for one in document["clients"]
+        ]
+        assert again["clientScopes"] == document["clientScopes"]
+        assert again["defaultRole"]["name"] == document["defaultRole"]["name"]
+    finally:
+        assert administration.ask("DELETE", "copied").status_code == DONE
