@@ -9,6 +9,7 @@ import fcntl
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,8 @@ from gateway.storage.event_journal.segments import SegmentReader, segments
 
 BATCH: Final = LARGEST
 """Octets: some two hundred events. Reading more at once would hold up the requests beside it."""
+AT_ONCE: Final = 4
+"""Batches of one transaction."""
 _LOCK: Final = "storing.lock"
 _PAUSE: Final = 0.005
 
@@ -71,32 +74,42 @@ class Drain:
 
     async def _store(self, segment: SegmentReader) -> None:
         position = segment.position
-        while chunk := segment.read(position, BATCH):
-            whole = chunk[: chunk.rfind(END) + 1]
-            if not whole and len(chunk) < BATCH:
-                break  # the rest of a record is being written, or its writer died over it
-            lines = (whole or chunk).split(END)
-            await self._add([event for line in lines if line for event in _event(line)])
-            position += len(whole or chunk)
+        while True:
+            batches, position = await _read(segment, position)
+            if not batches:
+                break
+            await self._add(batches)
             segment.note(position)
         if segment.is_complete:
             segment.remove()
 
-    async def _add(self, events: list[UserEvent]) -> None:
-        if not events:
-            return
+    async def _add(self, batches: list[list[UserEvent]]) -> None:
+        """Store the batches in one transaction, or each event by itself where that is refused."""
         try:
-            await self._add_all(events)
+            async with self._database.write() as stores:
+                for events in batches:
+                    await stores.user_events.add_all(events)
         except InvalidInput as refusal:
+            [*events] = chain.from_iterable(batches)
             if len(events) == 1:
                 structlog.get_logger().error("event cannot be stored", reason=str(refusal))
                 return
             for event in events:
-                await self._add([event])
+                await self._add([[event]])
 
-    async def _add_all(self, events: list[UserEvent]) -> None:
-        async with self._database.write() as stores:
-            await stores.user_events.add_all(events)
+
+async def _read(segment: SegmentReader, position: int) -> tuple[list[list[UserEvent]], int]:
+    """Return a few batches from there on, none at the end, and where they end."""
+    batches: list[list[UserEvent]] = []
+    while len(batches) < AT_ONCE and (chunk := segment.read(position, BATCH)):
+        whole = chunk[: chunk.rfind(END) + 1]
+        if not whole and len(chunk) < BATCH:
+            break  # the rest of a record is being written, or its writer died over it
+        lines = (whole or chunk).split(END)
+        batches.append([event for line in lines if line for event in _event(line)])
+        position += len(whole or chunk)
+        await asyncio.sleep(0)  # requests go on
+    return batches, position
 
 
 def _event(line: bytes) -> list[UserEvent]:
