@@ -2,7 +2,8 @@
 
 What there is already fails, is skipped, or is removed and made anew; a role stays and is changed,
 so that whoever has it keeps it, and a client keeps its id, and its secret unless another is sent.
-What every realm has of clients is passed over. Keycloak: 7.1 (partialImport)
+What every realm has of clients is passed over. It takes the rights that the parts take one by one.
+Keycloak: 7.1 (partialImport), which is content with the right to manage the realm
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.admin.access import Acting
+from gateway.admin.administration_roles import AdminRole
 from gateway.admin.changes import Change, Changes
 from gateway.admin.client_administration import ClientAdministration
 from gateway.admin.errors import NotHere
@@ -86,6 +88,7 @@ class PartialImport:
         not, and Forbidden for whatever would rise above the caller's rights.
         """
         given = _read(document, acting.realm, self._gate)
+        _require_rights(acting, given)
         hashes = HashesAhead(self._passwords)
         passwords = [
             credential
@@ -130,6 +133,14 @@ def _read(document: Mapping[str, Any], realm: Realm, gate: NewPasswords) -> _Giv
         read_groups(document.get("groups"), "groups"),
         read_users(document, realm, "", gate.clock),
     )
+
+
+def _require_rights(acting: Acting, given: _Given) -> None:
+    """Raise Forbidden for parts that the caller could not make one by one."""
+    if given.users or given.groups:
+        acting.rights.require(AdminRole.MANAGE_USERS)
+    if given.clients or any(role.role.client is not None for role in given.roles):
+        acting.rights.require(AdminRole.MANAGE_CLIENTS)
 
 
 def _record(change: Change, outcome: Outcome) -> None:

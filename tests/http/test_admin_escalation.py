@@ -205,6 +205,24 @@ def test_nobody_lets_new_users_join_a_group_that_brings_more(realm: Administered
     realm.change("PUT", f"default-groups/{realm.get('group-by-path/free')['id']}", by="realm-only")
 
 
+@pytest.mark.parametrize(
+    ("parts", "enough"),
+    [
+        ({"users": [{"username": "sneaky"}]}, "users-and-realm"),
+        ({"groups": [{"name": "sneaky"}]}, "users-and-realm"),
+        ({"clients": [{"clientId": "sneaky"}]}, "everything"),
+        ({"roles": {"client": {"device": [{"name": "sneaky"}]}}}, "everything"),
+        ({"roles": {"realm": [{"name": "sneaky"}]}}, "realm-only"),
+    ],
+)
+def test_an_import_takes_the_rights_that_its_parts_take_one_by_one(
+    realm: AdministeredRealm, parts: dict[str, Any], enough: str
+) -> None:
+    if enough != "realm-only":
+        assert realm.refused("POST", "partialImport", parts, by="realm-only") == FORBIDDEN
+    realm.change("POST", "partialImport", {**parts, "ifResourceExists": "FAIL"}, by=enough)
+
+
 @pytest.mark.parametrize("who", ["everything", ""])
 def test_the_roles_that_hold_rights_are_changed_by_nobody(
     realm: AdministeredRealm, management: str, who: str
