@@ -43,7 +43,9 @@ async def new_user(stores: Stores, realm: Realm, given: GivenUser, now: datetime
     if not cleaned(values.get(name, ())):
         raise Refused(_NO_NAME)
     made = await _judged(stores, realm, given.sent, None, locked)
-    user = with_values(blank, made if not locked else {**made, USERNAME: made[EMAIL]})
+    if name not in made:  # the profile lets no administrator set an address
+        raise Refused(_NO_NAME)
+    user = with_values(blank, {**made, USERNAME: made[name]})
     require_storable(user)
     due = await default_actions(stores, realm.id)
     return replace(

@@ -375,7 +375,12 @@ def test_where_the_address_is_the_name_both_go_together(realm: OwnRealm) -> None
         assert refused(realm, {}) == NO_NAME
         again = {"errorMessage": "User exists with same email"}
         assert refused(realm, {"email": "bar@people.test"}, 409) == again
+        profile = realm.get("users/profile")
+        profile["attributes"][1]["permissions"] = {"view": ["admin"], "edit": ["user"]}
+        realm.done("PUT", "users/profile", profile)
+        assert refused(realm, {"email": "new@people.test"}) == NO_NAME
     finally:
+        assert realm.ask("PUT", "users/profile", content=b"null").status_code == 200
         manage_realm(realm, registrationEmailAsUsername=False)
 
 
