@@ -29,8 +29,8 @@ from gateway.storage.sql.role_scopes import SqlRoleScopes
 from gateway.storage.sql.roles import SqlRoles
 from gateway.storage.sql.rotations import SqlRotations
 from gateway.storage.sql.transaction import Transaction, named_failures
-from gateway.storage.sql.user_events import SqlUserEvents
 from gateway.storage.sql.user_batches import SqlUserBatches
+from gateway.storage.sql.user_events import SqlUserEvents
 from gateway.storage.sql.users import SqlUsers
 
 
