@@ -11,7 +11,7 @@ from tests.support.administered_realm import AdministeredRealm, administered_rea
 from tests.support.administration import SECRET, Administration
 from tests.support.gateway_process import until
 from tests.support.registration import Registration
-from tests.support.wire import claims_of
+from tests.support.wire import Wire, claims_of
 
 ADMINISTRATORS = {
     "viewer": ["view-clients"],
@@ -566,3 +566,33 @@ def test_an_adapter_may_prove_itself_as_the_client(
     else:
         expected = error(401, "invalid_token", text)
         assert (response.status_code, response.json()) == expected
+
+
+def test_the_adapter_of_a_public_client_has_nothing_to_prove(service: Registration) -> None:
+    registered(service, "everybodys", publicClient=True)
+    response = service.ask("GET", "install/everybodys")
+    assert response.json() == {
+        "realm": service.realm.name,
+        "auth-server-url": "https://gateway.test/",
+        "ssl-required": "none",
+        "resource": "everybodys",
+        "public-client": True,
+        "confidential-port": 0,
+    }
+    assert service.refused("GET", "install/nobodys") == error(401, "invalid_token", UNKNOWN)
+
+
+def test_a_bound_token_needs_its_certificate(wire: Wire) -> None:
+    """RFC 8705 §3; attacks A19."""
+    bearer = {"Authorization": f"Bearer {wire.device_token('device-1', 'device-1')}"}
+    path = "/realms/wire/clients-registrations/default/svc"
+    answers = {}
+    for name in ("device-1", "device-2"):
+        proof = {"ssl-client-cert": wire.certificates[name], "ssl-client-verify": "SUCCESS"}
+        answers[name] = wire.http.get(path, headers=bearer | proof)
+    # The device may do nothing here, but it is known who asks.
+    assert answers["device-1"].status_code == 403
+    text = "Client certificate missing, or its thumbprint and one in the token did NOT match"
+    refusal = error(401, "invalid_token", text)
+    for answer in (answers["device-2"], wire.http.get(path, headers=bearer)):
+        assert (answer.status_code, answer.json()) == refusal

@@ -15,7 +15,7 @@ from gateway.admin.administration_roles import AdminRole
 from gateway.admin.registration_tokens import RegistrationTokens, TokenKind
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
-from gateway.domain.event_errors import NOT_ALLOWED
+from gateway.domain.event_errors import CLIENT_NOT_FOUND, INVALID_TOKEN, NOT_ALLOWED
 from gateway.domain.ports.storage import Stores
 from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.access_tokens import AccessTokens
@@ -31,9 +31,7 @@ CREATE: Final = (AdminRole.CREATE_CLIENT, *MANAGE)
 _PARTS: Final = 2
 _POLICY: Final = "client_registration_policy"
 _NOBODY: Final = Rights(frozenset(), EffectiveRoles())
-_NOT_VIEWED: Final = (
-    "Not authorized to view client. Not valid token or client credentials provided."
-)
+NOT_VIEWED: Final = "Not authorized to view client. Not valid token or client credentials provided."
 _NOT_CHANGED: Final = "Not authorized to update client. Maybe missing token or bad token type."
 
 
@@ -67,7 +65,7 @@ class Registrar:
         """Return the client; raises OAuthError unless it may see it."""
         if self.kind is TokenKind.INITIAL:
             raise not_authorized("Not initial access token allowed")
-        return await self._require_one(stores, client, _NOT_VIEWED, *VIEW)
+        return await self._require_one(stores, client, NOT_VIEWED, *VIEW)
 
     async def require_change(self, stores: Stores, client: Client | None) -> Client:
         """Return the client; raises OAuthError unless it may change it."""
@@ -79,7 +77,7 @@ class Registrar:
         if self.is_bearer:
             self._require(*roles)
             if client is None:
-                raise OAuthError("invalid_request", "Client not found", status=HTTPStatus.NOT_FOUND)
+                raise _unknown()
             return client
         if client is None or not self.is_client:
             raise not_authorized(text)
@@ -124,6 +122,9 @@ class Registrars:
             require_binding(active.claims, request.certificate)
         except InvalidToken as error:
             raise not_authorized("Failed decode token", reason=str(error)) from error
+        finally:
+            # Keycloak does not tell of whom the bearer's token is.
+            request.event.user_id = None
         names = str(active.claims.get("scope", "")).split()
         granted = still_granted(request.realm, active.client.client, names)
         scope = scope_of(active.client, granted.permitted_to(active.user.roles))
@@ -134,7 +135,22 @@ class Registrars:
 
 def not_authorized(text: str, *, reason: str | None = None) -> OAuthError:
     """Return the refusal of who is not known to ask."""
-    return OAuthError("invalid_token", text, status=HTTPStatus.UNAUTHORIZED, reason=reason)
+    return OAuthError(
+        "invalid_token",
+        text,
+        status=HTTPStatus.UNAUTHORIZED,
+        reason=reason,
+        event=EventFailure(INVALID_TOKEN, text),
+    )
+
+
+def _unknown() -> OAuthError:
+    return OAuthError(
+        "invalid_request",
+        "Client not found",
+        status=HTTPStatus.NOT_FOUND,
+        event=EventFailure(CLIENT_NOT_FOUND),
+    )
 
 
 def forbidden() -> OAuthError:

@@ -99,19 +99,19 @@ class ClientRegistrations:
 
     async def see(self, request: ProtocolRequest, client_id: str) -> Seen:
         """Return a client by its public name."""
-        _begin(request, EventType.CLIENT_INFO, client_id)
+        request.event.begin(EventType.CLIENT_INFO)
         registrar = await self._registrars.of(request)
         async with self._database.read() as stores:
             found = await stores.clients.find_by_client_id(request.realm.realm.id, client_id)
             client = await registrar.require_view(stores, found)
             masked = bool(await out_of_reach(registrar.acting, stores, [client]))
             roles = await has_roles(stores, client)
+        request.event.client_id = client.client_id
         token = Secret(registrar.token) if registrar.is_client and registrar.token else None
         return Seen(client, masked=masked, has_roles=roles, token=token)
 
-    async def own(self, request: ProtocolRequest, client: Client) -> Seen:
+    async def own(self, client: Client) -> Seen:
         """Return a client that has proved itself to itself."""
-        _begin(request, EventType.CLIENT_INFO, client.client_id)
         async with self._database.read() as stores:
             return Seen(client, has_roles=await has_roles(stores, client))
 
