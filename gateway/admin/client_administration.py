@@ -3,8 +3,8 @@
 Keycloak: POST clients, PUT and DELETE clients/{id} (26.7)
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ from gateway.admin.flow_uses import require_usable_overrides
 from gateway.admin.protocol_mapper_administration import CheckMapper
 from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.clock import Clock
-from gateway.domain.errors import AlreadyExists
+from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic, user_topic
 from gateway.domain.ports.sessions import OnlineSessionStore
@@ -120,9 +120,9 @@ class ClientAdministration:
 
     def _require_mappers(self, client: Client, known: Sequence[ProtocolMapper]) -> None:
         """Raise InvalidInput for a new mapper that could not act; an unknown kind is kept."""
-        for mapper in client.protocol_mappers:
+        for place, mapper in enumerate(client.protocol_mappers):
             if mapper not in known:
-                with suppress(Missing):
+                with suppress(Missing), _told_of(f"protocolMappers[{place}]."):
                     self._check_mapper(mapper)
 
     async def store(self, change: Change, before: Client, after: Client) -> None:
@@ -190,6 +190,16 @@ class ClientAdministration:
             except AlreadyExists as error:
                 raise _taken() from error
             change.tell(user_topic(after.realm_id, account.id))
+
+
+@contextmanager
+def _told_of(place: str) -> Iterator[None]:
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(
+            tuple(replace(wrong, path=place + wrong.path) for wrong in error.errors)
+        ) from error
 
 
 def _tell(change: Change, client: Client, *, roles: bool) -> None:

@@ -21,7 +21,6 @@ from gateway.representations.client_nodes import nodes_of, told_nobody, with_nod
 
 _RESERVED: Final = re.compile(r"[:/?#@!$&()*+,;=\[\]\\]")
 _LONGEST: Final = 255
-_MOST: Final = 1_000
 
 
 class ClientNodes:
@@ -42,8 +41,6 @@ class ClientNodes:
             client = await find_client_alone(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
             nodes = {**nodes_of(client), node: int(self._clock.now().timestamp())}
-            if len(nodes) > _MOST:
-                raise BadRequest(f"More than {_MOST} nodes")
             await change.stores.clients.replace(with_nodes(client, nodes))
             change.tell(client_topic(acting.realm.id, client.id))
             path = f"clients/{client.id}/nodes/{node}"

@@ -32,7 +32,7 @@ def parse_multipart(body: bytes, content_type: bytes | None) -> Mapping[str, byt
     """Return the contents by name; raises FormRefused: 415 for another type, 400 else."""
     boundary = _boundary(content_type or b"")
     pieces = (_LINE + body).split(_LINE + b"--" + boundary)
-    if pieces[0] != b"" or len(pieces) == 1 or pieces[-1] not in {b"--", b"--" + _LINE}:
+    if pieces[0] != b"" or pieces[-1] not in {b"--", b"--" + _LINE}:
         raise _malformed("it does not begin and end with its boundary")
     if len(pieces) - 2 > _MOST_PARTS:
         raise _malformed(f"more than {_MOST_PARTS} parts")

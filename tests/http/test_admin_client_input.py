@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -174,3 +175,53 @@ def test_changes_are_recorded_without_their_secrets(realm: AdministeredRealm) ->
         ("UPDATE", "CLIENT", path, {"name": "N", "secret": "**********"}),
         ("DELETE", "CLIENT", path, {"id": made, "clientId": "recorded"}),
     ]
+
+
+def mapper(claim: str, kind: str = "oidc-hardcoded-claim-mapper") -> dict[str, Any]:
+    """Return a mapper that says x."""
+    config = {"claim.name": claim, "claim.value": "x", "access.token.claim": "true"}
+    return {
+        "name": f"says {claim}",
+        "protocol": "openid-connect",
+        "protocolMapper": kind,
+        "config": config,
+    }
+
+
+@pytest.mark.parametrize("claim", ["exp", "realm_access.roles"])
+def test_a_mapper_that_would_forge_what_tokens_stand_for_is_told(
+    realm: AdministeredRealm, claim: str
+) -> None:
+    fields = {"protocolMappers": [mapper("allowed"), mapper(claim)]}
+    text = (
+        f'protocolMappers[1].config.claim.name: "{claim}" given,'
+        " a claim that the protocol does not need for itself expected"
+    )
+    assert refused(realm, fields) == (400, {"errorMessage": text})
+
+
+def test_mappers_of_an_unknown_kind_are_kept(realm: AdministeredRealm) -> None:
+    document = {"clientId": "extended", "protocolMappers": [mapper("m", kind="oidc-own-mapper")]}
+    path = f"clients/{realm.change('POST', 'clients', document)}"
+    (kept,) = realm.get(path)["protocolMappers"]
+    assert kept["protocolMapper"] == "oidc-own-mapper"
+    added = [kept, mapper("n", kind="oidc-own-mapper-2")]
+    realm.change("PUT", path, {"protocolMappers": added})
+    assert len(realm.get(path)["protocolMappers"]) == 2
+
+
+def test_a_mapper_that_was_there_hinders_no_change(
+    realm: AdministeredRealm, tmp_path: Path
+) -> None:
+    old = {"id": "old-id", "clientId": "old", "protocolMappers": [mapper("exp")]}
+    file = tmp_path / "realm.json"
+    file.write_text(json.dumps({"realm": realm.name, "clients": [old]}))
+    imported = realm.administration.command("realm", "import", str(file))
+    assert imported.exit_code == 0, imported.output
+    found = realm.get("clients/old-id")
+    assert found["protocolMappers"][0]["config"]["claim.name"] == "exp"
+    realm.change("PUT", "clients/old-id", {**found, "name": "changed"})
+    assert realm.get("clients/old-id")["name"] == "changed"
+    worse = {**found["protocolMappers"][0], "name": "renamed"}
+    answer = realm.refused("PUT", "clients/old-id", {"protocolMappers": [worse]})
+    assert answer[0] == 400

@@ -94,6 +94,7 @@ def test_contents_are_taken_as_they_are() -> None:
         form(b"Content-Disposition: form-data; name=a\r\n\r\n1"),
         form(b'Content-Disposition: form-data; name="a b"\r\n\r\n1'),
         form(b'Content-Disposition: attachment; name="a"\r\n\r\n1'),
+        form(NAMED + b' filename="x"\r\n\r\n1'),
         form(NAMED + b"\r\nContent-Transfer-Encoding: base64\r\n\r\nMQ=="),
         form(NAMED + b"\r\nX: " + b"x" * 2048 + b"\r\n\r\n1"),
         b"--XX beside\r\n" + NAMED + b"\r\n\r\n1\r\n--XX--",
