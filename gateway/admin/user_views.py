@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from gateway.admin.access import Rights
 from gateway.admin.administration_roles import AdminRole
+from gateway.authentication.permanent_lockout import REASON_ATTRIBUTE
 from gateway.authentication.realm_profile import profile_document, profile_rules, rules_in
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
@@ -53,8 +54,15 @@ def unmanaged_attributes(rules: UserProfile, user: User) -> dict[str, list[str]]
 
 
 def _seen(rules: UserProfile, user: User) -> User:
-    """Return the user with those of its attributes that an administrator sees."""
-    return replace(user, attributes=rules.shown(user.attributes, Viewer.ADMIN))
+    """Return the user with those of its attributes that an administrator sees.
+
+    Why an account is locked for good is told whatever the profile says, as in Keycloak.
+    """
+    shown = dict(rules.shown(user.attributes, Viewer.ADMIN))
+    reason = user.attributes.get(REASON_ATTRIBUTE)
+    return replace(
+        user, attributes=shown if reason is None else {**shown, REASON_ATTRIBUTE: reason}
+    )
 
 
 async def _having_otp(stores: Stores, realm: Realm, users: Sequence[User]) -> frozenset[str]:
