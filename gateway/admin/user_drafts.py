@@ -39,11 +39,9 @@ async def new_user(stores: Stores, realm: Realm, given: GivenUser, now: datetime
             raise ProfileViolated([Violation(EMAIL, _REQUIRED, (EMAIL,))])
     else:
         locked = frozenset()
-    name = EMAIL if locked else USERNAME
-    if not cleaned(values.get(name, ())):
-        raise Refused(_NO_NAME)
     made = await _judged(stores, realm, given.sent, None, locked)
-    if name not in made:  # the profile lets no administrator set an address
+    name = EMAIL if locked else USERNAME
+    if name not in made:
         raise Refused(_NO_NAME)
     user = with_values(blank, {**made, USERNAME: made[name]})
     require_storable(user)
