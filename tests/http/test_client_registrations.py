@@ -316,6 +316,8 @@ def test_nobody_becomes_who_may_do_more(service: Registration) -> None:
     assert service.refused("PUT", "default/greater", sent, token=bearer) == FORBIDDEN
     sent = {"client_id": "greater", "token_endpoint_auth_method": "none"}
     assert service.refused("PUT", "openid-connect/greater", sent, token=bearer) == FORBIDDEN
+    sent = {"clientId": "greater", "name": "greater still"}
+    assert service.given("PUT", "default/greater", sent, token=bearer)["secret"] == MASK
     assert service.realm.get("clients/client-of-greater")["secret"] == SECRET
 
 
