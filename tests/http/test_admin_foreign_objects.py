@@ -52,11 +52,13 @@ ANSWERED_ALL_THE_SAME: Final = {
     "/admin/realms/{realm}/authentication/executions/{id}/config/{config}": {200, 404},
     "/admin/realms/{realm}/authentication/flows/{alias}/executions/execution": {400},
     "/admin/realms/{realm}/authentication/flows/{alias}/executions/flow": {400},
+    "/admin/realms/{realm}/clients-initial-access/{access_id}": {204},
     f"{_CERTIFICATES}/upload": {400},
     f"{_CERTIFICATES}/upload-certificate": {400},
 }
 """Where Keycloak answers otherwise: a user who does not exist has never failed, the step before a
-configuration is passed over, a flow to add to is part of what is sent, and a form is judged first.
+configuration is passed over, a flow to add to is part of what is sent, a token that is gone is
+gone, and a form is judged first.
 """
 MAPPER: Final = {
     "name": "mapper",
@@ -97,6 +99,7 @@ def made(administration: Administration, name: str) -> Iterator[Objects]:
                 **dict.fromkeys(("credential_id", "previous_id"), credential),
                 **_of_scopes(realm),
                 **_of_flows(realm),
+                "access_id": _initial_access(realm),
                 "components/id": realm.get("components")[0]["id"],
                 "group_id": realm.get("group-by-path/crew")["id"],
                 "role_id": realm.get(f"roles/role-of-{name}")["id"],
@@ -105,6 +108,11 @@ def made(administration: Administration, name: str) -> Iterator[Objects]:
                 "user_id": user,
             },
         )
+
+
+def _initial_access(realm: AdministeredRealm) -> str:
+    made = realm.ask("POST", "clients-initial-access", {"count": 1})
+    return str(made.json()["id"])
 
 
 def _of_scopes(realm: AdministeredRealm) -> dict[str, str]:
