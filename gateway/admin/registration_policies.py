@@ -21,7 +21,7 @@ POLICY_TYPE: Final = "org.keycloak.services.clientregistration.policy.ClientRegi
 _ANONYMOUS: Final = "anonymous"
 _AUTHENTICATED: Final = "authenticated"
 _BOTH: Final = (_ANONYMOUS, _AUTHENTICATED)
-_MAPPERS: Final = (
+ALLOWED_MAPPERS: Final = (
     "oidc-address-mapper",
     "oidc-full-name-mapper",
     "oidc-sha256-pairwise-sub-mapper",
@@ -46,7 +46,7 @@ _POLICIES: Final[tuple[tuple[str, str, tuple[str, ...], Config], ...]] = (
     ("Max Clients Limit", "max-clients", (_ANONYMOUS,), {"max-clients": ("200",)}),
     (
         *("Allowed Protocol Mapper Types", "allowed-protocol-mappers", _BOTH),
-        {"allowed-protocol-mapper-types": _MAPPERS},
+        {"allowed-protocol-mapper-types": ALLOWED_MAPPERS},
     ),
     (
         *("Allowed Client Scopes", "allowed-client-templates", _BOTH),

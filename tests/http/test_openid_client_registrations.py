@@ -313,6 +313,20 @@ def test_scopes_to_ask_for_are_changed(service: Registration) -> None:
     assert service.given("GET", path, token=own)["scope"] == "address"
 
 
+def test_a_scope_that_an_administrator_gave_is_kept(service: Registration) -> None:
+    realm, made = service.realm, registered(service)
+    scope = realm.change("POST", "client-scopes", {"name": "given", "protocol": "openid-connect"})
+    client = as_administrator(service, made)["id"]
+    realm.change("PUT", f"clients/{client}/optional-client-scopes/{scope}")
+    path, own = f"openid-connect/{made['client_id']}", made["registration_access_token"]
+    sent = {"client_id": made["client_id"], "scope": "given phone"}
+    after = service.given("PUT", path, sent, token=own)
+    assert set(after["scope"].split()) == {"given", "phone"}
+    realm.change("DELETE", f"clients/{client}/optional-client-scopes/{scope}")
+    own = after["registration_access_token"]
+    assert service.refused("PUT", path, sent, token=own)[0] == 403
+
+
 @pytest.mark.parametrize(
     ("sent", "code"),
     [

@@ -199,7 +199,7 @@ def _of_clients() -> Iterator[Operation]:
     yield not_here("GET", saml, tag, _SAML)
     converter = "Client descriptions of other formats are not read: send a ClientRepresentation"
     yield not_here("POST", f"{REALM}/client-description-converter", tag, converter)
-    policies = "Client registration by clients themselves is not part of this version"
+    policies = "The policies of client registration are fixed: see components"
     yield not_here("GET", f"{REALM}/client-registration-policy/providers", tag, policies)
 
 

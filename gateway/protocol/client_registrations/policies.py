@@ -7,19 +7,11 @@ Keycloak: the client registration policies that a realm has by default, for auth
 from collections.abc import Iterable
 from typing import Final
 
+from gateway.admin.registration_policies import ALLOWED_MAPPERS
 from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Stores
 from gateway.protocol.client_registrations.callers import refused_by_policy
 
-_MAPPERS: Final = frozenset(
-    {
-        "oidc-usermodel-property-mapper",
-        "oidc-sha256-pairwise-sub-mapper",
-        "oidc-address-mapper",
-        "oidc-full-name-mapper",
-        "oidc-usermodel-attribute-mapper",
-    }
-)
 _ALWAYS_GIVEN: Final = frozenset({"service_account"})
 """Scopes that come with a setting of the client."""
 
@@ -28,7 +20,7 @@ def require_allowed_mappers(after: Client, before: Client | None) -> None:
     """Raise OAuthError for a mapper that a client must not have; what it had, it keeps."""
     known = before.protocol_mappers if before else ()
     for mapper in after.protocol_mappers:
-        if mapper not in known and mapper.mapper_type not in _MAPPERS:
+        if mapper not in known and mapper.mapper_type not in ALLOWED_MAPPERS:
             raise refused_by_policy(
                 "Allowed Protocol Mapper Types", "ProtocolMapper type not allowed"
             )
