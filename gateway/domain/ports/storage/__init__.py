@@ -46,8 +46,8 @@ __all__ = [
     "RoleScopeRepository",
     "Rotations",
     "Stores",
-    "UserEventRepository",
     "UserBatches",
+    "UserEventRepository",
     "UserRepository",
 ]
 
