@@ -52,6 +52,8 @@ EXISTING = {
     "group_id": "some-group",
 }
 """Values of placeholders: of the others schemathesis makes some up, which name nothing."""
+_EXPECTED = ("[checks.not_a_server_error]", 'expected-statuses = ["2xx", "3xx", "4xx", "501"]')
+"""What is left out of an operation says so; whether it may, the other check tells."""
 ONLY_ONCE = "deleteRealmsByRealm"
 """What would leave nothing to ask about."""
 
@@ -83,7 +85,7 @@ def schemathesis(
 ) -> "subprocess.CompletedProcess[str]":
     configuration = folder / "schemathesis.toml"
     lines = [f'"path.{name}" = "{value}"' for name, value in parameters.items()]
-    configuration.write_text("\n".join(["[parameters]", *lines]) + "\n")
+    configuration.write_text("\n".join([*_EXPECTED, "[parameters]", *lines]) + "\n")
     return subprocess.run(
         [
             str(Path(sys.executable).with_name("schemathesis")),
