@@ -16,7 +16,7 @@ from gateway.domain.authentication_flows import AuthenticatorConfig, Execution, 
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import Realm
-from gateway.representations.default_flows import default_configs
+from gateway.representations.default_flows import default_configs, default_flows
 from gateway.representations.stored_flows import (
     GONE,
     config_document,
@@ -94,15 +94,21 @@ class FlowBook:
         changed = {flow.id for flow in self._flows.values() if self._is_changed(flow)}
         changed |= {flow.id for flow in self._before if flow.id not in self._flows}
         await require_effective(
-            change.stores, self.realm, self._before, self.flows, changed | self._reconfigured()
+            change.stores,
+            self.realm,
+            (self._before, self.flows),
+            changed,
+            self._reconfigured(),
         )
         documents, realm_id = change.stores.documents, self.realm.id
         for flow_id in sorted(changed):
             flow = self._flows.get(flow_id)
-            if flow is None:
-                await documents.remove(realm_id, _FLOW, flow_id)
-            else:
+            if flow is not None:
                 await documents.put(realm_id, _FLOW, flow_id, flow_document(flow))
+            elif flow_id in default_flows(realm_id):
+                await documents.put(realm_id, _FLOW, flow_id, GONE)
+            else:
+                await documents.remove(realm_id, _FLOW, flow_id)
         await self._store_configs(change)
         change.tell(realm_topic(realm_id))
 
@@ -124,9 +130,13 @@ class FlowBook:
         names = self.configs.keys() | self._configs_before.keys()
         return {name for name in names if self.configs.get(name) != self._configs_before.get(name)}
 
+    def _told(self, config_id: str) -> bool:
+        before, after = self._configs_before.get(config_id), self.configs.get(config_id)
+        return before is None or after is None or before.config != after.config
+
     def _reconfigured(self) -> set[str]:
-        """Return the flows whose executions have another configuration."""
-        changed = self._changed_configs()
+        """Return the flows whose executions are told something else by their configuration."""
+        changed = {name for name in self._changed_configs() if self._told(name)}
         return {
             flow.id
             for flow in self._flows.values()

@@ -27,22 +27,35 @@ class Use(Enum):
 
 
 async def require_effective(
-    stores: Stores, realm: Realm, before: Flows, after: Flows, changed: Iterable[str]
+    stores: Stores,
+    realm: Realm,
+    states: tuple[Flows, Flows],
+    changed: Iterable[str],
+    reconfigured: Iterable[str],
 ) -> None:
-    """Refuse what is changed of a flow in use and could not take effect; raises UnusableSetting."""
-    roots = {
-        flows.root(flow_id).id
-        for flow_id in changed
-        for flows in (before, after)
-        if flows.find(flow_id) is not None
-    }
-    for root_id in sorted(roots):
+    """Refuse what is changed of a flow in use and could not take effect; raises UnusableSetting.
+
+    `states` are the flows before and after; steps of those `reconfigured` are told something else.
+    """
+    before, after = states
+    told = _roots(states, reconfigured)
+    for root_id in sorted(_roots(states, changed) | told):
         root = before.find(root_id)
-        if root is None or _steps(before, root_id) == _steps(after, root_id):
+        same = root_id not in told and _steps(before, root_id) == _steps(after, root_id)
+        if root is None or same:
             continue
         uses = await _uses(stores, realm, root)
         if uses:
             _require(uses, after, after.find(root_id), root.alias)
+
+
+def _roots(states: tuple[Flows, Flows], changed: Iterable[str]) -> set[str]:
+    return {
+        flows.root(flow_id).id
+        for flow_id in changed
+        for flows in states
+        if flows.find(flow_id) is not None
+    }
 
 
 async def require_bindable(stores: Stores, realm: Realm, bindings: FlowBindings) -> None:

@@ -380,8 +380,9 @@ def test_steps_of_one_priority_change_places_too(realm: OwnRealm) -> None:
         realm.done("PUT", of("mine", "executions"), {"id": step["id"], "priority": 7})
     before = [step["id"] for step in steps(realm, "mine")]
     realm.done("POST", f"authentication/executions/{before[1]}/raise-priority")
-    after = [step["id"] for step in steps(realm, "mine")]
-    assert after == [before[1], before[0], *before[2:]]
+    after = steps(realm, "mine")
+    assert [step["id"] for step in after] == [before[1], before[0], *before[2:]]
+    assert [step["priority"] for step in after] == list(range(7, 7 + len(before)))
 
 
 def test_a_step_that_is_taken_away_takes_its_parts_and_settings_along(realm: OwnRealm) -> None:
@@ -449,8 +450,13 @@ def test_settings_of_flows_of_pages_are_not_changed_while_they_are_in_use(realm:
     assert realm.told("POST", path, sent)[0] == 400
     review = steps(realm, "first broker login")[0]
     config = f"authentication/config/{review['authenticationConfig']}"
+    shown = realm.get(config)
+    told = {**shown, "config": {"update.profile.on.first.login": "on"}}
+    assert realm.told("PUT", config, told)[0] == 400
     assert realm.told("DELETE", config)[0] == 400
-    assert realm.get(config)["config"] == {"update.profile.on.first.login": "missing"}
+    assert realm.get(config) == shown
+    realm.done("PUT", config, {**shown, "alias": "called otherwise"})
+    assert realm.get(config) == {**shown, "alias": "called otherwise"}
 
 
 def test_a_copy_of_a_flow_of_pages_may_be_changed_and_not_be_used(realm: OwnRealm) -> None:
