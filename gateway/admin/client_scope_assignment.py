@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
+from gateway.admin.client_access import find_client, find_client_alone
 from gateway.admin.client_scope_administration import found_scope
-from gateway.admin.errors import Missing
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.representations.client_scope import write_reference
 
@@ -36,7 +36,7 @@ class ClientScopeAssignment:
     async def all(self, realm: Realm, client: str, listed: RealmDefault) -> list[dict[str, Any]]:
         """Return the scopes of one of the client's lists."""
         async with self._database.read() as stores:
-            found = await found_client(stores, realm, client)
+            found = await find_client(stores, realm.id, client)
             names = _names(found, listed)
             scopes = await stores.client_scopes.list(realm.id)
         return [
@@ -48,7 +48,7 @@ class ClientScopeAssignment:
     async def give(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:
         """Put a scope into a list of a client that has it in neither; others are left alone."""
         async with self._changes.begin(acting) as change:
-            found = await client_alone(change, client)
+            found = await find_client_alone(change.stores, change.realm.id, client)
             scope = await found_scope(change.stores, change.realm, scope_id, _MISSING)
             held = {*found.default_client_scopes, *found.optional_client_scopes}
             if scope.name not in held and scope.protocol == found.protocol:
@@ -58,28 +58,12 @@ class ClientScopeAssignment:
     async def take(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:
         """Take a scope from whichever list of the client it stands in, as Keycloak does."""
         async with self._changes.begin(acting) as change:
-            found = await client_alone(change, client)
+            found = await find_client_alone(change.stores, change.realm.id, client)
             scope = await found_scope(change.stores, change.realm, scope_id, _MISSING)
             after = _without(found, scope)
             if after != found:
                 await change.stores.clients.replace(after)
             _note(change, OperationType.DELETE, f"{_path(found, listed)}/{scope.id}", found)
-
-
-async def found_client(stores: Stores, realm: Realm, client: str) -> Client:
-    """Return the client with that internal id; raises Missing."""
-    return _required(await stores.clients.find_by_id(realm.id, client))
-
-
-async def client_alone(change: Change, client: str) -> Client:
-    """Return the same, and let nobody else change it until the change is done."""
-    return _required(await change.stores.clients.find_alone(change.realm.id, client))
-
-
-def _required(client: Client | None) -> Client:
-    if client is None:
-        raise Missing("Could not find client")
-    return client
 
 
 def _names(client: Client, listed: RealmDefault) -> tuple[str, ...]:

@@ -11,8 +11,8 @@ from uuid import uuid4
 
 from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
+from gateway.admin.client_access import find_client, find_client_alone
 from gateway.admin.client_scope_administration import found_scope
-from gateway.admin.client_scope_assignment import client_alone, found_client
 from gateway.admin.errors import MalformedBody, Missing, RefusedByCode
 from gateway.domain.clients import ProtocolMapper
 from gateway.domain.errors import AlreadyExists
@@ -138,14 +138,14 @@ class ProtocolMapperAdministration:
 
 async def _mappers(stores: Stores, realm: Realm, owner: MapperOwner) -> Mappers:
     if owner.kind is OwnerKind.CLIENT:
-        return (await found_client(stores, realm, owner.id)).protocol_mappers
+        return (await find_client(stores, realm.id, owner.id)).protocol_mappers
     return (await found_scope(stores, realm, owner.id)).mappers
 
 
 async def _mappers_alone(change: Change, owner: MapperOwner) -> Mappers:
     """Return the mappers, and let nobody else change them until the change is done."""
     if owner.kind is OwnerKind.CLIENT:
-        return (await client_alone(change, owner.id)).protocol_mappers
+        return (await find_client_alone(change.stores, change.realm.id, owner.id)).protocol_mappers
     scope = await change.stores.client_scopes.find_alone(change.realm.id, owner.id)
     if scope is None:
         raise Missing("Could not find client scope")
@@ -157,7 +157,7 @@ async def _store(change: Change, owner: MapperOwner, mappers: Mappers) -> None:
         raise RefusedByCode("invalid_request", f"At most {MOST_MAPPERS} protocol mappers")
     stores = change.stores
     if owner.kind is OwnerKind.CLIENT:
-        client = await client_alone(change, owner.id)
+        client = await find_client_alone(change.stores, change.realm.id, owner.id)
         await stores.clients.replace(replace(client, protocol_mappers=mappers))
     else:
         scope = await found_scope(stores, change.realm, owner.id)

@@ -11,8 +11,8 @@ from typing import Any, Final
 from gateway.admin.access import Acting
 from gateway.admin.administration_roles import AdminRole
 from gateway.admin.changes import Change, Changes
+from gateway.admin.client_access import find_client
 from gateway.admin.client_scope_administration import found_scope
-from gateway.admin.client_scope_assignment import found_client
 from gateway.admin.errors import Missing
 from gateway.admin.role_listing import RoleListing
 from gateway.domain.clients import Client
@@ -128,11 +128,11 @@ async def _require(
     """Return the client whose scope it is, None of a client scope; raises Missing."""
     client = None
     if owner.kind is Holding.CLIENT:
-        client = await found_client(stores, realm, owner.id)
+        client = await find_client(stores, realm.id, owner.id)
     else:
         await found_scope(stores, realm, owner.id)
     if container != OF_THE_REALM:
-        await found_client(stores, realm, container)
+        await find_client(stores, realm.id, container)
     return client
 
 

@@ -4,7 +4,6 @@ Names of scopes that the client may not ask for count for nothing here. Keycloak
 """
 
 import uuid
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -93,9 +92,10 @@ class ScopeEvaluation:
 
     async def access_token(self, asked: Evaluated, example: ExampleOf) -> dict[str, Any]:
         """Return what an access token would say."""
-        request, issue, _ = await self._issue(asked, example)
+        limited = replace(example, audience=await self._audience(asked.realm, example))
+        request, issue, _ = await self._issue(asked, limited)
         claims = access_claims(request, issue, None)
-        return claims if example.audience is None else _for_audience(claims, example.audience)
+        return claims if limited.audience is None else _for_audience(claims, limited.audience)
 
     async def id_token(self, asked: Evaluated, example: ExampleOf) -> dict[str, Any]:
         """Return what an ID token would say."""
@@ -127,6 +127,13 @@ class ScopeEvaluation:
         )
         told = disclose(entry, _limited(user, example.audience), granted, session=part.session)
         return request, Issue(told, _LETTERS, part), part
+
+    async def _audience(self, realm: Realm, example: ExampleOf) -> str | None:
+        """Return the one audience that is wanted, if it is a client of the realm."""
+        if example.audience is None:
+            return None
+        found = await self._directory.client(realm.id, example.audience)
+        return None if found is None else found.client.client_id
 
     async def _user(self, realm: Realm, example: ExampleOf) -> UserEntry:
         if example.user_id is None:
@@ -165,16 +172,17 @@ def _part(realm: Realm, user_id: str, client: Client, now: datetime) -> SessionP
 
 
 def _limited(user: UserEntry, audience: str | None) -> UserEntry:
-    if audience is None or audience not in dict(user.roles.clients):
+    if audience is None:
         return user
     clients = tuple(pair for pair in user.roles.clients if pair[0] == audience)
     return replace(user, roles=replace(user.roles, clients=clients))
 
 
-def _for_audience(claims: Mapping[str, Any], audience: str) -> dict[str, Any]:
-    """Return the claims with one of their audiences alone, if it is one of them."""
-    kept: Sequence[str] = [name for name in audiences_of(dict(claims)) if name == audience]
-    return {**claims, "aud": kept[0]} if kept else dict(claims)
+def _for_audience(claims: dict[str, Any], audience: str) -> dict[str, Any]:
+    """Return the claims with one of their audiences alone; raises Missing where it is none."""
+    if audience not in audiences_of(claims):
+        raise Missing(f"Requested audience not available: {audience}")
+    return {**claims, "aud": audience}
 
 
 def _unlimited(client: Client) -> Client:

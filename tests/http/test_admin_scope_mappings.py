@@ -343,11 +343,17 @@ def test_an_example_passes_over_scopes_that_the_client_may_not_ask_for(
 def test_an_example_for_one_audience_tells_of_no_other(scoped: ScopedRealm) -> None:
     user = scoped.get("users?username=ann")[0]["id"]
     url = f"clients/{scoped.client('app')}/evaluate-scopes/generate-example-access-token"
+    mappers = f"clients/{scoped.client('app')}/protocol-mappers/models"
+    config = {"included.client.audience": "service", "access.token.claim": "true"}
+    kind = {"protocolMapper": "oidc-audience-mapper", "config": config}
+    scoped.do("POST", mappers, mapper("aud", "") | kind)
     found = scoped.get(f"{url}?userId={user}&audience=other")
     assert (found["aud"], found["resource_access"]) == ("other", {"other": {"roles": ["o1"]}})
     assert "whole" in found["realm_access"]["roles"]
     found = scoped.get(f"{url}?userId={user}&audience=ghost")
-    assert {"narrow", "other"} <= set(found["aud"])
+    assert {"narrow", "other", "service"} <= set(found["aud"])
+    missing = scoped.ask("GET", f"{url}?userId={user}&audience=app")
+    assert told(missing) == (404, "Requested audience not available: app")
 
 
 def test_examples_of_nobody_are_told_in_keycloaks_words(scoped: ScopedRealm) -> None:
@@ -378,8 +384,12 @@ def test_the_mappers_that_would_act_are_told_with_where_they_are_from(
 ) -> None:
     app = scoped.client("app")
     own = scoped.do("POST", f"clients/{app}/protocol-mappers/models", mapper("m", "c"))
+    elsewhere = mapper("s", "c") | {"protocol": "saml"}
+    for owner in (f"clients/{app}", f"client-scopes/{scoped.scope('basic')}"):
+        scoped.do("POST", f"{owner}/protocol-mappers/models", elsewhere)
     url = f"clients/{app}/evaluate-scopes/protocol-mappers"
     found = scoped.get(url)
+    assert "s" not in {item["mapperName"] for item in found}
     assert found[-1] == {
         "mapperId": own,
         "mapperName": "m",
