@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from gateway.admin.client_access import find_client
 from gateway.admin.errors import TooMany
+from gateway.admin.user_sessions import written_sessions
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import UserSession
-from gateway.representations.user_session import write_session
 
 MOST: Final = 10_000
 """How many sessions one answer may hold."""
@@ -40,7 +40,7 @@ class ClientSessions:
             found = await self._found(stores, realm, client.id, first, wanted, offline=offline)
             if len(found) > MOST:
                 raise TooMany(f"More than {MOST} sessions: ask page by page, with first and max")
-            return await _written(stores, realm, found)
+            return await written_sessions(stores, realm, found)
 
     async def _found(
         self,
@@ -56,12 +56,3 @@ class ClientSessions:
             return ()
         store = stores.offline_sessions if offline else self._online
         return await store.of_client(realm.id, client, first, maximum)
-
-
-async def _written(
-    stores: Stores, realm: Realm, sessions: Sequence[UserSession]
-) -> list[dict[str, Any]]:
-    taking_part = dict.fromkeys(client for session in sessions for client in session.clients)
-    found = [await stores.clients.find_by_id(realm.id, client) for client in taking_part]
-    names = {client.id: client.client_id for client in found if client is not None}
-    return [write_session(session, names) for session in sessions]

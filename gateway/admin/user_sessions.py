@@ -32,7 +32,9 @@ class UserSessions:
         """Return the sessions of the user's browsers and apps."""
         async with self._database.read() as stores:
             await _require(stores, realm, user_id)
-            return await _written(stores, realm, await self._online.of_user(realm.id, user_id))
+            return await written_sessions(
+                stores, realm, await self._online.of_user(realm.id, user_id)
+            )
 
     async def offline(self, realm: Realm, user_id: str, client: str) -> list[dict[str, Any]]:
         """Return the offline sessions in which the client with that internal id takes part."""
@@ -42,7 +44,7 @@ class UserSessions:
                 raise Missing("Client not found")
             sessions = await stores.offline_sessions.of_user(realm.id, user_id)
             taken = [session for session in sessions if client in session.clients]
-            return await _written(stores, realm, taken)
+            return await written_sessions(stores, realm, taken)
 
     async def log_out(self, acting: Acting, user_id: str) -> None:
         """End the online sessions, and believe no token that was issued before."""
@@ -60,9 +62,10 @@ async def _require(stores: Stores, realm: Realm, user_id: str) -> None:
         raise Missing("User not found")
 
 
-async def _written(
+async def written_sessions(
     stores: Stores, realm: Realm, sessions: Sequence[UserSession]
 ) -> list[dict[str, Any]]:
+    """Return sessions as the admin API shows them, their clients by name."""
     taking_part = dict.fromkeys(client for session in sessions for client in session.clients)
     found = [await stores.clients.find_by_id(realm.id, client) for client in taking_part]
     client_ids = {client.id: client.client_id for client in found if client is not None}
