@@ -378,6 +378,27 @@ def test_fine_grained_permissions_are_left_out(realm: AdministeredRealm) -> None
         assert (status, answer["error"]) == (501, "Feature not enabled")
 
 
+def test_a_role_by_its_id_takes_the_right_over_where_it_belongs(
+    realm: AdministeredRealm, roles: str
+) -> None:
+    """The URL does not tell: who may manage roles of the realm may not manage those of clients."""
+    role = add(realm, roles, "by-right")
+    path = f"roles-by-id/{role['id']}"
+    may, may_not = ("of-realm", "of-clients") if roles == "roles" else ("of-clients", "of-realm")
+    forbidden = (403, {"error": "HTTP 403 Forbidden"})
+    for below in ("", "/composites", "/composites/realm"):
+        assert realm.refused("GET", f"{path}{below}", by=may_not) == forbidden
+        realm.get(f"{path}{below}", by=may)
+    for method, below, document in (
+        ("POST", "/composites", []),
+        ("DELETE", "/composites", []),
+        ("PUT", "", {"name": "by-right"}),
+        ("DELETE", "", None),
+    ):
+        assert realm.refused(method, f"{path}{below}", document, by=may_not) == forbidden
+        realm.change(method, f"{path}{below}", document, by=may)
+
+
 def test_who_has_a_role_is_told_to_who_may_see_them(realm: AdministeredRealm, roles: str) -> None:
     role = add(realm, roles, "held")
     mappings = "realm" if roles == "roles" else "clients/device-id"
