@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from gateway.admin.client_registration import changed_client, prepared_client
 from gateway.admin.realm_files import embedded
@@ -12,8 +12,11 @@ from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
 from gateway.domain.ports.storage import Stores
 from gateway.representations.client import read_client
+from gateway.representations.client_requests import given_field
 from gateway.representations.refusals import attempt, describe, raise_all
 from gateway.representations.spelling import snake_case
+
+_SCOPES: Final = "defaultClientScopes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,4 +77,10 @@ def _read(
     item: Mapping[str, Any], realm_id: str, before: Client | None, at: str, clock: Clock
 ) -> Client:
     client = read_client(item, realm_id, base=before, path=at)
-    return changed_client(client, before, clock) if before else prepared_client(client, clock)
+    if before:
+        return changed_client(client, before, clock)
+    prepared = prepared_client(client, clock)
+    if given_field(item, _SCOPES) is None:
+        return prepared
+    # As the file says, or the next import of the same file would change it.
+    return replace(prepared, default_client_scopes=client.default_client_scopes)

@@ -45,6 +45,7 @@ class PartialExport:
                 document["clients"] = parts.clients()
                 document["users"] = await _accounts(stores, realm.id, parts)
             document |= await parts.components()
+            document |= await parts.sign_in()
         return document | {"identityProviders": [], "identityProviderMappers": []}
 
 

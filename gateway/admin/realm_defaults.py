@@ -65,6 +65,7 @@ async def ensure_realm_defaults(
     brought = tuple(given)
     known = roles.names | {role.role for role in brought}
     await roles.add((*brought, *_missing((*_roles(realm), *_over_realms(administered)), known)))
+    await roles.describe(brought)
     if ACCOUNT_CONSOLE in added:
         await _put_in_scope(stores, realm, roles)
     (offline,) = roles.ids([_OFFLINE], "roles")

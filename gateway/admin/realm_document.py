@@ -5,13 +5,13 @@ Signing keys are never among them. Keycloak: realm export, partial export
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from gateway.authentication.realm_profile import stored_profile
 from gateway.domain.client_scopes import RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.groups import Group
-from gateway.domain.ports.storage import Stores
+from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.ports.storage.role_catalogue import Holding
 from gateway.domain.ports.storage.user_batches import WholeUser
 from gateway.domain.realm import Realm
@@ -22,8 +22,16 @@ from gateway.representations.credentials import write_credential
 from gateway.representations.group import write_groups
 from gateway.representations.profile_component import write_profile_component
 from gateway.representations.realm import write_realm
+from gateway.representations.realm_sign_in import write_sign_in
 from gateway.representations.role import write_role
+from gateway.representations.stored_flows import actions_in, configs_in, flows_in
 from gateway.representations.user import write_user
+
+_OF_SIGN_IN: Final = (
+    DocumentKind.AUTHENTICATION_FLOW,
+    DocumentKind.AUTHENTICATOR_CONFIG,
+    DocumentKind.REQUIRED_ACTION,
+)
 
 
 class RealmDocument:
@@ -44,6 +52,20 @@ class RealmDocument:
         self._roles = {role.id: role for role in await self._stores.roles.list(realm_id)}
         self._groups = {group.id: group for group in await self._stores.groups.list(realm_id)}
         return self
+
+    async def all_but_users(self) -> dict[str, Any]:
+        """Return every part that does not grow with the number of users."""
+        return {
+            **self.settings(),
+            "roles": self.roles(),
+            "groups": await self.groups(),
+            "defaultGroups": self.default_groups(),
+            **await self.scopes(),
+            **await self.scope_mappings(),
+            "clients": self.clients(),
+            **await self.components(),
+            **await self.sign_in(),
+        }
 
     def settings(self) -> dict[str, Any]:
         """Return the settings."""
@@ -119,6 +141,18 @@ class RealmDocument:
         """Return the user profile, where the realm has one of its own."""
         stored = await stored_profile(self._stores, self._realm.id)
         return {} if stored is None else {"components": write_profile_component(stored)}
+
+    async def sign_in(self) -> dict[str, Any]:
+        """Return flows, actions and texts, where the realm has any of its own."""
+        realm_id, documents = self._realm.id, self._stores.documents
+        stored = {kind: await documents.list(realm_id, kind) for kind in _OF_SIGN_IN}
+        flows, configs, actions = (stored[kind] for kind in _OF_SIGN_IN)
+        texts = await documents.list(realm_id, DocumentKind.LOCALIZATION)
+        written = write_sign_in(
+            flows_in(realm_id, flows), configs_in(realm_id, configs), actions_in(actions)
+        )
+        told = written if flows or configs or actions else {}
+        return told | ({"localizationTexts": texts} if texts else {})
 
     def user(self, whole: WholeUser) -> dict[str, Any]:
         """Return one user with all that belongs to it."""

@@ -28,26 +28,13 @@ async def stream_realm(
         if realm is None:
             raise RealmNotFound(name)
         parts = await RealmDocument(stores, realm, masked=not include_secrets).loaded()
-        head = _text(await _head(parts)).removesuffix(_END)
+        head = _text(await parts.all_but_users()).removesuffix(_END)
         yield head + b',\n  "users": ['
         separator = b""
         async for user in _users(stores, realm.id, parts):
             yield separator + _INDENT + user.replace(b"\n", _INDENT)
             separator = b","
         yield (b"\n  ]" if separator else b"]") + _END
-
-
-async def _head(parts: RealmDocument) -> dict[str, Any]:
-    return {
-        **parts.settings(),
-        "roles": parts.roles(),
-        "groups": await parts.groups(),
-        "defaultGroups": parts.default_groups(),
-        **await parts.scopes(),
-        **await parts.scope_mappings(),
-        "clients": parts.clients(),
-        **await parts.components(),
-    }
 
 
 async def _users(stores: Stores, realm_id: str, parts: RealmDocument) -> AsyncIterator[bytes]:

@@ -21,6 +21,7 @@ from gateway.admin.scope_import import (
     store_scope_mappings,
     store_scopes,
 )
+from gateway.admin.sign_in_import import check_overrides, store_sign_in
 from gateway.admin.signing_keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.user_import import NewUser, UserImport, read_users
 from gateway.domain.clock import Clock
@@ -32,8 +33,9 @@ from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.credentials import NewPassword
 from gateway.representations.profile_component import StoredProfile, read_profile_component
-from gateway.representations.realm import create_realm, read_realm
+from gateway.representations.realm import create_realm, merge_realm
 from gateway.representations.realm_scopes import GivenScopes
+from gateway.representations.realm_sign_in import GivenSignIn, read_sign_in
 from gateway.representations.refusals import attempt, join, raise_all
 from gateway.representations.role import GivenRole, read_roles
 
@@ -73,6 +75,7 @@ class RealmPlan:
     scopes: GivenScopes
     users: tuple[NewUser, ...]
     profile: StoredProfile | None
+    sign_in: GivenSignIn
 
 
 class RealmPlanner:
@@ -98,6 +101,7 @@ class RealmPlanner:
         groups = attempt(errors, GivenGroups(), read_realm_groups, document, path)
         users = attempt(errors, (), read_users, document, realm, path, self._clock)
         profile = attempt(errors, None, read_profile_component, document, path)
+        sign_in = attempt(errors, GivenSignIn(), read_sign_in, document, path)
         clients: tuple[ClientChange, ...] = ()
         scopes = GivenScopes()
         try:
@@ -109,7 +113,7 @@ class RealmPlanner:
         except InvalidInput as refusal:
             errors.extend(refusal.errors)
         raise_all(errors)
-        return RealmPlan(realm, before, clients, roles, groups, scopes, users, profile)
+        return RealmPlan(realm, before, clients, roles, groups, scopes, users, profile, sign_in)
 
     async def new_passwords(self, stores: Stores, plan: RealmPlan) -> list[NewPassword]:
         """Return the passwords that will have to be hashed: those of users that are new."""
@@ -130,6 +134,8 @@ class RealmPlanner:
             await stores.realms.replace(realm)
         algorithms = signing_algorithms(realm, (change.client for change in plan.clients))
         new_keys = await ensure_signing_keys(stores, realm, algorithms, self._keys, self._clock)
+        new_sign_in = await store_sign_in(stores, realm, plan.before, plan.sign_in)
+        await check_overrides(stores, realm, (change.client for change in plan.clients))
         new_scopes = await store_scopes(stores, realm, plan.scopes)
         for change in plan.clients:
             await change.store(stores)
@@ -144,7 +150,7 @@ class RealmPlanner:
         users = await self._users(stores, plan, Books(roles, groups), accounts)
         beyond_clients = (
             realm != plan.before
-            or any((new_keys, new_scopes, roles.changed, groups.changed))
+            or any((new_keys, new_sign_in, new_scopes, roles.changed, groups.changed))
             or users > 0
         )
         topics = _topics_of_clients(plan, accounts)
@@ -202,4 +208,4 @@ def _topics_of_clients(plan: RealmPlan, accounts: frozenset[str]) -> tuple[str, 
 def _read_settings(document: Mapping[str, Any], before: Realm | None, path: str) -> Realm:
     if before is None:
         return create_realm(document, path=path)
-    return read_realm(document, base=before, path=path)
+    return merge_realm(document, before, path=path)

@@ -66,6 +66,20 @@ class RoleBook:
         for role in roles:
             await self._compose(role)
 
+    async def describe(self, given: Iterable[GivenRole]) -> None:
+        """Give roles that were there before the description and attributes that are told."""
+        for role in given:
+            before = self._roles[role.role]
+            after = replace(
+                before,
+                description=role.description or before.description,
+                attributes=role.attributes or before.attributes,
+            )
+            if after != before:
+                await self._stores.role_catalogue.replace(after)
+                self._roles[role.role] = after
+                self.changed = True
+
     def ids(
         self, names: Iterable[RoleName], path: str, lists: tuple[str, str] = ("realm", "client")
     ) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from gateway.representations.realm_fields import (
     NOT_IMPORTED,
     REALM_FIELDS,
 )
+from gateway.representations.realm_sign_in import left_out
 from gateway.representations.refusals import describe_name, raise_all, refused
 from gateway.representations.smtp import keep_password, write_unmasked
 
@@ -65,7 +66,19 @@ def create_realm(document: Mapping[str, Any], *, path: str = "") -> Realm:
 
     Keycloak: a realm is created with attributes of its own, which a file only overrides.
     """
-    realm = read_realm(document, path=path)
+    return _with_default_attributes(read_realm(document, path=path))
+
+
+def merge_realm(document: Mapping[str, Any], before: Realm, *, path: str = "") -> Realm:
+    """Return a known realm as a file leaves it, its attributes as a new one would have them.
+
+    So the same file may come again and change nothing.
+    """
+    realm = read_realm(document, base=before, path=path)
+    return realm if realm.attributes == before.attributes else _with_default_attributes(realm)
+
+
+def _with_default_attributes(realm: Realm) -> Realm:
     defaults = Realm(id=realm.id, name=realm.name).attributes
     return with_written(replace(realm, attributes={**defaults, **realm.attributes}), _answer(realm))
 
@@ -125,7 +138,7 @@ def resources_not_imported(document: Mapping[str, Any]) -> tuple[str, ...]:
         for name, text in (client.get("attributes") or {}).items()
         if text is not None and holds_secret(name)
     }
-    return (*parts, *sorted(secrets))
+    return (*parts, *sorted({*secrets, *left_out(document)}))
 
 
 def _created(given: Given, path: str, errors: list[FieldError]) -> Realm:

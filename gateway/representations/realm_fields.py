@@ -209,6 +209,8 @@ COMPUTED: Final = frozenset({"keycloakVersion"})
 
 IMPORTED: Final = frozenset(
     {
+        "authenticationFlows",
+        "authenticatorConfig",
         "clientScopeMappings",
         "clientScopes",
         "clients",
@@ -216,6 +218,8 @@ IMPORTED: Final = frozenset(
         "defaultGroups",
         "defaultOptionalClientScopes",
         "groups",
+        "localizationTexts",
+        "requiredActions",
         "roles",
         "scopeMappings",
         "users",
@@ -228,8 +232,6 @@ NOT_IMPORTED: Final = frozenset(
         "adminPermissionsClient",
         "applicationScopeMappings",
         "applications",
-        "authenticationFlows",
-        "authenticatorConfig",
         "certificate",
         "clientTemplates",
         "codeSecret",
@@ -238,7 +240,6 @@ NOT_IMPORTED: Final = frozenset(
         "federatedUsers",
         "identityProviderMappers",
         "identityProviders",
-        "localizationTexts",
         "oauthClients",
         "organizations",
         "parsedClientPolicies",
@@ -247,7 +248,6 @@ NOT_IMPORTED: Final = frozenset(
         "privateKey",
         "protocolMappers",
         "publicKey",
-        "requiredActions",
         "social",
         "socialProviders",
         "updateProfileOnInitialSocialLogin",

@@ -40,10 +40,16 @@ def flow_document(flow: Flow) -> dict[str, Any]:
 
 def flows_in(realm_id: str, documents: Documents) -> Flows:
     """Return the flows of a realm: those of a new one, and what is stored."""
-    stored = {name: _flow(name, document) for name, document in documents.items()}
-    first = {name: stored.get(name, flow) for name, flow in default_flows(realm_id).items()}
+    stored = {name: _flow(name, each) for name, each in documents.items() if each != GONE}
+    aliases = {flow.alias: flow for flow in stored.values()}
+    first = [
+        stored.get(name) or aliases.get(flow.alias) or flow
+        for name, flow in default_flows(realm_id).items()
+        if name in stored or flow.alias in aliases or name not in documents
+    ]
+    known = {flow.id for flow in first}
     others = sorted(stored.values(), key=lambda flow: flow.alias)
-    return Flows((*first.values(), *(flow for flow in others if flow.id not in first)))
+    return Flows((*first, *(flow for flow in others if flow.id not in known)))
 
 
 def config_document(config: AuthenticatorConfig) -> dict[str, Any]:

@@ -114,3 +114,26 @@ def test_an_export_makes_another_realm(administration: Administration, parts: st
         assert again["defaultRole"]["name"] == document["defaultRole"]["name"]
     finally:
         assert administration.ask("DELETE", "copied").status_code == DONE
+
+
+def test_an_export_has_the_flows_the_actions_and_the_texts_of_a_realms_own(
+    administration: Administration, parts: str
+) -> None:
+    names = ("authenticationFlows", "requiredActions", "localizationTexts")
+    assert not set(names) & set(give(administration, parts).json())
+    name = "exported-flows"
+    flow = {"alias": "by page", "topLevel": True, "description": "Own"}
+    action = {"alias": "UPDATE_PASSWORD", "name": "Another one", "enabled": True}
+    make(
+        administration,
+        name,
+        authenticationFlows=[flow],
+        requiredActions=[action],
+        localizationTexts={"de": {"hello": "Hallo"}},
+    )
+    exported = give(administration, name).json()
+    assert administration.ask("DELETE", name).status_code == DONE
+    flows, actions, texts = (exported[part] for part in names)
+    assert flow.items() <= next(each for each in flows if each["alias"] == "by page").items()
+    assert "Another one" in [each["name"] for each in actions]
+    assert texts == {"de": {"hello": "Hallo"}}

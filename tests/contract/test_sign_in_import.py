@@ -1,0 +1,337 @@
+"""Flows, their settings, required actions and texts of a realm file, and of an export."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from gateway.domain.authentication_flows import Flows
+from gateway.domain.flow_effects import CODE, PASSWORD, USERNAME, SecondFactor
+from gateway.domain.ports.invalidation import realm_topic
+from gateway.domain.ports.lookups import StoredRealm
+from gateway.domain.ports.storage import DocumentKind
+from gateway.representations.default_flows import default_configs, default_flows
+from gateway.representations.realm_sign_in import write_sign_in
+from gateway.representations.required_action import DEFAULT_ACTIONS
+from tests.support.realm_imports import Imports
+from tests.support.realm_texts import export_realm
+
+ACME: dict[str, Any] = {"realm": "acme", "defaultSignatureAlgorithm": "ES256"}
+STRICT_ID = "5b4c2d50-7c39-4d3a-9f5d-6a4b1d3f5e10"
+STRICT: dict[str, Any] = {
+    "id": STRICT_ID,
+    "alias": "strict",
+    "description": "A code of everybody",
+    "providerId": "basic-flow",
+    "topLevel": True,
+    "builtIn": False,
+    "authenticationExecutions": [
+        {"authenticator": USERNAME, "requirement": "REQUIRED", "priority": 10},
+        {"authenticator": PASSWORD, "requirement": "REQUIRED", "priority": 20},
+        {"authenticator": CODE, "requirement": "REQUIRED", "priority": 30},
+    ],
+}
+INNER: dict[str, Any] = {
+    "alias": "inner",
+    "topLevel": False,
+    "authenticationExecutions": [
+        {"authenticator": "conditional-user-configured", "requirement": "REQUIRED"},
+        {"authenticator": CODE, "requirement": "DISABLED", "priority": 1},
+    ],
+}
+KINDS = (
+    DocumentKind.AUTHENTICATION_FLOW,
+    DocumentKind.AUTHENTICATOR_CONFIG,
+    DocumentKind.REQUIRED_ACTION,
+)
+ACTION = {"alias": "UPDATE_PASSWORD", "name": "New one", "enabled": False, "priority": 3}
+
+
+def file(*flows: dict[str, Any], **settings: Any) -> dict[str, Any]:
+    """Return a realm file with flows."""
+    return copy.deepcopy({**ACME, "authenticationFlows": list(flows), **settings})
+
+
+def with_steps(*steps: dict[str, Any], **of_flow: Any) -> dict[str, Any]:
+    """Return the strict flow with other steps."""
+    return {**STRICT, "authenticationExecutions": list(steps), **of_flow}
+
+
+async def stored(imports: Imports) -> StoredRealm:
+    found = await imports.database.lookups.realm("acme")
+    assert found is not None
+    return found.value
+
+
+async def documents(imports: Imports, kind: DocumentKind) -> dict[str, Any]:
+    async with imports.database.read() as stores:
+        return dict(await stores.documents.list("acme", kind))
+
+
+async def exported(imports: Imports) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(await export_realm(imports.database, "acme"))
+    return document
+
+
+async def refused(imports: Imports, document: dict[str, Any]) -> list[str]:
+    return [path.removeprefix("0.json: ") for path in await imports.refused(document)]
+
+
+async def flow_of(imports: Imports, alias: str) -> dict[str, Any]:
+    flows = (await exported(imports))["authenticationFlows"]
+    (found,) = [flow for flow in flows if flow["alias"] == alias]
+    return dict(found)
+
+
+async def test_a_flow_that_a_file_brings_and_binds_asks_for_what_it_says(
+    imports_everywhere: Imports,
+) -> None:
+    imports = imports_everywhere
+    await imports.run(file(STRICT, directGrantFlow="strict"))
+    assert (await stored(imports)).sign_in.second_factor is SecondFactor.ALWAYS
+    weaker = with_steps(*STRICT["authenticationExecutions"][:2])
+    imports.messages.topics.clear()
+    await imports.run(file(weaker))
+    assert (await stored(imports)).sign_in.second_factor is SecondFactor.NEVER
+    assert imports.messages.topics == [realm_topic("acme")]
+    await imports.run(file(weaker))
+    assert imports.messages.topics == [realm_topic("acme")]
+
+
+async def test_a_new_realm_takes_the_ids_of_the_file_for_its_clients_name_flows_by_them(
+    imports: Imports,
+) -> None:
+    own = {"authenticationFlowBindingOverrides": {"direct_grant": STRICT_ID}}
+    await imports.run(file(STRICT, clients=[{"clientId": "vault", **own}]))
+    client = await imports.client("vault")
+    demands = (await stored(imports)).sign_in.demands(client.flow_overrides)
+    assert demands is not None
+    assert demands.second_factor is SecondFactor.ALWAYS
+
+
+async def test_a_flow_that_the_realm_has_already_keeps_its_id_and_those_of_its_steps(
+    imports: Imports,
+) -> None:
+    await imports.run(ACME)
+    await imports.run(file({**STRICT, "id": None}))
+    (first,) = (await documents(imports, DocumentKind.AUTHENTICATION_FLOW)).items()
+    await imports.run(file({**STRICT, "description": "Another"}))
+    (second,) = (await documents(imports, DocumentKind.AUTHENTICATION_FLOW)).items()
+    assert second == (first[0], {**first[1], "description": "Another"})
+
+
+async def test_a_standard_flow_of_a_file_takes_the_place_of_the_realms(imports: Imports) -> None:
+    grant = {**with_steps(*STRICT["authenticationExecutions"]), "alias": "direct grant"}
+    await imports.run(file({**grant, "builtIn": True}))
+    flows = (await exported(imports))["authenticationFlows"]
+    assert [flow["id"] for flow in flows if flow["alias"] == "direct grant"] == [STRICT_ID]
+    assert (await stored(imports)).sign_in.second_factor is SecondFactor.ALWAYS
+    assert [flow["alias"] for flow in flows] == [
+        flow.alias for flow in default_flows("acme").values()
+    ]
+
+
+async def test_a_part_that_gets_the_id_of_the_file_is_still_the_part_of_its_flow(
+    imports: Imports,
+) -> None:
+    part = {**INNER, "id": "inner-id", "alias": "Direct Grant - Conditional OTP", "builtIn": True}
+    await imports.run(file(part))
+    assert (await stored(imports)).sign_in.second_factor is SecondFactor.NEVER
+
+
+async def test_flows_of_a_file_name_each_other_and_their_settings(imports: Imports) -> None:
+    outer = with_steps(
+        *STRICT["authenticationExecutions"][:2],
+        {"flowAlias": "inner", "requirement": "CONDITIONAL", "priority": 30},
+    )
+    inner = copy.deepcopy(INNER)
+    inner["authenticationExecutions"][1]["authenticatorConfig"] = "reference"
+    config = {"id": "c-1", "alias": "reference", "config": {"credentials": "otp"}}
+    await imports.run(file(outer, inner, authenticatorConfig=[config], directGrantFlow="strict"))
+    assert (await stored(imports)).sign_in.second_factor is SecondFactor.NEVER
+    assert (await flow_of(imports, "strict"))["authenticationExecutions"][2] == {
+        "flowAlias": "inner",
+        "requirement": "CONDITIONAL",
+        "priority": 30,
+        "autheticatorFlow": True,
+        "authenticatorFlow": True,
+        "userSetupAllowed": False,
+    }
+    step = (await flow_of(imports, "inner"))["authenticationExecutions"][1]
+    assert step["authenticatorConfig"] == "reference"
+    assert config in (await exported(imports))["authenticatorConfig"]
+
+
+async def test_the_defaults_of_a_realm_put_into_another_change_nothing(imports: Imports) -> None:
+    written = write_sign_in(
+        Flows(tuple(default_flows("other").values())), default_configs("other"), DEFAULT_ACTIONS
+    )
+    await imports.run({**ACME, **written})
+    found = await exported(imports)
+    assert [without_ids(each) for each in found["authenticationFlows"]] == [
+        without_ids(each) for each in written["authenticationFlows"]
+    ]
+    assert {each["alias"]: each["config"] for each in found["authenticatorConfig"]} == {
+        each["alias"]: each["config"] for each in written["authenticatorConfig"]
+    }
+    assert (await stored(imports)).sign_in.second_factor is SecondFactor.WHERE_SET_UP
+
+
+def without_ids(flow: dict[str, Any]) -> dict[str, Any]:
+    return {**flow, "id": None}
+
+
+async def test_an_export_put_back_changes_nothing_and_into_a_new_realm_all(
+    imports_everywhere: Imports,
+) -> None:
+    imports = imports_everywhere
+    await imports.run(ACME)
+    assert not {"authenticationFlows", "localizationTexts"} & set(await exported(imports))
+    texts = {"localizationTexts": {"de": {"hello": "Hallo"}}}
+    await imports.run(file(STRICT, INNER, requiredActions=[ACTION], **texts))
+    before = await exported(imports)
+    assert before["localizationTexts"] == texts["localizationTexts"]
+    rows = [await documents(imports, kind) for kind in KINDS]
+    await imports.run(before)
+    assert [await documents(imports, kind) for kind in KINDS] == rows
+    assert await exported(imports) == before
+    async with imports.database.write() as stores:
+        await stores.realms.remove("acme")
+    await imports.run(before)
+    again = await exported(imports)
+    for name in ("authenticationFlows", "authenticatorConfig", "requiredActions", *texts):
+        assert again[name] == before[name], name
+
+
+async def test_actions_of_a_file_are_changed_and_the_others_left(
+    imports_everywhere: Imports,
+) -> None:
+    imports = imports_everywhere
+    maximum = {"max_auth_age": "60", "other": "x"}
+    again = {**ACTION, "defaultAction": True, "config": maximum}
+    await imports.run({**ACME, "requiredActions": [again]})
+    (action,) = (await documents(imports, DocumentKind.REQUIRED_ACTION)).values()
+    assert (action["name"], action["priority"]) == ("New one", 3)
+    assert action["config"] == {"max_auth_age": "60"}
+    assert "UPDATE_PASSWORD" in (await stored(imports)).sign_in.off
+    imports.messages.topics.clear()
+    await imports.run({**ACME, "requiredActions": [again]})
+    assert imports.messages.topics == []
+    assert len((await exported(imports))["requiredActions"]) == len(DEFAULT_ACTIONS)
+
+
+async def test_what_nothing_here_reads_is_told_and_not_kept(imports: Imports) -> None:
+    (done,) = await imports.run(
+        file(
+            STRICT,
+            authenticatorConfig=[
+                {"alias": "captcha", "config": {"secret.key": "canary", "site.key": "s"}}
+            ],
+            requiredActions=[{"alias": "sing", "providerId": "sing"}],
+        )
+    )
+    assert done.not_imported == (
+        "authenticatorConfig.config.secret.key",
+        "authenticatorConfig.config.site.key",
+        "requiredActions.sing",
+    )
+    assert "canary" not in json.dumps(await documents(imports, DocumentKind.AUTHENTICATOR_CONFIG))
+    assert await documents(imports, DocumentKind.REQUIRED_ACTION) == {}
+
+
+async def test_texts_of_a_file_are_added_to_those_of_the_realm(imports: Imports) -> None:
+    await imports.run({**ACME, "localizationTexts": {"de": {"a": "1", "b": "2"}, "fr": {"a": "3"}}})
+    await imports.run({**ACME, "localizationTexts": {"de": {"b": "4"}}})
+    assert await documents(imports, DocumentKind.LOCALIZATION) == {
+        "de": {"a": "1", "b": "4"},
+        "fr": {"a": "3"},
+    }
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"authenticationFlows": {}}, "authenticationFlows"),
+    ({"authenticationFlows": [3]}, "authenticationFlows[0]"),
+    ({"authenticationFlows": [{"topLevel": True}]}, "authenticationFlows[0].alias"),
+    ({"authenticationFlows": [{**STRICT, "providerId": "x"}]}, "authenticationFlows[0].providerId"),
+    ({"authenticationFlows": [{**STRICT, "id": "a/b"}]}, "authenticationFlows[0].id"),
+    (
+        {"authenticationFlows": [with_steps({"requirement": "REQUIRED"})]},
+        "authenticationFlows[0].authenticationExecutions[0]",
+    ),
+    (
+        {"authenticationFlows": [with_steps({"authenticator": "a", "requirement": "PERHAPS"})]},
+        "authenticationFlows[0].authenticationExecutions[0].requirement",
+    ),
+    ({"authenticationFlows": [with_steps({"flowAlias": "nowhere"})]}, "authenticationFlows[0]"),
+    ({"authenticationFlows": [with_steps({"flowAlias": "strict"})]}, "authenticationFlows"),
+    (
+        {
+            "authenticationFlows": [
+                INNER,
+                with_steps({"flowAlias": "inner"}),
+                with_steps({"flowAlias": "inner"}, alias="second", id=None),
+            ]
+        },
+        "authenticationFlows",
+    ),
+    ({"authenticatorConfig": [{"config": {}}]}, "authenticatorConfig[0].alias"),
+    (
+        {"authenticatorConfig": [{"alias": "a", "config": {"b": [1]}}]},
+        "authenticatorConfig[0].config.b",
+    ),
+    ({"requiredActions": [{"enabled": True}]}, "requiredActions[0].alias"),
+    (
+        {"requiredActions": [{"alias": "UPDATE_EMAIL", "enabled": "perhaps"}]},
+        "requiredActions[0].enabled",
+    ),
+    ({"localizationTexts": {"no language": {}}}, "localizationTexts.no language"),
+    ({"localizationTexts": {"de": {"a": []}}}, "localizationTexts.de.a"),
+    ({"directGrantFlow": "nowhere"}, "directGrantFlow"),
+    ({"browserFlow": "nowhere"}, "browserFlow"),
+    ({"directGrantFlow": "browser"}, "directGrantFlow"),
+    ({"clientAuthenticationFlow": "browser"}, "clientAuthenticationFlow"),
+    (
+        {
+            "directGrantFlow": "strict",
+            "authenticationFlows": [with_steps({"authenticator": USERNAME})],
+        },
+        "directGrantFlow",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "path"), WRONG, ids=[path for _, path in WRONG])
+async def test_what_is_wrong_refuses_the_file(
+    imports: Imports, given: dict[str, Any], path: str
+) -> None:
+    assert await refused(imports, file() | copy.deepcopy(given)) == [path]
+    await imports.run(ACME)
+    before = await exported(imports)
+    assert await refused(imports, {**ACME, **copy.deepcopy(given)}) == [path]
+    assert await exported(imports) == before
+
+
+async def test_a_file_says_each_flow_once(imports: Imports) -> None:
+    assert await refused(imports, file(STRICT, INNER, STRICT)) == [
+        "authenticationFlows[0].alias",
+        "authenticationFlows[2].alias",
+    ]
+
+
+async def test_a_file_that_takes_its_effect_from_a_bound_flow_is_refused(imports: Imports) -> None:
+    await imports.run(file(STRICT, directGrantFlow="strict"))
+    wrong = with_steps({"authenticator": PASSWORD, "requirement": "REQUIRED"})
+    assert await refused(imports, file(wrong)) == ["directGrantFlow"]
+    assert (await stored(imports)).sign_in.second_factor is SecondFactor.ALWAYS
+
+
+@pytest.mark.parametrize("flow_id", ["nowhere", "browser"])
+async def test_a_client_has_no_flow_of_its_own_that_could_do_nothing(
+    imports: Imports, flow_id: str
+) -> None:
+    browser = next(flow for flow in default_flows("acme").values() if flow.alias == "browser")
+    own = {"direct_grant": browser.id if flow_id == "browser" else flow_id}
+    client = {"clientId": "vault", "authenticationFlowBindingOverrides": own}
+    path = "clients.vault.authenticationFlowBindingOverrides.direct_grant"
+    assert await refused(imports, {**ACME, "clients": [client]}) == [path]
