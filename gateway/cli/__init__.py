@@ -14,7 +14,10 @@ from gateway.domain.errors import RealmgateError
 COMMANDS = {
     "start": ("gateway.cli.start:start", "Run the gateway."),
     "migrate": ("gateway.cli.migrate:migrate", "Bring the database to this version's schema."),
-    "realm": ("gateway.cli.realm:realm", "Import and export realms as files."),
+    "realm": ("gateway.cli.realm:realm", "Make, change and remove realms; files in and out."),
+    "client": ("gateway.cli.client:client", "List, make, change and remove clients."),
+    "role": ("gateway.cli.role:role", "List, make, change and remove roles."),
+    "group": ("gateway.cli.group:group", "List, make, change and remove groups."),
     "user": ("gateway.cli.user:user", "Create, change, unlock and import users."),
     "session": ("gateway.cli.session:session", "List sessions and end them."),
     "keys": ("gateway.cli.keys:keys", "List and rotate a realm's signing keys."),

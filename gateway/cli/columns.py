@@ -12,12 +12,13 @@ _GAP = "  "
 
 def show_rows(rows: Iterable[Sequence[str]]) -> None:
     """Print the rows below each other; a column that is empty in all of them takes no room."""
-    kept = [tuple(map(_visible, row)) for row in rows]
+    kept = [tuple(map(visible, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*kept, strict=True)]
     for row in kept:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True) if width)
         click.echo(_GAP.join(cells).rstrip())
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
+    """Return the text with what would move the cursor, or hide text, as escapes."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)

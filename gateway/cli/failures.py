@@ -5,6 +5,7 @@
 
 import click
 
+from gateway.admin.errors import BadRequest, Refused, RefusedByCode
 from gateway.domain.errors import InvalidInput, RealmgateError, StoreUnavailable
 
 
@@ -14,7 +15,7 @@ def report(failure: RealmgateError) -> int:
     for line in [str(error) for error in errors] or str(failure).splitlines():
         click.echo(f"Error: {line}", err=True)
     match failure:
-        case InvalidInput():
+        case InvalidInput() | Refused() | BadRequest() | RefusedByCode():
             return 2
         case StoreUnavailable():
             return 3

@@ -1,4 +1,4 @@
-"""`realmgate realm`: realms as files, in and out.
+"""`realmgate realm`: realms one by one, and as files, in and out.
 
 A wrong file changes nothing and ends with exit code 2, each wrong field on a line of its own.
 """
@@ -16,20 +16,23 @@ from typing import TYPE_CHECKING
 import click
 
 from gateway.cli.installation import installed_settings
+from gateway.cli.realm_administration import COMMANDS
+from gateway.cli.realm_plan import apply, plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
-
-    from gateway.admin.realm_files import RealmFile
-    from gateway.admin.realm_plan import ImportedRealm
 
 _PRIVATE = 0o600
 
 
 @click.group()
 def realm() -> None:
-    """Import and export realms as files."""
+    """Make, change and remove realms; import and export them as files."""
+
+
+for _command in (*COMMANDS, plan, apply):
+    realm.add_command(_command)
 
 
 @realm.command("import", short_help="Import realm files, all of them or nothing.")
@@ -39,14 +42,12 @@ def realm() -> None:
 def import_(files: tuple[Path, ...], *, reference: bool, skip_existing: bool) -> None:
     """Import realm files, all of them or nothing; nothing is ever removed."""
     from gateway.admin.realm_files import REFERENCE_REALMS, load_realm_files
+    from gateway.cli.realm_import import import_files
 
     paths = (REFERENCE_REALMS, *files) if reference else files
     if not paths:
         raise click.UsageError("Give at least one FILE, or --reference.")
-    for imported in asyncio.run(_import(load_realm_files(paths), skip_existing=skip_existing)):
-        click.echo(_line(imported))
-        for note in _notes(imported):
-            click.echo(f"realm {imported.name}: {note}", err=True)
+    import_files(load_realm_files(paths), skip_existing=skip_existing)
 
 
 @realm.command("export")
@@ -66,27 +67,6 @@ def export(name: str, output: Path | None, *, include_secrets: bool) -> None:
             asyncio.run(_export(name, file, clear=include_secrets))
 
 
-async def _import(
-    files: "tuple[RealmFile, ...]", *, skip_existing: bool
-) -> "tuple[ImportedRealm, ...]":
-    from gateway.admin.realm_import import RealmImport
-    from gateway.bootstrap.services import open_services
-    from gateway.storage.sql.migrate import migrate
-
-    settings = installed_settings(begins=True)
-    await migrate(settings.database_url)
-    async with open_services(settings) as services:
-        importing = RealmImport(
-            database=services.database,
-            keys=services.keys,
-            passwords=services.passwords,
-            clock=services.clock,
-            invalidation=services.invalidation,
-            blacklists=services.blacklists,
-        )
-        return await importing.run(files, skip_existing=skip_existing)
-
-
 async def _export(name: str, output: "BinaryIO", *, clear: bool) -> None:
     from gateway.admin.realm_export import stream_realm
     from gateway.bootstrap.services import open_services
@@ -99,21 +79,6 @@ async def _export(name: str, output: "BinaryIO", *, clear: bool) -> None:
         except RealmNotFound as error:
             raise click.BadParameter(f"there is no realm {name!r}", param_hint="NAME") from error
     output.flush()
-
-
-def _line(imported: "ImportedRealm") -> str:
-    if imported.skipped:
-        return f"realm {imported.name}: exists, left alone"
-    done = "created" if imported.created else "updated"
-    added = f"{imported.clients} clients and {imported.users} users added"
-    return f"realm {imported.name}: {done}, {added}"
-
-
-def _notes(imported: "ImportedRealm") -> list[str]:
-    notes = [f"{part} not imported by this version" for part in imported.not_imported]
-    if not imported.announced:
-        notes.append("Redis does not answer, so running gateways learn of it within seconds only")
-    return notes
 
 
 @contextmanager

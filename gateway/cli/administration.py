@@ -1,0 +1,94 @@
+"""What commands on realms, clients, roles and groups share: the use cases, by an operator."""
+
+# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
+# ruff: noqa: PLC0415
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from gateway.cli.installation import installed_settings
+
+if TYPE_CHECKING:
+    from gateway.admin.access import Acting
+    from gateway.admin.changes import Changes
+    from gateway.bootstrap.services import Services
+
+Result = TypeVar("Result")
+
+realm_option = click.option("--realm", required=True, metavar="NAME", help="The realm.")
+output_option = click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
+)
+set_option = click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="Set a field of Keycloak's representation; VALUE is JSON, or else text. Repeatable.",
+)
+yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+
+
+@dataclass(frozen=True, slots=True)
+class Administration:
+    """The stores, and how they are changed."""
+
+    services: "Services"
+    changes: "Changes"
+
+    async def acting(self, realm_name: str) -> "Acting":
+        """Return the operator on a realm; raises RealmNotFound."""
+        from gateway.admin.access import operator
+        from gateway.admin.finding import find_realm
+
+        async with self.services.database.read() as stores:
+            return operator(await find_realm(stores, realm_name))
+
+
+def administer(work: Callable[[Administration], Awaitable[Result]]) -> Result:
+    """Return what the work on an installation gives."""
+    return asyncio.run(_administer(work))
+
+
+async def _administer(work: Callable[[Administration], Awaitable[Result]]) -> Result:
+    from gateway.admin.changes import Changes
+    from gateway.bootstrap.services import open_services
+
+    async with open_services(installed_settings()) as services:
+        changes = Changes(services.database, services.clock, services.invalidation)
+        return await work(Administration(services, changes))
+
+
+def assigned(assignments: tuple[str, ...]) -> dict[str, Any]:
+    """Return the document that `--set` options describe; raises BadParameter."""
+    document: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals or not name or name in document:
+            problem = "twice" if name in document else "no FIELD=VALUE"
+            raise click.BadParameter(f"{assignment!r}: {problem}", param_hint="--set")
+        document[name] = _value(text)
+    return document
+
+
+def confirm_removal(what: str, *, yes: bool) -> None:
+    """Ask whether something is to be removed, unless it is said already."""
+    if not yes:
+        click.confirm(f"Remove {what} for good?", abort=True)
+
+
+def echo_document(document: Mapping[str, Any] | list[dict[str, Any]]) -> None:
+    """Print JSON."""
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

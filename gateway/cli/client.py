@@ -1,0 +1,148 @@
+"""`realmgate client`: the clients of a realm, over the use cases of the admin API."""
+
+# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
+# ruff: noqa: PLC0415
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gateway.cli.administration import (
+    Administration,
+    administer,
+    assigned,
+    confirm_removal,
+    echo_document,
+    output_option,
+    realm_option,
+    set_option,
+    yes_option,
+)
+from gateway.cli.columns import show_rows
+
+if TYPE_CHECKING:
+    from gateway.admin.access import Acting
+    from gateway.admin.client_administration import ClientAdministration
+    from gateway.domain.clients import Client
+
+_client = click.argument("client_id", metavar="CLIENT")
+
+
+@click.group()
+def client() -> None:
+    """List, make, change and remove clients."""
+
+
+@client.command("list")
+@realm_option
+@click.option("--search", default="", help="A part of the client's name.")
+@output_option
+def list_(realm: str, search: str, output: str) -> None:
+    """List the clients of a realm."""
+
+    async def ask(administration: Administration) -> "tuple[Client, ...]":
+        acting = await administration.acting(realm)
+        async with administration.services.database.read() as stores:
+            return await stores.clients.list(acting.realm.id)
+
+    found = [one for one in administer(ask) if search in one.client_id]
+    if output == "json":
+        from gateway.representations.client import write_client
+
+        echo_document([write_client(one) for one in found])
+        return
+    show_rows(
+        (
+            one.client_id,
+            "enabled" if one.enabled else "disabled",
+            "public" if one.public_client else "bearer-only" if one.bearer_only else "confidential",
+            one.id,
+        )
+        for one in found
+    )
+
+
+@client.command(short_help="Show a client.")
+@_client
+@realm_option
+@click.option("--include-secrets", is_flag=True, help="Show its secret.")
+def show(client_id: str, realm: str, *, include_secrets: bool) -> None:
+    """Show CLIENT, given by its public name, as JSON."""
+    from gateway.representations.client import write_client
+
+    async def ask(administration: Administration) -> "Client":
+        acting = await administration.acting(realm)
+        return await _found(administration, acting, client_id)
+
+    echo_document(write_client(administer(ask), masked=not include_secrets))
+
+
+@client.command(short_help="Make a client.")
+@_client
+@realm_option
+@set_option
+def create(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
+    """Make CLIENT; a confidential one gets a secret, which `show --include-secrets` tells."""
+    document = {**assigned(assignments), "clientId": client_id}
+
+    async def work(administration: Administration) -> str:
+        acting = await administration.acting(realm)
+        return (await _administration(administration).add(acting, document)).id
+
+    click.echo(f"client {client_id}: created, id {administer(work)}")
+
+
+@client.command(short_help="Change a client.")
+@_client
+@realm_option
+@set_option
+def update(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
+    """Change fields of CLIENT."""
+    document = assigned(assignments)
+    if not document:
+        raise click.UsageError("Give at least one --set FIELD=VALUE.")
+
+    async def work(administration: Administration) -> None:
+        acting = await administration.acting(realm)
+        found = await _found(administration, acting, client_id)
+        await _administration(administration).change(acting, found.id, document)
+
+    administer(work)
+    click.echo(f"client {client_id}: updated")
+
+
+@client.command(short_help="Remove a client.")
+@_client
+@realm_option
+@yes_option
+def delete(client_id: str, realm: str, *, yes: bool) -> None:
+    """Remove CLIENT with its roles, its service account and its sessions."""
+
+    async def work(administration: Administration) -> None:
+        acting = await administration.acting(realm)
+        found = await _found(administration, acting, client_id)
+        confirm_removal(f"the client {client_id} of {realm}", yes=yes)
+        await _administration(administration).remove(acting, found.id)
+
+    administer(work)
+    click.echo(f"client {client_id}: removed")
+
+
+async def _found(administration: Administration, acting: "Acting", client_id: str) -> "Client":
+    from gateway.admin.errors import Missing
+
+    async with administration.services.database.read() as stores:
+        found = await stores.clients.find_by_client_id(acting.realm.id, client_id)
+    if found is None:
+        raise Missing(f"there is no client {client_id!r} in {acting.realm.name}")
+    return found
+
+
+def _administration(administration: Administration) -> "ClientAdministration":
+    from gateway.admin.client_administration import ClientAdministration
+    from gateway.protocol.mapper_checks import check_mapper
+
+    services: Any = administration.services
+    return ClientAdministration(
+        administration.changes, services.clock, services.online_sessions, check_mapper
+    )

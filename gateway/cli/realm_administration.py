@@ -1,0 +1,135 @@
+"""`realmgate realm list|show|create|update|delete`: realms one by one, over the use cases."""
+
+# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
+# ruff: noqa: PLC0415
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gateway.cli.administration import (
+    Administration,
+    administer,
+    assigned,
+    confirm_removal,
+    echo_document,
+    output_option,
+    set_option,
+    yes_option,
+)
+from gateway.cli.columns import show_rows
+
+if TYPE_CHECKING:
+    from gateway.admin.realm_changes import RealmChanges
+
+_name = click.argument("name")
+
+
+@click.command("list")
+@output_option
+def list_(output: str) -> None:
+    """List the realms."""
+
+    async def ask(administration: Administration) -> list[dict[str, Any]]:
+        from gateway.representations.realm_views import brief_realm
+
+        async with administration.services.database.read() as stores:
+            return [brief_realm(realm) for realm in await stores.realms.list()]
+
+    found = administer(ask)
+    if output == "json":
+        echo_document(found)
+        return
+    show_rows(
+        (item["realm"], "enabled" if item["enabled"] else "disabled", item.get("displayName", ""))
+        for item in found
+    )
+
+
+@click.command()
+@_name
+def show(name: str) -> None:
+    """Show every setting of the realm NAME as JSON, secrets masked."""
+
+    async def ask(administration: Administration) -> dict[str, Any]:
+        from gateway.admin.realm_listing import RealmListing
+
+        listing = RealmListing(administration.services.database)
+        return await listing.one(await administration.acting(name))
+
+    echo_document(administer(ask))
+
+
+@click.command(short_help="Make a realm.")
+@_name
+@click.option("--enabled", is_flag=True, help="Let clients have tokens at once.")
+@set_option
+def create(name: str, assignments: tuple[str, ...], *, enabled: bool) -> None:
+    """Make the realm NAME with the clients, roles, scopes and keys that every realm has."""
+    document = {"enabled": enabled, **assigned(assignments), "realm": name}
+
+    async def work(administration: Administration) -> str:
+        from gateway.admin.new_passwords import NewPasswords
+        from gateway.admin.realm_creation import RealmCreation
+        from gateway.domain.realm import MASTER
+
+        services = administration.services
+        creation = RealmCreation(
+            database=services.database,
+            changes=administration.changes,
+            keys=services.keys,
+            passwords=services.passwords,
+            gate=NewPasswords(services.clock, services.blacklists),
+            clock=services.clock,
+        )
+        return (await creation.create(await administration.acting(MASTER), document)).id
+
+    click.echo(f"realm {name}: created, id {administer(work)}")
+
+
+@click.command(short_help="Change settings of a realm, or its name.")
+@_name
+@set_option
+def update(name: str, assignments: tuple[str, ...]) -> None:
+    """Change settings of the realm NAME; `--set realm=NEW` gives it another name."""
+    document = assigned(assignments)
+    if not document:
+        raise click.UsageError("Give at least one --set FIELD=VALUE.")
+
+    async def work(administration: Administration) -> str:
+        acting = await administration.acting(name)
+        return (await _changes(administration).update(acting, document)).name
+
+    click.echo(f"realm {administer(work)}: updated")
+
+
+@click.command(short_help="Remove a realm and all that is in it.")
+@_name
+@yes_option
+def delete(name: str, *, yes: bool) -> None:
+    """Remove the realm NAME with its users, clients, keys and sessions."""
+
+    async def work(administration: Administration) -> None:
+        acting = await administration.acting(name)
+        confirm_removal(f"the realm {name} and all that is in it", yes=yes)
+        await _changes(administration).remove(acting)
+
+    administer(work)
+    click.echo(f"realm {name}: removed")
+
+
+def _changes(administration: Administration) -> "RealmChanges":
+    from gateway.admin.realm_changes import RealmChanges
+
+    services = administration.services
+    return RealmChanges(
+        database=services.database,
+        changes=administration.changes,
+        keys=services.keys,
+        clock=services.clock,
+        online_sessions=services.online_sessions,
+        login_failures=services.login_failures,
+    )
+
+
+COMMANDS = (list_, show, create, update, delete)

@@ -1,0 +1,59 @@
+"""Importing realm files from a shell, and telling what became of each realm."""
+
+# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
+# ruff: noqa: PLC0415
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import click
+
+from gateway.cli.installation import installed_settings
+
+if TYPE_CHECKING:
+    from gateway.admin.realm_files import RealmFile
+    from gateway.admin.realm_plan import ImportedRealm
+
+
+def import_files(files: "tuple[RealmFile, ...]", *, skip_existing: bool = False) -> None:
+    """Import the files and tell what became of each realm."""
+    for imported in asyncio.run(_import(files, skip_existing=skip_existing)):
+        click.echo(_line(imported))
+        for note in _notes(imported):
+            click.echo(f"realm {imported.name}: {note}", err=True)
+
+
+async def _import(
+    files: "tuple[RealmFile, ...]", *, skip_existing: bool
+) -> "tuple[ImportedRealm, ...]":
+    from gateway.admin.realm_import import RealmImport
+    from gateway.bootstrap.services import open_services
+    from gateway.storage.sql.migrate import migrate
+
+    settings = installed_settings(begins=True)
+    await migrate(settings.database_url)
+    async with open_services(settings) as services:
+        importing = RealmImport(
+            database=services.database,
+            keys=services.keys,
+            passwords=services.passwords,
+            clock=services.clock,
+            invalidation=services.invalidation,
+            blacklists=services.blacklists,
+        )
+        return await importing.run(files, skip_existing=skip_existing)
+
+
+def _line(imported: "ImportedRealm") -> str:
+    if imported.skipped:
+        return f"realm {imported.name}: exists, left alone"
+    done = "created" if imported.created else "updated"
+    added = f"{imported.clients} clients and {imported.users} users added"
+    return f"realm {imported.name}: {done}, {added}"
+
+
+def _notes(imported: "ImportedRealm") -> list[str]:
+    notes = [f"{part} not imported by this version" for part in imported.not_imported]
+    if not imported.announced:
+        notes.append("Redis does not answer, so running gateways learn of it within seconds only")
+    return notes

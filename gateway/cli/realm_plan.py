@@ -1,0 +1,123 @@
+"""`realmgate realm plan` and `apply`: what importing realm files would change, and doing it.
+
+Exit codes of `plan`: 0 in sync, 1 differs, 2 bad input, 3 unreachable.
+"""
+
+# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
+# ruff: noqa: PLC0415
+
+import asyncio
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gateway.cli.columns import visible
+from gateway.cli.installation import installed_settings
+
+if TYPE_CHECKING:
+    from gateway.admin.realm_difference import Difference
+    from gateway.admin.realm_files import RealmFile
+    from gateway.admin.realm_rehearsal import RealmDifference
+
+_DIFFERS = 1
+_LONGEST = 100
+_files = click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+)
+
+
+@click.command(short_help="Show what importing realm files would change.")
+@_files
+@click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
+)
+@click.pass_context
+def plan(context: click.Context, files: tuple[Path, ...], *, output: str) -> None:
+    """Show what importing FILE... would change, field by field; users by name, secrets never.
+
+    Nothing is stored. Ends with 0 where the realms are as the files say, with 1 where not.
+    """
+    from gateway.admin.realm_files import load_realm_files
+
+    found = asyncio.run(_rehearse(load_realm_files(files)))
+    if output == "json":
+        click.echo(json.dumps([_document(one) for one in found], indent=2, default=repr))
+    else:
+        _show(found)
+    if not all(one.in_sync for one in found):
+        context.exit(_DIFFERS)
+
+
+@click.command(short_help="Import realm files, and show what it changes.")
+@_files
+def apply(files: tuple[Path, ...]) -> None:
+    """Import FILE..., all of them or nothing, and show what it changes. Nothing is removed."""
+    from gateway.admin.realm_files import load_realm_files
+    from gateway.cli.realm_import import import_files
+
+    loaded = load_realm_files(files)
+    _show(asyncio.run(_rehearse(loaded)))
+    import_files(loaded)
+
+
+async def _rehearse(files: "tuple[RealmFile, ...]") -> "tuple[RealmDifference, ...]":
+    from gateway.admin.realm_rehearsal import RealmRehearsal
+    from gateway.bootstrap.services import open_services
+
+    async with open_services(installed_settings()) as services:
+        rehearsal = RealmRehearsal(
+            database=services.database,
+            keys=services.keys,
+            clock=services.clock,
+            blacklists=services.blacklists,
+        )
+        return await rehearsal.run(files)
+
+
+def _show(found: "tuple[RealmDifference, ...]") -> None:
+    for one in found:
+        state = "in sync" if one.in_sync else "new" if one.created else "differs"
+        click.echo(f"realm {visible(one.name)}: {state}")
+        for change in one.changes:
+            click.echo(f"  {change.sign} {visible(_line(change))}")
+        for part in one.not_imported:
+            click.echo(f"realm {visible(one.name)}: {part} not imported by this version", err=True)
+
+
+def _line(change: "Difference") -> str:
+    if not change.field:
+        return change.what
+    told = f"{change.field}: {_values(change)}"
+    return f"{change.what}: {told}" if change.what else told
+
+
+def _values(change: "Difference") -> str:
+    if change.is_secret:
+        return "a secret, which is not shown"
+    return f"{_value(change.before)} -> {_value(change.after)}"
+
+
+def _value(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _document(one: "RealmDifference") -> dict[str, Any]:
+    return {
+        "realm": one.name,
+        "created": one.created,
+        "inSync": one.in_sync,
+        "changes": [
+            {
+                "action": change.sign.name.lower(),
+                "resource": change.what,
+                "field": change.field,
+                "before": change.before,
+                "after": change.after,
+            }
+            for change in one.changes
+        ],
+        "notImported": list(one.not_imported),
+    }
