@@ -16,6 +16,7 @@ from bench.report import write_report
 from bench.rows import (
     administration,
     crowd,
+    events,
     guard,
     handshake,
     introspection,
@@ -49,6 +50,7 @@ ROWS = {
     "timing": timing,
     "sessions": sessions,
     "users": users,
+    "events": events,
     "administration": administration,
     "play": play,
     "handshake": handshake,

@@ -29,6 +29,7 @@ class Plan:
     sessions: int
     users: int
     imported_users: int
+    events: int
     timed_logins: int
     """Of each kind of refusal."""
 
@@ -47,6 +48,7 @@ DEFAULT = Plan(
     sessions=1_000_000,
     users=1_000_000,
     imported_users=100_000,
+    events=1_000_000,
     timed_logins=2_000,
 )
 QUICK = Plan(
@@ -63,6 +65,7 @@ QUICK = Plan(
     sessions=100_000,
     users=100_000,
     imported_users=20_000,
+    events=300_000,
     timed_logins=400,
 )
 FULL = Plan(
@@ -79,6 +82,7 @@ FULL = Plan(
     sessions=1_000_000,
     users=1_000_000,
     imported_users=100_000,
+    events=10_000_000,
     timed_logins=2_000,
 )
 

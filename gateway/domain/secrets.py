@@ -13,6 +13,9 @@ _SECRET_SHAPES: Final = re.compile(
 
 def looks_secret(text: str) -> bool:
     """Tell whether a key, a token or an address with a password stands in `text`."""
+    # Asked of every text of every event, and nearly none has even these.
+    if "eyJ" not in text and "-----BEGIN" not in text and "://" not in text:
+        return False
     return _SECRET_SHAPES.search(text) is not None
 
 

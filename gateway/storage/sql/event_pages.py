@@ -31,13 +31,14 @@ from gateway.storage.sql.transaction import Transaction
 SAMPLE: Final = 10_000
 """So many rows are counted of each thing that is asked, and what of paths is sorted at most."""
 
-_ALONG_INDEXES: Final = (
-    *("SET LOCAL enable_seqscan = off", "SET LOCAL enable_bitmapscan = off"),
-    "SET LOCAL enable_sort = off",
-)
+_ALONG_INDEXES: Final = """
+SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+    set_config('enable_sort', 'off', true), set_config('jit', 'off', true)
+"""
 """PostgreSQL guesses how many rows have several things in common. From a wrong guess it would look
-through the table, so it is left no other way than an index in its order."""
-_SORTED: Final = "SET LOCAL enable_sort = on"
+through the table, so for the transaction it is left no other way than an index in its order; where
+it has to sort all the same, it thinks that dear, and must not compile for it."""
+_SORTED: Final = "SELECT set_config('enable_sort', 'on', true)"
 
 
 class EventPages:
@@ -55,7 +56,7 @@ class EventPages:
         """Return the rows on the page."""
         if page.maximum == 0:
             return []
-        await self._set(*_ALONG_INDEXES)
+        await self._set(_ALONG_INDEXES)
         leading = await self._leading(filters)
         if isinstance(leading, Matching):
             await self._set(_SORTED)
@@ -66,10 +67,9 @@ class EventPages:
             found = self._found(leading, others, page)
         return (await self._transaction.execute(found)).all()
 
-    async def _set(self, *settings: str) -> None:
+    async def _set(self, settings: str) -> None:
         if self._events.dialect == "postgresql":
-            for setting in settings:
-                await self._transaction.execute(text(setting))
+            await self._transaction.execute(text(settings))
 
     async def _leading(self, filters: Sequence[Filter]) -> Filter | None:
         """Return by what the rows are found, None where they are looked at in turn."""
