@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gateway import __version__
+from gateway.listeners import LISTENERS
 from gateway.policies import POLICIES
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.grants import GRANTS
@@ -44,6 +45,7 @@ def test_what_is_listed_is_what_there_is(administration: Administration) -> None
     assert providers["protocol-mapper"] == set(CLAIM_MAPPERS)
     assert providers["client-authenticator"] == {"client-secret", "client-x509"}
     assert "nginx" in providers["x509cert-lookup"]
+    assert providers["eventsListener"] == set(LISTENERS)
     types = {each["id"]: each for each in found["protocolMapperTypes"]["openid-connect"]}
     assert set(types) == set(CLAIM_MAPPERS)
     audience = {each["name"] for each in types["oidc-audience-mapper"]["properties"]}

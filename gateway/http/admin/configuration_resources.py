@@ -36,7 +36,7 @@ class ConfigurationParts:
     changes: Changes
     clock: Clock
     keys: KeyFactory
-    listeners: Collection[str] = ()
+    listeners: Collection[str]
     """Names of those that hear of events."""
 
 

@@ -121,6 +121,7 @@ def _configuration(parts: AdminParts, changes: Changes) -> ConfigurationParts:
         changes=changes,
         clock=parts.context.clock,
         keys=parts.keys,
+        listeners=parts.listeners.names,
     )
 
 
