@@ -27,12 +27,14 @@ from gateway.admin.errors import Missing, RefusedByCode
 from gateway.admin.escalation import require_changeable_clients
 from gateway.admin.flow_uses import require_usable_overrides
 from gateway.admin.protocol_mapper_administration import CheckMapper
+from gateway.admin.signing_keys import ensure_keys_of_client
 from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic, user_topic
 from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.signing import KeyFactory
 from gateway.representations import client_requests
 from gateway.representations.client import read_client
 from gateway.representations.client_uris import WrongAddress, explained, wrong_addresses
@@ -60,12 +62,17 @@ class ClientAdministration:
         clock: Clock,
         online_sessions: OnlineSessionStore,
         check_mapper: CheckMapper,
+        keys: KeyFactory,
     ) -> None:
-        """End the sessions in `online_sessions` of clients that go; judge by `check_mapper`."""
+        """End the sessions in `online_sessions` of clients that go; judge by `check_mapper`.
+
+        Make by `keys` what the realm lacks to sign as a client asks.
+        """
         self._changes = changes
         self._clock = clock
         self._online_sessions = online_sessions
         self._check_mapper = check_mapper
+        self._keys = keys
 
     async def add(self, acting: Acting, document: Mapping[str, Any]) -> Client:
         """Add a client; raises UnknownField, InvalidInput, RefusedByCode and AlreadyExists."""
@@ -91,6 +98,7 @@ class ClientAdministration:
         await stores.clients.add(client)
         await self._add_account(change, client)
         change.tell(client_topic(realm.id, client.id))
+        await self._ensure_keys(change, client)
         return client
 
     async def change(self, acting: Acting, client_id: str, document: Mapping[str, Any]) -> None:
@@ -137,6 +145,7 @@ class ClientAdministration:
         await self._change_account(change, before, after)
         renamed = after.client_id != before.client_id
         _tell(change, after, roles=renamed and await has_roles(change.stores, after))
+        await self._ensure_keys(change, after)
 
     async def remove(self, acting: Acting, client_id: str) -> None:
         """Remove a client with its roles, its service account and its sessions.
@@ -164,6 +173,12 @@ class ClientAdministration:
         await change.stores.offline_sessions.leave_all(client.realm_id, client.id)
         await change.stores.clients.remove(client.realm_id, client.id)
         await self._online_sessions.leave_all(client.realm_id, client.id)
+
+    async def _ensure_keys(self, change: Change, client: Client) -> None:
+        """Let the realm be able to sign as the client asks, from its next token on."""
+        stores, realm = change.stores, change.realm
+        if await ensure_keys_of_client(stores, realm, client, self._keys, change.now):
+            change.tell(realm_topic(realm.id))
 
     async def _add_account(self, change: Change, client: Client) -> None:
         stores, realm = change.stores, change.realm

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
@@ -23,22 +24,22 @@ from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.key_provider import standard_config
 
+_CHOSEN_BY_CLIENTS: Final = ("access.token.signed.response.alg", "id.token.signed.response.alg")
+
 
 def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[KeyAlgorithm, ...]:
     """Return what the realm must be able to sign with, its default algorithm first.
 
     Refresh tokens are the realm's own business: they take a secret key.
     """
-    chosen = (client.attributes.get("access.token.signed.response.alg") for client in clients)
-    return tuple(
-        dict.fromkeys(
-            (
-                realm.default_signature_algorithm,
-                SecretAlgorithm.HS512,
-                *(SignatureAlgorithm(name) for name in chosen if name),
-            )
-        )
-    )
+    chosen = (algorithm for client in clients for algorithm in _chosen_by(client))
+    standard = (realm.default_signature_algorithm, SecretAlgorithm.HS512)
+    return tuple(dict.fromkeys((*standard, *chosen)))
+
+
+def _chosen_by(client: Client) -> tuple[SignatureAlgorithm, ...]:
+    named = (client.attributes.get(name) for name in _CHOSEN_BY_CLIENTS)
+    return tuple(SignatureAlgorithm(name) for name in named if name in set(SignatureAlgorithm))
 
 
 async def ensure_signing_keys(
@@ -62,17 +63,38 @@ async def ensure_signing_keys(
     return added
 
 
+async def ensure_keys_of_client(
+    stores: Stores, realm: Realm, client: Client, factory: KeyFactory, now: datetime
+) -> bool:
+    """Add a key for each algorithm that the client has chosen and none signs by; tell whether."""
+    lacking = [
+        algorithm
+        for algorithm in dict.fromkeys(_chosen_by(client))
+        if await _lacks(stores, realm, algorithm, now)
+    ]
+    for algorithm in lacking:
+        await _add_fallback(stores, realm, algorithm, factory, now)
+    return bool(lacking)
+
+
 async def ensure_fallback(
     stores: Stores, realm: Realm, algorithm: KeyAlgorithm, factory: KeyFactory, now: datetime
 ) -> None:
-    """Add a key where none signs by an algorithm that the realm, or a client, asks for.
+    """Add a key where none signs by an algorithm that the realm, or a client, asks for."""
+    if await _lacks(stores, realm, algorithm, now) and await _is_asked_for(
+        stores, realm, algorithm
+    ):
+        await _add_fallback(stores, realm, algorithm, factory, now)
 
-    Keycloak: `fallback-<algorithm>`, which gives way to any that an administrator adds.
-    """
-    if signing_key(await stores.keys.list(realm.id), algorithm, now) is not None:
-        return
-    if not await _is_asked_for(stores, realm, algorithm):
-        return
+
+async def _lacks(stores: Stores, realm: Realm, algorithm: KeyAlgorithm, now: datetime) -> bool:
+    return signing_key(await stores.keys.list(realm.id), algorithm, now) is None
+
+
+async def _add_fallback(
+    stores: Stores, realm: Realm, algorithm: KeyAlgorithm, factory: KeyFactory, now: datetime
+) -> None:
+    """Keycloak: `fallback-<algorithm>`, which gives way to any that an administrator adds."""
     made = await asyncio.to_thread(factory.generate, realm.id, realm.name, algorithm, now)
     await stores.keys.add(
         replace(

@@ -3,7 +3,7 @@
 # Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
 # ruff: noqa: PLC0415
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -142,7 +142,11 @@ def _administration(administration: Administration) -> "ClientAdministration":
     from gateway.admin.client_administration import ClientAdministration
     from gateway.protocol.mapper_checks import check_mapper
 
-    services: Any = administration.services
+    services = administration.services
     return ClientAdministration(
-        administration.changes, services.clock, services.online_sessions, check_mapper
+        administration.changes,
+        services.clock,
+        services.online_sessions,
+        check_mapper,
+        services.keys,
     )

@@ -130,6 +130,7 @@ def _registration_parts(
         database=parts.database,
         invalidation=parts.invalidation,
         online_sessions=parts.online_sessions,
+        keys=parts.keys,
     )
 
 

@@ -117,4 +117,5 @@ _CHECKS: Final[Mapping[str, Callable[[str], str | None]]] = {
     "token.response.type.bearer.lower-case": _flag,
     "access.token.lifespan": _seconds,
     "access.token.signed.response.alg": _algorithm,
+    "id.token.signed.response.alg": _algorithm,
 }

@@ -19,6 +19,7 @@ from gateway.domain.clock import Clock
 from gateway.domain.ports.client_keys import ClientKeys
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.http.admin import (
     client_certificates,
@@ -43,13 +44,16 @@ class ClientParts:
     issuer: Callable[[str], str]
     """The issuer of the realm of a name."""
     online_sessions: OnlineSessionStore
+    keys: KeyFactory
     client_keys: ClientKeys
 
 
 def client_operations(parts: ClientParts) -> tuple[Operation, ...]:
     """Return the rows."""
     database, changes, clock = parts.database, parts.changes, parts.clock
-    administration = ClientAdministration(changes, clock, parts.online_sessions, check_mapper)
+    administration = ClientAdministration(
+        changes, clock, parts.online_sessions, check_mapper, parts.keys
+    )
     tokens = RegistrationTokens(parts.directory, parts.issuer)
     secrets = ClientSecrets(database, changes, clock)
     sessions = ClientSessions(database, parts.online_sessions)

@@ -86,7 +86,7 @@ def _partial(parts: RealmParts) -> PartialHandlers:
     imports = PartialImport(
         changes=parts.changes,
         clients=ClientAdministration(
-            parts.changes, parts.clock, parts.online_sessions, check_mapper
+            parts.changes, parts.clock, parts.online_sessions, check_mapper, parts.keys
         ),
         passwords=parts.passwords,
         gate=NewPasswords(parts.clock, parts.blacklists),

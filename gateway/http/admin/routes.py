@@ -111,6 +111,7 @@ def _clients(parts: AdminParts, changes: Changes) -> ClientParts:
         directory=parts.context.directory,
         issuer=parts.context.issuer,
         online_sessions=parts.online_sessions,
+        keys=parts.keys,
         client_keys=parts.client_keys,
     )
 

@@ -10,6 +10,7 @@ from gateway.admin.client_administration import ClientAdministration
 from gateway.admin.registration_tokens import RegistrationTokens
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration.endpoint import ROUTE, RegistrationEndpoint
@@ -30,6 +31,7 @@ class RegistrationParts:
     database: Database
     invalidation: Invalidation
     online_sessions: OnlineSessionStore
+    keys: KeyFactory
 
 
 def build_registration_routes(parts: RegistrationParts) -> list[BaseRoute]:
@@ -41,7 +43,7 @@ def build_registration_routes(parts: RegistrationParts) -> list[BaseRoute]:
         database=database,
         changes=changes,
         administration=ClientAdministration(
-            changes, context.clock, parts.online_sessions, check_mapper
+            changes, context.clock, parts.online_sessions, check_mapper, parts.keys
         ),
         registrars=Registrars(tokens, parts.access_tokens, AdminAccess(database)),
         tokens=tokens,

@@ -236,6 +236,8 @@ def test_a_subject_that_is_no_pattern_is_refused(pattern: str) -> None:
         ("access.token.lifespan", "99999999999"),
         ("access.token.signed.response.alg", "none"),
         ("access.token.signed.response.alg", "HS256"),
+        ("id.token.signed.response.alg", "none"),
+        ("id.token.signed.response.alg", "HS256"),
     ],
 )
 def test_a_slip_in_an_attribute_that_a_rule_reads_is_refused(name: str, text: str) -> None:
