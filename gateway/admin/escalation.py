@@ -3,8 +3,9 @@
 Administrative roles are those of `realm-management` in a realm; in `master`, `admin`,
 `create-realm` and the roles of each `<realm>-realm`. They may be granted, by whatever way they
 reach somebody, by those alone who act with all of them, or with more; passwords, credentials and
-secrets of who holds them may be set by those alone, too. Nobody changes these roles themselves,
-nor the clients that hold them. Other roles are free.
+secrets of who holds them may be set by those alone, too. A key that the realm is to sign with is
+brought by those alone who act with all of them. Nobody changes these roles themselves, nor the
+clients that hold them. Other roles are free.
 
 Keycloak: 9; it looks at the roles that are named and not at what they contain, nor at groups
 """
@@ -76,6 +77,19 @@ async def require_may_join(acting: Acting, stores: Stores, group_ids: Iterable[s
         query = RoleQuery(holder, Share.EFFECTIVE)
         brought = await stores.role_catalogue.list(acting.realm.id, query)
         _require(acting, _by_client(brought))
+
+
+def require_may_be_anybody(acting: Acting) -> None:
+    """Raise Forbidden unless the caller acts with every administrative role that there is.
+
+    Whoever knows what the realm signs with makes tokens of whom they like.
+    """
+    held = acting.rights.held
+    if held is None:
+        return
+    of_master = acting.realm.name == MASTER
+    if ADMIN not in held.realm if of_master else acting.rights.roles != frozenset(AdminRole):
+        raise Forbidden("who knows a key of the realm may be anybody in it")
 
 
 async def out_of_reach(acting: Acting, stores: Stores) -> frozenset[str]:

@@ -3,7 +3,8 @@
 What is stored holds for the next token: a key of higher priority signs at once, one that may not
 sign still verifies, one that is disabled or taken away is gone from the JWKS. Where no key would be
 left for what the realm signs with, one is made. Verifiers that keep a JWKS meet a new key before
-they know it: whoever minds adds it inactive, waits, and then activates it.
+they know it: whoever minds adds it inactive, waits, and then activates it. A private key is
+imported by those alone who may do everything, for with it they could be anybody.
 Keycloak: org.keycloak.keys.KeyProvider
 """
 
@@ -17,6 +18,7 @@ from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
 from gateway.admin.component_kinds import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.admin.errors import BadRequest, Missing, Refused
+from gateway.admin.escalation import require_may_be_anybody
 from gateway.admin.signing_keys import ensure_fallback
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists
@@ -72,10 +74,12 @@ class KeyComponents:
     async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
         """Add a key; return its id.
 
-        Raises BadRequest, Refused, UnusableSetting, or AlreadyExists for an id that is taken.
+        Raises BadRequest, Refused, UnusableSetting, Forbidden for a private key that others than
+        the realm would know, or AlreadyExists for an id that is taken.
         """
         provider = _provider(given)
         settings = read_key_settings(provider, merged({}, given.config))
+        _require_may_bring(acting, settings)
         made = await self._made(acting.realm, provider, settings)
         key = replace(
             made,
@@ -106,7 +110,7 @@ class KeyComponents:
             async with self._database.read() as stores:
                 before = _one(await stores.keys.list(acting.realm.id), key_id)
             # Material is made before any lock is held, of a key that may change meanwhile.
-            key = await self._changed(acting.realm, before, given)
+            key = await self._changed(acting, before, given)
             async with self._changes.begin(acting) as change:
                 if await self._exchanged(change, before, key):
                     path = component_path(key_id)
@@ -138,16 +142,17 @@ class KeyComponents:
         change.tell(realm_topic(realm.id))
         return True
 
-    async def _changed(self, realm: Realm, before: RealmKey, given: Component) -> RealmKey:
-        """Return the key as it is to be; raises BadRequest, UnusableSetting."""
+    async def _changed(self, acting: Acting, before: RealmKey, given: Component) -> RealmKey:
+        """Return the key as it is to be; raises BadRequest, UnusableSetting, Forbidden."""
         if given.provider_id not in {None, before.made_by.value}:
             raise Refused("The provider of a key cannot be changed: add another key")
         provider, shown = before.made_by, key_component(before).config
         was = read_key_settings(provider, shown)
         settings = read_key_settings(provider, merged(shown, given.config))
+        _require_may_bring(acting, settings)
         key = before
         if not same_material(was, settings):
-            key = await self._of_other_material(realm, before, was, settings)
+            key = await self._of_other_material(acting.realm, before, was, settings)
         if (settings.priority, settings.status) != (was.priority, was.status):
             key = replace(key, status=settings.status, retire_at=None)
         name = given.name or key_component(before).name
@@ -216,6 +221,11 @@ def _provider(given: Component) -> KeyProvider:
     if given.provider_id not in set(KeyProvider):
         raise BadRequest(NO_SUCH_PROVIDER)
     return KeyProvider(given.provider_id)
+
+
+def _require_may_bring(acting: Acting, settings: KeySettings) -> None:
+    if settings.private_key is not None:
+        require_may_be_anybody(acting)
 
 
 def _one(keys: tuple[RealmKey, ...], key_id: str) -> RealmKey:

@@ -8,6 +8,8 @@ from typing import Any
 
 import httpx2
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from gateway.admin.administration_roles import AdminRole
 from tests.support.administered_realm import AdministeredRealm, administered_realm
@@ -371,3 +373,55 @@ def test_the_clients_that_hold_rights_are_changed_by_nobody(
         ):
             assert realm.refused(method, f"clients/{management}", document, by=who) == FORBIDDEN
     assert realm.get(f"clients/{management}") == client
+
+
+def imported(key: rsa.RSAPrivateKey) -> dict[str, Any]:
+    """Return a key of the realm that whoever sends it knows."""
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    config = {"privateKey": [private], "certificate": [""], "active": ["false"]}
+    provider = "org.keycloak.keys.KeyProvider"
+    return {"name": "own", "providerId": "rsa", "providerType": provider, "config": config}
+
+
+@pytest.mark.parametrize("who", ["realm-only", "users-and-realm"])
+def test_nobody_brings_a_key_by_which_they_could_be_somebody_with_more_rights(
+    realm: AdministeredRealm, who: str, rsa_private_keys: tuple[rsa.RSAPrivateKey, ...]
+) -> None:
+    before, sent = realm.get("components"), imported(rsa_private_keys[0])
+    assert realm.refused("POST", "components", sent, by=who) == FORBIDDEN
+    assert realm.get("components") == before
+    key = "components/" + realm.change("POST", "components", sent, by="everything")
+    shown = realm.get(key)
+    assert realm.refused("PUT", key, imported(rsa_private_keys[1]), by=who) == FORBIDDEN
+    assert realm.get(key) == shown
+    realm.change("DELETE", key)
+
+
+def test_who_manages_a_realm_sets_what_else_there_is_of_its_keys(
+    realm: AdministeredRealm, rsa_private_keys: tuple[rsa.RSAPrivateKey, ...]
+) -> None:
+    sent = imported(rsa_private_keys[0])
+    imported_key = "components/" + realm.change("POST", "components", sent, by="everything")
+    shown = realm.get(imported_key, by="realm-only")
+    shown["config"]["priority"] = ["7"]
+    realm.change("PUT", imported_key, shown, by="realm-only")
+    assert realm.get(imported_key) == shown
+    realm.change("DELETE", imported_key, by="realm-only")
+    generated = sent | {"providerId": "ecdsa-generated", "config": {"active": ["false"]}}
+    made = realm.change("POST", "components", generated, by="realm-only")
+    realm.change("DELETE", f"components/{made}", by="realm-only")
+
+
+def test_every_right_over_master_is_not_enough_to_bring_a_key_to_it(
+    administration: Administration, rsa_private_keys: tuple[rsa.RSAPrivateKey, ...]
+) -> None:
+    """Whoever is anybody in `master` is the administrator of all realms."""
+    realm = master(administration)
+    (client,) = realm.get("clients?clientId=master-realm")
+    mappings = f"users/{realm.account('nobody')}/role-mappings/clients/{client['id']}"
+    roles = realm.get(f"clients/{client['id']}/roles")
+    realm.change("POST", mappings, roles)
+    sent = imported(rsa_private_keys[0])
+    assert realm.refused("POST", "components", sent, by="nobody") == FORBIDDEN
+    realm.change("DELETE", mappings, roles)
+    realm.change("DELETE", "components/" + realm.change("POST", "components", sent))
