@@ -1,6 +1,5 @@
 """The clients of a realm file: new ones are added, known ones changed, none removed."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -14,6 +13,7 @@ from gateway.domain.ports.storage import Stores
 from gateway.representations.client import read_client
 from gateway.representations.client_requests import given_field
 from gateway.representations.refusals import attempt, describe, raise_all
+from gateway.representations.repetitions import repeated
 from gateway.representations.spelling import snake_case
 
 _SCOPES: Final = "defaultClientScopes"
@@ -47,12 +47,11 @@ async def read_clients(
         client = attempt(errors, None, _read, item, realm_id, before, at, clock)
         if client is not None:
             changes.append(ClientChange(client, before))
-    names = Counter(change.client.client_id for change in changes)
     errors.extend(
         FieldError(
             f"{path}.clients".removeprefix("."), f"{describe(name)} twice", "each client once"
         )
-        for name in sorted(name for name, times in names.items() if times > 1)
+        for name in sorted(repeated(change.client.client_id for change in changes))
     )
     raise_all(errors)
     return tuple(changes)

@@ -15,6 +15,7 @@ from gateway.representations.client_requests import given_field, new_client
 from gateway.representations.masking import MASK
 from gateway.representations.partial_import import Action, IfExists, Kind, Outcome
 from gateway.representations.refusals import describe, raise_all
+from gateway.representations.repetitions import repeated
 
 
 class ImportedClients:
@@ -67,10 +68,9 @@ def _named(
         for at, name, _ in named
         if not isinstance(name, str)
     )
-    names = [name for _, name, _ in named]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        given = f"{describe(repeated[0])} twice"
+    twice = sorted(repeated(name for _, name, _ in named))
+    if twice:
+        given = f"{describe(twice[0])} twice"
         raise InvalidInput((FieldError("clients", given, "each client once"),))
     return [(name, item) for _, name, item in named]
 

@@ -90,6 +90,7 @@ class ProtocolMapperAdministration:
         """Add mappers, all or none; raises InvalidInput, MalformedBody and RefusedByCode."""
         if not all(isinstance(document, Mapping) for document in documents):
             raise MalformedBody("not a list of objects", shape=True)
+        _require_room(len(documents))
         added = [self._read(document, f"[{place}]") for place, document in enumerate(documents)]
         async with self._changes.begin(acting) as change:
             mappers = await _mappers_alone(change, owner)
@@ -153,8 +154,7 @@ async def _mappers_alone(change: Change, owner: MapperOwner) -> Mappers:
 
 
 async def _store(change: Change, owner: MapperOwner, mappers: Mappers) -> None:
-    if len(mappers) > MOST_MAPPERS:
-        raise RefusedByCode("invalid_request", f"At most {MOST_MAPPERS} protocol mappers")
+    _require_room(len(mappers))
     stores = change.stores
     if owner.kind is OwnerKind.CLIENT:
         client = await find_client_alone(change.stores, change.realm.id, owner.id)
@@ -162,6 +162,11 @@ async def _store(change: Change, owner: MapperOwner, mappers: Mappers) -> None:
     else:
         scope = await found_scope(stores, change.realm, owner.id)
         await stores.client_scopes.replace(replace(scope, mappers=mappers))
+
+
+def _require_room(number: int) -> None:
+    if number > MOST_MAPPERS:
+        raise RefusedByCode("invalid_request", f"At most {MOST_MAPPERS} protocol mappers")
 
 
 def _found(mappers: Mappers, mapper_id: str) -> ProtocolMapper:

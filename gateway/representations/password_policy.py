@@ -15,6 +15,7 @@ from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.realm import PasswordPolicy, PasswordRule
 from gateway.representations.plain_json import check_text
 from gateway.representations.refusals import describe, raise_all, refused
+from gateway.representations.repetitions import repeated
 from gateway.representations.shapes import MAX_INTEGER
 
 HASH_ALGORITHMS: Final = (
@@ -107,7 +108,7 @@ class PasswordPolicyText:
         errors = [error for rule in rules for error in _errors(rule, path)]
         errors.extend(
             FieldError(path, f"{describe(name)} more than once", "each rule once")
-            for name in _repeated([rule.name for rule in rules])
+            for name in sorted({*repeated(rule.name for rule in rules)} - _REPEATABLE)
         )
         raise_all(errors)
         policy = PasswordPolicy(rules)
@@ -146,7 +147,3 @@ def _check_passes(policy: PasswordPolicy, path: str) -> None:
         given = f'"hashIterations({passes})" for {_ARGON2}'
         allowed = f"1 to {_MOST_PASSES} for {_ARGON2}, or hashAlgorithm with another algorithm"
         raise InvalidInput((FieldError(path, given, allowed),))
-
-
-def _repeated(names: list[str]) -> list[str]:
-    return sorted({name for name in names if names.count(name) > 1} - _REPEATABLE)

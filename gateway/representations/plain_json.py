@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.representations.refusals import join, located, refused
+from gateway.representations.repetitions import repeated
 
 MAX_DEPTH = 32
 _MAX_INTEGER = 2**63 - 1
@@ -101,9 +102,8 @@ def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; a name that comes twice is a ValueError."""
     unique = dict(pairs)
     if len(unique) != len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {json.dumps(repeated)} twice in one object")
+        first, *_ = repeated(name for name, _ in pairs)
+        raise ValueError(f"the name {json.dumps(first)} twice in one object")
     return unique
 
 

@@ -14,6 +14,7 @@ from gateway.domain.errors import FieldError
 from gateway.representations.field_table import FieldTable, Setting
 from gateway.representations.names import UrlName
 from gateway.representations.refusals import attempt, describe, join, raise_all, refused
+from gateway.representations.repetitions import repeated
 from gateway.representations.shapes import Flag, OneOf, Text, TextMap
 
 PROTOCOLS: Final = (OPENID_CONNECT, "saml", "docker-v2")
@@ -48,10 +49,10 @@ class ProtocolMappers:
             attempt(errors, nothing, read_mapper, item, f"{path}[{index}]")
             for index, item in enumerate(value)
         )
-        names = [(mapper.protocol, mapper.name) for mapper in mappers if mapper.name]
+        names = ((mapper.protocol, mapper.name) for mapper in mappers if mapper.name)
         errors.extend(
             FieldError(path, f"{describe(name)} more than once", "names that differ")
-            for _, name in sorted({name for name in names if names.count(name) > 1})
+            for _, name in sorted(repeated(names))
         )
         raise_all(errors)
         return mappers

@@ -12,6 +12,7 @@ from gateway.domain.errors import FieldError
 from gateway.representations.client_scope import ScopeName, read_client_scope
 from gateway.representations.names import PrintableName
 from gateway.representations.refusals import attempt, describe, join, raise_all, refused
+from gateway.representations.repetitions import repeated
 from gateway.representations.role import RoleName, read_role_names
 from gateway.representations.shapes import TextList
 from gateway.representations.spelling import Names
@@ -97,10 +98,9 @@ def _scopes(
         for index, item in enumerate(_items(value, at, errors))
     ]
     scopes = tuple(scope for scope in read if scope is not None)
-    names = [scope.name for scope in scopes]
     errors.extend(
         FieldError(at, f"{describe(name)} twice", "each client scope once")
-        for name in sorted({name for name in names if names.count(name) > 1})
+        for name in sorted(repeated(scope.name for scope in scopes))
     )
     return scopes
 

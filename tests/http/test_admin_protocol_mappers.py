@@ -227,6 +227,13 @@ def test_more_mappers_than_one_may_have_are_refused(owned: Owner) -> None:
     assert "m0" not in scoped.names(f"{url}/models")
 
 
+def test_mappers_are_counted_before_they_are_compared_with_each_other(owned: Owner) -> None:
+    scoped, url = owned
+    response = scoped.ask("POST", f"{url}/add-models", [mapper("same", "c")] * 201)
+    assert response.status_code == 400
+    assert response.json()["error_description"] == "At most 200 protocol mappers"
+
+
 def test_unknown_owners_and_mappers_are_told_in_keycloaks_words(owned: Owner) -> None:
     scoped, url = owned
     owner, _, rest = url.partition("/")
