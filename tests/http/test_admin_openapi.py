@@ -15,7 +15,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.support.gateway_process import free_port, start_gateway
+from tests.support.gateway_process import start_gateway
+from tests.support.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs/openapi.json"

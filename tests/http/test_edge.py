@@ -8,7 +8,8 @@ import httpx2
 import pytest
 
 from tests.support.certificates import Zoo
-from tests.support.gateway_process import free_port, start_gateway, until
+from tests.support.gateway_process import start_gateway, until
+from tests.support.ports import free_port
 from tests.support.wire import DEVICE_SUBJECT, REALMS, SECRET, Wire, claims_of, device, protocol
 
 DEVICE = {"grant_type": "client_credentials", "client_id": "device-1"}

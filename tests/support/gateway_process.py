@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,8 @@ from typing import Any, TypeVar
 
 import httpx2
 import pytest
+
+from tests.support.ports import free_port
 
 _DEADLINE = 20.0
 _PAUSE = 0.02
@@ -159,14 +160,6 @@ def until(look: Callable[[], Found], otherwise: str, deadline: float = _DEADLINE
             raise GatewayFailed(otherwise)
         time.sleep(_PAUSE)
     return found
-
-
-def free_port() -> int:
-    """Return a TCP port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def is_running(pid: int) -> bool:

@@ -19,11 +19,11 @@ import pytest
 
 from gateway.cli.nginx import SHIPPED, NginxSite, render_nginx
 from tests.support.edge_certificates import EdgeCertificates, make_edge_certificates
+from tests.support.ports import ADDRESS, free_ports
 from tests.support.recording_upstream import RecordingUpstream, recording_upstream
 
 DEADLINE = 10.0
 ATTEMPTS = 5
-ADDRESS = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +106,6 @@ def polling() -> Iterator[None]:
     while time.monotonic() < end:
         yield
         time.sleep(0.01)
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports nobody listened on a moment ago."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind((ADDRESS, 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
 
 
 def make_prefix(folder: Path) -> Path:

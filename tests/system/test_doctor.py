@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.gateway_process import free_port
+from tests.support.ports import free_port
 
 
 def examine(tmp_path: Path, **settings: object) -> tuple[int, str]:

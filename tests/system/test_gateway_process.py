@@ -15,11 +15,11 @@ import pytest
 
 from tests.support.gateway_process import (
     Gateway,
-    free_port,
     is_running,
     start_gateway,
     until,
 )
+from tests.support.ports import free_port
 
 REALM = "/realms/master"
 

@@ -8,7 +8,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.support.gateway_process import Gateway, free_port, start_gateway, until
+from tests.support.gateway_process import Gateway, start_gateway, until
+from tests.support.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 REALM = "/realms/master"

@@ -23,7 +23,8 @@ from tests.support.edge_certificates import (
     EdgeCertificates,
     stale_revocation_lists,
 )
-from tests.support.nginx import ADDRESS, Edge, start_nginx
+from tests.support.nginx import Edge, start_nginx
+from tests.support.ports import ADDRESS
 
 
 class Caller:

@@ -12,13 +12,13 @@ import pytest
 from gateway.cli.nginx import SHIPPED, PlainHttp
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import (
-    ADDRESS,
     PROXY_SECRET,
     Edge,
     changed_source,
     start_edge,
 )
 from tests.support.nginx_dump import Location, proxying_locations
+from tests.support.ports import ADDRESS
 
 FORGED = "forged-by-the-caller"
 SPELLINGS = (

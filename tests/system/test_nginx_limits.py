@@ -7,7 +7,6 @@ from pathlib import Path
 from gateway.cli.nginx import PlainHttp
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import (
-    ADDRESS,
     DEADLINE,
     Edge,
     RunningNginx,
@@ -15,6 +14,7 @@ from tests.support.nginx import (
     start_edge,
 )
 from tests.support.nginx_dump import dump
+from tests.support.ports import ADDRESS
 
 BOUND = 3
 BEGINNING = b"POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nab"

@@ -41,7 +41,8 @@ from gateway.crypto.x509.pki_directory import (
 from gateway.crypto.x509.pki_revocation import revoke
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import descendants, is_running, until
-from tests.support.nginx import ADDRESS, DEADLINE, Edge, RunningNginx, polling, start_edge
+from tests.support.nginx import DEADLINE, Edge, RunningNginx, polling, start_edge
+from tests.support.ports import ADDRESS
 
 RELOADS = 8
 WORKERS = os.cpu_count()

@@ -15,7 +15,6 @@ from gateway.cli.nginx import PlainHttp
 from gateway.supervisor.serving import KEEP_ALIVE
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import (
-    ADDRESS,
     DEADLINE,
     Edge,
     RunningNginx,
@@ -25,6 +24,7 @@ from tests.support.nginx import (
     start_nginx,
 )
 from tests.support.nginx_dump import dump, proxying_locations
+from tests.support.ports import ADDRESS
 from tests.support.recording_upstream import RecordingUpstream, recording_upstream
 
 REQUESTS = 200

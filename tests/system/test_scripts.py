@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.support.nginx import free_ports
+from tests.support.ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 60.0
