@@ -171,6 +171,23 @@ def test_a_database_that_is_away_is_told(administration: Administration, tmp_pat
     assert done.exit_code == UNREACHABLE, done.output
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("client", "delete", "realm-management", "--realm", NAME, "--yes"),
+        ("client", "update", "realm-management", "--realm", NAME, "--set", "enabled=false"),
+        ("client", "delete", f"{NAME}-realm", "--realm", "master", "--yes"),
+        ("role", "delete", "realm-management/manage-users", "--realm", NAME, "--yes"),
+        ("role", "delete", "admin", "--realm", "master", "--yes"),
+    ],
+)
+def test_what_administrators_have_their_rights_from_is_changed_by_no_command(
+    administration: Administration, shelled: str, command: tuple[str, ...]
+) -> None:
+    assert "nobody changes the" in run(administration, *command, code=1)
+    assert administration.ask("GET", f"{shelled}/users").status_code == OK
+
+
 def test_clients_are_handled_from_a_shell(administration: Administration, shelled: str) -> None:
     realm = ("--realm", shelled)
     run(
