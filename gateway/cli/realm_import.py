@@ -4,6 +4,7 @@
 # ruff: noqa: PLC0415
 
 import asyncio
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import click
@@ -15,10 +16,13 @@ if TYPE_CHECKING:
     from gateway.admin.realm_plan import ImportedRealm
 
 
-def import_files(files: "tuple[RealmFile, ...]", *, skip_existing: bool = False) -> None:
-    """Import the files and tell what became of each realm."""
+def import_files(
+    files: "tuple[RealmFile, ...]", *, skip_existing: bool = False, told: Collection[str] = ()
+) -> None:
+    """Import the files and tell what became of each realm but those that were told of before."""
     for imported in asyncio.run(_import(files, skip_existing=skip_existing)):
-        click.echo(_line(imported))
+        if imported.name not in told:
+            click.echo(_line(imported))
         for note in _notes(imported):
             click.echo(f"realm {imported.name}: {note}", err=True)
 
@@ -48,8 +52,12 @@ def _line(imported: "ImportedRealm") -> str:
     if imported.skipped:
         return f"realm {imported.name}: exists, left alone"
     done = "created" if imported.created else "updated"
-    added = f"{imported.clients} clients and {imported.users} users added"
+    added = f"{_count(imported.clients, 'client')} and {_count(imported.users, 'user')} added"
     return f"realm {imported.name}: {done}, {added}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _notes(imported: "ImportedRealm") -> list[str]:

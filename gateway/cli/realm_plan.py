@@ -46,6 +46,7 @@ def plan(context: click.Context, files: tuple[Path, ...], *, output: str) -> Non
         click.echo(json.dumps([_document(one) for one in found], indent=2, default=repr))
     else:
         _show(found)
+        _show_left_out(found)
     if not all(one.in_sync for one in found):
         context.exit(_DIFFERS)
 
@@ -58,8 +59,9 @@ def apply(files: tuple[Path, ...]) -> None:
     from gateway.cli.realm_import import import_files
 
     loaded = load_realm_files(files)
-    _show(asyncio.run(_rehearse(loaded)))
-    import_files(loaded)
+    found = asyncio.run(_rehearse(loaded))
+    _show(found)
+    import_files(loaded, told=[one.name for one in found if one.in_sync])
 
 
 async def _rehearse(files: "tuple[RealmFile, ...]") -> "tuple[RealmDifference, ...]":
@@ -82,6 +84,10 @@ def _show(found: "tuple[RealmDifference, ...]") -> None:
         click.echo(f"realm {visible(one.name)}: {state}")
         for change in one.changes:
             click.echo(f"  {change.sign} {visible(_line(change))}")
+
+
+def _show_left_out(found: "tuple[RealmDifference, ...]") -> None:
+    for one in found:
         for part in one.not_imported:
             click.echo(f"realm {visible(one.name)}: {part} not imported by this version", err=True)
 

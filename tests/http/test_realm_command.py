@@ -125,10 +125,11 @@ def test_a_plan_tells_what_differs_and_applying_it_brings_it_in_sync(
     ]
     assert shown(administration) == before
     applied = run(administration, "realm", "apply", file)
-    assert applied.startswith(said)
+    assert applied == f"{said}realm {shelled}: updated, 1 client and 1 user added\n"
     assert "canary" not in said + applied
     assert shown(administration)["accessTokenLifespan"] == 77
     assert run(administration, "realm", "plan", file) == f"realm {shelled}: in sync\n"
+    assert run(administration, "realm", "apply", file) == f"realm {shelled}: in sync\n"
     document["clients"] = [{"clientId": "till", "secret": "other-canary", "name": "a\x1b[1mb"}]
     changed = written(tmp_path, document)
     said = run(administration, "realm", "plan", changed, code=DIFFERS)
@@ -169,6 +170,17 @@ def test_a_database_that_is_away_is_told(administration: Administration, tmp_pat
     file = written(tmp_path, {"realm": "x"})
     done = CliRunner(env=environment).invoke(main, ["realm", "plan", file])
     assert done.exit_code == UNREACHABLE, done.output
+
+
+def test_what_is_left_out_of_a_file_is_told_once(
+    administration: Administration, shelled: str, tmp_path: Path
+) -> None:
+    file = written(tmp_path, {"realm": shelled, "components": {"some.Provider": [{"name": "x"}]}})
+    for command in ("plan", "apply"):
+        assert run(administration, "realm", command, file).splitlines() == [
+            f"realm {shelled}: in sync",
+            f"realm {shelled}: components not imported by this version",
+        ]
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ class Command:
 def test_a_file_goes_in_and_comes_out(run: Command) -> None:
     done = run("import", run.file(ACME))
     assert done.exit_code == 0, done.output
-    assert "realm acme: created, 1 clients and 0 users added" in done.stdout
+    assert "realm acme: created, 1 client and 0 users added" in done.stdout
     shown = run("export", "acme")
     assert shown.exit_code == 0
     secrets = {item["clientId"]: item.get("secret") for item in json.loads(shown.stdout)["clients"]}
