@@ -93,7 +93,9 @@ class RealmImport:
                     errors.extend(refusal.errors)
                 except AlreadyExists as taken:
                     # The transaction is lost with it, so no further file can be read.
-                    free = FieldError(file.source, str(taken), "ids and names that are free")
+                    free = FieldError(
+                        file.source, f"{taken}, or its id does", "ids and names that are free"
+                    )
                     raise InvalidInput((*errors, free)) from taken
             raise_all(errors)
         return tuple([await self._announced(realm) for realm in imported])

@@ -103,7 +103,9 @@ class RealmRehearsal:
                 except InvalidInput as refusal:
                     errors.extend(refusal.errors)
                 except AlreadyExists as taken:
-                    free = FieldError(file.source, str(taken), "ids and names that are free")
+                    free = FieldError(
+                        file.source, f"{taken}, or its id does", "ids and names that are free"
+                    )
                     raise InvalidInput((*errors, free)) from taken
             raise_all(errors)
             raise _Undone

@@ -101,5 +101,6 @@ async def test_an_id_that_is_another_realms_is_refused_and_nothing_stored(
     other = {"realm": "other", "id": "acme", "defaultSignatureAlgorithm": "ES256"}
     found = await imports_everywhere.refused({**other, "realm": "third", "id": "3"}, other)
     assert found.keys() == {"1.json"}
+    assert "Realm other already exists, or its id does" in str(found["1.json"])
     assert await imports_everywhere.realm_text("third") is None
     assert await imports_everywhere.realm_text("other") is None
