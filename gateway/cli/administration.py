@@ -5,7 +5,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -64,14 +64,21 @@ async def _administer(work: Callable[[Administration], Awaitable[Result]]) -> Re
         return await work(Administration(services, changes))
 
 
-def assigned(assignments: tuple[str, ...]) -> dict[str, Any]:
-    """Return the document that `--set` options describe; raises BadParameter."""
+def assigned(
+    assignments: tuple[str, ...], *, only: Collection[str] = (), never: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the document that `--set` options describe; raises BadParameter.
+
+    `only` and `never` are for use cases that pass some fields over in silence, as Keycloak does.
+    """
     document: dict[str, Any] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals or not name or name in document:
             problem = "twice" if name in document else "no FIELD=VALUE"
             raise click.BadParameter(f"{assignment!r}: {problem}", param_hint="--set")
+        if name in never or (only and name not in only):
+            raise click.BadParameter(f"{name!r}: not set by this command", param_hint="--set")
         document[name] = _value(text)
     return document
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gateway.domain.clients import Client
 
 _client = click.argument("client_id", metavar="CLIENT")
+_PASSED_OVER = ("id", "defaultClientScopes", "optionalClientScopes")
 
 
 @click.group()
@@ -82,8 +83,8 @@ def show(client_id: str, realm: str, *, include_secrets: bool) -> None:
 @realm_option
 @set_option
 def create(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
-    """Make CLIENT; a confidential one gets a secret, which `show --include-secrets` tells."""
-    document = {**assigned(assignments), "clientId": client_id}
+    """Make CLIENT; a confidential one gets a secret, told by `client show` if asked for."""
+    document = {**assigned(assignments, never=("clientId",)), "clientId": client_id}
 
     async def work(administration: Administration) -> str:
         acting = await administration.acting(realm)
@@ -98,7 +99,7 @@ def create(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
 @set_option
 def update(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
     """Change fields of CLIENT."""
-    document = assigned(assignments)
+    document = assigned(assignments, never=_PASSED_OVER)
     if not document:
         raise click.UsageError("Give at least one --set FIELD=VALUE.")
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gateway.domain.groups import Group
 
 _group = click.argument("path", metavar="/PATH")
+_OWN = ("description", "attributes")
 
 
 @click.group()
@@ -74,7 +75,7 @@ def show(path: str, realm: str) -> None:
 def create(path: str, realm: str, assignments: tuple[str, ...]) -> None:
     """Make the group at /PATH; the one above it must be there."""
     above, _, name = path.rpartition("/")
-    document = {**assigned(assignments), "name": name}
+    document = {**assigned(assignments, only=_OWN), "name": name}
 
     async def work(administration: Administration) -> str:
         acting = await administration.acting(realm)
@@ -91,7 +92,7 @@ def create(path: str, realm: str, assignments: tuple[str, ...]) -> None:
 @set_option
 def update(path: str, realm: str, assignments: tuple[str, ...]) -> None:
     """Change name, description or attributes of the group at /PATH."""
-    given = assigned(assignments)
+    given = assigned(assignments, only=("name", *_OWN))
     if not given:
         raise click.UsageError("Give at least one --set FIELD=VALUE.")
 

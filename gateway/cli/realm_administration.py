@@ -66,7 +66,7 @@ def show(name: str) -> None:
 @set_option
 def create(name: str, assignments: tuple[str, ...], *, enabled: bool) -> None:
     """Make the realm NAME with the clients, roles, scopes and keys that every realm has."""
-    document = {"enabled": enabled, **assigned(assignments), "realm": name}
+    document = {"enabled": enabled, **assigned(assignments, never=("realm",)), "realm": name}
 
     async def work(administration: Administration) -> str:
         from gateway.admin.new_passwords import NewPasswords
@@ -92,7 +92,10 @@ def create(name: str, assignments: tuple[str, ...], *, enabled: bool) -> None:
 @set_option
 def update(name: str, assignments: tuple[str, ...]) -> None:
     """Change settings of the realm NAME; `--set realm=NEW` gives it another name."""
-    document = assigned(assignments)
+    from gateway.representations.realm_fields import IMPORTED, NOT_IMPORTED
+
+    beside = (IMPORTED | NOT_IMPORTED) - {"defaultGroups"}
+    document = assigned(assignments, never=beside | {"id"})
     if not document:
         raise click.UsageError("Give at least one --set FIELD=VALUE.")
 

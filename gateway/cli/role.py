@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from gateway.admin.role_administration import RoleAddress, RoleAdministration
 
 _role = click.argument("name", metavar="ROLE")
+_OWN = ("description", "attributes")
+_COMPOSITES = "composites"
 
 
 @click.group()
@@ -79,13 +81,13 @@ def show(name: str, realm: str) -> None:
 @realm_option
 @set_option
 def create(name: str, realm: str, assignments: tuple[str, ...]) -> None:
-    """Make ROLE, or client/ROLE."""
-    given = assigned(assignments)
+    """Make ROLE, or client/ROLE, with description, attributes, and composites."""
+    given = assigned(assignments, only=(*_OWN, _COMPOSITES))
 
     async def work(administration: Administration) -> None:
         acting = await administration.acting(realm)
         address = await _address(administration, acting, name)
-        document = {**given, "name": address.name}
+        document = {**given, "name": address.name, "composite": _COMPOSITES in given}
         await _roles(administration).create(acting, address.client, document)
 
     administer(work)
@@ -98,7 +100,7 @@ def create(name: str, realm: str, assignments: tuple[str, ...]) -> None:
 @set_option
 def update(name: str, realm: str, assignments: tuple[str, ...]) -> None:
     """Change name, description or attributes of ROLE, or of client/ROLE."""
-    given = assigned(assignments)
+    given = assigned(assignments, only=("name", *_OWN))
     if not given:
         raise click.UsageError("Give at least one --set FIELD=VALUE.")
 

@@ -184,6 +184,28 @@ def test_what_is_left_out_of_a_file_is_told_once(
 
 
 @pytest.mark.parametrize(
+    ("command", "assignment"),
+    [
+        (("realm", "create", "other"), "realm=another"),
+        (("realm", "update", NAME), "users=[]"),
+        (("realm", "update", NAME), "id=another"),
+        (("client", "create", "other", "--realm", NAME), "clientId=another"),
+        (("client", "update", "account", "--realm", NAME), 'defaultClientScopes=["basic"]'),
+        (("role", "create", "other", "--realm", NAME), "name=another"),
+        (("role", "update", "offline_access", "--realm", NAME), 'composites={"realm":["x"]}'),
+        (("group", "create", "/other", "--realm", NAME), 'realmRoles=["offline_access"]'),
+        (("group", "update", "/other", "--realm", NAME), 'realmRoles=["offline_access"]'),
+    ],
+)
+def test_a_field_that_would_be_passed_over_in_silence_is_refused(
+    administration: Administration, shelled: str, command: tuple[str, ...], assignment: str
+) -> None:
+    assert shelled == NAME
+    said = run(administration, *command, "--set", assignment, code=BAD)
+    assert f"{assignment.partition('=')[0]!r}: not set by this command" in said
+
+
+@pytest.mark.parametrize(
     "command",
     [
         ("client", "delete", "realm-management", "--realm", NAME, "--yes"),
@@ -233,6 +255,9 @@ def test_roles_are_handled_from_a_shell(administration: Administration, shelled:
     run(administration, "client", "create", "shop", *realm)
     run(administration, "role", "create", "boss", *realm, "--set", "description=the boss")
     run(administration, "role", "create", "shop/seller", *realm)
+    parts = 'composites={"realm":["boss"],"client":{"shop":["seller"]}}'
+    run(administration, "role", "create", "all", *realm, "--set", parts)
+    assert json.loads(run(administration, "role", "show", "all", *realm))["composite"] is True
     run(administration, "role", "update", "boss", *realm, "--set", 'attributes={"a":["b"]}')
     boss = json.loads(run(administration, "role", "show", "boss", *realm))
     assert (boss["description"], boss["attributes"]) == ("the boss", {"a": ["b"]})
