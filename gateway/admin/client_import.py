@@ -1,6 +1,7 @@
 """The clients of a realm file: new ones are added, known ones changed, none removed."""
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -38,10 +39,21 @@ async def read_clients(
     stores: Stores, realm_id: str, document: Mapping[str, Any], path: str, clock: Clock
 ) -> tuple[ClientChange, ...]:
     """Return what the file changes; raises InvalidInput with every wrong field of all clients."""
-    errors: list[FieldError] = []
-    changes: list[ClientChange] = []
     items = embedded(document, "clients", path)
     known = await _known(stores, realm_id, [item for _, item in items])
+    # Very many clients take seconds to judge: other requests go on meanwhile.
+    return await asyncio.to_thread(_changes, items, known, realm_id, path, clock)
+
+
+def _changes(
+    items: Sequence[tuple[str, Mapping[str, Any]]],
+    known: Mapping[str, Client],
+    realm_id: str,
+    path: str,
+    clock: Clock,
+) -> tuple[ClientChange, ...]:
+    errors: list[FieldError] = []
+    changes: list[ClientChange] = []
     for at, item in items:
         before = known.get(_name(item))
         client = attempt(errors, None, _read, item, realm_id, before, at, clock)

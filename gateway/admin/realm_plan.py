@@ -4,8 +4,9 @@ Everything is read before anything is written, so that all errors are told toget
 Keycloak: realm import, RealmRepresentation
 """
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gateway.admin.client_import import ClientChange, read_clients
@@ -95,25 +96,19 @@ class RealmPlanner:
     ) -> RealmPlan:
         """Return the plan; raises InvalidInput with every wrong field of the realm."""
         errors: list[FieldError] = []
-        nowhere = before or Realm(id="", name="")
-        realm = attempt(errors, nowhere, _read_settings, document, before, path)
-        roles = attempt(errors, (), read_roles, document.get("roles"), join(path, "roles"))
-        groups = attempt(errors, GivenGroups(), read_realm_groups, document, path)
-        users = attempt(errors, (), read_users, document, realm, path, self._clock)
-        profile = attempt(errors, None, read_profile_component, document, path)
-        sign_in = attempt(errors, GivenSignIn(), read_sign_in, document, path)
-        clients: tuple[ClientChange, ...] = ()
-        scopes = GivenScopes()
+        # A whole realm takes seconds to judge: other requests go on meanwhile.
+        plan = await asyncio.to_thread(_read_parts, document, before, path, self._clock, errors)
+        realm_id, clients, scopes = plan.realm.id, plan.clients, plan.scopes
         try:
-            clients = await read_clients(stores, realm.id, document, path, self._clock)
+            clients = await read_clients(stores, realm_id, document, path, self._clock)
         except InvalidInput as refusal:
             errors.extend(refusal.errors)
         try:
-            scopes = await read_scopes(stores, realm.id, document, path)
+            scopes = await read_scopes(stores, realm_id, document, path)
         except InvalidInput as refusal:
             errors.extend(refusal.errors)
         raise_all(errors)
-        return RealmPlan(realm, before, clients, roles, groups, scopes, users, profile, sign_in)
+        return replace(plan, clients=clients, scopes=scopes)
 
     async def new_passwords(self, stores: Stores, plan: RealmPlan) -> list[NewPassword]:
         """Return the passwords that will have to be hashed: those of users that are new."""
@@ -203,6 +198,29 @@ def _topics_of_clients(plan: RealmPlan, accounts: frozenset[str]) -> tuple[str, 
     new_accounts = (change.client for change in plan.clients if change.client.client_id in accounts)
     ids = dict.fromkeys(client.id for client in (*clients, *new_accounts))
     return tuple(client_topic(plan.realm.id, identity) for identity in ids)
+
+
+def _read_parts(
+    document: Mapping[str, Any],
+    before: Realm | None,
+    path: str,
+    clock: Clock,
+    errors: list[FieldError],
+) -> RealmPlan:
+    """Return all that can be read without asking what is stored, and note what is wrong."""
+    nowhere = before or Realm(id="", name="")
+    realm = attempt(errors, nowhere, _read_settings, document, before, path)
+    return RealmPlan(
+        realm,
+        before,
+        clients=(),
+        roles=attempt(errors, (), read_roles, document.get("roles"), join(path, "roles")),
+        groups=attempt(errors, GivenGroups(), read_realm_groups, document, path),
+        scopes=GivenScopes(),
+        users=attempt(errors, (), read_users, document, realm, path, clock),
+        profile=attempt(errors, None, read_profile_component, document, path),
+        sign_in=attempt(errors, GivenSignIn(), read_sign_in, document, path),
+    )
 
 
 def _read_settings(document: Mapping[str, Any], before: Realm | None, path: str) -> Realm:
