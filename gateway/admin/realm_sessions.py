@@ -57,18 +57,18 @@ class RealmSessions:
 
     async def statistics(self, realm: Realm) -> list[dict[str, Any]]:
         """Return how many sessions each client takes part in, where there are any."""
-        found = []
         async with self._database.read() as stores:
-            for client in await stores.clients.list(realm.id):
-                offline = await stores.offline_sessions.count_of_client(realm.id, client.id)
-                active = await self._online.count_of_client(realm.id, client.id)
-                if active or offline:
-                    found.append(
-                        {
-                            "offline": str(offline),
-                            "clientId": client.client_id,
-                            "active": str(active),
-                            "id": client.id,
-                        }
-                    )
-        return found
+            clients = await stores.clients.list(realm.id)
+            ids = [client.id for client in clients]
+            offline = await stores.offline_sessions.counts_of_clients(realm.id, ids)
+            active = await self._online.counts_of_clients(realm.id, ids)
+        return [
+            {
+                "offline": str(offline.get(client.id, 0)),
+                "clientId": client.client_id,
+                "active": str(active.get(client.id, 0)),
+                "id": client.id,
+            }
+            for client in clients
+            if client.id in offline or client.id in active
+        ]

@@ -218,6 +218,20 @@ async def test_sessions_are_listed_oldest_first_and_by_the_page(storage: Session
             assert page == tuple(sessions[first : first + maximum])
 
 
+async def test_sessions_of_very_many_clients_are_counted_at_once(storage: SessionStorage) -> None:
+    await _add(
+        storage, storage.session("one", "device", "browser"), storage.session("two", "device")
+    )
+    strangers = [f"stranger-{number}" for number in range(2500)]
+    async with storage.open() as store:
+        wanted = [*strangers, "device-uuid", "browser-uuid"]
+        found = await store.counts_of_clients("demo-id", wanted)
+        assert found == {"device-uuid": 2, "browser-uuid": 1}
+        assert await store.counts_of_clients("demo-id", ["browser-uuid"]) == {"browser-uuid": 1}
+        assert await store.counts_of_clients("other-id", wanted) == {}
+        assert await store.counts_of_clients("demo-id", []) == {}
+
+
 async def test_a_session_of_another_realm_is_out_of_reach(storage: SessionStorage) -> None:
     """The same ids stand in both realms."""
     ours = storage.session("one", "device", of="demo")

@@ -4,6 +4,7 @@ A session that was ended stays ended: no refresh that runs at the same time brin
 Methods raise StoreUnavailable with the store's name.
 """
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -65,6 +66,10 @@ class SessionStore(Protocol):
 
     async def count_of_client(self, realm_id: str, client: str) -> int:
         """Return in how many sessions a client takes part."""
+        ...
+
+    async def counts_of_clients(self, realm_id: str, clients: Sequence[str]) -> Mapping[str, int]:
+        """Return in how many sessions each of the clients takes part that is in any."""
         ...
 
 

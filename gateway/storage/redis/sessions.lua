@@ -207,6 +207,15 @@ function operations.count_of_client(client)
   return redis.call('ZCARD', OF_CLIENT .. client)
 end
 
+function operations.counts_of_clients(...)
+  sweep(SWEPT_BY_READS)
+  local counts = {}
+  for _, client in ipairs({...}) do
+    table.insert(counts, redis.call('ZCARD', OF_CLIENT .. client))
+  end
+  return counts
+end
+
 function operations.purge()
   return sweep(SWEPT_BY_READS)
 end

@@ -11,7 +11,7 @@ day after. Ids hold neither spaces nor colons (representations: UrlName).
 Keycloak: 3; attacks: a session that is revived by a parallel refresh
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +30,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 _GRACE: Final = timedelta(days=1)
 """How long the keys of an expired session remain for the sweep to find their places by."""
 _ENDED_AT_ONCE: Final = 500
+_COUNTED_AT_ONCE: Final = 1_000
 
 
 class RedisSessions:
@@ -102,6 +103,15 @@ class RedisSessions:
     async def count_of_client(self, realm_id: str, client: str) -> int:
         """Return in how many sessions a client takes part."""
         return int(await self._run("count_of_client", realm_id, client))
+
+    async def counts_of_clients(self, realm_id: str, clients: Sequence[str]) -> Mapping[str, int]:
+        """Return in how many sessions each of the clients takes part that is in any."""
+        found: dict[str, int] = {}
+        for start in range(0, len(clients), _COUNTED_AT_ONCE):
+            some = clients[start : start + _COUNTED_AT_ONCE]
+            counts = await self._run("counts_of_clients", realm_id, *some)
+            found |= {client: count for client, count in zip(some, counts, strict=True) if count}
+        return found
 
     async def purge(self, realm_id: str) -> int:
         """Forget the realm's expired sessions; return how many there were."""

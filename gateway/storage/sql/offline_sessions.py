@@ -5,6 +5,7 @@ it or finds no row, and so brings nothing back.
 """
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -146,6 +147,16 @@ class SqlOfflineSessions:
             .where(parts.c.realm_id == realm_id, parts.c.client == client)
         )
         return int(rows.scalar_one())
+
+    async def counts_of_clients(self, realm_id: str, clients: Sequence[str]) -> Mapping[str, int]:
+        """Return in how many sessions each of the clients takes part that is in any."""
+        wanted = frozenset(clients)
+        rows = await self._transaction.execute(
+            select(parts.c.client, func.count().label("sessions"))
+            .where(parts.c.realm_id == realm_id)
+            .group_by(parts.c.client)
+        )
+        return {row.client: row.sessions for row in rows if row.client in wanted}
 
     async def purge(self, before: datetime) -> int:
         """Forget sessions of all realms that expired before the instant; return how many."""
