@@ -24,8 +24,9 @@ class DefaultGroups:
     async def list(self, realm: Realm) -> list[dict[str, Any]]:
         """Return the groups, by path."""
         async with self._database.read() as stores:
-            groups = await stores.groups.list(realm.id)
-        return [_shown(group) for group in groups if group.is_default]
+            ids = await stores.groups.default(realm.id)
+            groups = await stores.group_catalogue.with_parents(realm.id, ids)
+        return [_shown(group) for group in groups if group.id in ids]
 
     async def set(self, acting: Acting, group_id: str, *, is_default: bool) -> None:
         """Let new users join the group, or no longer.
@@ -43,10 +44,10 @@ class DefaultGroups:
 
 
 async def _found(stores: Stores, realm: Realm, group_id: str) -> Group:
-    for group in await stores.groups.list(realm.id):
-        if group.id == group_id:
-            return group
-    raise Missing("Group not found")
+    group = await stores.group_catalogue.find(realm.id, group_id, alone=True)
+    if group is None:
+        raise Missing("Group not found")
+    return group
 
 
 def _shown(group: Group) -> dict[str, Any]:
