@@ -63,7 +63,7 @@ class InitialAccesses:
 
     async def remove(self, acting: Acting, access_id: str) -> None:
         """Forget what was allowed, whether or not it was."""
-        async with self._changes.begin(acting) as change:
+        async with self._changes.begin(acting, alone=True) as change:
             if await change.stores.documents.remove(change.realm.id, _KIND, access_id):
                 change.record(
                     OperationType.DELETE,
