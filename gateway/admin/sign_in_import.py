@@ -21,6 +21,7 @@ from gateway.domain.sign_in_rules import DIRECT_GRANT, RequiredAction
 from gateway.representations.default_flows import default_flows
 from gateway.representations.realm_sign_in import GivenFlow, GivenSignIn, GivenStep
 from gateway.representations.refusals import describe, raise_all
+from gateway.representations.repetitions import repeated
 from gateway.representations.spelling import camel_case
 from gateway.representations.stored_flows import (
     GONE,
@@ -172,9 +173,9 @@ class _Merge:
         return step.authenticator, None if part is None else part.alias
 
     def _repeated(self) -> Iterator[FieldError]:
-        aliases = [flow.alias for flow in self._given]
+        aliases = repeated(flow.alias for flow in self._given)
         for flow in self._given:
-            if aliases.count(flow.alias) > 1:
+            if flow.alias in aliases:
                 yield FieldError(f"{flow.path}.alias", describe(flow.alias), "each flow once")
 
     def _unknown(self, given: GivenFlow) -> Iterator[FieldError]:

@@ -1,5 +1,7 @@
 """Which JSON is taken at all. Spec: RFC 8259 §4, RFC 7493."""
 
+from time import process_time
+
 import pytest
 
 from gateway.domain.errors import InvalidInput
@@ -37,3 +39,12 @@ def test_ordinary_json_is_taken_with_and_without_a_byte_order_mark() -> None:
     text = '{"a": [1, 2.5, null, true, "ä\\ud834\\udd1e"], "b": {}}'.encode()
     assert parse_json(text, "f") == value
     assert parse_json(b"\xef\xbb\xbf" + text, "f") == value
+
+
+def test_a_name_that_comes_twice_is_found_quickly_among_very_many() -> None:
+    """Anybody may send 64 KiB where clients register themselves, an administrator more."""
+    names = [*(f'"{number:x}":1' for number in range(40_000)), '"9c3f":2']
+    began = process_time()
+    with pytest.raises(InvalidInput, match='the name "9c3f" twice'):
+        parse_json(f"{{{','.join(names)}}}".encode(), "f")
+    assert process_time() - began < 1  # of quadratic work: 10 seconds
