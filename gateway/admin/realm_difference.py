@@ -8,9 +8,12 @@ import hmac
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import reduce
 from typing import Any, Final
 
 import orjson
+
+from gateway.representations.smtp import SECRETS as SMTP_SECRETS
 
 _CLIENT, _ROLE, _GROUP, _SCOPE = "client", "role", "group", "client scope"
 _RESOURCES: Final = frozenset({"clients", "roles", "groups", "clientScopes"})
@@ -64,7 +67,7 @@ def hidden(document: Mapping[str, Any], key: bytes) -> dict[str, Any]:
 
     return {
         **document,
-        "smtpServer": hide(document.get("smtpServer", {}), "password"),
+        "smtpServer": reduce(hide, SMTP_SECRETS, document.get("smtpServer", {})),
         "clients": [hide(client, "secret") for client in document.get("clients", ())],
     }
 

@@ -25,7 +25,7 @@ from gateway.representations.realm_fields import (
 )
 from gateway.representations.realm_sign_in import left_out
 from gateway.representations.refusals import describe_name, raise_all, refused
-from gateway.representations.smtp import keep_password, write_unmasked
+from gateway.representations.smtp import keep_secrets, write_unmasked
 
 REALM_TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED)
 _DEFAULT_ROLE: Final = "defaultRole"
@@ -57,7 +57,7 @@ def read_realm(document: Mapping[str, Any], *, base: Realm | None = None, path: 
         id=before.id,
         default_role=(base or realm).named(realm.name).default_role,
         unmodelled=unmodelled,
-        smtp=keep_password(realm.smtp, before.smtp),
+        smtp=keep_secrets(realm.smtp, before.smtp),
     )
 
 
@@ -104,9 +104,7 @@ def update_realm(document: Mapping[str, Any], before: Realm) -> Realm:
 def write_realm(realm: Realm, *, masked: bool = True) -> dict[str, Any]:
     """Return the JSON object of `realm`, keys in Keycloak's order, unknown ones last.
 
-    Masked, the only secret (`smtpServer.password`) is written as `**********`: this is also the
-    form to store, with the password sealed beside it and given back on reading by
-    `replace(realm, smtp=realm.smtp.with_password(secret))`.
+    Masked, the only secrets (those of `smtpServer`) are written as `**********`.
     """
     answer = _answer(realm)
     if not masked:

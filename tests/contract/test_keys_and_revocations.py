@@ -175,12 +175,14 @@ _MOVES = {
     "signing key": "UPDATE realm_keys SET private_key = {} WHERE kid = 'kid-2'",
     "credential": "UPDATE credentials SET secret_data = {} WHERE id = 'second'",
     "mail password": "UPDATE realms SET smtp_password = {} WHERE name = 'other'",
+    "mail token secret": "UPDATE realms SET smtp_token_secret = {} WHERE name = 'other'",
 }
 _SOURCES = {
     "client secret": "(SELECT secret FROM clients WHERE client_id = 'device')",
     "signing key": "(SELECT private_key FROM realm_keys WHERE kid = 'kid-1')",
     "credential": "(SELECT secret_data FROM credentials WHERE id = 'first')",
     "mail password": "(SELECT smtp_password FROM realms WHERE name = 'demo')",
+    "mail token secret": "(SELECT smtp_token_secret FROM realms WHERE name = 'demo')",
 }
 
 

@@ -22,6 +22,7 @@ from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.secrets import Secret
 from gateway.domain.users import UserQuery
+from gateway.representations.realm import write_realm
 from gateway.storage.sql import migrations
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase
@@ -42,6 +43,10 @@ print(asyncio.run(migrate(Secret(sys.argv[1]))))
 """
 
 
+_OLD_REALM = """
+INSERT INTO realms (id, name, enabled, document) VALUES ('NAME-id', 'NAME', TRUE,
+    '{"id": "NAME-id", "realm": "NAME", "smtpServer": {"authTokenClientSecret": "unsealed"}}')
+"""
 _OLD_USERS = """
 WITH RECURSIVE numbers(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers
     WHERE number < 1500)
@@ -235,7 +240,8 @@ async def test_users_of_the_first_schema_can_be_searched(
     await _drop_everything(empty_database)
     await _upgrade(empty_database, "0001")
     database = SqlDatabase(empty_database, secrets_at_rest)
-    await store_realms(database, "demo", "other")
+    for name in ("demo", "other"):
+        await _change(empty_database, _OLD_REALM.replace("NAME", name))
     await _change(empty_database, _OLD_USERS)
     await _change(empty_database, _OLD_CLIENT)
     await _change(empty_database, _OLD_SERVICE_ACCOUNT)
@@ -251,6 +257,10 @@ async def test_users_of_the_first_schema_can_be_searched(
                 assert found.required_actions == ("UPDATE_PASSWORD",)
             assert await stores.users.count(realm, UserQuery(search="är")) == 1500
             assert await stores.users.count(realm, UserQuery(search="*ger*150")) == 3
+        realm_before = await stores.realms.find_by_name("demo")
+    assert realm_before is not None
+    assert realm_before.smtp.token_secret == Secret("unsealed")
+    assert "unsealed" not in str(write_realm(realm_before))
     await database.dispose()
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
+from gateway.domain.secrets import Secret
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_values import realm, realm_with_mail, store_realms
 
@@ -19,14 +20,14 @@ async def test_a_realm_comes_back_as_it_was_stored(database: SqlDatabase) -> Non
     assert list(found.unmodelled) == ["zebra", "apple"]
 
 
-async def test_the_mail_password_comes_back(database: SqlDatabase) -> None:
+async def test_the_secrets_of_the_mail_server_come_back(database: SqlDatabase) -> None:
     async with database.write() as stores:
         await stores.realms.add(realm_with_mail(password="secret-of-mail"))
     async with database.read() as stores:
         found = await stores.realms.find_by_name("demo")
     assert found is not None
-    assert found.smtp.password is not None
-    assert found.smtp.password.reveal() == "secret-of-mail"
+    assert found.smtp.password == Secret("secret-of-mail")
+    assert found.smtp.token_secret == Secret("canary-token")
 
 
 async def test_a_default_role_of_another_name_comes_back(database: SqlDatabase) -> None:

@@ -62,7 +62,13 @@ def test_only_a_role_over_the_realm_lets_it_be_changed_or_removed(
 def test_a_fetched_body_put_back_changes_nothing(
     administration: Administration, made_realm: str
 ) -> None:
-    smtp = {"host": "mail.test", "from": "a@b.test", "user": "u", "password": "mail-canary"}
+    smtp = {
+        "host": "mail.test",
+        "from": "a@b.test",
+        "user": "u",
+        "password": "mail-canary",
+        "authTokenClientSecret": "mail-canary",
+    }
     attributes = {"zebra": "1", "acr.loa.map": "{}"}
     assert put(administration, made_realm, {"smtpServer": smtp, "attributes": attributes}) == DONE
     before = administration.ask("GET", made_realm)

@@ -12,21 +12,28 @@ _DEFAULT_PORT = 25
 class Smtp:
     """A mail server; no `host` means that the realm sends nothing.
 
-    `settings` holds the map as given, without the password, so that it is returned unchanged.
-    The password stands apart so that it can be sealed and masked.
+    `settings` holds the map as given, without the secrets, so that it is returned unchanged.
+    The secrets stand apart so that they can be sealed and masked: the password, and
+    `token_secret`, by which a token is got that takes the password's place.
     """
 
     settings: Mapping[str, str] = field(default_factory=dict)
     password: Secret | None = None
+    token_secret: Secret | None = None
 
-    def with_password(self, password: Secret | None) -> "Smtp":
-        """Return the same server with another password."""
-        return replace(self, password=password)
+    def with_secrets(self, password: Secret | None, token_secret: Secret | None) -> "Smtp":
+        """Return the same server with other secrets."""
+        return replace(self, password=password, token_secret=token_secret)
 
     @property
     def host(self) -> str | None:
         """Name or address of the server."""
         return self.settings.get("host") or None
+
+    @property
+    def token_url(self) -> str | None:
+        """`authTokenUrl`: where `token_secret` is sent to."""
+        return self.settings.get("authTokenUrl") or None
 
     @property
     def port(self) -> int:

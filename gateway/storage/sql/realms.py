@@ -1,4 +1,4 @@
-"""Realms: one JSON document each, the mail password sealed beside it."""
+"""Realms: one JSON document each, the secrets of its mail server sealed beside it."""
 
 from dataclasses import replace
 from typing import Any
@@ -63,28 +63,43 @@ class SqlRealms:
         await self._transaction.execute(delete(realms).where(realms.c.id == realm_id))
 
     def _values(self, realm: Realm) -> dict[str, Any]:
-        password = realm.smtp.password
-        public = replace(realm, smtp=realm.smtp.with_password(None))
+        smtp = realm.smtp
+        public = replace(realm, smtp=smtp.with_secrets(None, None))
         return {
             "id": realm.id,
             "name": realm.name,
             "enabled": realm.enabled,
             "document": write_realm(public),
-            "smtp_password": password and self._secrets.seal(password.reveal(), _context(realm.id)),
+            "smtp_password": self._sealed(smtp.password, _password_of(realm.id)),
+            "smtp_token_secret": self._sealed(smtp.token_secret, _token_secret_of(realm.id)),
         }
+
+    def _sealed(self, secret: Secret | None, context: str) -> str | None:
+        return None if secret is None else self._secrets.seal(secret.reveal(), context)
 
 
 def read_row(row: Any, secrets: SecretsAtRest) -> Realm:
     """Return the realm of a row."""
     realm = read_realm(row.document)
-    if row.smtp_password is None:
+    if row.smtp_password is None and row.smtp_token_secret is None:
         return realm
-    password = Secret(secrets.unseal(row.smtp_password, _context(row.id)))
-    return replace(realm, smtp=realm.smtp.with_password(password))
+
+    def opened(sealed: str | None, context: str) -> Secret | None:
+        return None if sealed is None else Secret(secrets.unseal(sealed, context))
+
+    password = opened(row.smtp_password, _password_of(row.id))
+    # Before it had a place of its own it stood in the document, as any other setting.
+    token_secret = opened(row.smtp_token_secret, _token_secret_of(row.id))
+    smtp = realm.smtp.with_secrets(password, token_secret or realm.smtp.token_secret)
+    return replace(realm, smtp=smtp)
 
 
-def _context(realm_id: str) -> str:
+def _password_of(realm_id: str) -> str:
     return f"smtp-password:{realm_id}"
+
+
+def _token_secret_of(realm_id: str) -> str:
+    return f"smtp-token-secret:{realm_id}"
 
 
 def _taken(realm: Realm) -> str:

@@ -51,6 +51,7 @@ realms = Table(
     Column("enabled", Boolean, nullable=False),
     Column("document", Document, nullable=False),
     Column("smtp_password", Text, comment="sealed"),
+    Column("smtp_token_secret", Text, comment="sealed"),
 )
 
 clients = Table(

@@ -49,11 +49,18 @@ def test_what_is_another_is_told_where_it_stands(
 
 
 def test_secrets_are_compared_and_not_kept() -> None:
-    one = {"smtpServer": {"password": "canary"}, "clients": [{"clientId": "c", "secret": "canary"}]}
+    one = {
+        "smtpServer": {"password": "canary", "authTokenClientSecret": "canary"},
+        "clients": [{"clientId": "c", "secret": "canary"}],
+    }
     assert compared(hidden(one, KEY), hidden(one, KEY)) == []
-    other = {"smtpServer": {"password": "x"}, "clients": [{"clientId": "c", "secret": "y"}]}
+    other = {
+        "smtpServer": {"password": "x", "authTokenClientSecret": "z"},
+        "clients": [{"clientId": "c", "secret": "y"}],
+    }
     assert compared(hidden(one, KEY), hidden(other, KEY)) == [
         ("~", "", "smtpServer.password"),
+        ("~", "", "smtpServer.authTokenClientSecret"),
         ("~", "client c", "secret"),
     ]
     assert "canary" not in repr(hidden(one, KEY))

@@ -377,6 +377,39 @@ def test_the_mail_password_is_masked_and_the_mask_keeps_it() -> None:
     assert read_realm({"smtpServer": {"host": "h"}}, base=before).smtp.password is None
 
 
+def test_the_secret_for_tokens_of_the_mail_server_is_masked_and_the_mask_keeps_it() -> None:
+    mail = {
+        "host": "mail.test",
+        "authType": "token",
+        "authTokenUrl": "https://token.test",
+        "authTokenClientSecret": "canary",
+    }
+    before = read_realm(ACME | {"smtpServer": mail})
+    assert b"canary" not in dump_realm(before)
+    assert "canary" not in repr(before)
+    body = write_realm(before)
+    assert body["smtpServer"] == mail | {"authTokenClientSecret": "**********"}
+    assert write_realm(read_realm(body, base=before), masked=False)["smtpServer"] == mail
+    assert read_realm(body).smtp.token_secret is None
+
+
+@pytest.mark.parametrize("place", ["host", "authTokenUrl"])
+def test_the_mask_sends_no_secret_elsewhere(place: str) -> None:
+    """Who knows the mask alone does not get the secret sent to a host of theirs."""
+    mail = {
+        "host": "mail.test",
+        "password": "canary",
+        "authTokenUrl": "https://token.test",
+        "authTokenClientSecret": "canary",
+    }
+    before = read_realm(ACME | {"smtpServer": mail})
+    shown = write_realm(before)["smtpServer"]
+    moved = read_realm({"smtpServer": shown | {place: "https://elsewhere"}}, base=before).smtp
+    sent_there = {"host": moved.password, "authTokenUrl": moved.token_secret}
+    assert sent_there.pop(place) is None
+    assert list(sent_there.values()) == [Secret("canary")]
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -387,6 +420,7 @@ def test_the_mail_password_is_masked_and_the_mask_keeps_it() -> None:
         ("from", "a\r\nBcc: b"),
         ("password", 12345678901),
         ("password", "canary\0"),
+        ("authTokenClientSecret", ["canary"]),
     ],
 )
 def test_a_mail_server_that_could_not_work_is_refused_without_its_password(
@@ -394,8 +428,8 @@ def test_a_mail_server_that_could_not_work_is_refused_without_its_password(
 ) -> None:
     found = errors(ACME | {"smtpServer": {"host": "h", name: value}})
     assert found.keys() == {f"smtpServer.{name}"}
-    if name == "password":
-        assert found["smtpServer.password"][0] == "a hidden value"
+    if name in {"password", "authTokenClientSecret"}:
+        assert found[f"smtpServer.{name}"][0] == "a hidden value"
 
 
 def test_every_signature_algorithm_is_accepted() -> None:
