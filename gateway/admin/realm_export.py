@@ -5,7 +5,8 @@ Users are read and written some at a time, so that a realm of a million takes no
 one of a hundred. Keycloak: realm export
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any, Final
 
 import orjson
@@ -21,8 +22,11 @@ _INDENT: Final = b"\n    "
 
 async def stream_realm(
     database: Database, name: str, *, include_secrets: bool = False
-) -> AsyncIterator[bytes]:
-    """Yield the JSON text of the realm named `name`, part by part; raises RealmNotFound."""
+) -> AsyncGenerator[bytes, None]:
+    """Yield the JSON text of the realm named `name`, part by part; raises RealmNotFound.
+
+    Whoever stops before the end closes it: it holds a transaction.
+    """
     async with database.read() as stores:
         realm = await stores.realms.find_by_name(name)
         if realm is None:
@@ -31,13 +35,16 @@ async def stream_realm(
         head = _text(await parts.all_but_users()).removesuffix(_END)
         yield head + b',\n  "users": ['
         separator = b""
-        async for user in _users(stores, realm.id, parts):
-            yield separator + _INDENT + user.replace(b"\n", _INDENT)
-            separator = b","
+        async with aclosing(_users(stores, realm.id, parts)) as users:
+            async for user in users:
+                yield separator + _INDENT + user.replace(b"\n", _INDENT)
+                separator = b","
         yield (b"\n  ]" if separator else b"]") + _END
 
 
-async def _users(stores: Stores, realm_id: str, parts: RealmDocument) -> AsyncIterator[bytes]:
+async def _users(
+    stores: Stores, realm_id: str, parts: RealmDocument
+) -> AsyncGenerator[bytes, None]:
     """Yield the users by name, the text of each without a line's end."""
     last = ""
     while batch := await stores.user_batches.after(realm_id, last, _AT_ONCE):

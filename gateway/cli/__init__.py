@@ -3,12 +3,13 @@
 Exit codes: 0 done or in sync, 1 failed or differs, 2 usage or bad input, 3 unreachable.
 """
 
+import errno
 from importlib import import_module
 
 import click
 
 from gateway import __version__
-from gateway.cli.failures import report
+from gateway.cli.failures import report, report_of_system
 from gateway.domain.errors import RealmgateError
 
 COMMANDS = {
@@ -54,6 +55,10 @@ class _LazyGroup(click.Group):
             return super().invoke(ctx)
         except RealmgateError as failure:
             ctx.exit(report(failure))
+        except OSError as failure:
+            if failure.errno == errno.EPIPE:
+                raise  # whoever reads has seen enough: click ends without a word
+            ctx.exit(report_of_system(failure))
 
 
 @click.group(

@@ -3,6 +3,10 @@
 2 bad input, 3 unreachable, 1 everything else.
 """
 
+import os
+import sys
+from contextlib import suppress
+
 import click
 
 from gateway.admin.errors import BadRequest, Refused, RefusedByCode
@@ -21,3 +25,14 @@ def report(failure: RealmgateError) -> int:
             return 3
         case _:
             return 1
+
+
+def report_of_system(failure: OSError) -> int:
+    """Print what the system refused, a full disk say, and return the exit code."""
+    click.echo(f"Error: {failure.strerror or failure}", err=True)
+    # What is left of the output would be tried again at the end, and refused again.
+    with suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    return 1

@@ -9,7 +9,7 @@ A wrong file changes nothing and ends with exit code 2, each wrong field on a li
 import asyncio
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,8 +74,10 @@ async def _export(name: str, output: "BinaryIO", *, clear: bool) -> None:
 
     async with open_services(installed_settings()) as services:
         try:
-            async for part in stream_realm(services.database, name, include_secrets=clear):
-                output.write(part)
+            parts = stream_realm(services.database, name, include_secrets=clear)
+            async with aclosing(parts):
+                async for part in parts:
+                    output.write(part)
         except RealmNotFound as error:
             raise click.BadParameter(f"there is no realm {name!r}", param_hint="NAME") from error
     output.flush()
@@ -86,6 +88,9 @@ def _private_file(path: Path) -> "Iterator[BinaryIO]":
     """Open a file that appears under its name once it is whole, readable by its owner alone."""
     # Written beside it and moved into place: what stood there may be readable by others.
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        # Moved over it, the file would take the place of /dev/null, or of a pipe that is read.
+        raise click.FileError(str(path), "there is something else than a file")
     try:
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
         try:
