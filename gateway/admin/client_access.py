@@ -11,7 +11,11 @@ from typing import Any, Final
 from gateway.admin.access import Acting
 from gateway.admin.administration_roles import AdminRole
 from gateway.admin.errors import Forbidden, Missing
-from gateway.admin.escalation import is_above, is_administrative_client
+from gateway.admin.escalation import (
+    is_above,
+    is_administrative_client,
+    require_may_lift_scope,
+)
 from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.storage.role_catalogue import RoleQuery
@@ -60,9 +64,14 @@ async def require_reach(acting: Acting, stores: Stores, client: Client) -> None:
 
 
 async def require_may_become(acting: Acting, stores: Stores, before: Client, after: Client) -> None:
-    """Raise Forbidden where the change would let the caller act as a greater service account."""
+    """Raise Forbidden where the change would let the caller act as a greater service account.
+
+    Or by a token of the client with more than the scope of the caller's own lets through.
+    """
     if credentials_of(before) != credentials_of(after):
         await require_reach(acting, stores, before)
+    if after.full_scope_allowed and not before.full_scope_allowed:
+        require_may_lift_scope(acting)
 
 
 async def shown_client(acting: Acting, stores: Stores, client: Client) -> dict[str, Any]:

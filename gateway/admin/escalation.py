@@ -4,7 +4,8 @@ Administrative roles are those of `realm-management` in a realm; in `master`, `a
 `create-realm` and the roles of each `<realm>-realm`. They may be granted, by whatever way they
 reach somebody, by those alone who act with all of them, or with more; passwords, credentials and
 secrets of who holds them may be set by those alone, too. A key that the realm is to sign with is
-brought by those alone who act with all of them. Nobody changes these roles themselves, nor the
+brought by those alone who act with all of them. Whoever acts by a token of limited scope makes no
+scope wider than that, or the token would be good for all that its owner may do. Nobody changes these roles themselves, nor the
 clients that hold them. Other roles are free.
 
 Keycloak: 9; it looks at the roles that are named and not at what they contain, nor at groups
@@ -90,6 +91,22 @@ def require_may_be_anybody(acting: Acting) -> None:
     of_master = acting.realm.name == MASTER
     if ADMIN not in held.realm if of_master else acting.rights.roles != frozenset(AdminRole):
         raise Forbidden("who knows a key of the realm may be anybody in it")
+
+
+async def require_may_put_in_scope(acting: Acting, stores: Stores, role_ids: Sequence[str]) -> None:
+    """Raise Forbidden where the caller acts in a scope, and the roles would reach beyond it."""
+    if _is_limited(acting):
+        await require_may_grant(acting, stores, role_ids)
+
+
+def require_may_lift_scope(acting: Acting) -> None:
+    """Raise Forbidden where the caller acts in a scope that is less than everything."""
+    if _is_limited(acting):
+        require_may_be_anybody(acting)
+
+
+def _is_limited(acting: Acting) -> bool:
+    return acting.caller is not None and acting.caller.scope is not None
 
 
 async def out_of_reach(acting: Acting, stores: Stores) -> frozenset[str]:

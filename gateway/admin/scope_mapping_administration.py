@@ -14,6 +14,7 @@ from gateway.admin.changes import Change, Changes
 from gateway.admin.client_access import find_client
 from gateway.admin.client_scope_administration import found_scope
 from gateway.admin.errors import Missing
+from gateway.admin.escalation import require_may_put_in_scope
 from gateway.admin.role_listing import RoleListing
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
@@ -77,10 +78,11 @@ class ScopeMappingAdministration:
     async def put(
         self, acting: Acting, owner: RoleHolder, container: str, document: Sequence[Any]
     ) -> None:
-        """Put roles into the scope."""
+        """Put roles into the scope; raises Forbidden."""
         async with self._changes.begin(acting) as change:
             roles = await _named(change, owner, container, document)
             ids = [role.role.id for role in roles]
+            await require_may_put_in_scope(acting, change.stores, ids)
             await change.stores.role_catalogue.give(change.realm.id, owner, ids)
             _note(change, OperationType.CREATE, owner, container, document)
 

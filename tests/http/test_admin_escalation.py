@@ -42,6 +42,16 @@ PRETENDER = {
 }
 """A client whose tokens carry roles that its service account does not have."""
 
+NARROWED = {
+    "id": "narrowed-id",
+    "clientId": "narrowed",
+    "secret": SECRET,
+    "serviceAccountsEnabled": True,
+    "fullScopeAllowed": False,
+    "enabled": True,
+}
+"""A client of whose service account's roles its tokens carry only `manage-clients`."""
+
 
 @pytest.fixture(scope="module")
 def realm(administration: Administration) -> Iterator[AdministeredRealm]:
@@ -69,8 +79,18 @@ def realm(administration: Administration) -> Iterator[AdministeredRealm]:
         ADMINISTRATORS,
         roles=roles,
         groups=groups,
-        users=[{"username": "victim", "enabled": True}],
-        clients=[{"id": "device-id", "clientId": "device", "enabled": True}, PRETENDER],
+        users=[
+            {"username": "victim", "enabled": True},
+            {
+                "username": "service-account-narrowed",
+                "serviceAccountClientId": "narrowed",
+                "clientRoles": {"realm-management": ["realm-admin"]},
+            },
+        ],
+        clients=[{"id": "device-id", "clientId": "device", "enabled": True}, PRETENDER, NARROWED],
+        clientScopeMappings={
+            "realm-management": [{"client": "narrowed", "roles": ["manage-clients"]}]
+        },
     ) as made:
         yield made
 
@@ -425,3 +445,29 @@ def test_every_right_over_master_is_not_enough_to_bring_a_key_to_it(
     assert realm.refused("POST", "components", sent, by="nobody") == FORBIDDEN
     realm.change("DELETE", mappings, roles)
     realm.change("DELETE", "components/" + realm.change("POST", "components", sent))
+
+
+def test_nobody_widens_the_scope_that_their_token_is_limited_by(
+    realm: AdministeredRealm, management: str
+) -> None:
+    """Or a token for one purpose would be good for all that its owner may do."""
+    client = "clients/narrowed-id"
+    (scope,) = (one for one in realm.get("client-scopes") if one["name"] == "profile")
+    every = admin_role(realm, management, "realm-admin")
+    for holder in (client, f"client-scopes/{scope['id']}"):
+        mapping = ("POST", f"{holder}/scope-mappings/clients/{management}", [every])
+        assert realm.refused(*mapping, by="narrowed") == FORBIDDEN
+    widened = {"clientId": "narrowed", "fullScopeAllowed": True}
+    assert realm.refused("PUT", client, widened, by="narrowed") == FORBIDDEN
+    registration = "/realms/escalation/clients-registrations/default/narrowed"
+    token = realm.administration.token("narrowed", realm.name)
+    answer = realm.administration.http.put(
+        registration, json=widened, headers={"Authorization": f"Bearer {token}"}
+    )
+    assert answer.status_code == httpx2.codes.FORBIDDEN
+    assert realm.refused("GET", "users", by="narrowed") == FORBIDDEN
+    own = admin_role(realm, management, "manage-clients")
+    realm.change("PUT", client, {"fullScopeAllowed": False, "name": "x"}, by="narrowed")
+    for method in ("DELETE", "POST"):
+        mapping = (method, f"{client}/scope-mappings/clients/{management}", [own])
+        realm.change(*mapping, by="narrowed" if method == "DELETE" else "clients-only")
