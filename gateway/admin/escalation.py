@@ -5,8 +5,8 @@ Administrative roles are those of `realm-management` in a realm; in `master`, `a
 reach somebody, by those alone who act with all of them, or with more; passwords, credentials and
 secrets of who holds them may be set by those alone, too. A key that the realm is to sign with is
 brought by those alone who act with all of them. Whoever acts by a token of limited scope makes no
-scope wider than that, or the token would be good for all that its owner may do. Nobody changes these roles themselves, nor the
-clients that hold them. Other roles are free.
+scope wider than that, or the token would be good for all that its owner may do. Nobody changes
+these roles themselves, nor the clients that hold them. Other roles are free.
 
 Keycloak: 9; it looks at the roles that are named and not at what they contain, nor at groups
 """
