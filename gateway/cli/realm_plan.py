@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _DIFFERS = 1
 _LONGEST = 100
+_CUT = "..."
 _files = click.argument(
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
 )
@@ -102,12 +103,28 @@ def _line(change: "Difference") -> str:
 def _values(change: "Difference") -> str:
     if change.is_secret:
         return "a secret, which is not shown"
-    return f"{_value(change.before)} -> {_value(change.after)}"
+    before, after = _value(change.before), _value(change.after)
+    told = f"{before} -> {after}"
+    lists = isinstance(change.before, list) and isinstance(change.after, list)
+    return _of_lists(change) if lists and _is_cut(before, after) else told
+
+
+def _of_lists(change: "Difference") -> str:
+    """Show what only one of them has: the beginnings of two long lists may well be the same."""
+    gone = [item for item in change.before if item not in change.after]
+    come = [item for item in change.after if item not in change.before]
+    if not gone and not come:
+        return "the same in another order"
+    return f"of many, {_value(gone)} -> {_value(come)}"
+
+
+def _is_cut(*texts: str) -> bool:
+    return any(text.endswith(_CUT) for text in texts)
 
 
 def _value(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}{_CUT}"
 
 
 def _document(one: "RealmDifference") -> dict[str, Any]:

@@ -172,6 +172,21 @@ def test_a_database_that_is_away_is_told(administration: Administration, tmp_pat
     assert done.exit_code == UNREACHABLE, done.output
 
 
+def test_of_two_long_lists_a_plan_shows_what_differs(
+    administration: Administration, shelled: str, tmp_path: Path
+) -> None:
+    addresses = [f"https://{number}.a.test" for number in range(30)]
+    shop = ("client", "create", "shop", "--realm", shelled)
+    run(administration, *shop, "--set", f"redirectUris={json.dumps(addresses)}")
+    wanted = {"clientId": "shop", "redirectUris": [*addresses[:-1], "https://new.a.test"]}
+    file = written(tmp_path, {"realm": shelled, "clients": [wanted]})
+    changed = 'redirectUris: of many, ["https://29.a.test"] -> ["https://new.a.test"]'
+    assert run(administration, "realm", "plan", file, code=DIFFERS).splitlines() == [
+        f"realm {shelled}: differs",
+        f"  ~ client shop: {changed}",
+    ]
+
+
 def test_what_is_left_out_of_a_file_is_told_once(
     administration: Administration, shelled: str, tmp_path: Path
 ) -> None:
