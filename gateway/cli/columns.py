@@ -1,4 +1,4 @@
-"""Rows for a terminal: columns as wide as their longest entry, nothing cut off.
+"""What a terminal shows: columns as wide as their longest entry, nothing cut off, and numbers.
 
 What would move the cursor, or hide text, is written as an escape: names come from strangers.
 """
@@ -17,6 +17,11 @@ def show_rows(rows: Iterable[Sequence[str]]) -> None:
     for row in kept:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True) if width)
         click.echo(_GAP.join(cells).rstrip())
+
+
+def counted(number: int, what: str) -> str:
+    """Return `1 user`, `2 users`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def visible(text: str) -> str:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gateway.cli.columns import counted
+
 if TYPE_CHECKING:
     from gateway.settings import Settings
 
@@ -149,7 +151,9 @@ def _database(settings: "Settings") -> str:
                 await stores.keys.list(realm.id)
             return len(await stores.realms.list())
 
-    return f"The database answers, holds {asyncio.run(ask())} realms, and the key opens it."
+    return (
+        f"The database answers, holds {counted(asyncio.run(ask()), 'realm')}, and the key opens it."
+    )
 
 
 def _certificates(settings: "Settings") -> str:

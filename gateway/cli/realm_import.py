@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gateway.cli.columns import counted
 from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
@@ -52,12 +53,8 @@ def _line(imported: "ImportedRealm") -> str:
     if imported.skipped:
         return f"realm {imported.name}: exists, left alone"
     done = "created" if imported.created else "updated"
-    added = f"{_count(imported.clients, 'client')} and {_count(imported.users, 'user')} added"
+    added = f"{counted(imported.clients, 'client')} and {counted(imported.users, 'user')} added"
     return f"realm {imported.name}: {done}, {added}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _notes(imported: "ImportedRealm") -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gateway.cli.columns import show_rows
+from gateway.cli.columns import counted, show_rows
 from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def end(session_id: str | None, realm: str, name: str | None, *, everybody: bool
         count = run_sessions(lambda sessions: sessions.log_out(realm, name))
     else:
         count = run_sessions(lambda sessions: sessions.log_out_all(realm))
-    click.echo(f"{count} sessions ended")
+    click.echo(f"{counted(count, 'session')} ended")
 
 
 def run_sessions(act: "Callable[[SessionAdministration], Awaitable[Result]]") -> Result:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gateway.cli.columns import show_rows
+from gateway.cli.columns import counted, show_rows
 from gateway.cli.installation import installed_settings
 from gateway.cli.user_import import import_
 
@@ -207,7 +207,7 @@ def logout(name: str, realm: str) -> None:
     from gateway.cli.session import run_sessions
 
     count = run_sessions(lambda sessions: sessions.log_out(realm, name))
-    click.echo(f"user {name}: {count} sessions ended")
+    click.echo(f"user {name}: {counted(count, 'session')} ended")
 
 
 def _list_lockouts(realm: str, output: str) -> None:

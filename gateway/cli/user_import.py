@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gateway.cli.columns import counted
 from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
@@ -53,9 +54,9 @@ def import_(file: Path, realm: str, output: str, *, go_on: bool) -> None:
         counts = {"added": done.added, "known": done.known, "refused": done.refused}
         click.echo(json.dumps({"realm": realm, **counts}))
     else:
-        click.echo(f"realm {realm}: {done.added} users added, {done.known} known before")
+        click.echo(f"realm {realm}: {counted(done.added, 'user')} added, {done.known} known before")
     if done.refused:
-        raise click.ClickException(f"{done.refused} users were refused")
+        raise click.ClickException(f"{counted(done.refused, 'user')} refused")
 
 
 def _tell_refusal(refusal: "InvalidInput") -> None:

@@ -159,7 +159,7 @@ def test_a_logged_out_user_has_no_session_and_no_token_is_believed(shell: Shell)
     shell.user("roles", "--add", "realm-management/view-users")
     tokens = shell.administration.signed_in(shell.name)
     done = shell.user("logout")
-    assert done.stdout == f"user {shell.name}: 1 sessions ended\n"
+    assert done.stdout == f"user {shell.name}: 1 session ended\n"
     assert shell.sessions() == []
     assert not shell.administration.refreshes(tokens)
     assert not shell.may_list_users(str(tokens["access_token"]))

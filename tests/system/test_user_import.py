@@ -84,7 +84,7 @@ def shell(tmp_path: Path) -> Shell:
 def test_an_export_of_any_length_is_imported_in_little_memory(shell: Shell) -> None:
     small = shell.file(['{"users": [', json.dumps(person(MANY)), "]}"])
     code, output, errors, base = shell.run("user", "import", "--realm", "acme", small)
-    assert (code, output) == (0, "realm acme: 1 users added, 0 known before\n"), errors
+    assert (code, output) == (0, "realm acme: 1 user added, 0 known before\n"), errors
     users = (f"{json.dumps(person(number))}," for number in range(MANY))
     large = shell.file(
         [json.dumps(REALM)[:-1], ', "users": [', *users, json.dumps(person(MANY)), '], "x": 1}']
