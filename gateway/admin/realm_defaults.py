@@ -125,21 +125,17 @@ async def _complete(database: Database) -> tuple[Realm, ...]:
 
 
 async def _incomplete(stores: Stores) -> tuple[Realm, ...]:
+    """Return the realms that lack something: in a few questions each, for every start asks them."""
     realms = await stores.realms.list()
-    masters = [realm for realm in realms if realm.name == MASTER]
-    wanted = {
-        (realm.id, document["clientId"]) for realm in realms for document in default_clients(realm)
-    }
-    wanted |= {
-        (master.id, administration_client(realm.name)) for master in masters for realm in realms
-    }
-    lacking = {
-        realm_id
-        for realm_id, client_id in wanted
-        if await stores.clients.find_by_client_id(realm_id, client_id) is None
-    }
-    lacking |= {realm.id for realm in realms if not await stores.client_scopes.list(realm.id)}
-    return tuple(realm for realm in realms if realm.id in lacking)
+    return tuple([realm for realm in realms if await _lacks_something(stores, realm, realms)])
+
+
+async def _lacks_something(stores: Stores, realm: Realm, realms: Iterable[Realm]) -> bool:
+    wanted = {document["clientId"] for document in default_clients(realm)}
+    if realm.name == MASTER:
+        wanted |= {administration_client(other.name) for other in realms}
+    found = await stores.clients.named(realm.id, sorted(wanted))
+    return len(found) < len(wanted) or not await stores.client_scopes.list(realm.id)
 
 
 async def _add_administration(stores: Stores, master: Realm) -> tuple[str, ...]:

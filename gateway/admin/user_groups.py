@@ -3,6 +3,7 @@
 Keycloak: 7.2 (users/{id}/groups)
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from gateway.admin.access import Acting
@@ -44,7 +45,7 @@ class UserGroups:
             groups = found if maximum is None else found[:maximum]
             if brief:
                 return [group_answer(group, GroupDetails()) for group in groups]
-            return [await _whole(stores, group) for group in groups]
+            return await _whole(stores, realm.id, groups)
 
     async def count(self, realm: Realm, user_id: str, search: str) -> int:
         """Return how many there are."""
@@ -93,11 +94,13 @@ async def _is_member(change: Change, user: User, group: Group) -> bool:
 
 async def _record(change: Change, operation: OperationType, user: User, group: Group) -> None:
     path = f"users/{user.id}/groups/{group.id}"
-    told = await _whole(change.stores, group)
+    (told,) = await _whole(change.stores, change.realm.id, (group,))
     change.record(operation, ResourceType.GROUP_MEMBERSHIP, path, told)
     tell_of(change, user)
 
 
-async def _whole(stores: Stores, group: Group) -> dict[str, Any]:
-    roles = await stores.group_catalogue.roles(group.realm_id, [group.id])
-    return group_answer(group, GroupDetails(roles=roles.get(group.id, _NO_ROLES)))
+async def _whole(stores: Stores, realm_id: str, groups: Sequence[Group]) -> list[dict[str, Any]]:
+    roles = await stores.group_catalogue.roles(realm_id, [group.id for group in groups])
+    return [
+        group_answer(group, GroupDetails(roles=roles.get(group.id, _NO_ROLES))) for group in groups
+    ]
