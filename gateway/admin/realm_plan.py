@@ -5,7 +5,7 @@ Keycloak: realm import, RealmRepresentation
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ from gateway.admin.scope_import import (
 )
 from gateway.admin.sign_in_import import check_overrides, store_sign_in
 from gateway.admin.signing_keys import ensure_signing_keys, signing_algorithms
-from gateway.admin.user_import import NewUser, UserImport, read_users
+from gateway.admin.user_import import NewUser, UserImport, read_users, unknown_users
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.invalidation import client_topic, realm_topic
@@ -112,10 +112,12 @@ class RealmPlanner:
 
     async def new_passwords(self, stores: Stores, plan: RealmPlan) -> list[NewPassword]:
         """Return the passwords that will have to be hashed: those of users that are new."""
+        users: Sequence[NewUser] = plan.users
+        if plan.before is not None:
+            users = await unknown_users(stores, plan.realm.id, users)
         return [
             credential
-            for new in plan.users
-            if await stores.users.find_by_username(plan.realm.id, new.user.username) is None
+            for new in users
             for credential in new.credentials
             if isinstance(credential, NewPassword)
         ]

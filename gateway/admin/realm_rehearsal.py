@@ -14,7 +14,7 @@ from gateway.admin.realm_document import RealmDocument
 from gateway.admin.realm_files import RealmFile
 from gateway.admin.realm_groups import load_books
 from gateway.admin.realm_plan import RealmPlan, RealmPlanner
-from gateway.admin.user_import import NewUser, UserPreparation
+from gateway.admin.user_import import NewUser, UserPreparation, unknown_users
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.ports.passwords import PasswordMaker
@@ -29,7 +29,6 @@ from gateway.representations.refusals import located, raise_all
 from gateway.representations.role import RoleName
 from gateway.representations.spelling import camel_case
 
-_NAMES_AT_ONCE: Final = 1_000
 _KEY_BYTES: Final = 32
 
 
@@ -159,13 +158,7 @@ def _blank(realm: Realm) -> dict[str, Any]:
 async def _unknown(stores: Stores, plan: RealmPlan) -> list[NewUser]:
     """Return the users that would be added; service accounts come with their clients."""
     users = [user for user in plan.users if user.service_account_of is None]
-    if plan.before is None:
-        return users
-    known: set[str] = set()
-    for start in range(0, len(users), _NAMES_AT_ONCE):
-        names = [user.user.username for user in users[start : start + _NAMES_AT_ONCE]]
-        known |= await stores.users.known(plan.realm.id, names)
-    return [user for user in users if user.user.username not in known]
+    return users if plan.before is None else await unknown_users(stores, plan.realm.id, users)
 
 
 def _told(changes: Iterable[Difference], given: Collection[str] | None) -> list[Difference]:

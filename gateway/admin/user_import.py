@@ -4,9 +4,9 @@ A user's password and roles belong to the user and the administrator once the ac
 file that is imported again must not set them back. Keycloak: realm import, users
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from gateway.admin.new_passwords import NewPasswords
@@ -30,6 +30,7 @@ from gateway.representations.user import read_user
 
 _UPDATE_PASSWORD = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
 _ROLE_LISTS = ("realmRoles", "clientRoles")
+_NAMES_AT_ONCE: Final = 1_000
 _NAMES = Names(("credentials", "groups", *_ROLE_LISTS, "serviceAccountClientId"))
 
 
@@ -57,6 +58,15 @@ def read_users(
     ]
     raise_all(errors)
     return tuple(user for user in read if user is not None)
+
+
+async def unknown_users(stores: Stores, realm_id: str, users: Sequence[NewUser]) -> list[NewUser]:
+    """Return the users whose names nobody in the realm has: those that an import adds."""
+    known: set[str] = set()
+    for start in range(0, len(users), _NAMES_AT_ONCE):
+        names = [new.user.username for new in users[start : start + _NAMES_AT_ONCE]]
+        known |= await stores.users.known(realm_id, names)
+    return [new for new in users if new.user.username not in known]
 
 
 def read_new_user(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> NewUser:

@@ -13,7 +13,13 @@ from typing import Final
 from gateway.admin.finding import find_realm
 from gateway.admin.new_passwords import NewPasswords
 from gateway.admin.realm_groups import Books, load_books
-from gateway.admin.user_import import NewUser, PreparedUser, UserPreparation, read_new_user
+from gateway.admin.user_import import (
+    NewUser,
+    PreparedUser,
+    UserPreparation,
+    read_new_user,
+    unknown_users,
+)
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.ports.passwords import PasswordHasher
@@ -98,13 +104,9 @@ class UserStream:
     async def _unknown(self, realm: Realm, entries: Sequence[NewUser]) -> list[NewUser]:
         """Return the users that are not there yet, the first of each name."""
         first = {entry.user.username: entry for entry in reversed(entries)}
+        named = [entry for entry in entries if first[entry.user.username] is entry]
         async with self._database.read() as stores:
-            known = await stores.users.known(realm.id, list(first))
-        return [
-            entry
-            for entry in entries
-            if first[entry.user.username] is entry and entry.user.username not in known
-        ]
+            return await unknown_users(stores, realm.id, named)
 
     async def _prepared(self, batch: "_Batch", entries: Sequence[NewUser]) -> list[PreparedUser]:
         preparation = UserPreparation(
