@@ -8,16 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.domain.errors import FieldError
+from gateway.domain.errors import FieldError, InvalidInput
 from gateway.representations.names import UrlName
 from gateway.representations.plain_json import check_text
-from gateway.representations.refusals import attempt, join, raise_all, refused
+from gateway.representations.refusals import attempt, join, raise_all, refused_secret
 from gateway.representations.shapes import Shape, Text
 from gateway.representations.strict_fields import read_strictly
 
 _NAME: Final = Text(most=255)
 _MOST_SETTINGS: Final = 100
 _LONGEST: Final = 100_000
+_SETTING: Final = Text(most=_LONGEST)
 
 Config = Mapping[str, tuple[str, ...]]
 
@@ -28,7 +29,8 @@ class ConfigLists:
     def read(self, value: Any, path: str) -> Config:
         """Return the texts that are not blank."""
         if not isinstance(value, Mapping) or len(value) > _MOST_SETTINGS:
-            raise refused(path, value, f"an object of at most {_MOST_SETTINGS} lists of texts")
+            # It may be a key, put one level too high, or without its list.
+            raise refused_secret(path, f"an object of at most {_MOST_SETTINGS} lists of texts")
         errors: list[FieldError] = []
         config: dict[str, tuple[str, ...]] = {}
         for name, texts in value.items():
@@ -46,15 +48,22 @@ def _read_texts(value: Any, path: str) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or len(value) > _MOST_SETTINGS:
-        raise refused(path, value, f"a list of at most {_MOST_SETTINGS} texts")
+        raise refused_secret(path, f"a list of at most {_MOST_SETTINGS} texts")
     errors: list[FieldError] = []
     texts = [
-        attempt(errors, "", Text(most=_LONGEST).read, text, f"{path}[{index}]")
+        attempt(errors, "", _read_setting, text, f"{path}[{index}]")
         for index, text in enumerate(value)
         if text is not None
     ]
     raise_all(errors)
     return tuple(text for text in texts if text.strip())
+
+
+def _read_setting(value: Any, path: str) -> str:
+    try:
+        return _SETTING.read(value, path)
+    except InvalidInput as error:
+        raise refused_secret(path, f"text of at most {_LONGEST} characters") from error
 
 
 _FIELDS: Final[Mapping[str, Shape]] = {

@@ -362,6 +362,26 @@ def test_keys_that_could_not_sign_safely_are_refused(
 
 
 @pytest.mark.parametrize(
+    "misplaced",
+    [
+        {"config": {"privateKey": "key-canary"}},
+        {"config": {"privateKey": ["key-canary", "key-canary"]}},
+        {"config": {"privateKey": [["key-canary"]]}},
+        {"config": {"privateKey": [{"key": "key-canary"}]}},
+        {"config": "key-canary"},
+        {"config": ["key-canary"]},
+        {"config": {"privateKey": ["key-canary" + "y" * 100_000]}},
+    ],
+)
+def test_a_private_key_in_the_wrong_place_is_not_repeated(
+    realm: OwnRealm, misplaced: dict[str, Any]
+) -> None:
+    status, text = realm.told("POST", "components", component("rsa") | misplaced)
+    assert status == 400
+    assert "canary" not in text
+
+
+@pytest.mark.parametrize(
     "document",
     [
         {"config": {"priority": "100"}},
