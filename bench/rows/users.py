@@ -2,9 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
-import time
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from multiprocessing import get_context
@@ -14,6 +11,7 @@ from bench.figures import Figure, Result, at_most
 from bench.postgres import postgres
 from bench.processes import BOTH_CORES, BenchError
 from bench.stack import Site, import_realms
+from bench.watched import watched
 
 TITLE = "Very many users"
 HOW = (
@@ -78,39 +76,13 @@ def _imports(
     for realm, count in zip(_IMPORTED, counts, strict=True):
         file = site.state / "users.jsonl"
         file.write_text("".join(lines_of_users(count)))
-        seconds, peak = _import(site, realm, count, settings)
-        peaks.append(peak)
+        arguments = ("--realm", realm, "--output", "json", str(file))
+        done = watched(site, "user", "import", *arguments, **settings)
+        if json.loads(done.told)["added"] != count:
+            raise BenchError(f"the import of {count} users: {done.told}")
+        peaks.append(done.peak)
     return (
-        Figure(f"{database}: import of {count:,} users", count / seconds, "/s"),
+        Figure(f"{database}: import of {count:,} users", count / done.seconds, "/s"),
         Figure(f"{database}: memory of that import", peaks[1] / 1e6, "MB"),
         Figure("the same, to that of a tenth", peaks[1] / peaks[0], gate=_GROWTH),
     )
-
-
-_WATCHED = """
-import json, resource, subprocess, sys
-done = subprocess.run(sys.argv[1:], capture_output=True, text=True)
-peak = 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-told = (done.stdout + done.stderr)[-800:]
-print(json.dumps({"code": done.returncode, "peak": peak, "told": told}))
-"""
-
-
-def _import(site: Site, realm: str, count: int, settings: dict[str, object]) -> tuple[float, float]:
-    """Return the seconds and the bytes that an import takes."""
-    command = [sys.executable, "-m", "gateway", "user", "import", "--realm", realm]
-    command += ["--output", "json", str(site.state / "users.jsonl")]
-    began = time.monotonic()
-    watched = subprocess.run(
-        [sys.executable, "-c", _WATCHED, *command],
-        env=site.environment(**settings),
-        cwd=site.state,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    seconds = time.monotonic() - began
-    answer = json.loads(watched.stdout)
-    if answer["code"] or json.loads(answer["told"])["added"] != count:
-        raise BenchError(f"the import of {count} users: {answer['told']}")
-    return seconds, answer["peak"]
