@@ -13,6 +13,10 @@ from tests.support.wire import claims_of
 VIEW = {AdminRole.VIEW_USERS, AdminRole.MANAGE_USERS}
 QUERY = {AdminRole.QUERY_USERS, *VIEW}
 MANAGE = {AdminRole.MANAGE_USERS}
+REALM = {AdminRole.VIEW_REALM, AdminRole.MANAGE_REALM}
+CLIENTS = {AdminRole.QUERY_CLIENTS, AdminRole.VIEW_CLIENTS}
+METHODS = REALM | CLIENTS | {AdminRole.MANAGE_CLIENTS}
+ACTIONS = REALM | {AdminRole.QUERY_USERS, AdminRole.VIEW_USERS}
 LOCKOUTS = "attack-detection/brute-force/users"
 ENDPOINTS = {
     ("GET", "users"): (QUERY, 200),
@@ -23,6 +27,13 @@ ENDPOINTS = {
     ("GET", f"{LOCKOUTS}/id-of-anna"): (VIEW, 200),
     ("DELETE", f"{LOCKOUTS}/id-of-anna"): (MANAGE, 204),
     ("DELETE", LOCKOUTS): (MANAGE, 204),
+    ("GET", "authentication/flows"): (REALM | CLIENTS, 200),
+    ("GET", "authentication/flows/browser/executions"): (REALM, 200),
+    ("GET", "authentication/client-authenticator-providers"): (METHODS, 200),
+    ("GET", "authentication/per-client-config-description"): (METHODS, 200),
+    ("GET", "authentication/authenticator-providers"): (REALM, 200),
+    ("GET", "authentication/required-actions"): (ACTIONS, 200),
+    ("GET", "authentication/required-actions/UPDATE_PASSWORD"): (REALM, 200),
 }
 
 

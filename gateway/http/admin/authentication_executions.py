@@ -6,6 +6,7 @@ from typing import Final
 
 from gateway.admin.administration_roles import AdminRole
 from gateway.admin.authenticator_configs import AuthenticatorConfigs
+from gateway.admin.client_access import QUERY_CLIENTS
 from gateway.admin.errors import Missing, Refused
 from gateway.admin.execution_administration import ExecutionAdministration
 from gateway.admin.realm_listing import VIEW_REALM
@@ -21,6 +22,8 @@ from gateway.http.replies import Reply
 from gateway.representations.authenticators import AUTHENTICATORS, Role, of_role
 
 _MANAGE: Final = (AdminRole.MANAGE_REALM,)
+_OF_CLIENTS: Final = (*VIEW_REALM, *QUERY_CLIENTS)
+"""Who may learn how clients can prove themselves."""
 _TAG: Final = "Authentication Management"
 _ROOT: Final = f"{REALM}/authentication"
 _EXECUTION: Final = "AuthenticationExecutionRepresentation"
@@ -157,15 +160,16 @@ async def _described(request: AdminRequest) -> Reply:
 
 def _lists() -> Iterable[Operation]:
     for name, role, summary in _LISTS:
+        allowed = _OF_CLIENTS if role is Role.CLIENT else VIEW_REALM
         yield Operation(
-            *("GET", f"{_ROOT}/{name}", partial(_listed, role=role), VIEW_REALM, summary, _TAG),
+            *("GET", f"{_ROOT}/{name}", partial(_listed, role=role), allowed, summary, _TAG),
             returns="[object]",
         )
     yield Operation(
         "GET",
         f"{_ROOT}/per-client-config-description",
         _per_client,
-        VIEW_REALM,
+        _OF_CLIENTS,
         "What may be set of clients, by method",
         _TAG,
         returns="object",

@@ -18,6 +18,8 @@ from gateway.http.admin.requests import (
 from gateway.http.replies import Reply
 
 _MANAGE: Final = (AdminRole.MANAGE_REALM,)
+_LIST: Final = (*VIEW_REALM, AdminRole.QUERY_CLIENTS, AdminRole.VIEW_CLIENTS)
+"""Who may learn which flows there are: a client names the flows by which its users sign in."""
 _TAG: Final = "Authentication Management"
 _FLOW: Final = "AuthenticationFlowRepresentation"
 _INFO: Final = "AuthenticationExecutionInfoRepresentation"
@@ -89,7 +91,7 @@ class FlowHandlers:
         view, manage = VIEW_REALM, _MANAGE
         whole, steps = Body(Media.OBJECT, _FLOW), f"{named}/executions"
         return (
-            Operation("GET", every, self.every, view, "The flows", _TAG, returns=f"[{_FLOW}]"),
+            Operation("GET", every, self.every, _LIST, "The flows", _TAG, returns=f"[{_FLOW}]"),
             Operation("POST", every, self.create, manage, "Make a flow", _TAG, body=whole),
             Operation("GET", one, self.one, view, "One flow", _TAG, returns=_FLOW, versioned=True),
             Operation(

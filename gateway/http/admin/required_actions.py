@@ -12,6 +12,8 @@ from gateway.http.admin.requests import AdminRequest, document_reply, done_reply
 from gateway.http.replies import Reply
 
 _MANAGE: Final = (AdminRole.MANAGE_REALM,)
+_LIST: Final = (*VIEW_REALM, AdminRole.QUERY_USERS, AdminRole.VIEW_USERS)
+"""Who may learn which actions there are: they can be asked of users."""
 _TAG: Final = "Authentication Management"
 _ROOT: Final = f"{REALM}/authentication"
 _ACTION: Final = "RequiredActionProviderRepresentation"
@@ -78,7 +80,7 @@ class RequiredActionHandlers:
         every = f"{_ROOT}/required-actions"
         one = f"{every}/{{alias}}"
         yield Operation(
-            *("GET", every, self.every, VIEW_REALM, "The required actions", _TAG),
+            *("GET", every, self.every, _LIST, "The required actions", _TAG),
             returns=f"[{_ACTION}]",
         )
         yield Operation(
