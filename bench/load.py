@@ -80,7 +80,17 @@ def lending_nginx(
         configuration.write_text(_LENDING.format(prefix=prefix, servers=servers))
         log = prefix / "error.log"
         log.touch()
-        command = ["nginx", "-p", prefix, "-c", configuration, "-e", log, "-g", "daemon off;"]
+        command: list[str | Path] = [
+            "nginx",
+            "-p",
+            prefix,
+            "-c",
+            configuration,
+            "-e",
+            log,
+            "-g",
+            "daemon off;",
+        ]
         with running(command, cores=cores, log=log) as process:
             until((prefix / "nginx.pid").exists, "the load's nginx", process, log)
             yield ports

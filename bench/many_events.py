@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-import asyncpg
+import asyncpg  # type: ignore[import-untyped] # asyncpg ships no types
 
 from bench.processes import BenchError
 from gateway.bootstrap import open_services

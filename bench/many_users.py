@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-import asyncpg
+import asyncpg  # type: ignore[import-untyped] # asyncpg ships no types
 
 from bench.processes import BenchError
 from gateway.bootstrap import open_services
@@ -58,7 +58,7 @@ def user_name(number: int) -> str:
 
 def _page(first: int = 0, **query: Any) -> Question:
     async def ask(stores: Stores, realm: str, count: int, number: int) -> object:
-        asked = {
+        asked: dict[str, Any] = {
             name: value.format(number=number) if isinstance(value, str) else value
             for name, value in query.items()
         }

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from bench.load import Requests
 from bench.processes import BOTH_CORES, LOAD_CORES, SERVER_CORES, output_of, running, until
@@ -32,17 +33,17 @@ def peer_stacks(workspace: Workspace, site: Site) -> Iterator[tuple[Stack, Stack
     socket = folder / "peer.sock"
     log = folder / "peer.log"
     environment = {"PATH": os.environ["PATH"], "NODE_ENV": "production"}
-    command = ["node", "server.mjs", socket]
+    command: list[str | Path] = ["node", "server.mjs", socket]
     with running(
         command, cores=SERVER_CORES, log=log, environment=environment, cwd=folder
     ) as process:
         until(socket.with_name("peer.sock.ready").exists, "the peer", process, log)
         upstream = f"unix:{socket}"
         with (
-            nginx(site, upstream, SERVER_CORES) as (shared, *shared_ports),
-            nginx(site, upstream, LOAD_CORES) as (apart, *apart_ports),
+            nginx(site, upstream, SERVER_CORES) as (shared, shared_mtls, shared_https),
+            nginx(site, upstream, LOAD_CORES) as (apart, apart_mtls, apart_https),
         ):
             yield (
-                Stack(process, shared, *shared_ports, 0, site),
-                Stack(process, apart, *apart_ports, 0, site),
+                Stack(process, shared, shared_mtls, shared_https, 0, site),
+                Stack(process, apart, apart_mtls, apart_https, 0, site),
             )

@@ -47,7 +47,14 @@ def postgres(cores: str) -> Iterator[Postgres]:
         )
         log = folder / "log"
         log.touch()
-        command = [*_as(account), _binary("postgres"), "-D", folder / "data", "-k", folder]
+        command: list[str | Path] = [
+            *_as(account),
+            _binary("postgres"),
+            "-D",
+            folder / "data",
+            "-k",
+            folder,
+        ]
         command += [part for item in _OPTIONS.items() for part in ("-c", "=".join(item))]
         with running(command, cores=cores, log=log, environment=_ENVIRONMENT, cwd=folder) as server:
             ready = ["pg_isready", "-q", "-h", str(folder), "-U", _OWNER]

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from hashlib import sha1
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-import asyncpg
+import asyncpg  # type: ignore[import-untyped] # asyncpg ships no types
 from redis import Redis
 
 from bench.processes import BenchError
@@ -27,6 +27,9 @@ from gateway.domain.secrets import Secret
 from gateway.domain.sessions import UserSession
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.sessions import RedisSessions
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis as AsyncRedis
 
 TABLES = ("offline_sessions", "offline_client_sessions", "refresh_families")
 _AT_ONCE = 1_000
@@ -61,15 +64,20 @@ def like(model: UserSession, number: int, session_id: str, user_id: str) -> User
 def bytes_in_redis(server: Path, model: UserSession, count: int) -> float:
     """Return the bytes of an online session, of `count` in the empty server."""
     with Redis(unix_socket_path=str(server), protocol=2) as client:
-        before = client.info("memory")["used_memory"]
+        before = _used(client)
         asyncio.run(_fill(server, model, count))
-        return (client.info("memory")["used_memory"] - before) / count
+        return (_used(client) - before) / count
+
+
+def _used(client: Redis) -> int:
+    used: int = client.info("memory")["used_memory"]
+    return used
 
 
 async def _fill(server: Path, model: UserSession, count: int) -> None:
     ends_at = SystemClock().now() + _LIFESPAN
     with closing(_Pipeline(server)) as pipeline:
-        store = RedisSessions(pipeline, SystemClock())
+        store = RedisSessions(cast("AsyncRedis", pipeline), SystemClock())
         for number, session_id in enumerate(random_ids(count)):
             session = like(model, number, session_id, str(uuid.uuid4()))
             await store.add(session, ends_at + number * _APART)

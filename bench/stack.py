@@ -121,7 +121,7 @@ def import_realms(
     """Import realms and what they hold, as an operator would."""
     file = site.state / "realms.json"
     file.write_text(json.dumps(documents))
-    command = [_REALMGATE, "realm", "import", "--reference", file]
+    command: list[str | Path] = [_REALMGATE, "realm", "import", "--reference", file]
     environment = site.environment(**settings)
     output_of(command, cores="0,1", seconds=120, environment=environment, cwd=site.state)
 

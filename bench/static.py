@@ -50,7 +50,17 @@ def static_answer(prefix: Path) -> Iterator[StaticAnswer]:
     )
     log = prefix / "error.log"
     log.touch()
-    command = ["nginx", "-p", prefix, "-c", configuration, "-e", log, "-g", "daemon off;"]
+    command: list[str | Path] = [
+        "nginx",
+        "-p",
+        prefix,
+        "-c",
+        configuration,
+        "-e",
+        log,
+        "-g",
+        "daemon off;",
+    ]
     with running(command, cores=SERVER_CORES, log=log) as process:
         until((prefix / "nginx.pid").exists, "the static answer", process, log)
         yield StaticAnswer(process, prefix / "static.sock")
