@@ -116,6 +116,10 @@ _CHECKS: Final[Mapping[str, Callable[[str], str | None]]] = {
     "use.refresh.tokens": _flag,
     "token.response.type.bearer.lower-case": _flag,
     "access.token.lifespan": _seconds,
+    "client.session.idle.timeout": _seconds,
+    "client.session.max.lifespan": _seconds,
+    "client.offline.session.idle.timeout": _seconds,
+    "client.offline.session.max.lifespan": _seconds,
     "access.token.signed.response.alg": _algorithm,
     "id.token.signed.response.alg": _algorithm,
 }
