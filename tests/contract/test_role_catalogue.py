@@ -1,5 +1,8 @@
 """Roles as administrators look them up: by name, container and holder, on both databases."""
 
+import asyncio
+from collections.abc import Callable
+
 import pytest
 
 from gateway.domain.client_scopes import ClientScope
@@ -7,6 +10,7 @@ from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
 from gateway.domain.roles import ListedRole
 from gateway.storage.sql.database import SqlDatabase
+from tests.support.deadline import eventually
 from tests.support.stored_values import client, group, role, store_realms, user
 
 ALICE = RoleHolder(Holding.USER, "alice-uuid")
@@ -140,6 +144,23 @@ async def test_what_is_taken_was_given_directly_and_the_rest_stays(stored: SqlDa
         await stores.role_catalogue.take("demo-id", TOP, ["middle-role"])
     assert await names(stored, RoleQuery(ALICE)) == ["top"]
     assert await names(stored, RoleQuery(TOP)) == []
+
+
+async def test_two_who_give_the_same_roles_in_another_order_do_not_stop_each_other(
+    stored: SqlDatabase, other_gateway: SqlDatabase, waiting: Callable[[], int]
+) -> None:
+    async def give(*role_ids: str) -> None:
+        async with other_gateway.write() as stores:
+            await stores.role_catalogue.give("demo-id", ALICE, role_ids)
+
+    async with stored.write() as stores:
+        await stores.role_catalogue.give("demo-id", ALICE, ["middle-role"])
+        first = asyncio.create_task(give("apart-role", "middle-role", "top-role"))
+        await eventually(lambda: waiting() >= 1)
+        second = asyncio.create_task(give("top-role", "apart-role"))
+        await eventually(lambda: waiting() > 1)
+    await asyncio.gather(first, second)
+    assert await names(stored, RoleQuery(ALICE)) == ["apart", "middle", "top"]
 
 
 async def test_nobody_is_given_a_role_of_another_realm(stored: SqlDatabase) -> None:

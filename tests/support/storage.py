@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,21 +103,27 @@ async def other_gateway(
 
 
 @pytest.fixture
-async def somebody_waits(stored_database: StoredDatabase) -> AsyncIterator[Callable[[], bool]]:
-    """Tell whether somebody has waited for a lock of the database."""
+async def waiting(stored_database: StoredDatabase) -> AsyncIterator[Callable[[], int]]:
+    """Tell how many have waited for locks of the database at once."""
     if stored_database.url.reveal().startswith("sqlite"):
         # A writer cannot even begin while another writes: there is nothing to wait for.
-        yield lambda: True
+        yield lambda: sys.maxsize
         return
     connection = await asyncpg.connect(stored_database.url.reveal())
-    seen: list[int] = []
+    seen = [0]
 
     async def look() -> None:
-        while not any(seen):
-            seen.append(await connection.fetchval(_WAITING))
+        while True:
+            seen[0] = max(seen[0], await connection.fetchval(_WAITING))
 
     looking = asyncio.create_task(look())
-    yield lambda: any(seen)
+    yield lambda: seen[0]
     looking.cancel()
     await asyncio.gather(looking, return_exceptions=True)
     await connection.close()
+
+
+@pytest.fixture
+def somebody_waits(waiting: Callable[[], int]) -> Callable[[], bool]:
+    """Tell whether somebody has waited for a lock of the database."""
+    return lambda: waiting() > 0

@@ -161,11 +161,12 @@ class SqlRoleCatalogue:
             return
         column, role = _LINKS[holder.kind]
         statement = insert_into(column.table, self._transaction.dialect)
+        # In one order everywhere, or two who give the same roles would wait for each other.
         await self._transaction.execute(
             statement.on_conflict_do_nothing(),
             [
                 {"realm_id": realm_id, column.key: holder.id, role.key: role_id}
-                for role_id in role_ids
+                for role_id in sorted(role_ids)
             ],
         )
 
