@@ -146,6 +146,18 @@ async def test_what_is_taken_was_given_directly_and_the_rest_stays(stored: SqlDa
     assert await names(stored, RoleQuery(TOP)) == []
 
 
+async def test_what_contains_a_role_is_followed_to_the_end_within_the_realm(
+    stored: SqlDatabase,
+) -> None:
+    async with stored.read() as stores:
+        containing = stores.role_catalogue.containing
+        everything = frozenset({"use-role", "middle-role", "top-role"})
+        assert await containing("demo-id", ["use-role"]) == everything
+        assert await containing("demo-id", ["apart-role"]) == {"apart-role"}
+        assert await containing("other-id", ["use-role"]) == {"use-role"}
+        assert await containing("demo-id", ["ghost"]) == frozenset()
+
+
 async def test_two_who_give_the_same_roles_in_another_order_do_not_stop_each_other(
     stored: SqlDatabase, other_gateway: SqlDatabase, waiting: Callable[[], int]
 ) -> None:

@@ -400,6 +400,12 @@ def test_a_role_mapper_without_a_role_changes_nothing(
     assert _told(ProtocolMapper("id", "m", mapper_type, config)) == ROLES
 
 
+def test_a_client_without_roles_is_told_of_no_more() -> None:
+    config = {"role": "other.o1", "new.role.name": "o1"}
+    told = _told(ProtocolMapper("id", "m", "oidc-role-name-mapper", config))
+    assert [client for client, _ in told.clients] == ["app", "svc.dot"]
+
+
 def test_roles_are_renamed_before_others_are_added() -> None:
     added = ProtocolMapper("1", "add", "oidc-hardcoded-role-mapper", {"role": "newr"})
     config = {"role": "newr", "new.role.name": "renamed"}
@@ -539,6 +545,28 @@ def test_lists_of_one_name_are_joined() -> None:
 
     assert _run(many("nums"), many("many"), many("one")) == {"c": ["1", "2", "a", "b"]}
     assert _run(_hard("c", "z"), many("many")) == {"c": ["z", "a", "b"]}
+
+
+def test_roles_join_those_that_another_mapper_has_written() -> None:
+    access = {"access.token.claim": "true", **MANY}
+    where = {"claim.name": "resource_access.${client_id}.roles"}
+    mappers = [
+        ProtocolMapper(name, name, CLIENT_ROLES, {**access, **where, **config})
+        for name, config in (("one", {_OF: "app", _PREFIX: "x-"}), ("all", {}))
+    ]
+    expected = {"app": {"roles": ["x-own", "own"]}, "other": {"roles": ["o1"]}}
+    assert _run(*mappers) == {"resource_access": {**expected, "svc.dot": {"roles": ["r1", "r2"]}}}
+
+
+@pytest.mark.parametrize(
+    ("first_name", "last_name", "claims"),
+    [("Ann", None, {"name": "Ann"}), (None, "Bee", {"name": "Bee"}), ("", "", {})],
+)
+def test_one_name_is_the_full_name_of_who_has_no_other(
+    first_name: str | None, last_name: str | None, claims: Claims
+) -> None:
+    ann = replace(FULL, user=replace(ANN, first_name=first_name, last_name=last_name))
+    assert _claims("oidc-full-name-mapper", {}, ann) == claims
 
 
 def test_explicit_audiences_come_before_those_that_follow_from_roles() -> None:
