@@ -1,8 +1,18 @@
 """A realm takes all that is in it along, a client its roles and its account, and nothing else."""
 
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage import Stores
+from gateway.storage.sql import realms as sql_realms
 from gateway.storage.sql.database import SqlDatabase
+from gateway.storage.sql.migrate import migrate
 from gateway.storage.sql.schema import metadata
+from tests.support.postgres import PostgresServer
+from tests.support.stored_events import user_event
 from tests.support.stored_values import (
     client,
     credential,
@@ -64,6 +74,48 @@ async def test_a_removed_realm_leaves_nothing_to_one_with_its_id(database: SqlDa
         clients, users, roles, keys = await _held(stores, "other")
         assert (len(clients), len(users), len(roles), keys) == (2, 2, 2, 1)
         assert await stores.roles.granted("demo-id", "alice-uuid") == frozenset()
+
+
+_NO_MORE_THAN_TWO = """
+CREATE FUNCTION refuse_many() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF (SELECT count(*) FROM gone) > 2 THEN RAISE 'too many at once'; END IF; RETURN NULL; END $$;
+CREATE TRIGGER few_users AFTER DELETE ON users REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_many();
+CREATE TRIGGER few_events AFTER DELETE ON user_events REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_many();
+"""
+
+
+@pytest.fixture
+async def patient_database(
+    postgres: PostgresServer, secrets_at_rest: SecretsAtRest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[SqlDatabase]:
+    """Return a database in which no statement removes more than two users, or events."""
+    monkeypatch.setattr(sql_realms, "_AT_ONCE", 2)
+    name = await asyncio.to_thread(postgres.create_database)
+    await migrate(postgres.url(name))
+    await asyncio.to_thread(postgres.execute, _NO_MORE_THAN_TWO, name)
+    database = SqlDatabase(postgres.url(name), secrets_at_rest)
+    yield database
+    await database.dispose()
+    await asyncio.to_thread(postgres.execute, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+async def test_no_statement_takes_longer_the_more_there_is_in_a_realm(
+    patient_database: SqlDatabase,
+) -> None:
+    database = patient_database
+    await store_realms(database, "demo", "other")
+    async with database.write() as stores:
+        for of in ("demo", "other"):
+            await stores.user_events.add_all([user_event(f"{n}", of=of) for n in range(5)])
+            for number in range(5):
+                await stores.users.add(user(f"user-{number}", of=of))
+    async with database.write() as stores:
+        await stores.realms.remove("demo-id")
+    async with database.read() as stores:
+        assert [found.id for found in await stores.realms.list()] == ["other-id"]
+        assert len(await stores.users.list("other-id")) == 5
 
 
 async def test_a_removed_client_takes_its_roles_and_its_account_along(

@@ -1,17 +1,21 @@
 """Realms: one JSON document each, the secrets of its mail server sealed beside it."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, delete, insert, select, update
+from sqlalchemy import ColumnElement, Table, delete, func, insert, select, update
 
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
 from gateway.representations.realm import read_realm, write_realm
 from gateway.storage.sql.column_types import is_name
-from gateway.storage.sql.schema import realms
+from gateway.storage.sql.schema import admin_events, realms, user_events, users
 from gateway.storage.sql.transaction import Transaction
+
+_LARGE: Final = (user_events, admin_events, users)
+_AT_ONCE: Final = 10_000
+"""So many rows go in one statement, which a database is given seconds for."""
 
 
 class SqlRealms:
@@ -60,7 +64,22 @@ class SqlRealms:
 
     async def remove(self, realm_id: str) -> None:
         """Forget the realm and all that is in it; one that is gone is gone."""
+        for table in _LARGE:
+            await self._clear(table, realm_id)
         await self._transaction.execute(delete(realms).where(realms.c.id == realm_id))
+
+    async def _clear(self, table: Table, realm_id: str) -> None:
+        """Remove the realm's rows in the order of their ids: those that have gone are not met."""
+        of_realm, last = table.c.realm_id == realm_id, ""
+        while True:
+            some = select(table.c.id).where(of_realm, table.c.id > last).order_by(table.c.id)
+            ends = select(func.max(some.limit(_AT_ONCE).subquery().c.id))
+            end = (await self._transaction.execute(ends)).scalar_one()
+            if end is None:
+                return
+            gone = delete(table).where(of_realm, table.c.id > last, table.c.id <= end)
+            await self._transaction.execute(gone)
+            last = end
 
     def _values(self, realm: Realm) -> dict[str, Any]:
         smtp = realm.smtp
