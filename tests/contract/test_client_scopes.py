@@ -72,6 +72,7 @@ async def test_a_scope_is_replaced_and_removed_with_its_roles(database: SqlDatab
     await store_realms(database, "demo")
     async with database.write() as stores:
         await stores.client_scopes.add(scope("a"))
+        await stores.client_scopes.add(scope("b"))
         await stores.roles.add(role("viewer"))
         await stores.role_catalogue.give("demo-id", OF_SCOPE, ["viewer-role"])
         await stores.client_scopes.replace(replace(FULL, id="a-scope"))
@@ -82,7 +83,7 @@ async def test_a_scope_is_replaced_and_removed_with_its_roles(database: SqlDatab
         }
         assert await stores.client_scopes.remove("demo-id", "a-scope") is True
     async with database.read() as stores:
-        assert await stores.client_scopes.list("demo-id") == ()
+        assert await stores.client_scopes.list("demo-id") == (scope("b"),)
         assert await stores.role_scopes.list("demo-id", Holding.CLIENT_SCOPE) == {}
 
 
@@ -161,3 +162,13 @@ async def test_nothing_of_another_realm_is_reached(mapped: SqlDatabase) -> None:
     async with mapped.read() as stores:
         reached = await stores.role_scopes.reached("other-id", "app-uuid", ["a-scope", "b-scope"])
     assert reached == {"own-role"}
+
+
+async def test_a_client_reaches_no_role_of_its_namesake_in_another_realm(
+    mapped: SqlDatabase,
+) -> None:
+    async with mapped.write() as stores:
+        await stores.roles.add(role("twin"))
+        await stores.roles.add(role("twin", of="other", client="app-uuid"))
+        reached = await stores.role_scopes.reached("demo-id", "app-uuid", [])
+    assert "twin-role" not in reached

@@ -191,6 +191,16 @@ async def test_in_master_admin_and_create_realm_are_granted_by_who_has_them(
         assert {*create, *admin} <= reach
 
 
+async def test_in_master_every_other_role_is_free(realms: SqlDatabase) -> None:
+    who = in_master(master_realm=["manage-users"])
+    async with realms.write() as stores:
+        await stores.clients.add(client("device", of="master"))
+        await stores.roles.add(role("admin", of="master", client="device-uuid"))
+        free = ["plain-role", "wrapped-role", "admin-role"]
+        assert await may_grant(stores, who, free)
+        assert not await out_of_reach(who, stores) & set(free)
+
+
 async def test_nobody_takes_over_who_has_more(realms: SqlDatabase) -> None:
     async with realms.write() as stores:
         view_events = await ids(stores, "demo", "realm-management", "view-events")

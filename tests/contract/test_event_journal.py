@@ -375,6 +375,20 @@ async def test_whoever_asks_waits_for_another_that_stores_already(
     assert await _ids(database) == ["1", "2"]
 
 
+async def test_whoever_ends_waits_for_another_that_stores_already(
+    begin: Begin, database: SqlDatabase, tmp_path: Path
+) -> None:
+    journal = begin()
+    journal.append(user_event("1"))
+    with (_directory(tmp_path) / "storing.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        closing = asyncio.create_task(journal.close())
+        done, _ = await asyncio.wait({closing}, timeout=0.1)
+        assert not done
+    await closing
+    assert await _ids(database) == ["1"]
+
+
 def _writer(tmp_path: Path, *names: str) -> subprocess.Popen[str]:
     """Run a process that keeps events, and goes on until it is told to end."""
     process = subprocess.Popen(

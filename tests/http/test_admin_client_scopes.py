@@ -149,6 +149,23 @@ def test_what_cannot_be_a_scope_is_refused_in_keycloaks_words(
 
 
 @pytest.mark.parametrize(
+    ("document", "text"),
+    [
+        ({"protocol": "zzz"}, "Unexpected protocol"),
+        ({"name": "a b"}, 'Unexpected name "a b" for ClientScope'),
+        ({"name": None}, 'Unexpected name "null" for ClientScope'),
+    ],
+)
+def test_a_scope_does_not_become_what_cannot_be_one(
+    scoped: ScopedRealm, document: dict[str, Any], text: str
+) -> None:
+    path = f"client-scopes/{scoped.scope('email')}"
+    before = scoped.get(path)
+    assert told(scoped.ask("PUT", path, document)) == (400, text)
+    assert scoped.get(path) == before
+
+
+@pytest.mark.parametrize(
     "document",
     [
         {"name": "p" * 256},

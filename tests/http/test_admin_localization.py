@@ -95,6 +95,14 @@ def test_what_is_no_text_is_refused(realm: OwnRealm, locale: str, document: Any)
     assert realm.get(TEXTS) == []
 
 
+@pytest.mark.parametrize("text", [b"a\0b", b"\xff", b"\xed\xa0\x80"])
+def test_a_text_that_cannot_be_stored_is_refused(realm: OwnRealm, text: bytes) -> None:
+    plain = {"Content-Type": "text/plain"}
+    answer = realm.ask("PUT", f"{TEXTS}/en/a", content=text, headers=plain)
+    assert answer.status_code == 400
+    assert realm.get(TEXTS) == []
+
+
 def test_a_language_does_not_grow_without_end(realm: OwnRealm) -> None:
     realm.done("POST", f"{TEXTS}/en", {f"a{number}": "x" for number in range(5000)})
     assert put(realm, "en/a1", "changed").status_code == 204

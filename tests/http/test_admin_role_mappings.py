@@ -206,6 +206,14 @@ def test_a_role_that_is_given_or_taken_is_in_the_next_token(realm: AdministeredR
         assert not has()
 
 
+def test_what_is_changed_about_a_service_account_is_in_the_next_token(
+    realm: AdministeredRealm,
+) -> None:
+    assert "email" not in realm.claims("holder")
+    realm.change("PUT", f"users/{realm.account('holder')}", {"email": "holder@x.test"})
+    assert realm.claims("holder")["email"] == "holder@x.test"
+
+
 def test_every_change_is_recorded(realm: AdministeredRealm, holder: str) -> None:
     before = len(realm.events())
     part, use = role(realm, "part"), role(realm, "use")

@@ -53,6 +53,11 @@ def test_a_claim_that_the_protocol_needs_is_refused(claim: str, below: str) -> N
         assert wrong(kind, name) == "config.claim.name"
 
 
+@pytest.mark.parametrize("kind", sorted(KEPT))
+def test_a_mapper_that_does_nothing_may_name_any_claim(kind: str) -> None:
+    check_mapper(mapper(kind, {"claim.name": "aud"}))
+
+
 @pytest.mark.parametrize(
     "name", ["realm_access.roles", "resource_access.x.roles", "resource_access.${client_id}.roles"]
 )
