@@ -127,9 +127,10 @@ def import_realms(
 
 
 def _hide_what_only_tests_bring(folder: Path) -> None:
-    """Keep structlog from importing rich: 4 MB that no installation for use has."""
-    (folder / "rich").mkdir(parents=True)
-    (folder / "rich" / "__init__.py").write_text("raise ImportError\n")
+    """Keep structlog from importing rich, and redis the SDK: no installation for use has them."""
+    for package in ("rich", "opentelemetry/sdk"):
+        (folder / package).mkdir(parents=True)
+        (folder / package / "__init__.py").write_text("raise ImportError\n")
 
 
 def realm_documents() -> list[dict[str, object]]:
