@@ -123,7 +123,15 @@ class ExecutionHandlers:
             *("POST", of_step, self.configure, _MANAGE, "Configure a step", _TAG), body=body
         )
         yield Operation(
-            *("POST", every, self.config_of_nothing, _MANAGE, "Refused", _TAG), body=body
+            *(
+                "POST",
+                every,
+                self.config_of_nothing,
+                _MANAGE,
+                "Refused: it is made below its step",
+                _TAG,
+            ),
+            body=body,
         )
         for path in (f"{of_step}/{{config}}", one):
             yield Operation(
