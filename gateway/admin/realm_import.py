@@ -94,7 +94,9 @@ class RealmImport:
                 except AlreadyExists as taken:
                     # The transaction is lost with it, so no further file can be read.
                     free = FieldError(
-                        file.source, f"{taken}, or its id does", "ids and names that are free"
+                        file.source,
+                        f"{str(taken).rstrip('.')}, or its id does",
+                        "ids and names that are free",
                     )
                     raise InvalidInput((*errors, free)) from taken
             raise_all(errors)

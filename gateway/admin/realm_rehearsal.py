@@ -103,7 +103,9 @@ class RealmRehearsal:
                     errors.extend(refusal.errors)
                 except AlreadyExists as taken:
                     free = FieldError(
-                        file.source, f"{taken}, or its id does", "ids and names that are free"
+                        file.source,
+                        f"{str(taken).rstrip('.')}, or its id does",
+                        "ids and names that are free",
                     )
                     raise InvalidInput((*errors, free)) from taken
             raise_all(errors)

@@ -295,6 +295,19 @@ def test_the_command_tells_by_its_exit_code_whether_there_is_work(
     assert runner.invoke(command, ["--check"]).exit_code == 0
 
 
+async def test_a_schema_that_lacks_a_column_is_told_apart_from_an_outage(
+    empty_database: Secret, secrets_at_rest: SecretsAtRest
+) -> None:
+    await migrate(empty_database)
+    await _drop_everything(empty_database)
+    await _upgrade(empty_database, "0001")
+    database = SqlDatabase(empty_database, secrets_at_rest)
+    with pytest.raises(StoreUnavailable, match="another version's, see realmgate migrate"):
+        async with database.read() as stores:
+            await stores.realms.list()
+    await database.dispose()
+
+
 @pytest.mark.parametrize(
     ("module", "unwanted"),
     [("revision", {"sqlalchemy", "alembic", "asyncpg"}), ("migrate", {"alembic", "asyncpg"})],

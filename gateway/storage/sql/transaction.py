@@ -24,6 +24,8 @@ from gateway.storage.sql.asynchronous import AsyncConnection
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 _UNIQUE_VIOLATION = "23505"
+_UNKNOWN_NAMES = frozenset({"42P01", "42703"})
+_UNKNOWN_TO_SQLITE = ("no such table", "no such column", "has no column named")
 
 
 class Transaction:
@@ -83,7 +85,16 @@ def _named(error: Exception, taken: str) -> RealmgateError:
     if isinstance(original, UnicodeEncodeError) or getattr(original, "sqlstate", "") == "22021":
         allowed = "Unicode without NUL and lone surrogates"
         return InvalidInput((FieldError("text", "characters that cannot be stored", allowed),))
-    return StoreUnavailable("sql")
+    reason = "its schema is another version's, see realmgate migrate" if _is_foreign(error) else ""
+    return StoreUnavailable("sql", reason=reason)
+
+
+def _is_foreign(error: Exception) -> bool:
+    """Tell whether the database lacks a table or a column that this version knows."""
+    original = error.orig if isinstance(error, StatementError) else None
+    if getattr(original, "sqlstate", "") in _UNKNOWN_NAMES:
+        return True
+    return any(told in str(original) for told in _UNKNOWN_TO_SQLITE)
 
 
 def _missing_reference() -> InvalidInput:
