@@ -12,7 +12,12 @@ from gateway.domain.clients import ProtocolMapper
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.claims.changed_roles import parse_role
-from gateway.protocol.claims.claim_paths import CLAIM_NAME, RESERVED_CLAIMS, split_claim_path
+from gateway.protocol.claims.claim_paths import (
+    CLAIM_NAME,
+    DEEPEST_CLAIM,
+    RESERVED_CLAIMS,
+    split_claim_path,
+)
 from gateway.protocol.claims.json_types import JSON_TYPE, UNMAPPABLE, reader_of
 from gateway.protocol.claims.role_claims import role_path
 from gateway.representations.refusals import describe
@@ -53,7 +58,12 @@ def check_mapper(mapper: ProtocolMapper) -> None:
 def _require_free_claim(mapper: ProtocolMapper) -> None:
     name = mapper.config.get(CLAIM_NAME, "")
     path = split_claim_path(name)
-    if not path or path[0] not in RESERVED_CLAIMS or mapper.mapper_type in KEPT:
+    if mapper.mapper_type in KEPT:
+        return
+    if len(path) > DEEPEST_CLAIM:
+        allowed = f"at most {DEEPEST_CLAIM} names with dots between them"
+        raise InvalidInput((FieldError("config.claim.name", describe(name), allowed),))
+    if not path or path[0] not in RESERVED_CLAIMS:
         return
     if mapper.mapper_type in _ROLE_LISTS and role_path(mapper.config) is not None:
         return

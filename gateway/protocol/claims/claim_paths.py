@@ -13,6 +13,8 @@ from gateway.protocol.claims.json_types import UNMAPPABLE, read_all, reader_of
 
 CLAIM_NAME: Final = "claim.name"
 MULTIVALUED: Final = "multivalued"
+DEEPEST_CLAIM: Final = 30
+"""A path of more members makes a document that no reader of JSON need take. Spec: RFC 8259 §9."""
 _COMPONENT: Final = re.compile(r"((?:\\.|[^\\.])+?)\.")
 _ESCAPED: Final = re.compile(r"\\(.)")
 
@@ -35,9 +37,8 @@ def claim_path(config: Mapping[str, str], allowed: str = "") -> tuple[str, ...] 
     `allowed` is the one reserved claim that the mapper is there for.
     """
     path = split_claim_path(config.get(CLAIM_NAME, ""))
-    if not path or (path[0] in RESERVED_CLAIMS and path != (allowed,)):
-        return None
-    return path
+    reserved = bool(path) and path[0] in RESERVED_CLAIMS and path != (allowed,)
+    return None if reserved or not 0 < len(path) <= DEEPEST_CLAIM else path
 
 
 def split_claim_path(name: str) -> tuple[str, ...]:

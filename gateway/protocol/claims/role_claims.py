@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from gateway.protocol.claims.claim_paths import (
     CLAIM_NAME,
+    DEEPEST_CLAIM,
     MULTIVALUED,
     RESERVED_CLAIMS,
     put,
@@ -29,9 +30,9 @@ WriteRoles = Callable[[dict[str, Any], tuple[str, ...], Sequence[str]], None]
 def role_path(config: Mapping[str, str]) -> tuple[str, ...] | None:
     """Return the path of `claim.name`; None where roles may not stand there."""
     path = split_claim_path(config.get(CLAIM_NAME, ""))
-    return (
-        path if path and (path[0] not in RESERVED_CLAIMS or _is_role_list(path, config)) else None
-    )
+    if not 0 < len(path) <= DEEPEST_CLAIM:
+        return None
+    return path if path[0] not in RESERVED_CLAIMS or _is_role_list(path, config) else None
 
 
 def _is_role_list(path: tuple[str, ...], config: Mapping[str, str]) -> bool:

@@ -611,6 +611,15 @@ def test_no_mapper_writes_a_protocol_claim_under_a_name_of_its_choice(
         assert _claims(mapper_type, {**source, "claim.name": claim + below}, FULL, purpose) == {}
 
 
+def test_no_mapper_writes_a_claim_deeper_than_a_token_can_be_written() -> None:
+    """A realm file may bring one: the sign-ins of its client go on without the claim."""
+    deep = {"claim.name": ".".join("a" * 300)}
+    assert _claims(HARDCODED, {"claim.value": "x", **deep}) == {}
+    assert _claims(GROUPS, deep, FULL) == {}
+    for mapper_type in (REALM_ROLES, CLIENT_ROLES):
+        assert _claims(mapper_type, {**MANY, **deep}) == {}
+
+
 @pytest.mark.parametrize("claim", sorted(RESERVED_CLAIMS - {"realm_access", "resource_access"}))
 @pytest.mark.parametrize("below", ["", ".roles", ".x.roles"])
 def test_role_lists_stand_in_no_other_protocol_claim(claim: str, below: str) -> None:

@@ -58,6 +58,13 @@ def test_a_mapper_that_does_nothing_may_name_any_claim(kind: str) -> None:
     check_mapper(mapper(kind, {"claim.name": "aud"}))
 
 
+def test_a_claim_deeper_than_a_token_can_be_written_is_refused() -> None:
+    """Three hundred dots, and every sign-in through the client would answer 500."""
+    for kind in sorted(set(CLAIM_MAPPERS) - ROLES):
+        check_mapper(mapper(kind, {"claim.name": ".".join("a" * 30)}))
+        assert wrong(kind, {"claim.name": ".".join("a" * 31)}) == "config.claim.name"
+
+
 @pytest.mark.parametrize(
     "name", ["realm_access.roles", "resource_access.x.roles", "resource_access.${client_id}.roles"]
 )
