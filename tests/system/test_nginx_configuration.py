@@ -147,6 +147,15 @@ def test_every_server_states_its_header_rules_and_limits(edge: Edge) -> None:
             assert 0 < int(server.value(name).removesuffix("s")) <= 15
 
 
+def test_imports_of_whole_realms_have_minutes_and_all_else_half_a_minute(edge: Edge) -> None:
+    (http,) = dump(edge.nginx.prefix, edge.nginx.configuration).children("http")
+    for server in http.children("server"):
+        assert server.value("proxy_read_timeout") == "30s"
+        for location in server.children("location"):
+            own = [line.arguments[1] for line in location.children("proxy_read_timeout")]
+            assert own == (["10m"] if location.arguments[-1].endswith("/admin/") else [])
+
+
 def test_chains_with_two_intermediate_authorities_are_followed(edge: Edge) -> None:
     """With nginx's own limit of 1 such a client meets a 400 that explains nothing."""
     (http,) = dump(edge.nginx.prefix, edge.nginx.configuration).children("http")
