@@ -33,6 +33,8 @@ from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
 from gateway.representations.client_certificates import (
     JWT_CREDENTIAL,
+    STANDARD_BITS,
+    STANDARD_YEARS,
     KeyStoreWish,
     key_of,
     read_key_store_wish,
@@ -46,8 +48,6 @@ _JAVA_STORES: Final = frozenset({"JKS", "BCFKS"})
 _YEAR: Final = timedelta(days=365)
 _BEFORE: Final = timedelta(seconds=100)
 """A certificate begins a little in the past, for clocks that are behind."""
-_STANDARD_BITS: Final = 4096
-_STANDARD_YEARS: Final = 3
 _LONGEST_TEXT: Final = 1000
 
 
@@ -83,7 +83,7 @@ class ClientCertificates:
     async def generate(self, acting: Acting, client_id: str, purpose: str) -> dict[str, str]:
         """Make a key and return both parts of it, once."""
         client = await self._require(acting, client_id, purpose)
-        made = await self._made(client, _STANDARD_BITS, _STANDARD_YEARS)
+        made = await self._made(client, STANDARD_BITS, STANDARD_YEARS)
         key = ClientKey(certificate=made.certificate)
         async with self._changes.begin(acting) as change:
             await _keep(change, client_id, key, f"certificates/{purpose}/generate")

@@ -105,7 +105,7 @@ class RequiredActions:
     async def remove(self, acting: Acting, alias: str) -> None:
         """Take an action away; raises Missing or PreconditionFailed."""
         async with self._changes.begin(acting, alone=True) as change:
-            before = await _alone(change, alias)
+            before = await _find(change, alias)
             change.require_match(write_action(before))
             documents = change.stores.documents
             if alias in {each.alias for each in DEFAULT_ACTIONS}:
@@ -161,7 +161,7 @@ class RequiredActions:
             return await realm_actions(stores, realm.id)
 
 
-async def _alone(change: Change, alias: str) -> RequiredAction:
+async def _find(change: Change, alias: str) -> RequiredAction:
     actions = await realm_actions(change.stores, change.realm.id)
     return _one(actions, alias, f"{_NOT_FOUND}.")
 

@@ -21,8 +21,8 @@ _PUBLIC_KEY: Final = ".public.key"
 _KID: Final = ".kid"
 _KEY_SET: Final = "jwks.string"
 _USES_KEY_SET: Final = "use.jwks.string"
-_STANDARD_BITS: Final = 4096
-_STANDARD_YEARS: Final = 3
+STANDARD_BITS: Final = 4096
+STANDARD_YEARS: Final = 3
 _LONGEST_PASSWORD: Final = 1000
 
 
@@ -63,8 +63,8 @@ def read_key_store_wish(document: Mapping[str, Any], client_id: str, realm: str)
         store_password=passwords["storePassword"],
         key_password=passwords["keyPassword"],
         with_realm=given.get("realmCertificate", True),
-        bits=given.get("keySize", _STANDARD_BITS),
-        years=given.get("validity", _STANDARD_YEARS),
+        bits=given.get("keySize", STANDARD_BITS),
+        years=given.get("validity", STANDARD_YEARS),
     )
 
 

@@ -9,6 +9,7 @@ from gateway.admin.group_administration import GroupAdministration
 from gateway.admin.group_listing import QUERY_GROUPS, VIEW_GROUPS, GroupListing, GroupShape
 from gateway.admin.user_listing import Page, read_attribute_query
 from gateway.domain.ports.storage.group_catalogue import GroupQuery
+from gateway.http.admin.left_out import FINE_GRAINED
 from gateway.http.admin.operations import (
     BRIEF,
     PAGING,
@@ -38,7 +39,6 @@ _CHILDREN: Final = 10
 """So many groups come back where nobody says how many."""
 _EXACT: Final = Query("exact", "boolean")
 _COUNTS: Final = Query("subGroupsCount", "boolean", "Whether subGroupCount is told")
-_NOT_HERE: Final = "Fine-grained admin permissions are left out: rights come from roles alone"
 
 
 class GroupsHandlers:
@@ -251,4 +251,4 @@ def _of_group(handlers: GroupsHandlers, one: str) -> Iterator[Operation]:
         query=(*PAGING, BRIEF),
     )
     for method in ("GET", "PUT"):
-        yield not_here(method, f"{one}/management/permissions", _TAG, _NOT_HERE)
+        yield not_here(method, f"{one}/management/permissions", _TAG, FINE_GRAINED)

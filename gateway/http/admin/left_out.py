@@ -17,8 +17,8 @@ _VIEW_PROVIDERS: Final = (
     AdminRole.VIEW_IDENTITY_PROVIDERS,
     AdminRole.MANAGE_IDENTITY_PROVIDERS,
 )
-_PERMISSIONS: Final = "Fine-grained admin permissions are left out: rights come from roles alone"
-_BROKERING: Final = "Identity brokering is not part of this product"
+FINE_GRAINED: Final = "Fine-grained admin permissions are left out: rights come from roles alone"
+BROKERING: Final = "Identity brokering is not part of this product"
 _AUTHORIZATION: Final = "Authorization services (UMA) are not part of this product"
 _ORGANIZATIONS: Final = "Organizations not enabled for this realm."
 _WORKFLOWS: Final = "Workflows are not part of this product"
@@ -179,9 +179,9 @@ def _identity_providers() -> Iterator[Operation]:
         tag,
         returns="[IdentityProviderRepresentation]",
     )
-    yield from _left_out(_IDENTITY_PROVIDER, _PROVIDERS, tag, _BROKERING)
+    yield from _left_out(_IDENTITY_PROVIDER, _PROVIDERS, tag, BROKERING)
     permissions = f"{_IDENTITY_PROVIDER}/instances/{{alias}}/management/permissions"
-    yield from _left_out(permissions, {"": "GET PUT"}, tag, _PERMISSIONS)
+    yield from _left_out(permissions, {"": "GET PUT"}, tag, FINE_GRAINED)
 
 
 def _client_templates() -> Iterator[Operation]:
@@ -194,7 +194,7 @@ def _client_templates() -> Iterator[Operation]:
 
 def _of_clients() -> Iterator[Operation]:
     tag = "Clients"
-    yield from _left_out(f"{_CLIENT}/management/permissions", {"": "GET PUT"}, tag, _PERMISSIONS)
+    yield from _left_out(f"{_CLIENT}/management/permissions", {"": "GET PUT"}, tag, FINE_GRAINED)
     saml = f"{_CLIENT}/evaluate-scopes/generate-example-saml-response"
     yield not_here("GET", saml, tag, _SAML)
     converter = "Client descriptions of other formats are not read: send a ClientRepresentation"

@@ -3,6 +3,7 @@
 from typing import Final
 
 from gateway.admin.realm_listing import VIEW_REALM
+from gateway.http.admin.left_out import FINE_GRAINED
 from gateway.http.admin.operations import REALM, Operation, not_here
 from gateway.http.admin.requests import AdminRequest, document_reply
 from gateway.http.replies import Reply
@@ -14,8 +15,8 @@ _NO_MAIL: Final = "This version sends no mail"
 _NO_FEDERATION: Final = "User federation is not part of this product"
 _NOT_HERE: Final = (
     ("POST", "testSMTPConnection", _NO_MAIL),
-    ("GET", "users-management-permissions", "Fine-grained permissions are not here"),
-    ("PUT", "users-management-permissions", "Fine-grained permissions are not here"),
+    ("GET", "users-management-permissions", FINE_GRAINED),
+    ("PUT", "users-management-permissions", FINE_GRAINED),
     ("POST", "clear-crl-cache", "Revocation lists are read anew whenever their files change"),
     ("POST", "testLDAPConnection", _NO_FEDERATION),
     ("POST", "ldap-server-capabilities", _NO_FEDERATION),

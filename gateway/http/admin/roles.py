@@ -20,6 +20,7 @@ from gateway.admin.role_administration import (
 from gateway.admin.role_members import RoleMembers
 from gateway.admin.user_listing import QUERY_USERS, Page
 from gateway.domain.ports.storage.role_catalogue import RoleQuery
+from gateway.http.admin.left_out import FINE_GRAINED
 from gateway.http.admin.operations import (
     BRIEF,
     PAGING,
@@ -44,7 +45,6 @@ _MANY: Final = "[RoleRepresentation]"
 _ROLE: Final = Body(Media.OBJECT, _ONE)
 _ROLES: Final = Body(Media.LIST, _ONE)
 _LIST_REALM_ROLES: Final = (*VIEW_REALM_ROLES, AdminRole.MANAGE_IDENTITY_PROVIDERS)
-_NOT_HERE: Final = "Fine-grained admin permissions are left out: rights come from roles alone"
 
 
 class RolesHandlers:
@@ -288,4 +288,4 @@ def _of_role(handlers: RolesHandlers, one: str, tag: str, rights: Rights) -> Ite
         returns=_MANY,
     )
     for method in ("GET", "PUT"):
-        yield not_here(method, f"{one}/management/permissions", tag, _NOT_HERE)
+        yield not_here(method, f"{one}/management/permissions", tag, FINE_GRAINED)

@@ -4,13 +4,13 @@ from typing import Final
 
 from gateway.admin.user_credentials import UserCredentials
 from gateway.admin.user_listing import VIEW_USERS
+from gateway.http.admin.left_out import BROKERING
 from gateway.http.admin.operations import REALM, Operation, not_here
 from gateway.http.admin.requests import AdminRequest, document_reply
 from gateway.http.replies import Reply
 
 _TAG: Final = "Users"
 _LATER: Final = "comes with the pages, in a later version"
-_BROKERING: Final = "Identity brokering is not part of Realmgate"
 _CONSENTS: Final = f"Consent {_LATER}"
 
 
@@ -42,8 +42,8 @@ def operations(handlers: UserLeftoverHandlers) -> tuple[Operation, ...]:
             _TAG,
             returns="[FederatedIdentityRepresentation]",
         ),
-        not_here("POST", f"{identity}/{{provider}}", _TAG, _BROKERING),
-        not_here("DELETE", f"{identity}/{{provider}}", _TAG, _BROKERING),
+        not_here("POST", f"{identity}/{{provider}}", _TAG, BROKERING),
+        not_here("DELETE", f"{identity}/{{provider}}", _TAG, BROKERING),
         not_here("GET", f"{user}/consents", _TAG, _CONSENTS),
         not_here("DELETE", f"{user}/consents/{{client}}", _TAG, _CONSENTS),
         not_here("PUT", f"{user}/execute-actions-email", _TAG, mail),

@@ -56,4 +56,3 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     "long": _whole(64),
     "JSON": _json,
 }
-JSON_TYPES: Final = tuple(_READERS)
