@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.administration import Administration
 from tests.support.own_realm import OwnRealm, own_realm
+from tests.support.recorded_changes import recorded_changes
 
 ACTIONS = "authentication/required-actions"
 UPDATE = f"{ACTIONS}/UPDATE_PROFILE"
@@ -14,7 +15,8 @@ UPDATE = f"{ACTIONS}/UPDATE_PROFILE"
 
 @pytest.fixture(scope="module")
 def shared(administration: Administration, tmp_path_factory: pytest.TempPathFactory) -> OwnRealm:
-    return own_realm(administration, tmp_path_factory.mktemp("actions"), "demanding")
+    folder = tmp_path_factory.mktemp("actions")
+    return own_realm(administration, folder, "demanding", adminEventsEnabled=True)
 
 
 @pytest.fixture
@@ -90,6 +92,22 @@ def test_actions_change_places(realm: OwnRealm) -> None:
     realm.done("POST", f"{ACTIONS}/{before[0]}/raise-priority")
     realm.done("POST", f"{ACTIONS}/{before[-1]}/lower-priority")
     assert aliases(realm) == before
+
+
+def test_every_change_of_an_action_is_recorded(realm: OwnRealm) -> None:
+    before = len(recorded_changes(realm.administration, realm.name))
+    realm.done("PUT", UPDATE, {**realm.get(UPDATE), "defaultAction": True})
+    realm.done("POST", f"{UPDATE}/raise-priority")
+    realm.done("POST", f"{UPDATE}/lower-priority")
+    realm.done("DELETE", UPDATE)
+    recorded = recorded_changes(realm.administration, realm.name)[before:]
+    assert [(operation, path) for operation, _, path, _ in recorded] == [
+        ("UPDATE", UPDATE),
+        ("UPDATE", f"{UPDATE}/raise-priority"),
+        ("UPDATE", f"{UPDATE}/lower-priority"),
+        ("DELETE", UPDATE),
+    ]
+    assert {resource for _, resource, _, _ in recorded} == {"REQUIRED_ACTION"}
 
 
 def test_an_action_that_is_taken_away_can_be_taken_again(realm: OwnRealm) -> None:
