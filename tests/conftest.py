@@ -15,6 +15,7 @@ pytest_plugins: list[str] = [
     "tests.support.postgres",
     "tests.support.redis_server",
     "tests.support.storage",
+    "tests.support.event_journals",
     "tests.support.sessions",
     "tests.support.realm_imports",
     "tests.support.spec_stack",
