@@ -103,6 +103,19 @@ async def test_an_event_that_was_stored_before_its_position_was_noted_is_not_sto
     assert await stored_ids(database) == ["0", "1", "2"]
 
 
+@pytest.mark.parametrize("position", [b"9" * 20, b"0" * 19 + b"x", b"-" + b"1" * 19])
+async def test_a_position_that_no_one_noted_loses_no_event(
+    begin: Begin, database: SqlDatabase, tmp_path: Path, position: bytes
+) -> None:
+    journal = begin()
+    journal.append(user_event("1"))
+    [path] = _files(tmp_path)
+    with path.open("r+b") as segment:
+        segment.write(position)
+    await journal.close()
+    assert await _ids(database) == ["1"]
+
+
 async def test_more_than_a_batch_is_stored_whole_and_in_order(
     begin: BeginJournal, database: SqlDatabase, tmp_path: Path
 ) -> None:
@@ -116,7 +129,18 @@ async def test_more_than_a_batch_is_stored_whole_and_in_order(
     assert await stored_ids(database) == names
 
 
-@pytest.mark.parametrize("rest", [b'["half', b"\xff\x00", b"[" * 5000, b"{}", b"null", b"[1]"])
+_NO_EVENTS = (
+    *(b'["half', b"\xff\x00", b"[" * 5000, b"{}", b"null", b"[1]"),
+    b'["x","demo-id",1,"LOGIN",["a"],null,null,null,null,{}]',
+    b'["x","demo-id",1,"LOGIN",null,null,{"a":1},null,null,{}]',
+    b'["x",7,1,"LOGIN",null,null,null,null,null,{}]',
+    b'["x","demo-id",true,"LOGIN",null,null,null,null,null,{}]',
+    b'["x","demo-id",1,"LOGIN",null,null,null,null,null,{"a":[1]}]',
+    b'["x","demo-id",1,"LOGIN",null,null,null,null,null,["ab"]]',
+)
+
+
+@pytest.mark.parametrize("rest", _NO_EVENTS)
 async def test_what_is_no_event_is_passed_over(
     begin: BeginJournal, database: SqlDatabase, tmp_path: Path, rest: bytes
 ) -> None:

@@ -44,6 +44,10 @@ def read_record(line: bytes) -> UserEvent | None:
     try:
         event_id, realm_id, microseconds, kind, *names, details = orjson.loads(line)
         client_id, user_id, session_id, ip_address, error = names
+        _require_texts(event_id, realm_id, *details.keys(), *details.values())
+        _require_texts(*(name for name in names if name is not None))
+        if type(microseconds) is not int:
+            return None
         return UserEvent(
             id=event_id,
             realm_id=realm_id,
@@ -54,7 +58,12 @@ def read_record(line: bytes) -> UserEvent | None:
             session_id=session_id,
             ip_address=ip_address,
             error=error,
-            details=dict(details),
+            details=details,
         )
-    except (ValueError, TypeError, ArithmeticError):
+    except (ValueError, TypeError, AttributeError, ArithmeticError):
         return None
+
+
+def _require_texts(*members: object) -> None:
+    if not all(isinstance(member, str) for member in members):
+        raise TypeError("a member that is no text")

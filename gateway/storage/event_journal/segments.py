@@ -76,9 +76,10 @@ class SegmentReader:
 
     @property
     def position(self) -> int:
-        """How far it has been stored."""
+        """How far it has been stored; where it says nothing that can be, nothing has been."""
         text = os.pread(self._descriptor, _DIGITS, 0)
-        return max(_HEAD, int(text)) if len(text) == _DIGITS and text.isdigit() else _HEAD
+        noted = int(text) if len(text) == _DIGITS and text.isdigit() else 0
+        return noted if _HEAD <= noted <= self.end else _HEAD
 
     def read(self, position: int, most: int) -> bytes:
         """Return what was written from there on, at most so much."""
