@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.administration import Administration
 from tests.support.own_realm import OwnRealm, own_realm
+from tests.support.recorded_changes import recorded_changes
 
 TEXTS = "localization"
 
@@ -15,7 +16,7 @@ TEXTS = "localization"
 @pytest.fixture(scope="module")
 def shared(administration: Administration, tmp_path_factory: pytest.TempPathFactory) -> OwnRealm:
     folder = tmp_path_factory.mktemp("texts")
-    return own_realm(administration, folder, "telling", defaultLocale="de")
+    return own_realm(administration, folder, "telling", defaultLocale="de", adminEventsEnabled=True)
 
 
 @pytest.fixture
@@ -55,6 +56,21 @@ def test_texts_are_taken_away(realm: OwnRealm) -> None:
     assert realm.get(f"{TEXTS}/en") == {"b": "2"}
     realm.done("DELETE", f"{TEXTS}/en")
     assert realm.get(TEXTS) == []
+
+
+def test_every_change_is_recorded(realm: OwnRealm) -> None:
+    before = len(recorded_changes(realm.administration, realm.name))
+    realm.done("POST", f"{TEXTS}/en", {"a": "1", "b": "2"})
+    put(realm, "fr/c", "3")
+    realm.done("DELETE", f"{TEXTS}/en/a")
+    realm.done("DELETE", f"{TEXTS}/en")
+    recorded = recorded_changes(realm.administration, realm.name)[before:]
+    assert [(operation, path) for operation, _, path, _ in recorded] == [
+        ("UPDATE", f"{TEXTS}/en"),
+        ("UPDATE", f"{TEXTS}/fr"),
+        ("UPDATE", f"{TEXTS}/en"),
+        ("DELETE", f"{TEXTS}/en"),
+    ]
 
 
 def test_of_a_text_that_is_not_there_nothing_is_done(realm: OwnRealm) -> None:
