@@ -105,15 +105,15 @@ async def test_an_event_that_was_stored_before_its_position_was_noted_is_not_sto
 
 @pytest.mark.parametrize("position", [b"9" * 20, b"0" * 19 + b"x", b"-" + b"1" * 19])
 async def test_a_position_that_no_one_noted_loses_no_event(
-    begin: Begin, database: SqlDatabase, tmp_path: Path, position: bytes
+    begin: BeginJournal, database: SqlDatabase, tmp_path: Path, position: bytes
 ) -> None:
     journal = begin()
     journal.append(user_event("1"))
-    [path] = _files(tmp_path)
+    [path] = journal_files(tmp_path)
     with path.open("r+b") as segment:
         segment.write(position)
     await journal.close()
-    assert await _ids(database) == ["1"]
+    assert await stored_ids(database) == ["1"]
 
 
 async def test_more_than_a_batch_is_stored_whole_and_in_order(
