@@ -1,7 +1,8 @@
 """Names that stand in URLs, keys and headers: realm names, ids, client ids, user names.
 
 Keycloak: the reserved characters of realm names. Refused beyond it: `%`, the quotes, `.` and
-`..` alone, and everything invisible, because they change their meaning on the way.
+`..` alone, and everything invisible, because they change their meaning on the way: a client that
+tidies its URLs makes of /roles/.. its realm.
 """
 
 from typing import Any
@@ -10,6 +11,7 @@ from gateway.representations.refusals import refused
 from gateway.representations.shapes import Same
 
 _RESERVED = frozenset(" :/?#[]@!$&'()*+,;=\\%<>{}|^\"`")
+_DOTS = frozenset({".", ".."})
 _LONGEST = 255
 
 
@@ -18,7 +20,7 @@ class UrlName(Same):
 
     def read(self, value: Any, path: str) -> str:
         """Return the name."""
-        if not _is_printable_name(value) or set(value) & _RESERVED or value in {".", ".."}:
+        if not _is_printable_name(value) or set(value) & _RESERVED or value in _DOTS:
             raise refused(
                 path, value, f"1 to {_LONGEST} visible characters without spaces and reserved ones"
             )
@@ -40,7 +42,7 @@ class PrintableName(Same):
 
     def read(self, value: Any, path: str) -> str:
         """Return the name."""
-        if not _is_printable_name(value) or value.strip() != value:
+        if not _is_printable_name(value) or value.strip() != value or value in _DOTS:
             raise refused(path, value, f"1 to {_LONGEST} printable characters, none of them hidden")
         return str(value)
 

@@ -133,6 +133,8 @@ def test_a_role_that_makes_no_sense_is_refused(
         {"name": 5},
         {"name": ["x"]},
         {"name": " x"},
+        {"name": "."},
+        {"name": ".."},
         {"name": "x\u0000"},
         {"name": "x\n"},
         {"name": "x" * 256},
