@@ -1,7 +1,8 @@
 """Realms: Keycloak's flat JSON, or the specification's snake_case, to a `Realm` and back.
 
 What `write_realm` gives is read back to an equal realm, and put back to a realm changes nothing.
-Keycloak: RealmRepresentation, PUT of a realm (absent and null fields stay, maps are replaced)
+Keycloak: RealmRepresentation, PUT of a realm (absent and null fields stay, maps are replaced but
+for `browserSecurityHeaders`)
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from typing import Any, Final
 import orjson
 
 from gateway.domain.errors import FieldError
-from gateway.domain.realm import MASTER, Realm, TokenLifespans
+from gateway.domain.realm import MASTER, Realm, SecurityHeaders, TokenLifespans
 from gateway.representations.client_attributes import holds_secret
 from gateway.representations.field_table import FieldTable, Given
 from gateway.representations.profile_component import carries_other_components
@@ -25,10 +26,12 @@ from gateway.representations.realm_fields import (
 )
 from gateway.representations.realm_sign_in import left_out
 from gateway.representations.refusals import describe_name, raise_all, refused
+from gateway.representations.security_headers import with_lasting
 from gateway.representations.smtp import keep_secrets, write_unmasked
 
 REALM_TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED)
 _DEFAULT_ROLE: Final = "defaultRole"
+_HEADERS: Final = "browserSecurityHeaders"
 _REUSABLE_CODE: Final = "realmReusableOtpCode"
 _MASTER_ACCESS_TOKEN = timedelta(seconds=60)
 
@@ -46,6 +49,7 @@ def read_realm(document: Mapping[str, Any], *, base: Realm | None = None, path: 
     given = REALM_TABLE.collect(document, path, errors)
     if base is not None:
         given = {name: field for name, field in given.items() if name != _DEFAULT_ROLE}
+        given = _with_lasting_headers(given, base)
     before = base or _created(given, path, errors)
     given = with_mirrored(given, _answer(before))
     updates = REALM_TABLE.read_settings(given, errors)
@@ -64,9 +68,12 @@ def read_realm(document: Mapping[str, Any], *, base: Realm | None = None, path: 
 def create_realm(document: Mapping[str, Any], *, path: str = "") -> Realm:
     """Return the new realm that `document` describes, its attributes added to the default ones.
 
-    Keycloak: a realm is created with attributes of its own, which a file only overrides.
+    Keycloak: a realm is created with attributes and headers of its own; a file only overrides.
     """
-    return _with_default_attributes(read_realm(document, path=path))
+    realm = _with_default_attributes(read_realm(document, path=path))
+    default = Realm(id=realm.id, name=realm.name).security_headers
+    headers = dict(default.values) | dict(realm.security_headers.values)
+    return replace(realm, security_headers=SecurityHeaders(tuple(headers.items())))
 
 
 def merge_realm(document: Mapping[str, Any], before: Realm, *, path: str = "") -> Realm:
@@ -148,6 +155,11 @@ def _created(given: Given, path: str, errors: list[FieldError]) -> Realm:
     if name == MASTER:
         lifespans = TokenLifespans(access_token=_MASTER_ACCESS_TOKEN)
     return Realm(id=identity, name=name, token_lifespans=lifespans)
+
+
+def _with_lasting_headers(given: Given, before: Realm) -> Given:
+    at, value = given.get(_HEADERS, ("", None))
+    return {**given, _HEADERS: (at, with_lasting(value, before.security_headers))} if at else given
 
 
 def _answer(realm: Realm) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """`browserSecurityHeaders`: a free map of strings, refused only where it would break a response.
 
-The values are sent as they are, `SOMEORIGIN` too: the realm's owner decides, not we.
-Spec: RFC 9110 §5.5; Keycloak: BrowserSecurityHeaders
+The values are sent as they are, `SOMEORIGIN` too: the realm's owner decides, not we. Who names one
+header means that one: the others stay, or responses would lose them unnoticed.
+Spec: RFC 9110 §5.5; Keycloak: BrowserSecurityHeaders, updating a realm
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from gateway.domain.errors import FieldError
@@ -39,6 +41,11 @@ class SecurityHeadersMap:
     def write(self, value: SecurityHeaders) -> dict[str, str]:
         """Return the map."""
         return dict(value.values)
+
+
+def with_lasting(value: Any, before: SecurityHeaders) -> Any:
+    """Return the map as sent with the headers that it does not name; null takes one away."""
+    return {**dict(before.values), **value} if isinstance(value, Mapping) else value
 
 
 def _check(name: str, text: str, path: str) -> None:

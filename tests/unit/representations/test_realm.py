@@ -17,6 +17,7 @@ from gateway.representations.realm import (
     dump_realm,
     read_realm,
     resources_not_imported,
+    update_realm,
     write_realm,
 )
 from tests.support.realms import SPECIFICATION_SETTINGS, realms, thorough
@@ -34,6 +35,10 @@ def errors(document: Any, **options: Any) -> dict[str, tuple[str, str]]:
 @thorough
 def test_what_is_written_is_read_back_to_an_equal_realm(realm: Realm) -> None:
     assert read_realm(json.loads(dump_realm(realm, masked=False))) == realm
+
+
+def headers(realm: Realm) -> dict[str, str]:
+    return dict(realm.security_headers.values)
 
 
 @given(realms())
@@ -57,9 +62,11 @@ def test_putting_one_realm_over_another_gives_the_first_but_for_the_id(
 ) -> None:
     merged = read_realm(write_realm(one, masked=False), base=other)
     absent = {"display_name", "display_name_html", "password_policy", "events", "localization"}
-    lasting = {"id", "default_role"}
-    for name in one.__dataclass_fields__.keys() - absent - lasting - {"unmodelled", "smtp"}:
+    lasting = {"id", "default_role", "security_headers"}
+    ours = one.__dataclass_fields__.keys() - absent - lasting - {"unmodelled", "smtp"}
+    for name in ours:
         assert getattr(merged, name) == getattr(one, name), name
+    assert headers(merged) == headers(other) | headers(one)
     assert (merged.id, merged.default_role_name) == (other.id, other.default_role_name)
 
 
@@ -324,6 +331,29 @@ def test_attributes_of_a_new_realm_are_added_to_the_default_ones() -> None:
     assert realm.attributes["frontendUrl"] == "https://x"
     assert realm.attributes["cibaInterval"] == "9"
     assert realm.attributes["parRequestUriLifespan"] == "60"
+
+
+def test_security_headers_that_an_update_does_not_name_stay() -> None:
+    """Else who frames the realm otherwise would lose HSTS and the rest, unnoticed."""
+    before = create_realm(ACME | {"browserSecurityHeaders": {"referrerPolicy": "origin"}})
+    after = update_realm({"browserSecurityHeaders": {"xFrameOptions": "DENY"}}, before)
+    assert headers(after) == headers(before) | {"xFrameOptions": "DENY"}
+    assert update_realm({"browserSecurityHeaders": {}}, after) == after
+    assert update_realm(write_realm(after), after) == after
+
+
+def test_a_security_header_is_taken_away_by_null_and_switched_off_by_an_empty_text() -> None:
+    before = create_realm(ACME)
+    sent = {"browserSecurityHeaders": {"xRobotsTag": None, "referrerPolicy": ""}}
+    after = update_realm(sent, before)
+    kept = {name: text for name, text in headers(before).items() if name != "xRobotsTag"}
+    assert headers(after) == kept | {"referrerPolicy": ""}
+    assert read_realm(write_realm(after)) == after, "what is stored is read as it is"
+
+
+def test_security_headers_of_a_new_realm_are_added_to_the_default_ones() -> None:
+    realm = create_realm(ACME | {"browserSecurityHeaders": {"xFrameOptions": "SOMEORIGIN"}})
+    assert headers(realm) == headers(create_realm(ACME)) | {"xFrameOptions": "SOMEORIGIN"}
 
 
 def test_attributes_in_an_update_replace_the_map() -> None:
