@@ -24,6 +24,7 @@ from gateway.representations.realm_fields import (
     NOT_IMPORTED,
     REALM_FIELDS,
 )
+from gateway.representations.realm_login import with_one_use_of_addresses
 from gateway.representations.realm_sign_in import left_out
 from gateway.representations.refusals import describe_name, raise_all, refused
 from gateway.representations.security_headers import with_lasting
@@ -56,6 +57,8 @@ def read_realm(document: Mapping[str, Any], *, base: Realm | None = None, path: 
     unmodelled = REALM_TABLE.read_kept(given, before.unmodelled, errors)
     raise_all(errors)
     realm = REALM_TABLE.updated(before, updates)
+    if base is not None and realm.login != base.login:
+        realm = with_one_use_of_addresses(realm, given)
     return replace(
         with_written(realm, _answer(realm)),
         id=before.id,
@@ -71,6 +74,7 @@ def create_realm(document: Mapping[str, Any], *, path: str = "") -> Realm:
     Keycloak: a realm is created with attributes and headers of its own; a file only overrides.
     """
     realm = _with_default_attributes(read_realm(document, path=path))
+    realm = with_one_use_of_addresses(realm, REALM_TABLE.collect(document, path, []))
     default = Realm(id=realm.id, name=realm.name).security_headers
     headers = dict(default.values) | dict(realm.security_headers.values)
     return replace(realm, security_headers=SecurityHeaders(tuple(headers.items())))

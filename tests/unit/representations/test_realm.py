@@ -63,7 +63,8 @@ def test_putting_one_realm_over_another_gives_the_first_but_for_the_id(
     merged = read_realm(write_realm(one, masked=False), base=other)
     absent = {"display_name", "display_name_html", "password_policy", "events", "localization"}
     lasting = {"id", "default_role", "security_headers"}
-    ours = one.__dataclass_fields__.keys() - absent - lasting - {"unmodelled", "smtp"}
+    excluding = {"login"}
+    ours = one.__dataclass_fields__.keys() - absent - lasting - excluding - {"unmodelled", "smtp"}
     for name in ours:
         assert getattr(merged, name) == getattr(one, name), name
     assert headers(merged) == headers(other) | headers(one)
@@ -354,6 +355,39 @@ def test_a_security_header_is_taken_away_by_null_and_switched_off_by_an_empty_te
 def test_security_headers_of_a_new_realm_are_added_to_the_default_ones() -> None:
     realm = create_realm(ACME | {"browserSecurityHeaders": {"xFrameOptions": "SOMEORIGIN"}})
     assert headers(realm) == headers(create_realm(ACME)) | {"xFrameOptions": "SOMEORIGIN"}
+
+
+_SHARED, _SIGN_IN, _NAME = USES_OF_ADDRESSES = (
+    "duplicateEmailsAllowed",
+    "loginWithEmailAllowed",
+    "registrationEmailAsUsername",
+)
+
+
+@pytest.mark.parametrize(
+    ("switched_on", "sent", "then"),
+    [
+        ({_SIGN_IN}, {_SHARED: True}, {_SHARED}),
+        ({_SHARED}, {_SIGN_IN: True}, {_SIGN_IN}),
+        ({_SHARED}, {_NAME: True}, {_NAME}),
+        ({_NAME}, {_SHARED: True}, {_SHARED}),
+        ({_SIGN_IN}, {_SHARED: True, _SIGN_IN: True, _NAME: True}, {_SHARED}),
+        ({_SHARED}, {_SIGN_IN: False, _NAME: False}, {_SHARED}),
+        ({_SIGN_IN, _NAME}, {_SHARED: False}, {_SIGN_IN, _NAME}),
+    ],
+)
+def test_an_address_is_shared_or_names_one_user(
+    switched_on: set[str], sent: dict[str, bool], then: set[str]
+) -> None:
+    """As in Keycloak: what is switched on switches the other off."""
+    before = create_realm(ACME | {name: name in switched_on for name in USES_OF_ADDRESSES})
+    after = write_realm(update_realm(sent, before))
+    assert {name for name in USES_OF_ADDRESSES if write_realm(before)[name]} == switched_on
+    assert {name for name in USES_OF_ADDRESSES if after[name]} == then
+
+
+def test_a_new_realm_whose_users_share_addresses_lets_nobody_sign_in_by_one() -> None:
+    assert create_realm(ACME | {_SHARED: True}).login.login_with_email_allowed is False
 
 
 def test_attributes_in_an_update_replace_the_map() -> None:
