@@ -1,9 +1,10 @@
 """The shapes of single fields: what each accepts, how it is told, how it is written back.
 
-Keycloak: Jackson's leniency is kept where clients rely on it ("true" for a boolean, a number
-or boolean as a value of a string map), and no further.
+Keycloak: Jackson's leniency is kept where clients rely on it ("true" for a boolean, "300" for a
+number, a number or boolean for a text of a map or of attributes), and no further.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,6 +18,7 @@ from gateway.representations.refusals import attempt, join, raise_all, refused
 MAX_INTEGER = 2**31 - 1
 _MAX_ENTRIES = 1000
 _MAX_TEXT = 10_000
+_DIGITS = re.compile("-?[0-9]{1,18}")
 _SPELLED_FLAGS = {"true": True, "false": False}
 
 ChoiceT = TypeVar("ChoiceT", bound=StrEnum)
@@ -55,7 +57,7 @@ class Flag(Same):
 
 @dataclass(frozen=True, slots=True)
 class Count(Same):
-    """A whole number within bounds."""
+    """A whole number within bounds; its digits as text are taken too."""
 
     least: int = 0
     most: int = MAX_INTEGER
@@ -63,11 +65,12 @@ class Count(Same):
 
     def read(self, value: Any, path: str) -> int:
         """Return the number."""
-        if isinstance(value, bool) or not isinstance(value, int):
+        number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
+        if isinstance(number, bool) or not isinstance(number, int):
             raise refused(path, value, self._allowed())
-        if not self.least <= value <= self.most:
+        if not self.least <= number <= self.most:
             raise refused(path, value, self._allowed())
-        return value
+        return number
 
     def _allowed(self) -> str:
         unit = f" of {self.unit}" if self.unit else ""
@@ -141,6 +144,21 @@ class Text(Same):
 
 
 @dataclass(frozen=True, slots=True)
+class TextOfScalar(Same):
+    """Text of bounded length; a boolean or a number without an exponent counts as its text."""
+
+    most: int = _MAX_TEXT
+
+    def read(self, value: Any, path: str) -> str:
+        """Return the text."""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, (int, float)) and "e" not in repr(value):
+            return repr(value)
+        return Text(most=self.most).read(value, path)
+
+
+@dataclass(frozen=True, slots=True)
 class TextList:
     """A list of texts; the order is kept."""
 
@@ -179,20 +197,13 @@ class TextMap:
             at = join(path, name)
             attempt(errors, None, check_text, name, at)
             if item is not None:
-                texts[name] = attempt(errors, "", self._text, item, at)
+                texts[name] = attempt(errors, "", TextOfScalar(self.longest).read, item, at)
         raise_all(errors)
         return texts
 
     def write(self, value: Mapping[str, str]) -> dict[str, str]:
         """Return the object."""
         return dict(value)
-
-    def _text(self, value: Any, path: str) -> str:
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        if isinstance(value, int) and abs(value) <= MAX_INTEGER:
-            return str(value)
-        return Text(most=self.longest).read(value, path)
 
 
 class Verbatim(Same):

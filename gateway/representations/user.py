@@ -17,7 +17,7 @@ from gateway.representations.field_table import FieldTable, Kept, Setting, absen
 from gateway.representations.instants import Milliseconds
 from gateway.representations.names import UrlName, VisibleName
 from gateway.representations.refusals import attempt, join, raise_all, refused
-from gateway.representations.shapes import Count, Flag, Same, Shape, Text, TextList
+from gateway.representations.shapes import Count, Flag, Same, Shape, Text, TextList, TextOfScalar
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _LONGEST_EMAIL = 254
@@ -46,7 +46,11 @@ class EmailAddress(Same):
 
 
 class TextLists:
-    """`attributes`: lists of texts by name; a single text counts as a list of one."""
+    """`attributes`: lists of texts by name; a single value counts as a list of one.
+
+    A number or a boolean counts as its text, for so kcadm sends what looks like one, and null as
+    nothing.
+    """
 
     def read(self, value: Any, path: str) -> dict[str, tuple[str, ...]]:
         """Return the lists."""
@@ -57,14 +61,19 @@ class TextLists:
         for name, item in value.items():
             at = join(path, name)
             attempt(errors, "", Text(least=1, most=255).read, name, at)
-            texts = [item] if isinstance(item, str) else item
-            lists[name] = attempt(errors, (), TextList(Text()).read, texts, at)
+            lists[name] = attempt(errors, (), TextList(TextOfScalar()).read, _listed(item), at)
         raise_all(errors)
         return lists
 
     def write(self, value: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
         """Return the object."""
         return {name: list(texts) for name, texts in value.items()}
+
+
+def _listed(item: Any) -> Any:
+    if item is None:
+        return []
+    return [item] if isinstance(item, (str, int, float)) else item
 
 
 def _empty(value: Mapping[str, Any]) -> bool:

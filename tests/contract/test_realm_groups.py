@@ -131,10 +131,10 @@ async def test_groups_that_are_there_become_the_files_and_lose_nothing_it_leaves
         ({"groups": {}}, {"groups": "an object"}),
         ({"groups": ["x"]}, {"groups[0]": '"x"'}),
         (
-            {"groups": [{"name": 5, "attributes": {"a": [1]}, "colour": "red"}, {}]},
+            {"groups": [{"name": 5, "attributes": {"a": [None]}, "colour": "red"}, {}]},
             {
                 "groups[0].name": "5",
-                "groups[0].attributes.a[0]": "1",
+                "groups[0].attributes.a[0]": "null",
                 "groups[0].colour": '"colour"',
                 "groups[1].name": "null",
             },

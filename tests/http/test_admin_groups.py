@@ -155,7 +155,7 @@ def test_a_group_that_makes_no_sense_is_refused(
         {"name": "x" * 256},
         {"id": 5},
         {"description": "x" * 256},
-        {"attributes": {"x": 5}},
+        {"attributes": {"x": {}}},
         {"attributes": {"": ["x"]}},
         {"attributes": {"x": ["\u0000"]}},
     ],

@@ -270,7 +270,7 @@ def test_a_body_that_is_no_user_is_refused(realm: OwnRealm, content: bytes) -> N
         {"createdTimestamp": 2**70},
         {"attributes": []},
         {"attributes": {"a": {"b": "c"}}},
-        {"attributes": {"a": [5]}},
+        {"attributes": {"a": [[5]]}},
         {"attributes": {"x" * 256: ["a"]}},
         {"requiredActions": "UPDATE_PASSWORD"},
         {"requiredActions": [5]},

@@ -224,7 +224,33 @@ def test_nothing_else_is_a_boolean(given: object) -> None:
     assert errors(ACME | {"enabled": given})["enabled"][1] == "true or false"
 
 
-@pytest.mark.parametrize("given", [True, "300", 300.0, -1, 2**31, 10**400, [], {}])
+@pytest.mark.parametrize("given", ["300", "0300"])
+def test_digits_are_taken_for_their_number_as_shell_scripts_send_it(given: str) -> None:
+    assert read_realm(ACME | {"accessTokenLifespan": given}) == read_realm(
+        ACME | {"accessTokenLifespan": 300}
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        True,
+        "true",
+        "300.0",
+        "3e2",
+        " 300",
+        "³",
+        "",
+        "-1",
+        "9" * 19,
+        300.0,
+        -1,
+        2**31,
+        10**400,
+        [],
+        {},
+    ],
+)
 def test_a_lifespan_is_a_bounded_whole_number(given: object) -> None:
     assert "accessTokenLifespan" in errors(ACME | {"accessTokenLifespan": given})
 

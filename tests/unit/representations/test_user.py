@@ -66,6 +66,26 @@ def test_a_user_is_written_in_the_order_of_fields_and_attributes() -> None:
     assert json.dumps(written) == json.dumps(answer)
 
 
+def test_numbers_and_booleans_among_attributes_are_their_text() -> None:
+    """`kcadm.sh ... -s attributes.floor=5` sends a number, and no list."""
+    sent = {
+        "floor": 5,
+        "floors": [5, "6"],
+        "wide": 1.5,
+        "open": True,
+        "none": None,
+        "two": [True, 2],
+    }
+    assert read_user({"username": "a", "attributes": sent}, "realm-1", now=NOW).attributes == {
+        "floor": ("5",),
+        "floors": ("5", "6"),
+        "wide": ("1.5",),
+        "open": ("true",),
+        "none": (),
+        "two": ("true", "2"),
+    }
+
+
 def test_an_update_replaces_attributes_and_actions_that_it_names() -> None:
     first = {"username": "a", "attributes": {"x": "1", "y": ["2"]}, "requiredActions": ["A"]}
     before = read_user(first, "realm-1", now=NOW)
@@ -118,11 +138,14 @@ def test_a_fetched_user_is_understood_with_its_computed_fields() -> None:
         ("firstName", "\ud800"),
         ("createdTimestamp", -1),
         ("createdTimestamp", 10**15),
-        ("attributes", {"a": [1]}),
+        ("attributes", {"a": [[]]}),
+        ("attributes", {"a": [None]}),
+        ("attributes", {"a": {}}),
+        ("attributes", {"a": 1e30}),
         ("attributes", ["a"]),
         ("requiredActions", "UPDATE_PASSWORD"),
         ("notBefore", -1),
-        ("notBefore", "0"),
+        ("notBefore", "soon"),
     ],
 )
 def test_a_wrong_field_is_refused(name: str, value: object) -> None:
