@@ -61,12 +61,22 @@ class RealmListing:
 
 async def realm_document(stores: Stores, realm: Realm) -> dict[str, Any]:
     """Return the realm as GET shows it to who may see all of it."""
+    groups = await _default_groups(stores, realm)
     role = await stores.roles.find(realm.id, realm.default_role_name)
     if role is None:
-        return full_realm(realm, None)
+        return full_realm(realm, None, groups)
     held = await stores.roles.expanded(realm.id, [role.id])
     composite = bool(held.clients) or len(held.realm) > 1
-    return full_realm(realm, default_role(role, composite=composite))
+    return full_realm(realm, default_role(role, composite=composite), groups)
+
+
+async def _default_groups(stores: Stores, realm: Realm) -> list[str]:
+    """Return the paths; most realms have none, and are asked no second question."""
+    default = await stores.groups.default(realm.id)
+    if not default:
+        return []
+    known = await stores.group_catalogue.with_parents(realm.id, default)
+    return [group.path for group in known if group.is_default]
 
 
 def _with_rights(acting: Acting, realms: tuple[Realm, ...]) -> Iterator[tuple[Realm, Rights]]:

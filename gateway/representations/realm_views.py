@@ -3,7 +3,7 @@
 Keycloak: 7.1 (briefRepresentation, the reduced body of weaker administrators), 8.1 (order)
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from gateway.domain.realm import Realm
@@ -21,15 +21,23 @@ _REDUCED: Final = (
     "supportedLocales",
     "organizationsEnabled",
 )
-_AFTER_DEFAULT_ROLE: Final = "requiredCredentials"
+_AFTER_DEFAULTS: Final = "requiredCredentials"
 
 
-def full_realm(realm: Realm, default_role: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return every setting, secrets masked, and the role that new users have."""
+def full_realm(
+    realm: Realm, default_role: Mapping[str, Any] | None, default_groups: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return every setting, secrets masked, and the role and groups that new users have.
+
+    Groups are told by path, where there are some.
+    """
     answer: dict[str, Any] = {}
     for name, value in write_realm(realm).items():
-        if name == _AFTER_DEFAULT_ROLE and default_role is not None:
-            answer["defaultRole"] = default_role
+        if name == _AFTER_DEFAULTS:
+            if default_role is not None:
+                answer["defaultRole"] = default_role
+            if default_groups:
+                answer["defaultGroups"] = list(default_groups)
         answer[name] = value
     return answer
 

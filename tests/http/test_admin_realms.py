@@ -210,6 +210,10 @@ def test_new_users_join_the_groups_that_an_update_names(
     administration: Administration,
 ) -> None:
     make(administration, "joining", groups=[{"name": "a"}, {"name": "b"}], defaultGroups=["/a"])
+    fetched = administration.ask("GET", "joining").json()
+    assert fetched["defaultGroups"] == ["/a"]
+    assert put(administration, "joining", fetched) == DONE
+    assert administration.ask("GET", "joining").json() == fetched
     assert put(administration, "joining", {"defaultGroups": ["b"]}) == DONE
     exported = administration.command("realm", "export", "joining").stdout
     assert '"defaultGroups": [\n    "/b"\n  ]' in exported

@@ -62,4 +62,10 @@ def test_all_of_a_realm_shows_its_default_role_once_and_no_secret() -> None:
         "containerId": "acme-id",
     }
     assert shown["smtpServer"]["password"] == "**********"
-    assert "defaultRole" not in full_realm(REALM, None)
+    assert {"defaultRole", "defaultGroups"}.isdisjoint(full_realm(REALM, None))
+
+
+def test_groups_that_new_users_join_stand_after_their_role() -> None:
+    role = default_role(Role("1", "acme-id", "everybody"), composite=False)
+    order = list(full_realm(REALM, role, ["/staff"]))
+    assert order[order.index("defaultRole") + 1] == "defaultGroups"
