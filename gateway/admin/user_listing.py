@@ -6,7 +6,7 @@ Keycloak: GET users, GET users/count, GET users/{id}
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gateway.admin.access import Rights
@@ -83,10 +83,9 @@ class UserListing:
         async with self._database.read() as stores:
             if query.search is not None and query.search.startswith(_BY_ID):
                 return len(await _by_id(stores, realm, query.search))
-            if await _service_account(stores, realm, query) is not None:
-                return 1
+            account = await _service_account(stores, realm, query)
             with _costly_refused():
-                return await stores.users.count(realm.id, query)
+                return len(account) + await stores.users.count(realm.id, query)
 
     async def one(self, realm: Realm, rights: Rights, user_id: str) -> dict[str, Any]:
         """Return the user; raises Missing, told only to who may look for users."""
@@ -148,18 +147,19 @@ async def _matching(
 ) -> tuple[User, ...]:
     if query.search is not None and query.search.startswith(_BY_ID):
         return (await _by_id(stores, realm, query.search))[first : first + maximum]
+    # No name that another is a part of is longer than that: the account goes before all of them.
     account = await _service_account(stores, realm, query)
-    if account is not None:
-        return (account,)[first : first + maximum]
-    return await stores.users.search(realm.id, query, first, maximum)
+    shown = account[first : first + maximum]
+    rest = max(first - len(account), 0)
+    return shown + await stores.users.search(realm.id, query, rest, maximum - len(shown))
 
 
-async def _service_account(stores: Stores, realm: Realm, query: UserQuery) -> User | None:
+async def _service_account(stores: Stores, realm: Realm, query: UserQuery) -> tuple[User, ...]:
     """Return the service account that is asked for by its whole name; no other search finds it."""
-    if query.username is None or query != UserQuery(username=query.username, exact=True):
-        return None
+    if query.username is None or replace(query, exact=False) != UserQuery(username=query.username):
+        return ()
     user = await stores.users.find_by_username(realm.id, sought_name(query.username))
-    return user if user is not None and user.service_account_client is not None else None
+    return () if user is None or user.service_account_client is None else (user,)
 
 
 async def _by_id(stores: Stores, realm: Realm, search: str) -> tuple[User, ...]:

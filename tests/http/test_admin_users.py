@@ -51,7 +51,13 @@ def test_every_user_but_service_accounts_is_listed_by_name(administration: Admin
             ["service-account-view-users"],
         ),
         ({"username": "service-account-view-users", "exact": "true", "enabled": "false"}, []),
-        ({"username": "service-account-view-users"}, []),
+        ({"username": "service-account-view-users"}, ["service-account-view-users"]),
+        ({"username": "service-account-view-user"}, []),
+        ({"q": "username:ann"}, ["anna", "annabel"]),
+        ({"q": "email:bob@acme.test"}, ["bob"]),
+        ({"q": "firstName:a lastName:an"}, ["carl"]),
+        ({"q": "username:ann", "username": "bob"}, ["bob"]),
+        ({"q": "username:ann team:red"}, []),
         ({"search": "%"}, []),
         ({"search": "_nna"}, []),
         ({"idpAlias": "google"}, []),
@@ -63,6 +69,29 @@ def test_filters_narrow(
     administration: Administration, query: dict[str, str], names: list[str]
 ) -> None:
     assert found(administration, **query) == names
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ({}, ["service-account-view-users", "service-account-view-users-2"]),
+        ({"max": "1"}, ["service-account-view-users"]),
+        ({"first": "1"}, ["service-account-view-users-2"]),
+        ({"first": "2"}, []),
+        ({"max": "0"}, []),
+    ],
+)
+def test_a_service_account_is_found_by_its_name_before_those_whose_names_hold_it(
+    administration: Administration, page: dict[str, str], names: list[str]
+) -> None:
+    other = {"username": "service-account-view-users-2"}
+    location = administration.ask("POST", "acme/users", document=other).headers["Location"]
+    query = {"username": "service-account-view-users"}
+    try:
+        assert administration.get("users/count", **query) == 2
+        assert [user["username"] for user in administration.get("users", **query, **page)] == names
+    finally:
+        administration.ask("DELETE", "acme/users/" + location.rpartition("/")[2])
 
 
 def test_a_search_by_id_takes_no_more_ids_than_a_page_shows(

@@ -17,8 +17,9 @@ from gateway.protocol.parameters import Parameters
 from gateway.representations.user_answers import with_metadata
 
 _TAG: Final = "Users"
+_OWN: Final = ("username", "email", "firstName", "lastName")
 _FILTERS: Final = (
-    *(Query(name) for name in ("username", "email", "firstName", "lastName", "q")),
+    *(Query(name) for name in (*_OWN, "q")),
     *(Query(name, "boolean") for name in ("exact", "enabled", "emailVerified")),
     *(Query(name) for name in ("idpAlias", "idpUserId")),
 )
@@ -67,16 +68,20 @@ class UsersHandlers:
 
 
 def _query(sent: Parameters) -> UserQuery:
+    """Return what is asked for; what a user has of its own may stand in `q` as well."""
+    asked = dict(read_attribute_query(sent.get("q") or ""))
+    own = {name: asked.pop(name, None) for name in _OWN}
+    texts = {name: own[name] if sent.get(name) is None else sent.get(name) for name in _OWN}
     return UserQuery(
         search=(sent.get("search") or "").strip() or None,
-        username=sent.get("username"),
-        email=sent.get("email"),
-        first_name=sent.get("firstName"),
-        last_name=sent.get("lastName"),
+        username=texts["username"],
+        email=texts["email"],
+        first_name=texts["firstName"],
+        last_name=texts["lastName"],
         enabled=_flag(sent, "enabled"),
         email_verified=_flag(sent, "emailVerified"),
         exact=_flag(sent, "exact") is True,
-        attributes=read_attribute_query(sent.get("q") or ""),
+        attributes=asked,
     )
 
 
