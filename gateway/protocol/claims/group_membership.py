@@ -15,9 +15,10 @@ def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
     full = mapper.config.get("full.path") == "true"
 
     def add(claims: dict[str, Any], subject: TokenSubject) -> None:
-        """Add the list of groups, empty where the subject is in none."""
+        """Add the list of groups, and nothing where the subject is in none."""
         groups = subject.groups
-        put(claims, path, [group if full else group.rsplit("/", 1)[-1] for group in groups])
+        if groups:
+            put(claims, path, [group if full else group.rsplit("/", 1)[-1] for group in groups])
 
     return add
 
