@@ -47,12 +47,16 @@ class ExecutionAdministration:
         return write_execution(*book.execution(execution_id))
 
     async def add(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
-        """Add an authenticator to a flow, disabled; return its id. Raises BadRequest."""
+        """Add an authenticator to a flow, disabled if it can be; return its id.
+
+        Raises BadRequest.
+        """
         given = read_names(document)
         async with changing_flows(self._changes, acting) as (change, book):
             parent = _open_parent(book, alias, "execution", BadRequest)
             provider = _known(parent, given.get("provider"))
-            step = Execution(str(uuid4()), Requirement.DISABLED, _priority(parent, given), provider)
+            requirement = _at_first(provider)
+            step = Execution(str(uuid4()), requirement, _priority(parent, given), provider)
             book.put(parent.with_executions((*parent.executions, step)))
             path = f"{_FLOWS}/{alias}/executions/execution"
             change.record(OperationType.CREATE, _STEP, path, {**document, "id": step.id})
@@ -171,6 +175,11 @@ def _require_open(flow: Flow, text: str) -> None:
 def _known(parent: Flow, provider: str | None) -> str:
     """Return the authenticator if it has its place in the flow; raises BadRequest."""
     return _require_role(provider, ROLES[parent.kind])
+
+
+def _at_first(provider: str) -> Requirement:
+    choices = AUTHENTICATORS[provider].choices
+    return Requirement.DISABLED if Requirement.DISABLED in choices else choices[0]
 
 
 def _require_role(provider: str | None, role: Role) -> str:

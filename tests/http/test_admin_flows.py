@@ -284,6 +284,17 @@ def test_steps_are_added_last_and_disabled(realm: OwnRealm) -> None:
     }
 
 
+def test_a_step_that_cannot_be_disabled_is_required_from_the_start(realm: OwnRealm) -> None:
+    copied(realm, "direct grant", "mine")
+    for provider in ("direct-grant-validate-username", "direct-grant-validate-password"):
+        realm.created(of("mine", "executions/execution"), {"provider": provider})
+    found = [(step["requirementChoices"], step["requirement"]) for step in steps(realm, "mine")]
+    assert found[-2:] == [
+        (["REQUIRED"], "REQUIRED"),
+        (["REQUIRED", "ALTERNATIVE", "DISABLED"], "DISABLED"),
+    ]
+
+
 def test_a_step_is_added_as_it_is_to_be(realm: OwnRealm) -> None:
     flow_id = copied(realm, "direct grant", "mine")
     sent = {"authenticator": "auth-cookie", "requirement": "REQUIRED", "priority": 15}
