@@ -1,8 +1,9 @@
 """The clients of a realm file: new ones are added, known ones changed, none removed."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from gateway.admin.client_registration import changed_client, prepared_client
@@ -11,7 +12,7 @@ from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
 from gateway.domain.ports.storage import Stores
-from gateway.representations.client import read_client
+from gateway.representations.client import InheritedScopes, read_client
 from gateway.representations.client_requests import given_field
 from gateway.representations.refusals import attempt, describe, raise_all
 from gateway.representations.repetitions import repeated
@@ -36,29 +37,39 @@ class ClientChange:
 
 
 async def read_clients(
-    stores: Stores, realm_id: str, document: Mapping[str, Any], path: str, clock: Clock
+    stores: Stores,
+    realm_id: str,
+    document: Mapping[str, Any],
+    path: str,
+    clock: Clock,
+    *,
+    inherited: InheritedScopes,
 ) -> tuple[ClientChange, ...]:
-    """Return what the file changes; raises InvalidInput with every wrong field of all clients."""
+    """Return what the file changes; new clients that name no client scopes have `inherited`.
+
+    Raises InvalidInput with every wrong field of all clients.
+    """
     items = embedded(document, "clients", path)
     known = await _known(stores, realm_id, [item for _, item in items])
     # Very many clients take seconds to judge: other requests go on meanwhile.
-    return await asyncio.to_thread(_changes, items, known, realm_id, path, clock)
+    read = partial(read_client, realm_id=realm_id, inherited=inherited)
+    return await asyncio.to_thread(_changes, items, known, path, clock, read)
 
 
 def _changes(
     items: Sequence[tuple[str, Mapping[str, Any]]],
     known: Mapping[str, Client],
-    realm_id: str,
     path: str,
     clock: Clock,
+    read: Callable[..., Client],
 ) -> tuple[ClientChange, ...]:
     errors: list[FieldError] = []
     changes: list[ClientChange] = []
     for at, item in items:
         before = known.get(_name(item))
-        client = attempt(errors, None, _read, item, realm_id, before, at, clock)
+        client = attempt(errors, None, partial(read, base=before, path=at), item)
         if client is not None:
-            changes.append(ClientChange(client, before))
+            changes.append(ClientChange(_prepared(item, client, before, clock), before))
     errors.extend(
         FieldError(
             f"{path}.clients".removeprefix("."), f"{describe(name)} twice", "each client once"
@@ -84,10 +95,9 @@ def _name(item: Mapping[str, Any]) -> str:
     return client_id if isinstance(client_id, str) else ""
 
 
-def _read(
-    item: Mapping[str, Any], realm_id: str, before: Client | None, at: str, clock: Clock
+def _prepared(
+    item: Mapping[str, Any], client: Client, before: Client | None, clock: Clock
 ) -> Client:
-    client = read_client(item, realm_id, base=before, path=at)
     if before:
         return changed_client(client, before, clock)
     prepared = prepared_client(client, clock)

@@ -17,6 +17,7 @@ from gateway.admin.realm_defaults import ensure_administration, ensure_realm_def
 from gateway.admin.realm_groups import Books, GivenGroups, load_groups, read_realm_groups
 from gateway.admin.realm_roles import RoleBook, default_role
 from gateway.admin.scope_import import (
+    inherited_by_clients,
     read_scopes,
     store_defaults,
     store_scope_mappings,
@@ -100,11 +101,14 @@ class RealmPlanner:
         plan = await asyncio.to_thread(_read_parts, document, before, path, self._clock, errors)
         realm_id, clients, scopes = plan.realm.id, plan.clients, plan.scopes
         try:
-            clients = await read_clients(stores, realm_id, document, path, self._clock)
+            scopes = await read_scopes(stores, realm_id, document, path)
         except InvalidInput as refusal:
             errors.extend(refusal.errors)
+        inherited = await inherited_by_clients(stores, realm_id, scopes)
         try:
-            scopes = await read_scopes(stores, realm_id, document, path)
+            clients = await read_clients(
+                stores, realm_id, document, path, self._clock, inherited=inherited
+            )
         except InvalidInput as refusal:
             errors.extend(refusal.errors)
         raise_all(errors)

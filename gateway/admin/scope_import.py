@@ -10,10 +10,12 @@ from typing import Any
 
 from gateway.admin.realm_roles import RoleBook
 from gateway.domain.client_scopes import ClientScope, RealmDefault
+from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
 from gateway.domain.realm import Realm
+from gateway.representations.client import InheritedScopes
 from gateway.representations.realm_scopes import GivenScopes, ScopeMapping, read_realm_scopes
 from gateway.representations.refusals import describe, join, raise_all
 
@@ -24,6 +26,34 @@ async def read_scopes(
     """Return what the file says of client scopes; raises InvalidInput."""
     known = await _by_name(stores, realm_id) if realm_id else {}
     return read_realm_scopes(document, realm_id, known, path)
+
+
+async def inherited_by_clients(
+    stores: Stores, realm_id: str, given: GivenScopes
+) -> InheritedScopes:
+    """Return the scopes of clients that name none: those that the realm will give to new clients.
+
+    A new realm whose file has no scopes gets those of its creation.
+    """
+    known = await _by_name(stores, realm_id) if realm_id else {}
+    known |= {scope.name: scope for scope in given.scopes}
+    usual = InheritedScopes()
+    kinds: dict[str, RealmDefault | None] = {
+        **dict.fromkeys(usual.default, RealmDefault.DEFAULT),
+        **dict.fromkeys(usual.optional, RealmDefault.OPTIONAL),
+    }
+    if known:
+        kinds = {
+            scope.name: scope.realm_default
+            for scope in known.values()
+            if scope.protocol == OPENID_CONNECT
+        }
+    kinds = {name: _kind(name, kind, given) for name, kind in kinds.items()}
+
+    def names(wanted: RealmDefault) -> tuple[str, ...]:
+        return tuple(name for name, kind in kinds.items() if kind is wanted)
+
+    return InheritedScopes(names(RealmDefault.DEFAULT), names(RealmDefault.OPTIONAL))
 
 
 async def store_scopes(stores: Stores, realm: Realm, given: GivenScopes) -> bool:
@@ -43,10 +73,6 @@ async def store_scopes(stores: Stores, realm: Realm, given: GivenScopes) -> bool
 async def store_defaults(stores: Stores, realm: Realm, given: GivenScopes) -> bool:
     """Store which scopes new clients get; tell whether anything has changed."""
     known = await _by_name(stores, realm.id)
-    wanted = {
-        **dict.fromkeys(given.optional or (), RealmDefault.OPTIONAL),
-        **dict.fromkeys(given.default or (), RealmDefault.DEFAULT),
-    }
     raise_all(
         FieldError(given.place(name), describe(scope), "the name of a client scope")
         for name, scopes in (
@@ -56,22 +82,22 @@ async def store_defaults(stores: Stores, realm: Realm, given: GivenScopes) -> bo
         for scope in scopes or ()
         if scope not in known
     )
-    told = {
-        kind
-        for kind, scopes in (
-            (RealmDefault.DEFAULT, given.default),
-            (RealmDefault.OPTIONAL, given.optional),
-        )
-        if scopes is not None
-    }
     changed = False
     for scope in known.values():
-        unnamed = None if scope.realm_default in told else scope.realm_default
-        listed = wanted.get(scope.name, unnamed)
+        listed = _kind(scope.name, scope.realm_default, given)
         if listed is not scope.realm_default:
             await stores.client_scopes.replace(replace(scope, realm_default=listed))
             changed = True
     return changed
+
+
+def _kind(name: str, before: RealmDefault | None, given: GivenScopes) -> RealmDefault | None:
+    """Return how new clients get a scope once the file is imported."""
+    lists = {RealmDefault.DEFAULT: given.default, RealmDefault.OPTIONAL: given.optional}
+    for kind, told in lists.items():
+        if name in (told or ()):
+            return kind
+    return None if before is not None and lists[before] is not None else before
 
 
 async def store_scope_mappings(

@@ -71,6 +71,37 @@ async def test_a_new_realm_whose_file_tells_of_no_scopes_has_those_of_keycloak(
     assert "email" not in found["defaultDefaultClientScopes"]
 
 
+def scopes_of(found: dict[str, Any], client: str) -> tuple[set[str], set[str]]:
+    (shown,) = (each for each in found["clients"] if each["clientId"] == client)
+    return set(shown["defaultClientScopes"]), set(shown["optionalClientScopes"])
+
+
+async def test_a_client_that_names_no_scopes_has_those_that_the_file_gives_to_new_clients(
+    imports: Imports,
+) -> None:
+    own = {"clientId": "own", "defaultClientScopes": ["extra"]}
+    document = {**REALM, "clients": [*REALM["clients"], own]}
+    document["clientScopes"] = [*SCOPES, {"name": "old", "protocol": "saml"}]
+    document["defaultDefaultClientScopes"] = ["teams", "old"]
+    await imports.run(document)
+    found = await written(imports)
+    assert scopes_of(found, "till") == ({"teams"}, {"extra"})
+    assert scopes_of(found, "own") == ({"extra"}, set())
+    await imports.run({"realm": "acme", "clients": [{"clientId": "later"}]})
+    assert scopes_of(await written(imports), "later") == ({"teams"}, {"extra"})
+
+
+async def test_lists_of_a_file_without_scopes_say_which_of_the_built_in_ones_clients_have(
+    imports: Imports,
+) -> None:
+    lists = {"defaultDefaultClientScopes": ["phone"], "clients": [{"clientId": "till"}]}
+    await imports.run({"realm": "acme", **ELLIPTIC, **lists})
+    default, optional = scopes_of(await written(imports), "till")
+    assert default == {"phone"}
+    assert {"address", "offline_access"} <= optional
+    assert "phone" not in optional
+
+
 async def test_a_known_scope_is_changed_and_none_is_removed(imports: Imports) -> None:
     await imports.run(REALM)
     before = await written(imports)
