@@ -120,6 +120,12 @@ def test_a_body_that_is_no_json_is_refused(administration: Administration, conte
     assert told(response) == (400, UNREADABLE)
 
 
+def test_a_body_without_a_type_is_taken_for_json(administration: Administration) -> None:
+    untyped = administration.ask("POST", "", content=b"{}", headers={"Content-Type": ""})
+    assert told(untyped)[0] == 400
+    assert told(untyped) == told(administration.ask("POST", "", content=b"{}"))
+
+
 def test_a_body_of_another_type_or_too_large_is_refused(administration: Administration) -> None:
     text = administration.ask("POST", "", content=b"{}", headers={"Content-Type": "text/plain"})
     assert text.status_code == 415
