@@ -92,3 +92,6 @@ class UserQuery:
     exact: bool = False
     attributes: Mapping[str, str] = field(default_factory=dict)
     """`q`: values by attribute name."""
+    created_from: datetime | None = None
+    created_until: datetime | None = None
+    """The first instant that is too late."""

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import text
@@ -62,6 +63,20 @@ async def _found(database: SqlDatabase, query: UserQuery, of: str = "demo-id") -
         users = await stores.users.search(of, query, 0, 100)
         assert await stores.users.count(of, query) == len(users)
     return " ".join(found.username for found in users)
+
+
+async def test_users_are_found_by_when_they_were_made(people: SqlDatabase) -> None:
+    early, day = datetime(2001, 1, 1, tzinfo=UTC), timedelta(days=1)
+    async with people.write() as stores:
+        await stores.users.add(user("first", created_at=early))
+        await stores.users.add(user("second", created_at=early + day))
+    assert await _found(people, UserQuery(created_until=early)) == ""
+    assert await _found(people, UserQuery(created_until=early + day)) == "first"
+    both = UserQuery(created_from=early, created_until=early + 2 * day)
+    assert await _found(people, both) == "first second"
+    assert await _found(people, UserQuery(created_from=early + day, search="se")) == "second"
+    assert await _found(people, UserQuery(created_from=early + 2 * day, username="ali")) == "alice"
+    assert await _found(people, both, of="other-id") == ""
 
 
 async def test_a_user_is_found_by_id_and_by_address(people: SqlDatabase) -> None:

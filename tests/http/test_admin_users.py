@@ -62,6 +62,10 @@ def test_every_user_but_service_accounts_is_listed_by_name(administration: Admin
         ({"search": "_nna"}, []),
         ({"idpAlias": "google"}, []),
         ({"idpUserId": "5"}, []),
+        ({"createdAfter": "2000-01-01"}, list(USERNAMES)),
+        ({"createdBefore": "2000-01-01"}, []),
+        ({"createdAfter": "2000-01-01", "username": "anna", "exact": "true"}, ["anna"]),
+        ({"createdBefore": "2000-01-01", "username": "anna", "exact": "true"}, []),
         ({"unknown": "x"}, list(USERNAMES)),
     ],
 )
@@ -92,6 +96,35 @@ def test_a_service_account_is_found_by_its_name_before_those_whose_names_hold_it
         assert [user["username"] for user in administration.get("users", **query, **page)] == names
     finally:
         administration.ask("DELETE", "acme/users/" + location.rpartition("/")[2])
+
+
+def test_users_are_found_by_the_millisecond_of_their_creation(
+    administration: Administration,
+) -> None:
+    (anna,) = administration.get("users", username="anna", exact="true")
+    created = anna["createdTimestamp"]
+    for name, off, is_found in (
+        ("createdAfter", 0, True),
+        ("createdAfter", 1, False),
+        ("createdBefore", 0, True),
+        ("createdBefore", -1, False),
+    ):
+        names = found(administration, search="anna", **{name: str(created + off)})
+        assert ("anna" in names) is is_found, (name, off)
+
+
+def test_a_day_that_is_none_is_refused_and_not_passed_over(
+    administration: Administration,
+) -> None:
+    for path in ("users", "users/count"):
+        response = administration.ask("GET", f"acme/{path}?createdBefore=yesterday")
+        assert (response.status_code, response.json()) == (
+            400,
+            {
+                "error": "Invalid value for 'createdBefore', expected format is yyyy-MM-dd or an"
+                " Epoch timestamp"
+            },
+        )
 
 
 def test_a_search_by_id_takes_no_more_ids_than_a_page_shows(

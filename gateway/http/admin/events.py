@@ -1,7 +1,5 @@
 """/admin/realms/{realm}/events, .../events/config and .../admin-events. Keycloak: 10.5."""
 
-import re
-from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
 from gateway.admin.administration_roles import AdminRole
@@ -18,6 +16,7 @@ from gateway.domain.event_queries import (
 )
 from gateway.domain.event_types import ALL_NAMES
 from gateway.domain.events import OperationType, ResourceType
+from gateway.http.admin.instants import instant
 from gateway.http.admin.operations import PAGING, REALM, Body, Media, Operation, Query
 from gateway.http.admin.requests import AdminRequest, document_reply, done_reply, entity_reply
 from gateway.http.replies import Reply
@@ -26,11 +25,6 @@ from gateway.representations.events import write_events_config
 _TAG: Final = "Events"
 _VIEW: Final = (AdminRole.VIEW_EVENTS, AdminRole.MANAGE_EVENTS)
 _MANAGE: Final = (AdminRole.MANAGE_EVENTS,)
-_DAY: Final = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_EPOCH: Final = re.compile(r"\+?[0-9]{1,19}")
-_FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST_MILLISECOND: Final = 253_402_300_799_999
-"""The end of the year 9999."""
 _CONFIG: Final = Body(Media.OBJECT, "RealmEventsConfigRepresentation")
 _WHEN: Final = (
     Query("dateFrom", summary="yyyy-MM-dd, or milliseconds since 1970"),
@@ -181,30 +175,5 @@ def _page(request: AdminRequest) -> EventPage:
 
 
 def _period(request: AdminRequest) -> Period:
-    since, until = _instant(request, "dateFrom"), _instant(request, "dateTo")
+    since, until = instant(request.query, "dateFrom"), instant(request.query, "dateTo")
     return Period(since and since[0], until and until[1])
-
-
-def _instant(request: AdminRequest, name: str) -> tuple[datetime, datetime | None] | None:
-    """Return the beginning of the day or millisecond, and of the next one."""
-    text = request.query.get(name)
-    if text is None:
-        return None
-    if _EPOCH.fullmatch(text) and int(text) < 2**63:
-        milliseconds = min(int(text), _LAST_MILLISECOND)
-        return _from(_FIRST + timedelta(milliseconds=milliseconds), timedelta(milliseconds=1))
-    try:
-        day = date.fromisoformat(text) if _DAY.fullmatch(text) else None
-    except ValueError:
-        day = None
-    if day is None:
-        expected = "expected format is yyyy-MM-dd or an Epoch timestamp"
-        raise BadRequest(f"Invalid value for '{name}', {expected}")
-    return _from(datetime.combine(day, time(), UTC), timedelta(days=1))
-
-
-def _from(beginning: datetime, length: timedelta) -> tuple[datetime, datetime | None]:
-    try:
-        return beginning, beginning + length
-    except OverflowError:
-        return beginning, None

@@ -10,6 +10,7 @@ from gateway.admin.user_listing import (
     read_attribute_query,
 )
 from gateway.domain.users import UserQuery
+from gateway.http.admin.instants import instant
 from gateway.http.admin.operations import BRIEF, REALM, SEARCH, Operation, Query
 from gateway.http.admin.requests import AdminRequest, document_reply, entity_reply
 from gateway.http.replies import Reply
@@ -22,6 +23,8 @@ _FILTERS: Final = (
     *(Query(name) for name in (*_OWN, "q")),
     *(Query(name, "boolean") for name in ("exact", "enabled", "emailVerified")),
     *(Query(name) for name in ("idpAlias", "idpUserId")),
+    Query("createdAfter", summary="yyyy-MM-dd, or milliseconds since 1970"),
+    Query("createdBefore", summary="yyyy-MM-dd, or milliseconds since 1970; that day included"),
 )
 
 
@@ -72,6 +75,7 @@ def _query(sent: Parameters) -> UserQuery:
     asked = dict(read_attribute_query(sent.get("q") or ""))
     own = {name: asked.pop(name, None) for name in _OWN}
     texts = {name: own[name] if sent.get(name) is None else sent.get(name) for name in _OWN}
+    since, until = instant(sent, "createdAfter"), instant(sent, "createdBefore")
     return UserQuery(
         search=(sent.get("search") or "").strip() or None,
         username=texts["username"],
@@ -82,6 +86,8 @@ def _query(sent: Parameters) -> UserQuery:
         email_verified=_flag(sent, "emailVerified"),
         exact=_flag(sent, "exact") is True,
         attributes=asked,
+        created_from=since and since[0],
+        created_until=until and until[1],
     )
 
 

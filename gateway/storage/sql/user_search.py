@@ -69,6 +69,11 @@ def _requirements(realm_id: str, query: UserQuery) -> Iterator[Requirement]:
     yield from _flags(query)
     for name, value in query.attributes.items():
         yield _has_attribute(realm_id, name, value)
+    since, until = query.created_from, query.created_until
+    if since is not None:
+        yield _created(realm_id, lambda created: created >= since)
+    if until is not None:
+        yield _created(realm_id, lambda created: created < until)
 
 
 def _searched(realm_id: str, search: str) -> Iterator[Requirement]:
@@ -157,6 +162,20 @@ def _has_attribute(realm_id: str, name: str, value: str) -> Requirement:
 
     having = and_(users.c.realm_id == realm_id, users.c.id == user_attributes.c.user_id)
     usernames = select(users.c.username).join_from(user_attributes, users, having).where(of_name)
+    return Requirement(holds, usernames=usernames)
+
+
+def _created(realm_id: str, is_then: Callable[[ColumnElement[Any]], Condition]) -> Requirement:
+    each = users.alias("each")
+
+    def holds(columns: Columns) -> Condition:
+        of_user = and_(each.c.realm_id == realm_id, each.c.id == columns["id"])
+        one = select(literal(1)).where(of_user, is_then(each.c.created_at))
+        return one.limit(1).correlate_except(each).scalar_subquery().is_not(None)
+
+    usernames = select(users.c.username).where(
+        users.c.realm_id == realm_id, is_then(users.c.created_at)
+    )
     return Requirement(holds, usernames=usernames)
 
 
