@@ -14,7 +14,11 @@ RealmgateError
 from dataclasses import dataclass
 from datetime import timedelta
 
+from typing import Final
+
 from gateway.domain.event_errors import INVALID_TOKEN
+
+_MOST_TOLD: Final = 100
 
 
 class RealmgateError(Exception):
@@ -59,8 +63,11 @@ class InvalidInput(RealmgateError):
     """Input with one or more refused fields; nothing was changed."""
 
     def __init__(self, errors: tuple[FieldError, ...]) -> None:
-        """Carry every refused field, not only the first."""
-        super().__init__("; ".join(str(error) for error in errors))
+        """Carry every refused field, not only the first; the text tells of the first hundred."""
+        told = [str(error) for error in errors[:_MOST_TOLD]]
+        if len(errors) > _MOST_TOLD:
+            told.append(f"and {len(errors) - _MOST_TOLD} more")
+        super().__init__("; ".join(told))
         self.errors = errors
 
 

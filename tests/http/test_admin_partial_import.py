@@ -249,6 +249,16 @@ def test_parts_that_make_no_sense_are_refused_and_nothing_is_written(
     assert exported(administration, parts) == before
 
 
+def test_of_very_many_wrong_fields_the_first_are_told_and_the_others_counted(
+    administration: Administration, parts: str
+) -> None:
+    sent = {"users": [{"username": " "}] * 1_000}
+    code, said = told(administration.ask("POST", f"{parts}/partialImport", document=sent))
+    assert code == 400
+    assert said.startswith("users[0].username: ")
+    assert said.endswith("expected; and 900 more")
+
+
 def test_a_password_that_breaks_the_rules_is_refused(
     administration: Administration, parts: str
 ) -> None:
