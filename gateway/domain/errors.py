@@ -13,7 +13,6 @@ RealmgateError
 
 from dataclasses import dataclass
 from datetime import timedelta
-
 from typing import Final
 
 from gateway.domain.event_errors import INVALID_TOKEN
