@@ -47,7 +47,7 @@ class ClientScopeAssignment:
 
     async def give(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:
         """Put a scope into a list of a client that has it in neither; others are left alone."""
-        async with self._changes.begin(acting) as change:
+        async with self._changes.begin(acting, alone=True) as change:
             found = await find_client_alone(change.stores, change.realm.id, client)
             scope = await found_scope(change.stores, change.realm, scope_id, _MISSING)
             held = {*found.default_client_scopes, *found.optional_client_scopes}
@@ -57,7 +57,7 @@ class ClientScopeAssignment:
 
     async def take(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:
         """Take a scope from whichever list of the client it stands in, as Keycloak does."""
-        async with self._changes.begin(acting) as change:
+        async with self._changes.begin(acting, alone=True) as change:
             found = await find_client_alone(change.stores, change.realm.id, client)
             scope = await found_scope(change.stores, change.realm, scope_id, _MISSING)
             after = _without(found, scope)
