@@ -208,6 +208,23 @@ def test_a_token_of_an_administrator_replaces_that_of_the_client(service: Regist
     assert service.given("GET", "default/replaced", token=own)["clientId"] == "replaced"
 
 
+def test_a_client_that_was_switched_off_does_not_switch_itself_on(service: Registration) -> None:
+    made = registered(service, "closed")
+    own, path = made["registrationAccessToken"], f"clients/{made['id']}"
+    service.realm.change("PUT", path, {"enabled": False})
+    sent = {"clientId": "closed", "enabled": True}
+    for method, document, text in (
+        ("GET", None, UNKNOWN),
+        ("PUT", sent, UNCHANGED),
+        ("DELETE", None, UNCHANGED),
+    ):
+        refusal = error(401, "invalid_token", text)
+        assert service.refused(method, "default/closed", document, token=own) == refusal
+    assert service.realm.get(path)["enabled"] is False
+    service.realm.change("PUT", path, {"enabled": True})
+    assert service.given("GET", "default/closed", token=own)["enabled"] is True
+
+
 def test_a_change_that_fails_leaves_the_token(service: Registration) -> None:
     made = registered(service, "steady")
     own = made["registrationAccessToken"]

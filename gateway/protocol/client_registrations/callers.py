@@ -79,7 +79,8 @@ class Registrar:
             if client is None:
                 raise _unknown()
             return client
-        if client is None or not self.is_client:
+        # Who was switched off must not switch itself on again.
+        if client is None or not client.enabled or not self.is_client:
             raise not_authorized(text)
         believed = await stores.clients.registration_token(client.realm_id, client.id)
         if believed is None or believed != self.token_id:
