@@ -145,8 +145,10 @@ def _make_place(state: Path) -> Place:
 def run_in_terminal(place: Place, until: str = UP) -> tuple["subprocess.Popen[bytes]", int]:
     """Start scripts/run in a terminal of its own; return it and our end, once it shows `until`."""
     ours, theirs = os.openpty()
+    # Where the suite runs under nohup, its children would not hear of a closed terminal.
+    heard = ["env", "--default-signal=HUP"]
     process = subprocess.Popen(
-        ["setsid", "--ctty", "--wait", ROOT / "scripts/run"],
+        [*heard, "setsid", "--ctty", "--wait", ROOT / "scripts/run"],
         cwd="/",
         env=place.environment,
         stdin=theirs,
