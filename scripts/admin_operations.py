@@ -8,7 +8,7 @@ from gateway.bootstrap import open_services
 from gateway.bootstrap.applications import http_parts
 from gateway.bootstrap.client_certificates import read_client_certificates
 from gateway.http.admin.operations import Operation
-from gateway.http.application import admin_operations
+from gateway.http.administration import admin_operations
 from gateway.settings import Settings
 
 

@@ -17,13 +17,13 @@ from gateway.bootstrap.services import Services
 from gateway.crypto.client_keys import CryptographyClientKeys
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.tracing import Tracer
-from gateway.http.admin.openapi import openapi_document
-from gateway.http.application import HttpParts, admin_operations, build_http_application
+from gateway.http.application import build_http_application
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.http.edge.facts import Edge
 from gateway.http.edge.peer import ProxyTrust
 from gateway.http.management.application import build_management_application
 from gateway.http.management.lifecycle import ClosesWhileDraining, Lifecycle
+from gateway.http.parts import HttpParts
 from gateway.listeners import LISTENERS
 from gateway.listeners.dispatch import Dispatch
 from gateway.observability.metrics import PrometheusMetrics, exposition
@@ -57,6 +57,10 @@ def build_applications(
 
 def describe_admin_api(parts: HttpParts) -> bytes:
     """Return the OpenAPI document of the admin API, as JSON text."""
+    # As late as the admin API itself, see LateRoutes.
+    from gateway.http.admin.openapi import openapi_document  # noqa: PLC0415
+    from gateway.http.administration import admin_operations  # noqa: PLC0415
+
     document = openapi_document(admin_operations(parts), __version__)
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
