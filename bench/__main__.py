@@ -67,13 +67,13 @@ _ALONE = 0.97
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
-        description="Measure Realmgate on this machine. Without options: about 15 minutes.",
+        description="Measure Realmgate on this machine. Without options: most of an hour.",
         epilog="On a machine left alone, what was measured replaces its rows in bench/results.json"
         " and the tables of docs/performance.md; --quick replaces nothing.",
     )
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--quick", action="store_true", help="at most 6 minutes, rough figures")
-    length.add_argument("--full", action="store_true", help="memory over 1,000,000 requests")
+    length.add_argument("--quick", action="store_true", help="short rounds, rough figures")
+    length.add_argument("--full", action="store_true", help="longer rounds, 10,000,000 events")
     parser.add_argument("--only", metavar="ROW", action="append", choices=ROWS, help=str([*ROWS]))
     parser.add_argument("--output", type=Path, metavar="FILE", help="where the results go")
     return parser.parse_args()

@@ -7,9 +7,9 @@ does not disturb, and the kinds come in another order in every round.
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import replace
-from itertools import combinations
+from statistics import median
 
 import pytest
 
@@ -34,6 +34,8 @@ from tests.support.stored_values import NOW, store_realms, user
 ROUNDS = 400
 ITERATIONS = 8_000
 """So few that the other work of a refusal weighs as well."""
+_ALIKE = 1.06
+"""A row more or less to read from SQLite is a fortieth."""
 OPEN = replace(RULES, failure_factor=1_000_000)
 """A wrong password that is refused for being wrong, however often it is tried."""
 _RESERVING = Counter(f"cmdstat_{name}" for name in ("zadd", "zcard", "zremrangebyscore", "pexpire"))
@@ -78,12 +80,6 @@ async def _fail(gateway: Gateway, name: str, realm: Realm) -> None:
     )
 
 
-def _superiority(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return how often a cost of the first is above one of the second (Mann-Whitney U)."""
-    above = sum((a > b) + 0.5 * (a == b) for a in first for b in second)
-    return above / (len(first) * len(second))
-
-
 async def test_refusals_cost_the_same_whatever_the_reason(gateway: Gateway) -> None:
     realm = guarded_realm(OPEN, ITERATIONS)
     at_once = permanently(replace(RULES, failure_factor=1))
@@ -97,12 +93,9 @@ async def test_refusals_cost_the_same_whatever_the_reason(gateway: Gateway) -> N
             with pytest.raises(InvalidUserCredentials):
                 await gateway.sign_in(realm, name, password)
             costs[kind].append(time.process_time() - begin)
-    told = {
-        (one, other): round(_superiority(costs[one], costs[other]), 2)
-        for one, other in combinations(TRIED, 2)
-    }
-    # Without the work done in its place a kind is always, or never, the cheaper one.
-    assert {pair: share for pair, share in told.items() if not 0.1 < share < 0.9} == {}
+    medians = {kind: median(taken) for kind, taken in costs.items()}
+    # A hash that is left out, or a weaker one that nothing is added to, is half of it and more.
+    assert max(medians.values()) < _ALIKE * min(medians.values()), medians
     # The way to the threads and back costs as well, and waits where they are busy.
     assert gateway.hasher.checks == 1 + ROUNDS * len(TRIED)
 
