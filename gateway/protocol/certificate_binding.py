@@ -3,6 +3,7 @@
 Spec: RFC 8705 §3; Keycloak: `tls.client.certificate.bound.access.tokens`
 """
 
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
@@ -14,6 +15,13 @@ from gateway.protocol.errors import EventFailure, OAuthError
 
 BOUND_ACCESS_TOKENS: Final = "tls.client.certificate.bound.access.tokens"
 _THUMBPRINT: Final = "x5t#S256"
+_NOT_DESCRIBABLE: Final = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
+_LONGEST_REASON: Final = 200
+_MISSING: Final = "Client Certification missing for MTLS HoK Token Binding"
+_REFUSED: Final = "Client Certification refused for MTLS HoK Token Binding"
+_MISMATCH: Final = (
+    "Client certificate missing, or its thumbprint and one in the token did NOT match"
+)
 
 
 def confirmation_claim(
@@ -21,13 +29,15 @@ def confirmation_claim(
 ) -> Mapping[str, str] | None:
     """Return `cnf` where the client asks for bound tokens, None where it does not.
 
-    Raises invalid_request when the client asks for them and shows no usable certificate.
+    Raises invalid_request when the client asks for them and presents no certificate, or one that
+    must not be used; the description names the reason.
     """
     if client.attributes.get(BOUND_ACCESS_TOKENS, "").lower() != "true":
         return None
-    if certificate is None or not certificate.binds:
-        text = "Client Certification missing for MTLS HoK Token Binding"
-        raise OAuthError("invalid_request", text, event=EventFailure(INVALID_REQUEST, text))
+    if certificate is None:
+        raise _unbound(_MISSING)
+    if not certificate.binds:
+        raise _unbound(f"{_REFUSED}: {_reason_for_caller(certificate)}")
     return {_THUMBPRINT: certificate.thumbprint}
 
 
@@ -37,7 +47,24 @@ def require_binding(claims: Mapping[str, Any], certificate: ClientCertificate | 
     if confirmation is None:
         return
     expected = confirmation.get(_THUMBPRINT) if isinstance(confirmation, dict) else None
-    if certificate is None or not certificate.binds or certificate.thumbprint != expected:
-        text = "Client certificate missing, or its thumbprint and one in the token did NOT match"
-        failure = EventFailure(NOT_ALLOWED, text)
-        raise OAuthError("invalid_token", text, status=HTTPStatus.UNAUTHORIZED, event=failure)
+    if certificate is None or certificate.thumbprint != expected:
+        raise _unproved(_MISMATCH)
+    if not certificate.binds:
+        raise _unproved(f"Client certificate refused: {_reason_for_caller(certificate)}")
+
+
+def _reason_for_caller(certificate: ClientCertificate) -> str:
+    """Return why the certificate is refused, in the characters of an `error_description`.
+
+    The reason can quote names from the certificate. Spec: RFC 6749 §5.2
+    """
+    return _NOT_DESCRIBABLE.sub("?", certificate.reason or "")[:_LONGEST_REASON]
+
+
+def _unbound(text: str) -> OAuthError:
+    return OAuthError("invalid_request", text, event=EventFailure(INVALID_REQUEST, text))
+
+
+def _unproved(text: str) -> OAuthError:
+    failure = EventFailure(NOT_ALLOWED, text)
+    return OAuthError("invalid_token", text, status=HTTPStatus.UNAUTHORIZED, event=failure)

@@ -215,18 +215,19 @@ def test_answers_are_json_that_nobody_keeps_under_the_realms_headers(
 def test_a_request_is_logged_with_its_caller_and_without_its_query(
     administration: Administration,
 ) -> None:
-    administration.ask("GET", "acme/users/canary?search=canary-in-query")
-    route = "/admin/realms/{realm}/users/{user_id}"
-    line = until(lambda: _logged(administration, route), "no such line")
+    request_id = "5c" * 16
+    path = "acme/users/canary?search=canary-in-query"
+    administration.ask("GET", path, headers={"X-Request-Id": request_id})
+    line = until(lambda: _logged(administration, request_id), "the request is not in the log")
+    assert line["route"] == "/admin/realms/{realm}/users/{user_id}"
     assert (line["client"], line["realm"]) == ("root", "acme")
     assert "canary-in-query" not in administration.gateway.log_text()
 
 
-def _logged(administration: Administration, route: str) -> dict[str, Any]:
-    """Return the last line of that route on which nobody was found."""
-    lines = reversed(administration.gateway.log())
-    missing = [line for line in lines if line.get("reason") == "User not found"]
-    return next((line for line in missing if line.get("route") == route), {})
+def _logged(administration: Administration, request_id: str) -> dict[str, Any]:
+    """Return the log line of one request, empty until it is written."""
+    lines = administration.gateway.log()
+    return next((line for line in lines if line.get("request_id") == request_id), {})
 
 
 def assert_not_authenticated(response: httpx2.Response) -> None:

@@ -14,6 +14,7 @@ UNBOUND = {
     "error": "invalid_request",
     "error_description": "Client Certification missing for MTLS HoK Token Binding",
 }
+REFUSED = "Client Certification refused for MTLS HoK Token Binding"
 MISMATCH = {
     "error": "invalid_token",
     "error_description": (
@@ -92,11 +93,21 @@ def test_of_the_whole_zoo_only_the_valid_pass_for_a_device(
 
 
 def test_a_bound_token_needs_a_certificate_that_holds(wire: Wire, certificate_zoo: Zoo) -> None:
-    """RFC 8705 §3: possession is enough, an unusable certificate is as none."""
+    """RFC 8705 §3: possession is enough; the reason is named where it is not."""
     form = {"client_id": "bound"}
-    for kind in ("expired", "not yet valid", "revoked", "wrong EKU", "weak key"):
+    assert wire.token_request(form).json() == UNBOUND
+    for kind, reason in (
+        ("expired", "it expired at "),
+        ("not yet valid", "it is not valid before "),
+        ("revoked", "CN=device-1,OU=Devices,O=Realmgate Demonstration was revoked"),
+        ("wrong EKU", "its extended key usage does not allow client authentication"),
+        ("weak key", "its key is weak or of a kind that is not accepted"),
+        ("CA:TRUE", "it is an authority's certificate"),
+    ):
         assert kind in certificate_zoo.animals
-        assert wire.token_request(form, certificate=kind).json() == UNBOUND
+        answer = wire.token_request(form, certificate=kind).json()
+        assert answer["error"] == "invalid_request"
+        assert answer["error_description"].startswith(f"{REFUSED}: {reason}")
     self_signed = wire.token_request(form, certificate="self-signed", verified="FAILED:self-signed")
     assert "cnf" in claims_of(self_signed.json()["access_token"])
 
