@@ -1,22 +1,19 @@
 """Users one by one, as an operator handles them from a shell.
 
 Every change is told to the gateways (`user:<realm id>:<user id>`), so that it takes effect at once.
-Keycloak: 7.2 (create, update, reset-password, role mappings, logout)
+Keycloak: 7.2 (update, reset-password, role mappings, logout)
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from gateway.admin.finding import find_realm, find_user, find_user_alone
 from gateway.admin.lockouts import Lockout, Lockouts
 from gateway.admin.new_passwords import NewPasswords
 from gateway.admin.password_changes import PasswordChanges, told_to_change, until_unchanged
-from gateway.admin.realm_groups import load_groups
-from gateway.admin.realm_roles import default_role, load_roles
-from gateway.admin.required_actions import default_actions
-from gateway.admin.user_names import require_free_names
+from gateway.admin.realm_roles import load_roles
 from gateway.authentication import permanent_lockout
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
@@ -24,13 +21,11 @@ from gateway.domain.ports.invalidation import Invalidation, client_topic, user_t
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
-from gateway.domain.required_actions import UPDATE_PASSWORD
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import Credential, User, UserQuery
 from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists
 from gateway.representations.credentials import PASSWORD, NewPassword, read_credentials
 from gateway.representations.role import RoleName
-from gateway.representations.user import read_user
 
 _NO_CREDENTIAL: Final = Credential("", "", PASSWORD, datetime.min.replace(tzinfo=UTC), "", "")
 
@@ -75,38 +70,6 @@ class UserAdministration:
         self._lockouts = lockouts
         self._clock = clock
         self._invalidation = invalidation
-
-    async def create(
-        self, realm_name: str, document: Mapping[str, Any], password: NewPassword | None
-    ) -> User:
-        """Add a user with the roles that every new user has.
-
-        Raises AlreadyExists, and PasswordRefused where the password breaks a rule of the realm.
-        """
-        async with self._database.read() as stores:
-            realm = await find_realm(stores, realm_name)
-        user = read_user(document, realm.id, now=self._clock.now())
-        credential = None
-        if password is not None:
-            # Hashed before anything is locked: it takes long.
-            credential = await self._new_passwords.first(
-                self._passwords, realm, user, password.password
-            )
-            if password.temporary:
-                user = replace(user, required_actions=(*user.required_actions, UPDATE_PASSWORD))
-        async with self._database.write() as stores:
-            await require_free_names(stores, realm, user)
-            due = await default_actions(stores, realm.id)
-            actions = tuple(dict.fromkeys((*due, *user.required_actions)))
-            user = replace(user, required_actions=actions)
-            await stores.users.add(user)
-            roles = await load_roles(stores, realm)
-            await stores.roles.grant(realm.id, user.id, roles.ids([default_role(realm)], "roles"))
-            groups = (await load_groups(stores, realm)).default
-            await stores.groups.join_all(realm.id, [(user.id, group) for group in groups])
-            if credential is not None:
-                await stores.users.set_credential(realm.id, credential)
-        return user
 
     async def show(self, realm_name: str, name: str) -> ShownUser:
         """Return all about one user."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gateway.cli.administration import Administration, administer
 from gateway.cli.columns import counted, show_rows
 from gateway.cli.installation import installed_settings
 from gateway.cli.user_import import import_
@@ -74,16 +75,37 @@ def create(
     disabled: bool,
     **fields: Any,
 ) -> None:
-    """Create the user USERNAME with the roles that every new user has."""
+    """Create the user USERNAME with the roles that every new user has.
+
+    The user profile of the realm applies, as it does to the admin API.
+    """
     names = {"email": "email", "first_name": "firstName", "last_name": "lastName"}
     document = {names[field]: fields[field] for field in names if fields[field] is not None}
     document |= {"username": username, "enabled": not disabled}
     document |= {"emailVerified": fields["email_verified"]}
-    password = None
     if set_password or password_file is not None:
-        password = _password(password_file, temporary=temporary)
-    created = _run(lambda users: users.create(realm, document, password))
+        password = _password_text(password_file)
+        document["credentials"] = [{"type": "password", "value": password, "temporary": temporary}]
+    created = administer(lambda administration: _create(administration, realm, document))
     _tell(output, created, f"user {created.username}: created, id {created.id}")
+
+
+async def _create(administration: Administration, realm: str, document: dict[str, Any]) -> "User":
+    from gateway.admin.finding import find_user
+    from gateway.admin.new_passwords import NewPasswords
+    from gateway.admin.user_creation import UserCreation
+
+    services = administration.services
+    acting = await administration.acting(realm)
+    creation = UserCreation(
+        services.database,
+        administration.changes,
+        NewPasswords(services.clock, services.blacklists),
+        services.passwords,
+    )
+    user_id = await creation.create(acting, document)
+    async with services.database.read() as stores:
+        return await find_user(stores, acting.realm, user_id)
 
 
 @user.command(short_help="Show a user: roles, lock-out, what is due.")
@@ -230,8 +252,11 @@ def _list_lockouts(realm: str, output: str) -> None:
 def _password(file: Any, *, temporary: bool) -> "NewPassword":
     from gateway.admin.user_administration import new_password
 
-    text = _asked_password() if file is None else _first_line(file)
-    return new_password(text, temporary=temporary)
+    return new_password(_password_text(file), temporary=temporary)
+
+
+def _password_text(file: Any) -> str:
+    return _asked_password() if file is None else _first_line(file)
 
 
 def _asked_password() -> str:

@@ -15,7 +15,7 @@ class ProfileViolated(InvalidInput):
         self.violations = tuple(violations)
 
     def __str__(self) -> str:
-        return "; ".join(f"{one.field}: {one.message}" for one in self.violations)
+        return "; ".join(map(_sentence, self.violations))
 
     @property
     def document(self) -> dict[str, Any]:
@@ -25,3 +25,9 @@ class ProfileViolated(InvalidInput):
             for one in self.violations
         ]
         return told[0] if len(told) == 1 else {"errors": told}
+
+
+def _sentence(violation: Violation) -> str:
+    """Return field and message, and in brackets what the message is about, such as a range."""
+    limits = ", ".join(str(value) for value in violation.parameters[1:] if value is not None)
+    return f"{violation.field}: {violation.message}" + (f" ({limits})" if limits else "")

@@ -2,19 +2,13 @@
 
 import copy
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gateway.admin.lockouts import Lockouts
-from gateway.admin.user_administration import UserAdministration
 from gateway.admin.user_stream import UserStream
-from gateway.domain.secrets import Secret
 from gateway.representations.streamed_json import StreamedObject
-from gateway.storage.password_blacklists import FilePasswordBlacklists
-from gateway.storage.redis.connection import create_client
-from gateway.storage.redis.login_failures import RedisLoginFailures
+from tests.support.created_users import create_user
 from tests.support.realm_imports import ACME, Imports, changed
 from tests.support.realm_texts import export_realm
 
@@ -204,18 +198,7 @@ async def test_streamed_users_join_groups_too(imports_everywhere: Imports) -> No
     assert (await groups_of(imports_everywhere))["carol"] == ["/abroad"]
 
 
-async def test_a_user_that_is_created_joins_the_default_groups(
-    imports: Imports, tmp_path: Path
-) -> None:
+async def test_a_user_that_is_created_joins_the_default_groups(imports: Imports) -> None:
     await imports.run(staff())
-    unused = RedisLoginFailures(create_client(Secret("unix:///never-connected")))
-    users = UserAdministration(
-        database=imports.database,
-        passwords=imports.passwords,
-        lockouts=Lockouts(imports.database, unused, imports.clock),
-        clock=imports.clock,
-        invalidation=imports.messages,
-        blacklists=FilePasswordBlacklists(tmp_path),
-    )
-    await users.create("acme", {"username": "dora"}, None)
+    await create_user(imports, {"username": "dora", "email": "dora@acme.test"})
     assert (await groups_of(imports))["dora"] == ["/abroad"]

@@ -42,6 +42,23 @@ def test_a_user_made_on_the_command_line_signs_in_through_nginx(
     assert spec.sign_in("carol", "A password from a file 1").status_code == 200
 
 
+def test_a_user_made_on_the_command_line_obeys_the_user_profile_and_leaves_an_admin_event(
+    spec: Stack,
+) -> None:
+    """`realmgate user create` runs the use case of the admin API. Keycloak: 7.2 (POST users)."""
+    (gateway,) = spec.gateways
+    realm = ("--realm", "rotating")
+    enabled = {"adminEventsEnabled": True}
+    assert spec.put("rotating/events/config", enabled).status_code == 204
+    refused = spec.command(gateway, "user", "create", *realm, "ab", code=2)
+    assert refused == ""
+    assert spec.ask("rotating/users", username="ab", exact="true").json() == []
+    spec.command(gateway, "user", "create", *realm, "dave")
+    assert spec.id_of("dave", "rotating")
+    events = spec.ask("rotating/admin-events", resourceTypes="USER").json()
+    assert [event["operationType"] for event in events] == ["CREATE"]
+
+
 def test_the_exit_code_tells_bad_input_and_failure_and_nothing_changes(spec: Stack) -> None:
     (gateway,) = spec.gateways
     for wrong in (

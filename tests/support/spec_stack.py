@@ -324,6 +324,14 @@ class Stack:
             headers={"Authorization": f"Bearer {token or self.administrator()}"},
         )
 
+    def put(self, path: str, document: object) -> httpx2.Response:
+        """PUT to the admin API, as the administrator."""
+        return self.http.put(
+            f"{self.nginx.https}/admin/realms/{path}",
+            json=document,
+            headers={"Authorization": f"Bearer {self.administrator()}"},
+        )
+
     def id_of(self, username: str, realm: str = "spec") -> str:
         """Return the id of a user."""
         (found,) = self.ask(f"{realm}/users", username=username, exact="true").json()

@@ -1,0 +1,27 @@
+"""Users created by an operator, by the use case of the admin API and of `realmgate user create`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gateway.admin.access import operator
+from gateway.admin.changes import Changes
+from gateway.admin.finding import find_realm
+from gateway.admin.new_passwords import NewPasswords
+from gateway.admin.user_creation import UserCreation
+from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists
+from tests.support.realm_imports import Imports
+
+
+async def create_user(
+    imports: Imports,
+    document: Mapping[str, Any],
+    realm_name: str = "acme",
+    blacklists: PasswordBlacklists = NO_BLACKLISTS,
+) -> str:
+    """Create a user as an operator; return its id."""
+    database = imports.database
+    async with database.read() as stores:
+        acting = operator(await find_realm(stores, realm_name))
+    changes = Changes(database, imports.clock, imports.messages)
+    gate = NewPasswords(imports.clock, blacklists)
+    return await UserCreation(database, changes, gate, imports.passwords).create(acting, document)
