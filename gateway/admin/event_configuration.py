@@ -30,7 +30,7 @@ class EventConfiguration:
             before = change.realm
             change.require_match(write_events_config(before.events))
             config = update_events_config(document, before.events)
-            self._require_known(config, before.events)
+            require_known_listeners(config, before.events, self._listeners)
             realm = replace(before, events=config)
             if realm != before:
                 await change.stores.realms.replace(realm)
@@ -38,7 +38,11 @@ class EventConfiguration:
             change.tell(realm_topic(realm.id))
             change.record(OperationType.UPDATE, ResourceType.REALM, _PATH, document)
 
-    def _require_known(self, config: EventsConfig, before: EventsConfig) -> None:
-        for name in config.listeners:
-            if name not in self._listeners and name not in before.listeners:
-                raise BadRequest(_LATER.get(name, "Unknown event listener"))
+
+def require_known_listeners(
+    config: EventsConfig, before: EventsConfig, known: Collection[str]
+) -> None:
+    """Raise BadRequest for a listener that is neither `known` nor already the realm's."""
+    for name in config.listeners:
+        if name not in known and name not in before.listeners:
+            raise BadRequest(_LATER.get(name, "Unknown event listener"))

@@ -3,7 +3,7 @@
 Keycloak: 7.1 (PUT and DELETE of a realm), 8.6 (rename, removal)
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from gateway.admin.changes import Change, Changes
 from gateway.admin.default_clients import renamed_clients
 from gateway.admin.errors import Missing, Refused
 from gateway.admin.escalation import require_may_join
+from gateway.admin.event_configuration import require_known_listeners
 from gateway.admin.flow_uses import require_bindable
 from gateway.admin.realm_groups import GivenGroups, load_groups, read_realm_groups
 from gateway.admin.realm_listing import realm_document
@@ -45,20 +46,23 @@ class RealmChanges:
         clock: Clock,
         online_sessions: OnlineSessionStore,
         login_failures: LoginFailureStore,
+        listeners: Collection[str],
     ) -> None:
-        """Forget sessions and failed sign-ins with a realm."""
+        """Forget sessions and failed sign-ins with a realm; `listeners` are names of listeners."""
         self._database = database
         self._changes = changes
         self._keys = keys
         self._clock = clock
         self._online_sessions = online_sessions
         self._login_failures = login_failures
+        self._listeners = listeners
 
     async def update(self, acting: Acting, document: Mapping[str, Any]) -> Realm:
         """Merge the settings of `document` into the realm; a name in it renames the realm.
 
         Users, clients, roles and the like beside the settings are passed over, as Keycloak does.
-        Raises UnknownField, InvalidInput, Refused, AlreadyExists and PreconditionFailed.
+        Raises UnknownField, InvalidInput, Refused, BadRequest, AlreadyExists and
+        PreconditionFailed.
         """
         require_known_realm_fields(document)
         _require_sense(document)
@@ -66,6 +70,7 @@ class RealmChanges:
             before = change.realm
             change.require_match(await realm_document(change.stores, before))
             realm = update_realm(document, before)
+            require_known_listeners(realm.events, before.events, self._listeners)
             await require_bindable(change.stores, before, realm.flows)
             if realm.name != before.name:
                 await _rename(change, realm)

@@ -109,6 +109,8 @@ async def _require_free(change: Change, realm: Realm) -> None:
     stores = change.stores
     if await stores.realms.find_by_name(realm.name) is not None:
         raise _taken(realm)
+    if await stores.realms.exists(realm.id):
+        raise AlreadyExists(f"Realm with id {realm.id} already exists")
     client = administration_client(realm.name)
     if await stores.clients.find_by_client_id(change.realm.id, client) is not None:
         raise AlreadyExists(f"Client {client} already exists")

@@ -123,6 +123,7 @@ def delete(name: str, *, yes: bool) -> None:
 
 def _changes(administration: Administration) -> "RealmChanges":
     from gateway.admin.realm_changes import RealmChanges
+    from gateway.listeners import LISTENERS
 
     services = administration.services
     return RealmChanges(
@@ -132,6 +133,7 @@ def _changes(administration: Administration) -> "RealmChanges":
         clock=services.clock,
         online_sessions=services.online_sessions,
         login_failures=services.login_failures,
+        listeners=LISTENERS,
     )
 
 

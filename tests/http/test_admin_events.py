@@ -332,10 +332,15 @@ def test_what_is_not_sent_is_switched_off_or_stays(plain: AdministeredRealm) -> 
 
 
 def test_a_configuration_that_is_put_back_changes_nothing(plain: AdministeredRealm) -> None:
-    plain.change("PUT", "", {"eventsListeners": ["email", "of-another-time"]})
-    before = plain.get(CONFIG)
-    plain.change("PUT", CONFIG, before)
-    assert plain.get(CONFIG) == before
+    listeners = ["email", "of-another-time"]
+    with administered_realm(
+        plain.administration, "listeners", {}, eventsListeners=listeners
+    ) as brought:
+        before = brought.get(CONFIG)
+        assert before["eventsListeners"] == listeners
+        brought.change("PUT", CONFIG, before)
+        brought.change("PUT", "", {"eventsListeners": listeners})
+        assert brought.get(CONFIG) == before
 
 
 _REFUSED = [
@@ -346,11 +351,12 @@ _REFUSED = [
 
 
 @pytest.mark.parametrize(("sent", "error"), _REFUSED)
-def test_a_listener_that_hears_nothing_is_refused_with_all_that_came_with_it(
+def test_an_unknown_listener_is_refused_with_all_that_came_with_it(
     plain: AdministeredRealm, sent: dict[str, Any], error: str
 ) -> None:
     document = {"eventsEnabled": True, "eventsExpiration": 7, "adminEventsEnabled": True, **sent}
-    assert plain.refused("PUT", CONFIG, document) == (400, {"error": error})
+    for path in (CONFIG, ""):
+        assert plain.refused("PUT", path, document) == (400, {"error": error})
     assert plain.get(CONFIG) == _DEFAULTS
 
 

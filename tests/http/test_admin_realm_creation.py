@@ -75,6 +75,7 @@ def test_a_realm_brings_its_users_clients_roles_and_groups(
     ("document", "status", "text"),
     [
         ({"realm": "acme"}, 409, "Realm acme already exists"),
+        ({"realm": "free", "id": "acme"}, 409, "Realm with id acme already exists"),
         ({"realm": ""}, 400, "Realm name cannot be empty"),
         ({"realm": None}, 400, "Realm name cannot be empty"),
         ({}, 400, "Realm name cannot be empty"),

@@ -90,6 +90,14 @@ def test_two_failures_close_together_lock_for_the_quick_wait(spec: Stack) -> Non
     assert refusal(spec.sign_in(name, realm="quick")) == CREDENTIALS
 
 
+@pytest.mark.parametrize("realm", ["capped", "brief-lock"])
+def test_failures_close_together_lock_for_at_least_the_quick_wait(spec: Stack, realm: str) -> None:
+    """Spec part 8, rule 2: also where the longest wait, or the grown one, is shorter."""
+    name, before = spec.fresh(realm), int(time.time())
+    _fail(spec, name, realm, times=2)
+    assert spec.attack_status(name, realm)["failedLoginNotBefore"] - before >= 300
+
+
 def test_an_unknown_name_is_refused_alike_and_stored_nowhere(spec: Stack) -> None:
     for _ in range(FACTOR + 1):
         assert refusal(spec.sign_in("nobody", "x", "guarded")) == CREDENTIALS

@@ -58,12 +58,13 @@ def failed(
     count = record.num_failures + 1  # step 3
     record = replace(record, last_ip_failure=address, last_failure=time, num_failures=count)
     wait = 0 if perm0 else _grown_wait(rules, count)  # step 4
-    quick = False
-    if wait <= 0 and last is not None and delta < rules.quick_login_check.total_seconds() * 1000:
-        wait, quick = int(rules.minimum_quick_login_wait.total_seconds()), True  # step 5
-    if wait > 0:  # step 6
-        if not perm0:
-            wait = min(wait, int(rules.max_failure_wait.total_seconds()))
+    close = last is not None and delta < rules.quick_login_check.total_seconds() * 1000
+    quick = wait <= 0 and close  # step 5
+    if not perm0:
+        wait = min(wait, int(rules.max_failure_wait.total_seconds()))
+    if close:  # step 6, and the specification's "at least"
+        wait = max(wait, int(rules.minimum_quick_login_wait.total_seconds()))
+    if wait > 0:
         lockouts = record.num_temporary_lockouts + (0 if quick else 1)
         record = replace(record, num_temporary_lockouts=lockouts)
         if quick or not rules.permanent_lockout or lockouts <= rules.max_temporary_lockouts:

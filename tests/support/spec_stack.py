@@ -127,6 +127,7 @@ def _guarded(name: str, **fields: Any) -> dict[str, Any]:
     )
 
 
+_QUICK = {"quickLoginCheckMilliSeconds": 60_000, "minimumQuickLoginWaitSeconds": 300}
 _ROLES = {
     "realm": [
         {"name": "reader"},
@@ -186,7 +187,9 @@ REALMS = [
         ],
     ),
     _guarded("guarded"),
-    _guarded("quick", quickLoginCheckMilliSeconds=60_000, minimumQuickLoginWaitSeconds=300),
+    _guarded("quick", **_QUICK),
+    _guarded("capped", **_QUICK, maxFailureWaitSeconds=60),
+    _guarded("brief-lock", **_QUICK, failureFactor=2, waitIncrementSeconds=1),
     _guarded("permanent", permanentLockout=True),
     _guarded(
         "codes",

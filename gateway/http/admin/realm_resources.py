@@ -1,5 +1,6 @@
 """Every row of the table that is about a realm itself, and what answers it. Keycloak: 7.1."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from gateway.admin.changes import Changes
@@ -45,6 +46,7 @@ class RealmParts:
     blacklists: PasswordBlacklists
     online_sessions: OnlineSessionStore
     login_failures: LoginFailureStore
+    listeners: Collection[str]
 
 
 def realm_operations(parts: RealmParts) -> tuple[Operation, ...]:
@@ -78,6 +80,7 @@ def _realms(parts: RealmParts) -> realms.RealmsHandlers:
         clock=parts.clock,
         online_sessions=parts.online_sessions,
         login_failures=parts.login_failures,
+        listeners=parts.listeners,
     )
     return realms.RealmsHandlers(RealmListing(parts.database), creation, changes)
 

@@ -88,6 +88,7 @@ def _realms(parts: AdminParts, changes: Changes) -> RealmParts:
         blacklists=parts.blacklists,
         online_sessions=parts.online_sessions,
         login_failures=parts.login_failures,
+        listeners=parts.listeners.names,
     )
 
 

@@ -59,6 +59,8 @@ local function wait_of(record, rules)
 end
 
 -- Keycloak's eight steps on a failure that happens now; tells whether a temporary lock-out began.
+-- Stricter than Keycloak: failures close together lock for at least the quick wait, whatever the
+-- longest wait is.
 local function count(record, rules, secondary)
   -- Without a failure before this is the time since 1970: no quick one, and nothing to forget.
   local since = now - record.last_failure
@@ -70,14 +72,16 @@ local function count(record, rules, secondary)
   if secondary then
     record.secondary = record.secondary + 1
   end
-  local wait, quick, locked = wait_of(record, rules), false, false
-  if wait <= 0 and since < rules.quick_check then
-    wait, quick = rules.quick_wait, true
+  local close, locked = since < rules.quick_check, false
+  local wait = wait_of(record, rules)
+  local quick = close and wait <= 0
+  if not rules.for_good then
+    wait = math.min(wait, rules.max_wait)
+  end
+  if close then
+    wait = math.max(wait, rules.quick_wait)
   end
   if wait > 0 then
-    if not rules.for_good then
-      wait = math.min(wait, rules.max_wait)
-    end
     if not quick then
       record.lockouts = record.lockouts + 1
     end

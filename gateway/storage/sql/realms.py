@@ -41,6 +41,11 @@ class SqlRealms:
             )
         return await self.find_by_name(name)
 
+    async def exists(self, realm_id: str) -> bool:
+        """Return whether there is a realm with that id."""
+        found = await self._transaction.execute(select(realms.c.id).where(realms.c.id == realm_id))
+        return found.first() is not None
+
     async def list(self) -> tuple[Realm, ...]:
         """Return every realm, by name."""
         return await self._select()

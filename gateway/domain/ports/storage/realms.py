@@ -16,6 +16,10 @@ class RealmRepository(Protocol):
         """Return the same, and let nobody else change the realm until the transaction ends."""
         ...
 
+    async def exists(self, realm_id: str) -> bool:
+        """Return whether there is a realm with that id."""
+        ...
+
     async def list(self) -> tuple[Realm, ...]:
         """Return every realm, by name."""
         ...
