@@ -10,12 +10,14 @@ import stat
 import subprocess
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from gateway.cli.columns import counted
+from gateway.domain.certificate_header import DEFAULT_CERTIFICATE_HEADER
 
 if TYPE_CHECKING:
     from gateway.settings import Settings
@@ -24,6 +26,11 @@ _OLDEST = {"nginx": (1, 22), "redis-server": (6, 0)}
 _SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"
 """Where Debian has nginx, and where nobody but root looks."""
 _VERSION = re.compile(r"(?:nginx/|v=)(\d+)\.(\d+)")
+
+
+_SENT_CERTIFICATE = re.compile(
+    r"^\s*proxy_set_header\s+([A-Za-z0-9-]+)\s+\$ssl_client_escaped_cert\s*;", re.MULTILINE
+)
 
 
 class Ailment(Exception):
@@ -35,15 +42,21 @@ Examination = Callable[["Settings"], str]
 
 
 @click.command()
+@click.option(
+    "--nginx-configuration",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder that `realmgate nginx render` wrote: does nginx send what the gateway reads?",
+)
 @click.pass_context
-def doctor(ctx: click.Context) -> None:
+def doctor(ctx: click.Context, nginx_configuration: Path | None) -> None:
     """Check settings, files, programs and stores."""
     from gateway.settings import load_settings  # noqa: PLC0415 - help stays quick
 
     settings = load_settings()
     click.echo("ok    The settings can be used.")
     ailing = False
-    for examine in EXAMINATIONS:
+    sent_header: Examination = partial(_certificate_header, nginx_configuration)
+    for examine in (*EXAMINATIONS, sent_header):
         for healthy, sentence in _examined(examine, settings):
             ailing |= not healthy
             click.echo(f"{'ok   ' if healthy else 'WRONG'} {sentence}")
@@ -168,6 +181,27 @@ def _certificates(settings: "Settings") -> str:
     if status.problem is not None:
         raise Ailment(f"{settings.client_crl_file}: {status.problem}.")
     return f"The revocation lists are good until {_day(status.next_update)}."
+
+
+def _certificate_header(configuration: Path | None, settings: "Settings") -> str:
+    """Compare the header that nginx sends with the one that the gateway reads."""
+    expected = settings.certificate_header
+    if configuration is None:
+        if expected == DEFAULT_CERTIFICATE_HEADER:
+            return f"The gateway reads certificates from {expected}, nginx's standard header."
+        raise Ailment(
+            f"The gateway reads certificates from {expected}, and it is not known whether nginx"
+            " sends that: run doctor with --nginx-configuration FOLDER."
+        )
+    text = "\n".join(file.read_text() for file in sorted(configuration.rglob("*.conf")))
+    sent = {name.lower() for name in _SENT_CERTIFICATE.findall(text)}
+    if sent != {expected}:
+        raise Ailment(
+            f"The gateway reads certificates from {expected}, nginx sends them in"
+            f" {', '.join(sorted(sent)) or 'no header'}: run realmgate nginx render again, or"
+            " correct REALMGATE_CERTIFICATE_HEADER."
+        )
+    return f"nginx sends certificates in {expected}, where the gateway reads them."
 
 
 def _day(instant: datetime | None) -> str:

@@ -4,6 +4,7 @@ What differs between machines stands in the one-purpose files of `nginx/realmgat
 copies the rest byte for byte and writes those anew. Nothing is searched and replaced in text.
 """
 
+import itertools
 import os
 import re
 from dataclasses import dataclass, field
@@ -14,6 +15,10 @@ from urllib.parse import urlsplit
 
 import click
 
+from gateway.domain.certificate_header import (
+    DEFAULT_CERTIFICATE_HEADER,
+    certificate_header_name,
+)
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.public_urls import public_url
 
@@ -64,6 +69,7 @@ class NginxSite:
     addresses: tuple[str, ...] = ()
     plain_http: PlainHttp = PlainHttp.REDIRECT
     connections_per_address: int = 512
+    certificate_header: str = DEFAULT_CERTIFICATE_HEADER
     proxy_secret: str = field(default="", repr=False)
     user: str = ""
 
@@ -88,6 +94,7 @@ class NginxSite:
             "client-authorities-unlisted.conf": self._certificate(
                 "ssl_trusted_certificate", "ca.crt"
             ),
+            "certificate-header.conf": self._certificate_header(),
             "proxy-secret.conf": (
                 f'proxy_set_header X-Realmgate-Proxy-Secret "{self.proxy_secret}";\n'
             ),
@@ -121,6 +128,7 @@ class NginxSite:
                     bool(_ADDRESS.fullmatch(address)), "address", address, "an address or [IPv6]"
                 )
             ),
+            *_certificate_header_errors(self.certificate_header),
             *_unless(
                 not self.proxy_secret or bool(_SECRET.fullmatch(self.proxy_secret)),
                 "proxy-secret-file",
@@ -154,12 +162,41 @@ class NginxSite:
         sockets = [f"{address}:{port}" for address in self.addresses] or [f"{port}"]
         return "".join(f"listen {socket}{options};\n" for socket in sockets)
 
+    def _certificate_header(self) -> str:
+        """Send the certificate in its header, and drop each other spelling of that name.
+
+        The standard name is dropped too where another one is configured.
+        """
+        name = self.certificate_header
+        dropped = [*_spellings(name)[1:]]
+        if name != DEFAULT_CERTIFICATE_HEADER:
+            dropped += _spellings(DEFAULT_CERTIFICATE_HEADER)
+        lines = [f"proxy_set_header {name} $ssl_client_escaped_cert;\n"]
+        return "".join([*lines, *(f'proxy_set_header {other} "";\n' for other in dropped)])
+
     def _certificate(self, directive: str, name: str) -> str:
         return f'{directive} "{self.certificates / name}";\n'
 
 
 def _unless(accepted: bool, path: str, given: object, allowed: str) -> tuple[FieldError, ...]:  # noqa: FBT001 - the first word of the sentence
     return () if accepted else (FieldError(path, repr(given), allowed),)
+
+
+def _spellings(name: str) -> list[str]:
+    """Return the name with each choice of `-` and `_` between its words, the name itself first."""
+    first, *words = name.split("-")
+    return [
+        first + "".join(map("".join, zip(separators, words, strict=True)))
+        for separators in itertools.product("-_", repeat=len(words))
+    ]
+
+
+def _certificate_header_errors(name: str) -> tuple[FieldError, ...]:
+    try:
+        certificate_header_name(name)
+    except ValueError as error:
+        return (FieldError("certificate-header", repr(name), str(error)),)
+    return ()
 
 
 def _upstream(address: str) -> str:
@@ -300,6 +337,11 @@ def nginx() -> None:
     type=click.File(),
     help="File with the secret that the gateway expects from its proxy.",
 )
+@click.option(
+    "--certificate-header",
+    help="The header that carries the client certificate to the gateway."
+    " [default: REALMGATE_CERTIFICATE_HEADER]",
+)
 @click.option("--user", default="", help="Workers' user when nginx is started by root.")
 @click.option(
     "--source",
@@ -313,6 +355,7 @@ def render(
     source: Path,
     certificates: Path,
     proxy_secret_file: IO[str] | None,
+    certificate_header: str | None,
     **values: Any,
 ) -> None:
     """Write a complete nginx configuration, ready for `nginx -p PREFIX -c OUTPUT/realmgate.conf`.
@@ -323,8 +366,19 @@ def render(
         proxy_secret = proxy_secret_file.read().strip() if proxy_secret_file else ""
     except UnicodeDecodeError as failure:
         raise click.BadParameter("it is not text", param_hint="--proxy-secret-file") from failure
-    site = NginxSite(certificates=certificates.absolute(), proxy_secret=proxy_secret, **values)
+    site = NginxSite(
+        certificates=certificates.absolute(),
+        proxy_secret=proxy_secret,
+        certificate_header=(certificate_header or _configured_certificate_header()).lower(),
+        **values,
+    )
     try:
         click.echo(render_nginx(site, output.absolute(), source))
     except OSError as failure:
         raise click.ClickException(f"{failure.filename}: {failure.strerror}") from failure
+
+
+def _configured_certificate_header() -> str:
+    from gateway.settings import load_settings  # noqa: PLC0415 - help stays quick
+
+    return load_settings().certificate_header

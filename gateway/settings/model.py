@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gateway.domain.certificate_header import DEFAULT_CERTIFICATE_HEADER
 from gateway.domain.secrets import Secret
 from gateway.settings.values import (
     CERTIFICATE_LOOKUPS,
@@ -84,7 +85,7 @@ class Settings(BaseModel):
     """What the proxy sends in X-Realmgate-Proxy-Secret to prove itself."""
     certificate_lookup: Annotated[str, one_of(*CERTIFICATE_LOOKUPS)] = CERTIFICATE_LOOKUPS[0]
     """How the proxy hands over the client certificate."""
-    certificate_header: HeaderName = "ssl-client-cert"
+    certificate_header: HeaderName = DEFAULT_CERTIFICATE_HEADER
     """The header that carries the client certificate."""
     client_ca_file: ExistingFile | None = None
     """PEM bundle of the authorities whose client certificates are believed."""

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator
 
+from gateway.domain.certificate_header import certificate_header_name
 from gateway.domain.errors import InvalidInput
 from gateway.domain.public_urls import public_url
 from gateway.domain.secrets import Secret
@@ -213,13 +214,6 @@ def _address(value: object) -> UnixAddress | TcpAddress:
     return TcpAddress(host.removeprefix("[").removesuffix("]"), int(port))
 
 
-def _header_name(value: object) -> str:
-    name = str(value)
-    if not name.replace("-", "").isalnum() or not name.isascii():
-        raise ValueError("the name of a header: letters, digits and hyphens")
-    return name.lower()
-
-
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Port = Annotated[int, whole_number(1, 65_535)]
@@ -229,7 +223,7 @@ Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], BeforeValidator(_net
 ExistingFile = Annotated[Path, BeforeValidator(_file)]
 ExistingFiles = Annotated[tuple[Path, ...], BeforeValidator(_files)]
 AbsolutePath = Annotated[Path, BeforeValidator(_path)]
-HeaderName = Annotated[str, BeforeValidator(_header_name)]
+HeaderName = Annotated[str, BeforeValidator(certificate_header_name)]
 SecretText = Annotated[Secret, BeforeValidator(_secret)]
 ProxySecret = Annotated[SecretText, AfterValidator(_long_enough)]
 DatabaseUrl = Annotated[SecretText, AfterValidator(_database)]

@@ -5,18 +5,20 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gateway.cli.nginx import NginxSite, render_nginx
 from tests.support.ports import free_port
 
 
-def examine(tmp_path: Path, **settings: object) -> tuple[int, str]:
+def examine(tmp_path: Path, *options: str, **settings: object) -> tuple[int, str]:
     key = base64.b64encode(bytes(32)).decode()
     settings = {"state_dir": tmp_path / "state", "encryption_key": key} | settings
     done = subprocess.run(
-        [sys.executable, "-m", "gateway", "doctor"],
+        [sys.executable, "-m", "gateway", "doctor", *options],
         cwd=tmp_path,
         env={
             "PATH": os.environ["PATH"],
@@ -43,6 +45,27 @@ def test_nginx_is_found_by_somebody_whose_path_has_no_sbin(
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     _, said = examine(tmp_path, client_ca_file=pki / "ca.crt", client_crl_file=pki / "ca.crl")
     assert re.search(r"^ok +nginx \d", said, re.MULTILINE), said
+
+
+def test_another_certificate_header_must_be_the_one_that_nginx_sends(
+    tmp_path: Path, pki: Path
+) -> None:
+    authorities = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    header = {"certificate_header": "x-client-cert"}
+    code, said = examine(tmp_path, **authorities, **header)
+    assert code == 1
+    assert "WRONG The gateway reads certificates from x-client-cert, and it is not known" in said
+    folder = tmp_path / "nginx"
+    site = NginxSite(("unix:/run/gateway.sock",), tmp_path)
+    render_nginx(site, folder)
+    configuration = ("--nginx-configuration", str(folder))
+    code, said = examine(tmp_path, *configuration, **authorities, **header)
+    assert code == 1
+    assert "nginx sends them in ssl-client-cert" in said
+    render_nginx(replace(site, certificate_header="x-client-cert"), folder)
+    code, said = examine(tmp_path, *configuration, **authorities, **header)
+    assert (code, said.count("WRONG")) == (0, 0), said
+    assert "ok    nginx sends certificates in x-client-cert" in said
 
 
 def test_without_authorities_no_certificate_is_trusted(tmp_path: Path) -> None:

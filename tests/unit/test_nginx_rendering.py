@@ -32,6 +32,7 @@ def test_the_site_files_written_are_the_site_files_shipped() -> None:
         "connection-limit.conf",
         "plain-http.conf",
         "proxy-secret.conf",
+        "certificate-header.conf",
     ],
 )
 def test_the_defaults_are_the_shipped_ones(name: str) -> None:
@@ -159,4 +160,5 @@ def check_parameters(site: NginxSite) -> None:
             assert line.count(b'"') in {0, 2, 4}
             assert not set(line) & {*range(0x20), ord("\\"), ord("'")}
             known = line.count(b"$realmgate_public_") + line.count(b')$" "";')
+            known += line.count(b"$ssl_client_escaped_cert;")
             assert line.count(b"$") == known

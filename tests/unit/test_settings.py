@@ -296,6 +296,14 @@ def test_the_certificate_header_is_set_by_each_of_its_names(name: str) -> None:
     assert load({name: "X-Client-Cert"}).certificate_header == "x-client-cert"
 
 
+@pytest.mark.parametrize(
+    "name", ["Authorization", "X-Forwarded-For", "ssl-client-verify", "x--y", "-x", "a-b-c-d-e-f"]
+)
+def test_a_header_with_another_meaning_cannot_carry_the_certificate(name: str) -> None:
+    with pytest.raises(SettingsError, match="REALMGATE_CERTIFICATE_HEADER"):
+        load({"REALMGATE_CERTIFICATE_HEADER": name})
+
+
 def test_an_unknown_option_of_the_lookup_is_refused() -> None:
     assert "is not a setting" in refusal({"KC_SPI_X509CERT_LOOKUP_NGINX_SSL_CERT": "x"})[0]
 
