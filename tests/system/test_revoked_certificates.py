@@ -12,9 +12,26 @@ from cryptography import x509
 
 from gateway.crypto.x509.pki_revocation import revoke
 from tests.support.gateway_process import start_gateway
-from tests.support.wire import BOUND, DEVICE_SUBJECT, device, protocol
+from tests.support.nginx import start_nginx
+from tests.support.wire import (
+    BOUND,
+    DEVICE_SUBJECT,
+    SECRET,
+    audience,
+    client,
+    device,
+    protocol,
+)
 
-REALM = {"realm": "r", "enabled": True, "clients": [device("device-1", DEVICE_SUBJECT, **BOUND)]}
+REALM = {
+    "realm": "r",
+    "enabled": True,
+    "clients": [
+        device("device-1", DEVICE_SUBJECT, **BOUND),
+        client("bound", serviceAccountsEnabled=True, protocolMappers=[audience("bound")])
+        | {"attributes": BOUND},
+    ],
+}
 
 
 def test_a_changed_list_is_in_force_on_every_gateway_at_once(tmp_path: Path, pki: Path) -> None:
@@ -48,3 +65,34 @@ def test_a_changed_list_is_in_force_on_every_gateway_at_once(tmp_path: Path, pki
             assert (refused.status_code, refused.json()["error"]) == (401, "unauthorized_client")
             refused = http.post(protocol("r", "token/introspect"), data=token)
             assert (refused.status_code, refused.json()["error"]) == (401, "invalid_client")
+
+
+def test_a_bound_token_does_not_hold_with_a_certificate_that_was_revoked_since(
+    tmp_path: Path, pki: Path
+) -> None:
+    """RFC 8705 §3; nginx has the old list until its reload, so the gateway alone refuses."""
+    (tmp_path / "realms.json").write_text(json.dumps(REALM))
+    folder = shutil.copytree(pki, tmp_path / "certs")
+    pem = (folder / "device-1.crt").read_bytes()
+    socket = f"unix:{tmp_path / 'state/run/gateway.sock'}"
+    with (
+        start_nginx(tmp_path, folder, [socket]) as nginx,
+        start_gateway(
+            tmp_path,
+            import_realm=tmp_path / "realms.json",
+            public_url=nginx.https,
+            client_ca_file=folder / "ca.crt",
+            client_crl_file=folder / "ca.crl",
+        ),
+        nginx.client("device-1") as http,
+    ):
+        named = {"client_id": "bound", "client_secret": SECRET}
+        grant = {"grant_type": "client_credentials", **named}
+        base = f"{nginx.https}{protocol('r', '')}"
+        token = http.post(f"{base}token", data=grant).json()["access_token"]
+        asked = {**named, "token": token}
+        assert http.post(f"{base}token/introspect", data=asked).json()["active"] is True
+        revoke(folder, x509.load_pem_x509_certificate(pem), now=datetime.now(UTC))
+        refused = http.post(f"{base}token/introspect", data=asked)
+        assert (refused.status_code, refused.json()["error"]) == (401, "invalid_token")
+        assert refused.json()["error_description"].endswith(f"{DEVICE_SUBJECT} was revoked")
