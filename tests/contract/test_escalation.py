@@ -5,7 +5,9 @@ from collections.abc import Iterable
 import pytest
 
 from gateway.admin.access import Acting, Rights, operator
+from gateway.admin.account_control import require_may_control
 from gateway.admin.administration_roles import REALM_ADMIN, AdminRole
+from gateway.admin.controlled_objects import ControlledObject, ObjectKind
 from gateway.admin.errors import Forbidden
 from gateway.admin.escalation import (
     out_of_reach,
@@ -14,7 +16,6 @@ from gateway.admin.escalation import (
     require_may_compose,
     require_may_grant,
     require_may_join,
-    require_not_above,
 )
 from gateway.admin.realm_defaults import ensure_administration, ensure_realm_defaults
 from gateway.domain.roles import EffectiveRoles, ListedRole
@@ -201,17 +202,21 @@ async def test_in_master_every_other_role_is_free(realms: SqlDatabase) -> None:
         assert not await out_of_reach(who, stores) & set(free)
 
 
-async def test_nobody_takes_over_who_has_more(realms: SqlDatabase) -> None:
+async def test_a_user_is_controlled_by_callers_with_all_its_administrative_roles(
+    realms: SqlDatabase,
+) -> None:
+    alice = ControlledObject(ObjectKind.USER, "alice-uuid")
     async with realms.write() as stores:
         view_events = await ids(stores, "demo", "realm-management", "view-events")
         await stores.groups.grant("demo-id", "staff-group", view_events)
-        await require_not_above(acting("manage-users"), stores, "alice-uuid")
+        await require_may_control(acting("manage-users"), stores, alice)
         await stores.groups.join("demo-id", "alice-uuid", "berlin-group")
         with pytest.raises(Forbidden):
-            await require_not_above(acting("manage-users"), stores, "alice-uuid")
-        await require_not_above(acting("manage-users", "view-events"), stores, "alice-uuid")
-        await require_not_above(acting("manage-events"), stores, "alice-uuid")
-        await require_not_above(operator(DEMO), stores, "alice-uuid")
+            await require_may_control(acting("manage-users"), stores, alice)
+        await require_may_control(acting("manage-users", "view-events"), stores, alice)
+        await require_may_control(acting("manage-events"), stores, alice)
+        await require_may_control(acting(*AdminRole), stores, alice)
+        await require_may_control(operator(DEMO), stores, alice)
 
 
 async def test_nobody_joins_a_group_that_brings_more(realms: SqlDatabase) -> None:
