@@ -1,12 +1,11 @@
-"""Nobody grants above their own rights, nor takes over somebody who has more.
+"""Callers grant no rights above their own. `account_control` protects accounts that have more.
 
 Administrative roles are those of `realm-management` in a realm; in `master`, `admin`,
 `create-realm` and the roles of each `<realm>-realm`. They may be granted, by whatever way they
-reach somebody, by those alone who act with all of them, or with more; passwords, credentials and
-secrets of who holds them may be set by those alone, too. A key that the realm is to sign with is
-brought by those alone who act with all of them. Whoever acts by a token of limited scope makes no
-scope wider than that, or the token would be good for all that its owner may do. Nobody changes
-these roles themselves, nor the clients that hold them. Other roles are free.
+reach somebody, by those alone who act with all of them, or with more. A key that the realm is to
+sign with is brought by those alone who act with all of them. Whoever acts by a token of limited
+scope makes no scope wider than that, or the token would be good for all that its owner may do.
+Nobody changes these roles themselves, nor the clients that hold them. Other roles are free.
 
 Keycloak: 9; it looks at the roles that are named and not at what they contain, nor at groups
 """
