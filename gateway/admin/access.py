@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.admin.administration_roles import REALM_MANAGEMENT, AdminRole, administration_client
+from gateway.admin.controlled_objects import ControlledObject
 from gateway.admin.errors import Forbidden
 from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Database
@@ -59,7 +60,8 @@ _EVERYTHING: Final = Rights(frozenset(AdminRole), held=None)
 class Acting:
     """On whose behalf something is done to `realm`: by whom, with which rights, from where.
 
-    `caller` is None for an operator at a shell. `if_match` is the header of that name.
+    `caller` is None for an operator at a shell. `if_match` is the header of that name. `controls`
+    are the objects that the request changes: the caller must have all their administrative rights.
     """
 
     caller: Caller | None
@@ -67,6 +69,7 @@ class Acting:
     rights: Rights
     address: str | None = None
     if_match: str | None = None
+    controls: tuple[ControlledObject, ...] = ()
 
 
 def operator(realm: Realm) -> Acting:

@@ -11,6 +11,7 @@ from datetime import datetime
 from uuid import uuid4
 
 from gateway.admin.access import Acting, Caller
+from gateway.admin.account_control import require_may_control
 from gateway.admin.entity_tags import require_match
 from gateway.admin.errors import Missing
 from gateway.domain.clock import Clock
@@ -102,13 +103,15 @@ class Changes:
     async def begin(self, acting: Acting, *, alone: bool = False) -> AsyncIterator[Change]:
         """Open the transaction of a change to a realm; `alone` lets nobody else change the realm.
 
-        Raises Missing where the realm has gone, and StoreUnavailable.
+        Raises Missing where the realm has gone, Forbidden where what the request controls has
+        more rights than the caller, and StoreUnavailable.
         """
         async with self._database.write() as stores:
             find = stores.realms.find_alone if alone else stores.realms.find_by_name
             realm = await find(acting.realm.name)
             if realm is None or realm.id != acting.realm.id:
                 raise Missing("Realm not found.")
+            await require_may_control(acting, stores, *acting.controls, lock=True)
             change = Change(stores, realm, acting, self._clock.now())
             yield change
             await change.finish()

@@ -1,8 +1,8 @@
 """Who may see what of a client, and who may change what would let them act as it.
 
 Whoever may view clients sees their secrets, as in Keycloak; but a secret of a service account that
-may do more than the caller is masked, and nothing that the client proves itself by may be set.
-Clients that hold administrative roles are changed by nobody. Keycloak: 7.3, 9
+may do more than the caller is masked. Clients that hold administrative roles are changed by nobody.
+Keycloak: 7.3, 9
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from gateway.admin.access import Acting
 from gateway.admin.administration_roles import AdminRole
-from gateway.admin.errors import Forbidden, Missing
+from gateway.admin.errors import Missing
 from gateway.admin.escalation import (
     is_above,
     is_administrative_client,
@@ -20,7 +20,6 @@ from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.storage.role_catalogue import RoleQuery
 from gateway.representations.client_answer import told_client
-from gateway.representations.client_credentials import credentials_of
 
 MANAGE_CLIENTS: Final = (AdminRole.MANAGE_CLIENTS,)
 VIEW_CLIENTS: Final = (AdminRole.VIEW_CLIENTS, *MANAGE_CLIENTS)
@@ -57,19 +56,8 @@ async def out_of_reach(acting: Acting, stores: Stores, clients: Iterable[Client]
     return frozenset(owner for owner, roles in held.items() if is_above(acting, roles))
 
 
-async def require_reach(acting: Acting, stores: Stores, client: Client) -> None:
-    """Raise Forbidden where the client's service account may do more than the caller."""
-    if await out_of_reach(acting, stores, [client]):
-        raise Forbidden(f"the service account of {client.client_id} may do more than the caller")
-
-
-async def require_may_become(acting: Acting, stores: Stores, before: Client, after: Client) -> None:
-    """Raise Forbidden where the change would let the caller act as a greater service account.
-
-    Or by a token of the client with more than the scope of the caller's own lets through.
-    """
-    if credentials_of(before) != credentials_of(after):
-        await require_reach(acting, stores, before)
+def require_may_widen_scope(acting: Acting, before: Client, after: Client) -> None:
+    """Raise Forbidden where a token of the client would carry more than the caller's scope."""
     if after.full_scope_allowed and not before.full_scope_allowed:
         require_may_lift_scope(acting)
 

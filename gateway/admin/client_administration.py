@@ -13,7 +13,7 @@ from gateway.admin.changes import Change, Changes
 from gateway.admin.client_access import (
     find_client_alone,
     has_roles,
-    require_may_become,
+    require_may_widen_scope,
     shown_client,
 )
 from gateway.admin.client_registration import (
@@ -111,7 +111,7 @@ class ClientAdministration:
             change.require_match(await shown_client(acting, change.stores, before))
             after = self.merged(before, document)
             require_changeable_clients(acting, before.client_id, after.client_id)
-            await require_may_become(acting, change.stores, before, after)
+            require_may_widen_scope(acting, before, after)
             await self.store(change, before, after)
             path = f"clients/{before.id}"
             change.record(OperationType.UPDATE, ResourceType.CLIENT, path, document)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
-from gateway.admin.client_access import find_client, find_client_alone, require_reach
+from gateway.admin.client_access import find_client, find_client_alone
 from gateway.admin.errors import BadRequest, Missing, NotAcceptable, NotHere, RefusedByCode
 from gateway.admin.escalation import require_changeable_clients
 from gateway.domain.clients import Client
@@ -28,7 +28,7 @@ from gateway.domain.ports.client_keys import (
     NamedCertificate,
 )
 from gateway.domain.ports.invalidation import client_topic
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
 from gateway.representations.client_certificates import (
@@ -137,10 +137,10 @@ class ClientCertificates:
         return write_key(key)
 
     async def _require(self, acting: Acting, client_id: str, purpose: str) -> Client:
-        """Return the client; the caller may set what it proves itself by."""
+        """Return the client, whose credentials may be changed."""
         async with self._database.read() as stores:
             client = await find_client(stores, acting.realm.id, client_id)
-            await _require_may_set(acting, stores, client)
+            require_changeable_clients(acting, client.client_id)
         if purpose != JWT_CREDENTIAL:
             raise NotHere(f"Keys of clients are for {JWT_CREDENTIAL} alone: there is no SAML")
         return client
@@ -177,16 +177,11 @@ class ClientCertificates:
 async def _keep(change: Change, client_id: str, key: ClientKey, path: str) -> None:
     stores, acting = change.stores, change.acting
     client = await find_client_alone(stores, acting.realm.id, client_id)
-    await _require_may_set(acting, stores, client)
+    require_changeable_clients(acting, client.client_id)
     await stores.clients.replace(with_key(client, key))
     change.tell(client_topic(acting.realm.id, client.id))
     told = write_key(key)
     change.record(OperationType.ACTION, ResourceType.CLIENT, f"clients/{client.id}/{path}", told)
-
-
-async def _require_may_set(acting: Acting, stores: Stores, client: Client) -> None:
-    require_changeable_clients(acting, client.client_id)
-    await require_reach(acting, stores, client)
 
 
 def _password(wish: KeyStoreWish) -> Secret:

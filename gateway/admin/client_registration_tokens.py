@@ -4,7 +4,7 @@ from typing import Any
 
 from gateway.admin.access import Acting
 from gateway.admin.changes import Changes
-from gateway.admin.client_access import find_client_alone, require_reach
+from gateway.admin.client_access import find_client_alone
 from gateway.admin.escalation import require_changeable_clients
 from gateway.admin.registration_tokens import RegistrationTokens
 from gateway.domain.events import OperationType, ResourceType
@@ -27,7 +27,6 @@ class ClientRegistrationTokens:
         async with self._changes.begin(acting) as change:
             client = await find_client_alone(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
-            await require_reach(acting, change.stores, client)
             token = await self._tokens.give(change, client)
             told = told_client(client, masked=False, registration_token=token)
             path = f"clients/{client.id}/registration-access-token"

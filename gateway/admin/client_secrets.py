@@ -6,8 +6,9 @@ There is one secret at a time: the old one is worth nothing from the moment a ne
 from typing import Any
 
 from gateway.admin.access import Acting
+from gateway.admin.account_control import require_may_control
 from gateway.admin.changes import Changes
-from gateway.admin.client_access import find_client, find_client_alone, require_reach
+from gateway.admin.client_access import find_client, find_client_alone
 from gateway.admin.client_registration import with_new_secret
 from gateway.admin.errors import Missing
 from gateway.admin.escalation import require_changeable_clients
@@ -31,7 +32,7 @@ class ClientSecrets:
         """Return the secret, if there is one."""
         async with self._database.read() as stores:
             client = await find_client(stores, acting.realm.id, client_id)
-            await require_reach(acting, stores, client)
+            await require_may_control(acting, stores, *acting.controls)
         return _told(client)
 
     async def renew(self, acting: Acting, client_id: str) -> dict[str, Any]:
@@ -39,7 +40,6 @@ class ClientSecrets:
         async with self._changes.begin(acting) as change:
             client = await find_client_alone(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
-            await require_reach(acting, change.stores, client)
             renewed = with_new_secret(client, self._clock)
             await change.stores.clients.replace(renewed)
             change.tell(client_topic(acting.realm.id, client.id))

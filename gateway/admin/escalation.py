@@ -1,12 +1,11 @@
-"""Nobody grants above their own rights, nor takes over somebody who has more.
+"""Callers grant no rights above their own. `account_control` protects accounts that have more.
 
 Administrative roles are those of `realm-management` in a realm; in `master`, `admin`,
 `create-realm` and the roles of each `<realm>-realm`. They may be granted, by whatever way they
-reach somebody, by those alone who act with all of them, or with more; passwords, credentials and
-secrets of who holds them may be set by those alone, too. A key that the realm is to sign with is
-brought by those alone who act with all of them. Whoever acts by a token of limited scope makes no
-scope wider than that, or the token would be good for all that its owner may do. Nobody changes
-these roles themselves, nor the clients that hold them. Other roles are free.
+reach somebody, by those alone who act with all of them, or with more. A key that the realm is to
+sign with is brought by those alone who act with all of them. Whoever acts by a token of limited
+scope makes no scope wider than that, or the token would be good for all that its owner may do.
+Nobody changes these roles themselves, nor the clients that hold them. Other roles are free.
 
 Keycloak: 9; it looks at the roles that are named and not at what they contain, nor at groups
 """
@@ -58,10 +57,20 @@ async def require_may_compose(acting: Acting, stores: Stores, parts: Iterable[Li
     await require_may_grant(acting, stores, [part.role.id for part in roles])
 
 
-async def require_not_above(acting: Acting, stores: Stores, user_id: str) -> None:
-    """Raise Forbidden where the user has an administrative role that the caller has not."""
+def require_rights_of(acting: Acting, roles: EffectiveRoles) -> None:
+    """Raise Forbidden where the roles include an administrative one that the caller lacks."""
     if acting.rights.held is not None:
-        _require(acting, await stores.roles.effective(acting.realm.id, user_id))
+        _require(acting, roles)
+
+
+def has_every_right(acting: Acting) -> bool:
+    """Return whether the caller acts with every administrative role of the realm."""
+    held = acting.rights.held
+    if held is None:
+        return True
+    if acting.realm.name == MASTER:
+        return ADMIN in held.realm
+    return acting.rights.roles == frozenset(AdminRole)
 
 
 def is_above(acting: Acting, roles: EffectiveRoles) -> bool:
@@ -77,7 +86,7 @@ async def require_may_join(acting: Acting, stores: Stores, group_ids: Iterable[s
         holder = RoleHolder(Holding.GROUP, group_id)
         query = RoleQuery(holder, Share.EFFECTIVE)
         brought = await stores.role_catalogue.list(acting.realm.id, query)
-        _require(acting, _by_client(brought))
+        _require(acting, rights_of_roles(brought))
 
 
 def require_may_be_anybody(acting: Acting) -> None:
@@ -85,11 +94,7 @@ def require_may_be_anybody(acting: Acting) -> None:
 
     Whoever knows what the realm signs with makes tokens of whom they like.
     """
-    held = acting.rights.held
-    if held is None:
-        return
-    of_master = acting.realm.name == MASTER
-    if ADMIN not in held.realm if of_master else acting.rights.roles != frozenset(AdminRole):
+    if not has_every_right(acting):
         raise Forbidden("who knows a key of the realm may be anybody in it")
 
 
@@ -117,7 +122,7 @@ async def out_of_reach(acting: Acting, stores: Stores) -> frozenset[str]:
     lacking = [
         role.role.id
         for role in await _administrative_roles(acting.realm, stores)
-        if not held.issuperset(_administrative(acting.realm, _by_client((role,))))
+        if not held.issuperset(_administrative(acting.realm, rights_of_roles((role,))))
     ]
     if not lacking:
         return frozenset()
@@ -155,10 +160,11 @@ async def _administrative_roles(realm: Realm, stores: Stores) -> tuple[ListedRol
         query = RoleQuery(container="-" if client is None else client.id)
         return await stores.role_catalogue.list(realm.id, query)
     every = await stores.role_catalogue.list(realm.id, RoleQuery())
-    return tuple(role for role in every if any(_administrative(realm, _by_client((role,)))))
+    return tuple(role for role in every if any(_administrative(realm, rights_of_roles((role,)))))
 
 
-def _by_client(roles: Iterable[ListedRole]) -> EffectiveRoles:
+def rights_of_roles(roles: Iterable[ListedRole]) -> EffectiveRoles:
+    """Return the names of the roles, by the client that owns them."""
     listed = tuple(roles)
     return EffectiveRoles(
         tuple(role.role.name for role in listed if role.client_id is None),

@@ -6,6 +6,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from gateway.admin.access import Acting
+from gateway.admin.account_control import require_may_control_subtree
 from gateway.admin.changes import Change, Changes
 from gateway.admin.errors import Missing, Refused
 from gateway.admin.escalation import require_may_join
@@ -83,6 +84,7 @@ class GroupAdministration:
         """Forget a group with all below it; raises PreconditionFailed."""
         async with self._changes.begin(acting) as change:
             group = await _locked(change, group_id)
+            await require_may_control_subtree(acting, change.stores, group_id)
             await change.stores.group_catalogue.remove(change.realm.id, group_id)
             change.tell(realm_topic(change.realm.id))
             told = {"id": group.id, "name": group.name}
@@ -125,6 +127,7 @@ async def _move(change: Change, group_id: str, parent: str | None) -> None:
         raise Missing("Could not find child by id")
     if parent in {group.parent, group_id}:
         return
+    await require_may_control_subtree(change.acting, stores, group_id)
     if parent is not None:
         above = await stores.group_catalogue.with_parents(realm.id, [parent])
         if group_id in {other.id for other in above}:

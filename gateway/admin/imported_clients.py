@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gateway.admin.account_control import require_may_control
 from gateway.admin.changes import Change
-from gateway.admin.client_access import require_reach
 from gateway.admin.client_administration import ClientAdministration
+from gateway.admin.controlled_objects import ControlledObject, ObjectKind
 from gateway.admin.default_clients import default_clients
 from gateway.admin.escalation import is_administrative_client
 from gateway.domain.clients import Client
@@ -49,7 +50,8 @@ class ImportedClients:
             return await self._add(item, Action.ADDED)
         if self._policy is IfExists.SKIP:
             return Outcome(Action.SKIPPED, Kind.CLIENT, before.client_id, before.id)
-        await require_reach(self._change.acting, self._change.stores, before)
+        controlled = ControlledObject(ObjectKind.CLIENT, before.id)
+        await require_may_control(self._change.acting, self._change.stores, controlled, lock=True)
         await self._administration.forget(self._change, before)
         return await self._add({**item, **_kept(before, item)}, Action.OVERWRITTEN)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from gateway.admin.account_control import require_may_control_subtree
 from gateway.admin.changes import Change
 from gateway.admin.escalation import require_may_grant
 from gateway.admin.realm_groups import GivenGroups, GroupBook
@@ -49,7 +50,9 @@ class ImportedGroups:
     async def _forget(self, path: str) -> None:
         group = self._groups.find(path)
         if group is not None:
-            await self._change.stores.group_catalogue.remove(self._change.realm.id, group.id)
+            change = self._change
+            await require_may_control_subtree(change.acting, change.stores, group.id)
+            await change.stores.group_catalogue.remove(change.realm.id, group.id)
             self._groups.forget(path)
 
     def _outcome(self, name: str, before: Group | None) -> Outcome:

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gateway.admin.account_control import require_may_control
 from gateway.admin.changes import Change
+from gateway.admin.controlled_objects import ControlledObject, ObjectKind
 from gateway.admin.errors import Refused
 from gateway.admin.escalation import require_changeable_role, require_may_grant
 from gateway.admin.realm_roles import RoleBook
@@ -54,7 +56,8 @@ class ImportedRoles:
         if before is None:
             return
         stores, realm_id = self._change.stores, self._change.realm.id
-        await require_may_grant(self._change.acting, stores, [before.id])
+        controlled = ControlledObject(ObjectKind.ROLE, before.id)
+        await require_may_control(self._change.acting, stores, controlled)
         after = replace(before, description=given.description, attributes=given.attributes)
         await stores.role_catalogue.replace(after)
         parts = self._book.ids(given.composites, f"{given.path}.composites")

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from gateway.admin.account_control import require_may_control
 from gateway.admin.changes import Change
-from gateway.admin.escalation import require_may_grant, require_may_join, require_not_above
+from gateway.admin.controlled_objects import ControlledObject, ObjectKind
+from gateway.admin.escalation import require_may_grant, require_may_join
 from gateway.admin.new_passwords import NewPasswords
 from gateway.admin.realm_groups import Books
 from gateway.admin.user_import import NewUser, PreparedUser, UserPreparation
@@ -82,9 +84,13 @@ class ImportedUsers:
             # Somebody else has the address, or it is a client's: nobody asked for their end.
             raise _exists(new)
         stores, realm_id = self._change.stores, self._change.realm.id
-        await require_not_above(self._change.acting, stores, before.id)
+        await self._require_may_control(before)
         await stores.users.remove(realm_id, before.id)
         await self._online_sessions.end_of_user(realm_id, before.id)
+
+    async def _require_may_control(self, user: User) -> None:
+        controlled = ControlledObject(ObjectKind.USER, user.id)
+        await require_may_control(self._change.acting, self._change.stores, controlled, lock=True)
 
     async def _grant(
         self,
@@ -103,7 +109,7 @@ class ImportedUsers:
             given, allowed = describe(new.service_account_of), "a client with a service account"
             at = f"{new.path}.serviceAccountClientId"
             raise InvalidInput((FieldError(at, given, allowed),))
-        await require_not_above(self._change.acting, stores, account.id)
+        await self._require_may_control(account)
         await stores.roles.grant(realm_id, account.id, prepared.role_ids)
         action = Action.ADDED if before is None else Action.OVERWRITTEN
         return Outcome(action, Kind.USER, new.user.username, account.id)

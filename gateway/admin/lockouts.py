@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from gateway.admin.access import Acting
+from gateway.admin.account_control import may_control_user
+from gateway.admin.escalation import has_every_right
 from gateway.authentication import permanent_lockout
 from gateway.domain.clock import Clock
 from gateway.domain.login_failures import LoginFailures
@@ -121,9 +124,19 @@ class Lockouts:
         """Forget a user's failures and end a temporary lock-out; tell whether there were any."""
         return await self._failures.clear(realm.id, user_id)
 
-    async def forget_all(self, realm: Realm) -> int:
-        """Forget every user's failures; return how many had any."""
-        return await self._failures.clear_realm(realm.id)
+    async def forget_all(self, acting: Acting) -> int:
+        """Forget every user's failures; return how many had any.
+
+        A caller without all administrative roles ends the lock-outs of those users that it may
+        control: the failures of the others are what limits the guessing of their passwords.
+        """
+        realm_id = acting.realm.id
+        if has_every_right(acting):
+            return await self._failures.clear_realm(realm_id)
+        locked = [user for user, _ in await self._failures.locked(realm_id, self._clock.now())]
+        async with self._database.read() as stores:
+            controlled = [user for user in locked if await may_control_user(acting, stores, user)]
+        return sum([await self._failures.clear(realm_id, user) for user in controlled])
 
     async def unlock(self, realm: Realm, user: User) -> bool:
         """Let a user in whom the guard keeps out, for a while or for good; tell whether it did.

@@ -156,8 +156,8 @@ async def _set_default_groups(change: Change, document: Mapping[str, Any]) -> No
         return
     groups = await load_groups(change.stores, change.realm)
     wanted = groups.ids(given.default, given.default_at)
-    new = [group for group in wanted if group not in groups.default]
-    await require_may_join(change.acting, change.stores, new)
+    changed = {*wanted} ^ {*groups.default}
+    await require_may_join(change.acting, change.stores, sorted(changed))
     no_roles = RoleBook(change.stores, change.realm, {})
     only_default = GivenGroups(default=given.default, default_at=given.default_at)
     await groups.take(change.stores, change.realm, only_default, no_roles)

@@ -13,9 +13,8 @@ from uuid import uuid4
 from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
 from gateway.admin.errors import Missing
-from gateway.admin.escalation import require_not_above
 from gateway.admin.password_changes import PasswordChanges, PreparedPassword, until_unchanged
-from gateway.admin.user_drafts import changed_user, lets_take_over
+from gateway.admin.user_drafts import changed_user
 from gateway.admin.user_names import require_free_names
 from gateway.admin.user_views import user_document
 from gateway.domain.clock import Clock
@@ -58,7 +57,7 @@ class UserChanges:
     async def update(self, acting: Acting, user_id: str, document: Mapping[str, Any]) -> None:
         """Change what was sent of a user.
 
-        Raises Missing, Forbidden for a user above the caller, PreconditionFailed, AlreadyExists,
+        Raises Missing, Forbidden, PreconditionFailed, AlreadyExists,
         Refused, InvalidInput (PasswordRefused, ProfileViolated among it), Overloaded and
         StoreUnavailable.
         """
@@ -89,8 +88,6 @@ class UserChanges:
             before = await found_user(change, user_id)
             await require_as_known(change, before)
             after = await changed_user(change.stores, change.realm, given, before)
-            if lets_take_over(before, after, given):
-                await require_not_above(acting, change.stores, before.id)
             await require_free_names(change.stores, change.realm, after, before)
             if prepared is not None:
                 await self._passwords.store(change.stores, change.realm, before, prepared)
@@ -114,7 +111,6 @@ class UserChanges:
             user = await stores.users.find_by_id(acting.realm.id, user_id)
             if realm is None or user is None:
                 raise Missing("User not found")
-            await require_not_above(acting, stores, user.id)
             await changed_user(stores, realm, given, user)
             held = await stores.users.credentials(realm.id, user.id)
         return await self._passwords.prepare(realm, user, held, passwords[-1].password)

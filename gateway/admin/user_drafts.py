@@ -79,22 +79,6 @@ async def changed_user(stores: Stores, realm: Realm, given: GivenUser, before: U
     return _switched(user, before, given)
 
 
-def lets_take_over(before: User, after: User, given: GivenUser) -> bool:
-    """Tell whether the change could open the account to whoever makes it.
-
-    By a credential; by what the user is found by at a sign-in, or gets its post at; by attributes,
-    which clients and certificates are matched with; by what an earlier administrator closed.
-    """
-    return (
-        bool(given.credentials)
-        or (before.username, before.email) != (after.username, after.email)
-        or (after.email_verified and not before.email_verified)
-        or before.attributes != after.attributes
-        or (after.enabled and not before.enabled)
-        or not set(before.required_actions) <= set(after.required_actions)
-    )
-
-
 async def _judged(
     stores: Stores, realm: Realm, sent: Sent, before: User | None, locked: frozenset[str]
 ) -> Values:

@@ -1,11 +1,15 @@
 """Who may grant what: the one rule of `gateway.admin.escalation`, asked on both databases."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
 from gateway.admin.access import Acting, Rights, operator
+from gateway.admin.account_control import require_may_control
 from gateway.admin.administration_roles import REALM_ADMIN, AdminRole
+from gateway.admin.changes import Changes
+from gateway.admin.controlled_objects import ControlledObject, ObjectKind
 from gateway.admin.errors import Forbidden
 from gateway.admin.escalation import (
     out_of_reach,
@@ -14,11 +18,12 @@ from gateway.admin.escalation import (
     require_may_compose,
     require_may_grant,
     require_may_join,
-    require_not_above,
 )
 from gateway.admin.realm_defaults import ensure_administration, ensure_realm_defaults
+from gateway.domain.clock import SystemClock
 from gateway.domain.roles import EffectiveRoles, ListedRole
 from gateway.storage.sql.database import SqlDatabase, SqlStores
+from tests.support.realm_imports import Messages
 from tests.support.stored_values import client, group, realm, role, user
 
 DEMO, MASTER, OTHER = realm("demo"), realm("master"), realm("other")
@@ -201,17 +206,21 @@ async def test_in_master_every_other_role_is_free(realms: SqlDatabase) -> None:
         assert not await out_of_reach(who, stores) & set(free)
 
 
-async def test_nobody_takes_over_who_has_more(realms: SqlDatabase) -> None:
+async def test_a_user_is_controlled_by_callers_with_all_its_administrative_roles(
+    realms: SqlDatabase,
+) -> None:
+    alice = ControlledObject(ObjectKind.USER, "alice-uuid")
     async with realms.write() as stores:
         view_events = await ids(stores, "demo", "realm-management", "view-events")
         await stores.groups.grant("demo-id", "staff-group", view_events)
-        await require_not_above(acting("manage-users"), stores, "alice-uuid")
+        await require_may_control(acting("manage-users"), stores, alice)
         await stores.groups.join("demo-id", "alice-uuid", "berlin-group")
         with pytest.raises(Forbidden):
-            await require_not_above(acting("manage-users"), stores, "alice-uuid")
-        await require_not_above(acting("manage-users", "view-events"), stores, "alice-uuid")
-        await require_not_above(acting("manage-events"), stores, "alice-uuid")
-        await require_not_above(operator(DEMO), stores, "alice-uuid")
+            await require_may_control(acting("manage-users"), stores, alice)
+        await require_may_control(acting("manage-users", "view-events"), stores, alice)
+        await require_may_control(acting("manage-events"), stores, alice)
+        await require_may_control(acting(*AdminRole), stores, alice)
+        await require_may_control(operator(DEMO), stores, alice)
 
 
 async def test_nobody_joins_a_group_that_brings_more(realms: SqlDatabase) -> None:
@@ -294,3 +303,20 @@ def test_administrative_roles_are_changed_by_nobody_not_even_an_operator(
             require_changeable_clients(who, "mine", client_id)
     with pytest.raises(Forbidden):
         require_changeable_role(operator(who.realm), client_id, name)
+
+
+async def test_a_change_checks_what_its_request_controls_within_the_transaction(
+    realms: SqlDatabase,
+) -> None:
+    """The caller's rights were enough when the request came: a role was granted since."""
+    changes = Changes(realms, SystemClock(), Messages())
+    alice = ControlledObject(ObjectKind.USER, "alice-uuid")
+    who = replace(acting("manage-users"), controls=(alice,))
+    async with changes.begin(who):
+        pass
+    async with realms.write() as stores:
+        view_events = await ids(stores, "demo", "realm-management", "view-events")
+        await stores.roles.grant("demo-id", "alice-uuid", view_events)
+    with pytest.raises(Forbidden):
+        async with changes.begin(who):
+            pytest.fail("the change began")

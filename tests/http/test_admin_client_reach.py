@@ -119,11 +119,20 @@ def test_a_greater_device_is_not_taken_over(
     assert realm.get("clients/device-id") == before
 
 
-def test_everything_else_of_a_greater_client_is_changed(realm: AdministeredRealm) -> None:
-    before = realm.get(GREATER, by="lesser")
-    realm.change("PUT", GREATER, {**before, "description": "by lesser"}, by="lesser")
-    assert realm.get(GREATER)["description"] == "by lesser"
-    assert realm.get(GREATER)["secret"] == SECRET
+@pytest.mark.parametrize(
+    "change", [{"description": "by lesser"}, {"enabled": True}, {"clientId": "renamed"}, {}]
+)
+def test_nothing_else_of_a_client_with_more_rights_is_changed(
+    realm: AdministeredRealm, change: dict[str, Any]
+) -> None:
+    realm.change("PUT", GREATER, {"enabled": False})
+    try:
+        before = realm.get(GREATER)
+        assert realm.refused("PUT", GREATER, change, by="lesser") == FORBIDDEN
+        assert realm.refused("DELETE", GREATER, by="lesser") == FORBIDDEN
+        assert realm.get(GREATER) == before
+    finally:
+        realm.change("PUT", GREATER, {"enabled": True})
 
 
 def test_an_equal_clients_secret_is_set(realm: AdministeredRealm) -> None:

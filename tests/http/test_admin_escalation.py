@@ -197,7 +197,8 @@ def test_nobody_moves_a_group_to_where_its_members_get_more(
     assert realm.refused("POST", path, moved, by="users-only") == FORBIDDEN
     assert realm.get("group-by-path/free")["id"] == moved["id"]
     realm.change("POST", path, moved, by="users-and-realm")
-    realm.change("POST", "groups", moved, by="users-only")
+    assert realm.refused("POST", "groups", moved, by="users-only") == FORBIDDEN
+    realm.change("POST", "groups", moved, by="users-and-realm")
 
 
 def test_nobody_creates_a_user_in_a_group_that_brings_more(realm: AdministeredRealm) -> None:
@@ -466,8 +467,22 @@ def test_nobody_widens_the_scope_that_their_token_is_limited_by(
     )
     assert answer.status_code == httpx2.codes.FORBIDDEN
     assert realm.refused("GET", "users", by="narrowed") == FORBIDDEN
+    free = f"client-scopes/{scope['id']}/scope-mappings/clients/{management}"
     own = admin_role(realm, management, "manage-clients")
-    realm.change("PUT", client, {"fullScopeAllowed": False, "name": "x"}, by="narrowed")
-    for method in ("DELETE", "POST"):
-        mapping = (method, f"{client}/scope-mappings/clients/{management}", [own])
-        realm.change(*mapping, by="narrowed" if method == "DELETE" else "clients-only")
+    for method in ("POST", "DELETE"):
+        realm.change(method, free, [own], by="narrowed")
+
+
+def test_a_token_of_limited_scope_does_not_control_the_client_that_it_was_issued_to(
+    realm: AdministeredRealm,
+) -> None:
+    """The service account has more rights than the token: a new secret would give all of them."""
+    before = realm.get("clients/narrowed-id")
+    for method, path, document in (
+        ("PUT", "", {"name": "x"}),
+        ("POST", "/client-secret", None),
+        ("GET", "/client-secret", None),
+    ):
+        sent = (method, f"clients/narrowed-id{path}", document)
+        assert realm.refused(*sent, by="narrowed") == FORBIDDEN
+    assert realm.get("clients/narrowed-id") == before

@@ -191,7 +191,9 @@ def test_nobody_lets_somebody_join_what_brings_more_rights_than_their_own(
     assert realm.ask("PUT", path, token=helper).status_code == 403
     assert names(realm, bob) == []
     assert realm.ask("PUT", path).status_code == 204
-    assert realm.ask("DELETE", path, token=helper).status_code == 204
+    assert realm.ask("DELETE", path, token=helper).status_code == 403
+    assert realm.ask("PUT", f"{bob}/groups/staff", token=helper).status_code == 403
+    assert realm.ask("DELETE", path).status_code == 204
     assert realm.ask("PUT", f"{bob}/groups/staff", token=helper).status_code == 204
 
 

@@ -334,7 +334,9 @@ def test_nobody_becomes_who_may_do_more(service: Registration) -> None:
     sent = {"client_id": "greater", "token_endpoint_auth_method": "none"}
     assert service.refused("PUT", "openid-connect/greater", sent, token=bearer) == FORBIDDEN
     sent = {"clientId": "greater", "name": "greater still"}
-    assert service.given("PUT", "default/greater", sent, token=bearer)["secret"] == MASK
+    assert service.refused("PUT", "default/greater", sent, token=bearer) == FORBIDDEN
+    for provider in ("default", "openid-connect"):
+        assert service.refused("DELETE", f"{provider}/greater", token=bearer) == FORBIDDEN
     assert service.realm.get("clients/client-of-greater")["secret"] == SECRET
 
 

@@ -46,7 +46,7 @@ class AttackDetectionHandlers:
 
     async def forget_all(self, request: AdminRequest) -> Reply:
         """Forget everybody's failures."""
-        await self._lockouts.forget_all(request.realm)
+        await self._lockouts.forget_all(request.acting)
         await self._record(request, "")
         return done_reply()
 

@@ -61,6 +61,7 @@ def operations(handlers: ClientSecretsHandlers) -> tuple[Operation, ...]:
             "The secret of a client",
             _TAG,
             returns=credential,
+            reveals=True,
         ),
         Operation(
             "POST",
@@ -80,6 +81,7 @@ def operations(handlers: ClientSecretsHandlers) -> tuple[Operation, ...]:
             "The secret before this one: none is kept",
             _TAG,
             returns=credential,
+            reveals=True,
         ),
         Operation(
             "DELETE",

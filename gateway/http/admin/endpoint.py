@@ -1,7 +1,8 @@
 """What every admin endpoint does by its row of the table, in this order.
 
-Caller (401), realm (404), method (405), role (403), body (400, 413, 415): nobody without a token
-learns which realms there are, and nobody without the role what is in them.
+Caller (401), realm (404), method (405), role (403), rights of the object that the path names
+(403), body (400, 413, 415): nobody without a token learns which realms there are, and nobody
+without the role what is in them.
 Keycloak: 7 (resolution order), 9; 0.3 (headers)
 """
 
@@ -13,12 +14,14 @@ from typing import Final
 from starlette.types import Receive, Scope, Send
 
 from gateway.admin.access import Acting, AdminAccess, Rights
+from gateway.admin.account_control import AccountControl
 from gateway.admin.errors import Forbidden, Missing
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.realm import SecurityHeaders
 from gateway.http import security_headers
 from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.bodies import read_admin_body
+from gateway.http.admin.controlled_paths import controlled_path
 from gateway.http.admin.operations import Decided, Operation
 from gateway.http.admin.requests import AdminRequest
 from gateway.http.admin.segments import escaped_path
@@ -42,6 +45,7 @@ class AdminServices:
     context: RealmContext
     authentication: AdminAuthentication
     access: AdminAccess
+    control: AccountControl
 
 
 class AdminEndpoint:
@@ -55,6 +59,9 @@ class AdminEndpoint:
         self._operations = {**operations}
         if "GET" in operations:
             self._operations["HEAD"] = operations["GET"]
+        self._controlled = {
+            method: controlled_path(row) for method, row in self._operations.items()
+        }
         self._services = services
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,8 +100,14 @@ class AdminEndpoint:
         _require(operation, rights)
         headers = exchange.facts.headers
         acting = Acting(
-            caller, realm, rights, exchange.facts.remote_address, headers.text(b"if-match")
+            caller,
+            realm,
+            rights,
+            exchange.facts.remote_address,
+            headers.text(b"if-match"),
+            controls=self._controlled[scope["method"]].objects(scope["path_params"]),
         )
+        await self._services.control.require(acting)
         body = operation.body
         pairs = tuple(parse_form(scope["query_string"], _MOST_IN_QUERY))
         request = AdminRequest(

@@ -108,6 +108,10 @@ class Operation:
     state: State = State.WORKS
     refuses: tuple[int, ...] = ()
     """Statuses beyond those that every operation of its kind may answer."""
+    harmless: str = ""
+    """Why a caller may change an object with more rights than its own; empty where it may not."""
+    reveals: bool = False
+    """A GET whose answer gives control of the object, as a secret does."""
 
     @property
     def success(self) -> int:

@@ -8,6 +8,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from gateway.admin.access import AdminAccess
+from gateway.admin.account_control import AccountControl
 from gateway.admin.changes import Changes
 from gateway.admin.event_configuration import EventConfiguration
 from gateway.admin.event_log import EventLogs
@@ -138,6 +139,7 @@ def build_admin_routes(parts: AdminParts) -> list[BaseRoute]:
         parts.context,
         AdminAuthentication(parts.context, parts.access_tokens),
         AdminAccess(parts.database),
+        AccountControl(parts.database),
     )
     table = _by_path(build_operations(parts))
     endpoints: dict[str, ASGIApp] = {

@@ -67,5 +67,6 @@ def operations(handlers: UserSessionsHandlers) -> tuple[Operation, ...]:
             "End a user's online sessions, and believe no earlier token",
             _TAG,
             status=_DONE,
+            harmless="ending sessions gives no access: the user signs in again",
         ),
     )

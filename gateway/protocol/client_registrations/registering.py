@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from gateway.admin.account_control import require_may_control
 from gateway.admin.changes import Change, Changes
-from gateway.admin.client_access import has_roles, out_of_reach, require_may_become
+from gateway.admin.client_access import has_roles, out_of_reach, require_may_widen_scope
 from gateway.admin.client_administration import AddressesRefused, ClientAdministration
 from gateway.admin.client_scope_choice import chosen_scopes
+from gateway.admin.controlled_objects import ControlledObject, ObjectKind
 from gateway.admin.errors import Forbidden, RefusedByCode
 from gateway.admin.escalation import require_changeable_clients
 from gateway.admin.initial_access import use_up
@@ -127,7 +129,7 @@ class ClientRegistrations:
                 if sent.name(document) != client_id:
                     raise OAuthError(_METADATA, "Client Identifier modified")
                 after = await self._merged(change, before, sent, document)
-                await _require_may_become(change, before, after)
+                _require_changeable(change, before, after)
                 await self._administration.store(change, before, after)
                 token = await self._tokens.give(change, after) if registrar.is_client else None
                 masked = bool(await out_of_reach(registrar.acting, change.stores, [after]))
@@ -160,6 +162,11 @@ class ClientRegistrations:
         stores, realm_id = change.stores, change.realm.id
         found = await stores.clients.find_by_client_id(realm_id, client_id)
         client = await registrar.require_change(stores, found)
+        controlled = ControlledObject(ObjectKind.CLIENT, client.id)
+        try:
+            await require_may_control(registrar.acting, stores, controlled, lock=True)
+        except Forbidden as error:
+            raise forbidden() from error
         alone = await stores.clients.find_alone(realm_id, client.id)
         # Whoever used the token meanwhile has replaced it.
         return await registrar.require_change(stores, alone)
@@ -185,10 +192,10 @@ async def _require_allowed(
     await require_allowed_scopes(stores, request.realm.realm.id, wanted)
 
 
-async def _require_may_become(change: Change, before: Client, after: Client) -> None:
+def _require_changeable(change: Change, before: Client, after: Client) -> None:
     try:
         require_changeable_clients(change.acting, before.client_id, after.client_id)
-        await require_may_become(change.acting, change.stores, before, after)
+        require_may_widen_scope(change.acting, before, after)
     except Forbidden as error:
         raise forbidden() from error
 
