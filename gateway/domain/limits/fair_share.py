@@ -2,8 +2,8 @@
 
 Of the realms with waiting work, the one that has used the least thread time goes first. A realm
 may let a limited number of jobs wait. Where the room of all realms is used up, the realm with the
-most waiting jobs gives way. A job that is cancelled before it begins is never run, and one that
-has waited for too long is refused instead: its caller has given up.
+most waiting jobs gives way. A job whose caller is cancelled or has disconnected before it begins
+is never run, and one that has waited for too long is refused instead.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, TypeVar
@@ -25,22 +26,31 @@ REALMS: Final = 4
 LONGEST_WAIT: Final = timedelta(seconds=10)
 
 
+def _never() -> bool:
+    return False
+
+
+caller_is_gone: ContextVar[Callable[[], bool]] = ContextVar("caller_is_gone", default=_never)
+"""Set by the server for each connection: tells from any thread whether the peer has closed it."""
+
+
 @dataclass(eq=False, slots=True)
 class _Job:
     """Work and its outcome; leaving the context delivers the outcome to the future."""
 
     work: Callable[[], Any]
     until: float
+    is_abandoned: Callable[[], bool] = _never
     future: Future[Any] = field(default_factory=Future)
     result: Any = None
     cancelled: bool = False
 
     def run(self) -> None:
-        """Do the work; raises Overloaded where it has waited for too long."""
+        """Do the work; raises Overloaded where nobody waits for it any more, or for too long."""
         self.cancelled = not self.future.set_running_or_notify_cancel()
         if self.cancelled:
             return
-        if time.monotonic() > self.until:
+        if self.is_abandoned() or time.monotonic() > self.until:
             raise Overloaded
         self.result = self.work()
 
@@ -97,13 +107,15 @@ class FairThreads:
 
         Cancelling the caller takes waiting work away; running work goes on and keeps its place.
         """
-        job = _Job(work, time.monotonic() + self._longest_wait)
+        job = _Job(work, time.monotonic() + self._longest_wait, caller_is_gone.get())
         job.future.add_done_callback(lambda _: self._leave(realm_id, job))
         with self._lock:
-            refused = self._admit(realm_id)
+            refused = self._abandoned(realm_id)
+            refused += self._admit(realm_id)
             self._realm(realm_id).waiting.append(job)
-        if refused is not None:
-            refused.future.set_exception(Overloaded())
+        for other in refused:
+            if other.future.set_running_or_notify_cancel():
+                other.future.set_exception(Overloaded())
         self._pool.submit(self._run_next)
         result: ResultT = await asyncio.wrap_future(job.future)
         return result
@@ -118,17 +130,26 @@ class FairThreads:
             self._realms[realm_id] = _Realm(least)
         return self._realms[realm_id]
 
-    def _admit(self, realm_id: str) -> _Job | None:
+    def _abandoned(self, realm_id: str) -> list[_Job]:
+        """Take away the waiting jobs of a realm without room whose callers have disconnected."""
+        own = self._realms.get(realm_id)
+        if own is None or own.held < self._per_realm:
+            return []
+        gone = [job for job in own.waiting if job.is_abandoned()]
+        own.waiting = deque(job for job in own.waiting if job not in gone)
+        return gone
+
+    def _admit(self, realm_id: str) -> list[_Job]:
         """Make room for a job; return the one that gives way, if any. Raises Overloaded."""
         own = self._realms.get(realm_id)
         if own is not None and own.held >= self._per_realm:
             raise Overloaded
         if sum(realm.held for realm in self._realms.values()) < self._room:
-            return None
+            return []
         largest = max(self._realms.values(), key=lambda realm: len(realm.waiting))
         if len(largest.waiting) <= (0 if own is None else len(own.waiting)) + 1:
             raise Overloaded
-        return largest.waiting.pop()
+        return [largest.waiting.pop()]
 
     def _leave(self, realm_id: str, job: _Job) -> None:
         """Take away a job that was cancelled or refused while it waited."""

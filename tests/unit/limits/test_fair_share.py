@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from gateway.domain.errors import Overloaded
-from gateway.domain.limits.fair_share import REALMS, FairThreads
+from gateway.domain.limits.fair_share import REALMS, FairThreads, caller_is_gone
 
 WAITING = 2
 
@@ -144,3 +144,20 @@ async def test_nothing_is_kept_of_a_realm_without_work(threads: FairThreads) -> 
     for number in range(50):
         await threads.run(str(number), lambda: None)
     assert not threads._realms
+
+
+async def test_work_whose_caller_has_disconnected_is_never_run(threads: FairThreads) -> None:
+    order: list[str] = []
+    gone = False
+    gate, blocking = await _blocked(threads)
+    caller_is_gone.set(lambda: gone)
+    abandoned = await _queued(threads, {"a 1": note(order, "1"), "a 2": note(order, "2")})
+    caller_is_gone.set(lambda: False)
+    abandoned += await _queued(threads, {"a 3": note(order, "3")})
+    gone = True
+    # There is no room but theirs.
+    (present,) = await _queued(threads, {"a 4": note(order, "4")})
+    gate.open.set()
+    said = await asyncio.gather(blocking, *abandoned, present, return_exceptions=True)
+    assert [type(one) for one in said[1:]] == [Overloaded, Overloaded, type(None), type(None)]
+    assert order == ["3", "4"]
