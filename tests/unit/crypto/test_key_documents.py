@@ -59,15 +59,15 @@ def nothing_expensive(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> Any:
         raise Reached
 
-    for module, name in (
-        (pkcs12, "_derived"),
-        (pkcs12.hashlib, "pbkdf2_hmac"),
-        (public_keys, "load_der_public_key"),
-        (public_keys.jwt, "PyJWK"),
-        (certificates.x509, "load_der_x509_certificate"),
-        (private_keys, "_require_consistent"),
+    for name in (
+        "pkcs12._derived",
+        "pkcs12.hashlib.pbkdf2_hmac",
+        "public_keys.load_der_public_key",
+        "public_keys.jwt.PyJWK",
+        "certificates.x509.load_der_x509_certificate",
+        "private_keys._require_consistent",
     ):
-        monkeypatch.setattr(module, name, refuse)
+        monkeypatch.setattr(f"gateway.crypto.{name}", refuse)
 
 
 @cache
