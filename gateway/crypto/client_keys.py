@@ -5,7 +5,8 @@ length that can be used. Spec: RFC 5280, RFC 7292 (PKCS#12), RFC 7517 (JWKS), RF
 """
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
 
@@ -87,7 +88,7 @@ class CryptographyClientKeys:
 
     def read(self, kind: KeyFile, content: bytes, alias: str, password: Secret) -> ClientKey:
         """Return the public part of what a file holds; raises UnusableSetting."""
-        try:
+        with _refusals():
             match kind:
                 case KeyFile.CERTIFICATE:
                     return ClientKey(certificate=_of_certificate(_certificate(content)))
@@ -97,11 +98,6 @@ class CryptographyClientKeys:
                     return _of_key_set(content)
                 case KeyFile.PKCS12:
                     return ClientKey(certificate=_of_archive(content, alias, password))
-        except (LimitExceeded, UnsupportedKey) as error:
-            raise UnusableSetting(str(error)) from None
-        except _MALFORMED:
-            # The cause may quote what was sent.
-            raise UnusableSetting(_UNREADABLE) from None
 
     def archive(
         self,
@@ -111,10 +107,12 @@ class CryptographyClientKeys:
     ) -> bytes:
         """Return a PKCS#12 archive; the private key is that of the first certificate."""
         encryption = BestAvailableEncryption(password.reveal().encode())
-        named = [
-            PKCS12Certificate(_certificate(one.certificate.encode()), one.alias.encode())
-            for one in certificates
-        ]
+        with _refusals():
+            # What is stored may have been written as an attribute, unread.
+            named = [
+                PKCS12Certificate(_certificate(one.certificate.encode()), one.alias.encode())
+                for one in certificates
+            ]
         if private_key is None:
             return serialize_java_truststore(named, encryption)
         key = _own_key(private_key)
@@ -122,6 +120,17 @@ class CryptographyClientKeys:
         return serialize_key_and_certificates(
             own.friendly_name, key, own.certificate, others, encryption
         )
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Raise UnusableSetting for a document that cannot be read; it quotes nothing of it."""
+    try:
+        yield
+    except (LimitExceeded, UnsupportedKey) as error:
+        raise UnusableSetting(str(error)) from None
+    except _MALFORMED:
+        raise UnusableSetting(_UNREADABLE) from None
 
 
 def _own_key(private_key: Secret) -> rsa.RSAPrivateKey:

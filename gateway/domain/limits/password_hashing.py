@@ -19,7 +19,9 @@ ARGON2_MEMORY_KIB: Final = 7168
 MAX_ARGON2_MEMORY_KIB: Final = 64 * 1024
 MAX_ARGON2_WORK_KIB: Final = 512 * 1024
 """Memory times passes."""
-MAX_ARGON2_LANES: Final = 16
+MAX_ARGON2_PASSES: Final = 100
+MAX_ARGON2_LANES: Final = 8
+"""Each pass starts four threads for each lane, however little memory there is."""
 MAX_ARGON2_HASH_BYTES: Final = 128
 MAX_HASH_BYTES: Final = 512
 MAX_SALT_BYTES: Final = 512
@@ -113,6 +115,7 @@ def _argon2_refusal(hashed: HashParameters) -> str | None:
         return f"argon2 with at most {MAX_ARGON2_MEMORY_KIB} KiB and {MAX_ARGON2_LANES} lanes"
     if hashed.hash_bytes > MAX_ARGON2_HASH_BYTES:
         return f"an argon2 hash of at most {MAX_ARGON2_HASH_BYTES} bytes"
-    if hashed.iterations > 0 and hashed.iterations * memory <= MAX_ARGON2_WORK_KIB:
+    most = min(MAX_ARGON2_WORK_KIB // memory, MAX_ARGON2_PASSES)
+    if 0 < hashed.iterations <= most:
         return None
-    return f"1 to {MAX_ARGON2_WORK_KIB // memory} passes of argon2 for {memory} KiB"
+    return f"1 to {most} passes of argon2 for {memory} KiB"
