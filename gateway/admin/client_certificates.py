@@ -4,7 +4,6 @@ A key that is made is told once, in the answer. What is stored is a certificate,
 key set. Keycloak: clients/{id}/certificates/{attr}, which keeps the private key as plain text
 """
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,6 +14,7 @@ from gateway.admin.changes import Change, Changes
 from gateway.admin.client_access import find_client, find_client_alone
 from gateway.admin.errors import BadRequest, Missing, NotAcceptable, NotHere, RefusedByCode
 from gateway.admin.escalation import require_changeable_clients
+from gateway.admin.key_work import run_key_work
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import UnusableSetting
@@ -78,7 +78,7 @@ class ClientCertificates:
         async with self._database.read() as stores:
             client = await find_client(stores, realm.id, client_id)
         key = key_of(client, purpose)
-        return write_key(await self._complete(key))
+        return write_key(await self._complete(realm, key))
 
     async def generate(self, acting: Acting, client_id: str, purpose: str) -> dict[str, str]:
         """Make a key and return both parts of it, once."""
@@ -98,8 +98,8 @@ class ClientCertificates:
         password = _password(wish)
         made = await self._made(client, wish.bits, wish.years)
         certificates = await self._with_realm(acting.realm, wish, made.certificate)
-        archive = await asyncio.to_thread(
-            self._keys.archive, password, certificates, made.private_key
+        archive = await run_key_work(
+            acting.realm.id, self._keys.archive, password, certificates, made.private_key
         )
         key = ClientKey(certificate=made.certificate)
         async with self._changes.begin(acting) as change:
@@ -118,7 +118,7 @@ class ClientCertificates:
         if certificate is None:
             raise Missing("keypair not generated for client")
         certificates = await self._with_realm(acting.realm, wish, certificate)
-        return await asyncio.to_thread(self._keys.archive, password, certificates)
+        return await run_key_work(acting.realm.id, self._keys.archive, password, certificates)
 
     async def upload(
         self, acting: Acting, client_id: str, purpose: str, form: Mapping[str, bytes], *, path: str
@@ -127,8 +127,8 @@ class ClientCertificates:
         await self._require(acting, client_id, purpose)
         sent = _uploaded(form)
         try:
-            key = await asyncio.to_thread(
-                self._keys.read, sent.kind, sent.content, sent.alias, sent.password
+            key = await run_key_work(
+                acting.realm.id, self._keys.read, sent.kind, sent.content, sent.alias, sent.password
             )
         except UnusableSetting as error:
             raise BadRequest(str(error)) from error
@@ -147,8 +147,13 @@ class ClientCertificates:
 
     async def _made(self, client: Client, bits: int, years: int) -> GeneratedKey:
         begins = self._clock.now().replace(microsecond=0) - _BEFORE
-        return await asyncio.to_thread(
-            self._keys.generate, client.client_id, bits, begins, begins + years * _YEAR
+        return await run_key_work(
+            client.realm_id,
+            self._keys.generate,
+            client.client_id,
+            bits,
+            begins,
+            begins + years * _YEAR,
         )
 
     async def _with_realm(
@@ -162,13 +167,13 @@ class ClientCertificates:
             found += [NamedCertificate(wish.realm_alias, certified)] if certified else []
         return found
 
-    async def _complete(self, key: ClientKey) -> ClientKey:
+    async def _complete(self, realm: Realm, key: ClientKey) -> ClientKey:
         """Return the key with what a key set says of it."""
         if key.key_set is None:
             return key
         try:
-            return await asyncio.to_thread(
-                self._keys.read, KeyFile.KEY_SET, key.key_set.encode(), "", Secret("")
+            return await run_key_work(
+                realm.id, self._keys.read, KeyFile.KEY_SET, key.key_set.encode(), "", Secret("")
             )
         except UnusableSetting:
             return key

@@ -22,11 +22,13 @@ class HashesAhead:
         self._made = defaultdict(list)
 
     async def prepare(
-        self, password: Secret, *, algorithm: str | None, iterations: int | None
+        self, password: Secret, *, realm_id: str, algorithm: str | None, iterations: int | None
     ) -> None:
         """Make a hash that `hash` will be asked for."""
         try:
-            made = await self._passwords.hash(password, algorithm=algorithm, iterations=iterations)
+            made = await self._passwords.hash(
+                password, realm_id=realm_id, algorithm=algorithm, iterations=iterations
+            )
         except InvalidInput:
             # Told when it is asked for, together with what else is wrong.
             return
@@ -38,6 +40,7 @@ class HashesAhead:
         for credential in new:
             await self.prepare(
                 credential.password,
+                realm_id=realm.id,
                 algorithm=policy.hash_algorithm,
                 iterations=policy.hash_iterations,
             )
@@ -47,10 +50,17 @@ class HashesAhead:
         self._made.clear()
 
     async def hash(
-        self, password: Secret, *, algorithm: str | None, iterations: int | None = None
+        self,
+        password: Secret,
+        *,
+        realm_id: str,
+        algorithm: str | None,
+        iterations: int | None = None,
     ) -> tuple[str, str]:
         """Return `(credential_data, secret_data)`."""
         made = self._made.get((password.reveal(), algorithm, iterations))
         if made:
             return made.pop()
-        return await self._passwords.hash(password, algorithm=algorithm, iterations=iterations)
+        return await self._passwords.hash(
+            password, realm_id=realm_id, algorithm=algorithm, iterations=iterations
+        )

@@ -8,7 +8,6 @@ imported by those alone who may do everything, for with it they could be anybody
 Keycloak: org.keycloak.keys.KeyProvider
 """
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -19,6 +18,7 @@ from gateway.admin.changes import Change, Changes
 from gateway.admin.component_kinds import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.admin.errors import BadRequest, Missing, Refused
 from gateway.admin.escalation import require_may_be_anybody
+from gateway.admin.key_work import run_key_work
 from gateway.admin.signing_keys import ensure_fallback
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists
@@ -195,7 +195,7 @@ class KeyComponents:
                 certificate=settings.certificate,
             )
         now = self._clock.now()
-        return await asyncio.to_thread(make, realm.id, realm.name, settings.algorithm, now)
+        return await run_key_work(realm.id, make, realm.id, realm.name, settings.algorithm, now)
 
     def _told_apart(self, key: RealmKey, others: tuple[RealmKey, ...]) -> RealmKey:
         """Return the key under a kid that no other has; raises Refused."""

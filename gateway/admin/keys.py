@@ -7,10 +7,10 @@ has expired; `gateway.domain.key_lifecycle` states the rule. So a rotation costs
 Keycloak: KeysMetadata; the priority of key providers decides who signs there.
 """
 
-import asyncio
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from gateway.admin.key_work import run_key_work
 from gateway.domain import key_lifecycle
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
@@ -147,8 +147,8 @@ class RealmKeys:
         self, realm: Realm, algorithm: KeyAlgorithm, publish_for: timedelta
     ) -> RealmKey:
         # Finding an RSA key takes a tenth of a second: off the loop, and before any lock is held.
-        made = await asyncio.to_thread(
-            self._factory.generate, realm.id, realm.name, algorithm, self._clock.now()
+        made = await run_key_work(
+            realm.id, self._factory.generate, realm.id, realm.name, algorithm, self._clock.now()
         )
         return replace(made, active_from=made.active_from + publish_for)
 

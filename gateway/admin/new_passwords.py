@@ -63,8 +63,8 @@ class NewPasswords:
         former = _newest_first(held)
         candidate = replace(
             self._candidate(user, password),
-            current=_Stored(current, hasher, policy) if current is not None else None,
-            former=tuple(_Stored(one, hasher, policy) for one in former),
+            current=_Stored(current, hasher, realm) if current is not None else None,
+            former=tuple(_Stored(one, hasher, realm) for one in former),
         )
         await check_new_password(policy, candidate)
         fresh = await self._hashed(hasher, realm, user, password)
@@ -88,7 +88,10 @@ class NewPasswords:
     ) -> Credential:
         policy = realm.password_policy
         credential_data, secret_data = await hasher.hash(
-            password, algorithm=policy.hash_algorithm, iterations=policy.hash_iterations
+            password,
+            realm_id=realm.id,
+            algorithm=policy.hash_algorithm,
+            iterations=policy.hash_iterations,
         )
         return Credential(
             id=str(uuid4()),
@@ -106,7 +109,7 @@ class _Stored:
 
     credential: Credential
     hasher: PasswordHasher
-    policy: PasswordPolicy
+    realm: Realm
 
     @property
     def made_at(self) -> datetime:
@@ -118,8 +121,9 @@ class _Stored:
         return await self.hasher.check(
             password,
             (self.credential.credential_data, self.credential.secret_data),
-            algorithm=self.policy.hash_algorithm,
-            iterations=self.policy.hash_iterations,
+            realm_id=self.realm.id,
+            algorithm=self.realm.password_policy.hash_algorithm,
+            iterations=self.realm.password_policy.hash_iterations,
         )
 
 

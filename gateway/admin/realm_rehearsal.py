@@ -55,10 +55,15 @@ class _NoHashes:
     """PasswordMaker for passwords that are not kept."""
 
     async def hash(
-        self, password: Secret, *, algorithm: str | None, iterations: int | None = None
+        self,
+        password: Secret,
+        *,
+        realm_id: str,
+        algorithm: str | None,
+        iterations: int | None = None,
     ) -> tuple[str, str]:
         """Return nothing that anybody could sign in with."""
-        del password, algorithm, iterations
+        del password, realm_id, algorithm, iterations
         return "{}", "{}"
 
 

@@ -3,12 +3,12 @@
 Keycloak: realm keys of a new realm, and the fallback keys it makes for what clients ask
 """
 
-import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from gateway.admin.key_work import run_key_work
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.key_lifecycle import signing_key
@@ -55,8 +55,8 @@ async def ensure_signing_keys(
     for algorithm in algorithms:
         if signing_key(keys, algorithm, clock.now()) is None:
             # Finding an RSA key takes a good part of a second: not on the event loop.
-            key = await asyncio.to_thread(
-                factory.generate, realm.id, realm.name, algorithm, clock.now()
+            key = await run_key_work(
+                realm.id, factory.generate, realm.id, realm.name, algorithm, clock.now()
             )
             await stores.keys.add(key)
             added = True
@@ -95,7 +95,7 @@ async def _add_fallback(
     stores: Stores, realm: Realm, algorithm: KeyAlgorithm, factory: KeyFactory, now: datetime
 ) -> None:
     """Keycloak: `fallback-<algorithm>`, which gives way to any that an administrator adds."""
-    made = await asyncio.to_thread(factory.generate, realm.id, realm.name, algorithm, now)
+    made = await run_key_work(realm.id, factory.generate, realm.id, realm.name, algorithm, now)
     await stores.keys.add(
         replace(
             made,

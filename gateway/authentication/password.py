@@ -132,7 +132,11 @@ class PasswordLogin:
         if credential is not None and attempt.admitted and _may_sign_in(account.user):
             stored = (credential.credential_data, credential.secret_data)
         right = await self._passwords.check(
-            given, stored, algorithm=policy.hash_algorithm, iterations=policy.hash_iterations
+            given,
+            stored,
+            realm_id=realm.id,
+            algorithm=policy.hash_algorithm,
+            iterations=policy.hash_iterations,
         )
         # An empty password never signs in, even where one was imported.
         return right and bool(given.reveal())
@@ -200,7 +204,7 @@ class PasswordLogin:
             return
         try:
             made, secret = await self._passwords.hash(
-                given, algorithm=algorithm, iterations=iterations
+                given, realm_id=realm.id, algorithm=algorithm, iterations=iterations
             )
         except Overloaded:
             return  # the next login does it

@@ -5,9 +5,8 @@ length that can be used. Spec: RFC 5280, RFC 7292 (PKCS#12), RFC 7517 (JWKS), RF
 """
 
 import base64
-import binascii
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
 
@@ -16,39 +15,54 @@ import orjson
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
     NoEncryption,
     PrivateFormat,
     PublicFormat,
-    load_der_private_key,
-    load_pem_public_key,
 )
 from cryptography.hazmat.primitives.serialization.pkcs12 import (
     PKCS12Certificate,
-    load_pkcs12,
     serialize_java_truststore,
     serialize_key_and_certificates,
 )
 from cryptography.x509.oid import NameOID
 
+from gateway.crypto.certificates import load_certificate
+from gateway.crypto.pem import CERTIFICATE_LABELS, unwrap
+from gateway.crypto.pkcs12 import read_archive
+from gateway.crypto.private_keys import generate_rsa_key, load_own_private_key
+from gateway.crypto.public_keys import (
+    UnsupportedKey,
+    load_public_jwk,
+    load_public_key,
+    require_supported,
+)
 from gateway.domain.errors import UnusableSetting
+from gateway.domain.limits.key_documents import (
+    MAX_DOCUMENT_BYTES,
+    MAX_KEYS_IN_SET,
+    LimitExceeded,
+    require_at_most,
+)
 from gateway.domain.ports.client_keys import ClientKey, GeneratedKey, KeyFile, NamedCertificate
 from gateway.domain.secrets import Secret
 
-_ARMOUR: Final = b"-----BEGIN "
-_SPACE: Final = re.compile(rb"\s+")
 _COMMON_NAME_MAX: Final = 64
-_LEAST_BITS: Final = 2048
-_MOST_BITS: Final = 8192
-_MOST_KEYS: Final = 100
+_PUBLIC_KEY_LABELS: Final = (b"PUBLIC KEY", b"RSA PUBLIC KEY")
 _PRIVATE_MEMBERS: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
 _NOT_FOUND: Final = "Certificate or key with given alias not found in the keystore"
 _UNREADABLE: Final = "error loading keystore"
-
-PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
+_MALFORMED: Final = (
+    ValueError,
+    TypeError,
+    LookupError,
+    UnsupportedAlgorithm,
+    x509.InvalidVersion,
+    jwt.PyJWTError,
+)
 
 
 class CryptographyClientKeys:
@@ -56,7 +70,7 @@ class CryptographyClientKeys:
 
     def generate(self, name: str, bits: int, begins: datetime, ends: datetime) -> GeneratedKey:
         """Generate an RSA key with a certificate of its own for `name`."""
-        key = rsa.generate_private_key(public_exponent=65537, key_size=bits)
+        key = generate_rsa_key(bits)
         # X.520 bounds a common name; a client's name may be longer.
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:_COMMON_NAME_MAX])])
         certificate = (
@@ -74,7 +88,7 @@ class CryptographyClientKeys:
 
     def read(self, kind: KeyFile, content: bytes, alias: str, password: Secret) -> ClientKey:
         """Return the public part of what a file holds; raises UnusableSetting."""
-        try:
+        with _refusals():
             match kind:
                 case KeyFile.CERTIFICATE:
                     return ClientKey(certificate=_of_certificate(_certificate(content)))
@@ -84,9 +98,6 @@ class CryptographyClientKeys:
                     return _of_key_set(content)
                 case KeyFile.PKCS12:
                     return ClientKey(certificate=_of_archive(content, alias, password))
-        except (ValueError, TypeError, LookupError, UnsupportedAlgorithm, jwt.PyJWTError):
-            # The cause may quote what was sent.
-            raise UnusableSetting(_UNREADABLE) from None
 
     def archive(
         self,
@@ -96,19 +107,41 @@ class CryptographyClientKeys:
     ) -> bytes:
         """Return a PKCS#12 archive; the private key is that of the first certificate."""
         encryption = BestAvailableEncryption(password.reveal().encode())
-        named = [
-            PKCS12Certificate(_certificate(one.certificate.encode()), one.alias.encode())
-            for one in certificates
-        ]
+        with _refusals():
+            # What is stored may have been written as an attribute, unread.
+            named = [
+                PKCS12Certificate(_certificate(one.certificate.encode()), one.alias.encode())
+                for one in certificates
+            ]
         if private_key is None:
             return serialize_java_truststore(named, encryption)
-        key = load_der_private_key(base64.b64decode(private_key.reveal()), password=None)
-        if not isinstance(key, rsa.RSAPrivateKey):
-            raise UnusableSetting("not an RSA key")
+        key = _own_key(private_key)
         own, *others = named
         return serialize_key_and_certificates(
             own.friendly_name, key, own.certificate, others, encryption
         )
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Raise UnusableSetting for a document that cannot be read; it quotes nothing of it."""
+    try:
+        yield
+    except (LimitExceeded, UnsupportedKey) as error:
+        raise UnusableSetting(str(error)) from None
+    except _MALFORMED:
+        raise UnusableSetting(_UNREADABLE) from None
+
+
+def _own_key(private_key: Secret) -> rsa.RSAPrivateKey:
+    """Parse a key that `generate` has just made."""
+    pem = (
+        f"-----BEGIN RSA PRIVATE KEY-----\n{private_key.reveal()}\n-----END RSA PRIVATE KEY-----\n"
+    )
+    key = load_own_private_key(pem.encode("ascii"))
+    if not isinstance(key, rsa.RSAPrivateKey):
+        raise UnusableSetting("not an RSA key")
+    return key
 
 
 def _base64(raw: bytes) -> str:
@@ -117,11 +150,12 @@ def _base64(raw: bytes) -> str:
 
 def _certificate(content: bytes) -> x509.Certificate:
     """Read one certificate, PEM or base64 of DER alone."""
-    if _ARMOUR in content:
-        (certificate,) = x509.load_pem_x509_certificates(content)
-    else:
-        certificate = x509.load_der_x509_certificate(_der(content))
-    _require_usable(certificate.public_key())
+    return _usable(unwrap(content, *CERTIFICATE_LABELS))
+
+
+def _usable(der: bytes) -> x509.Certificate:
+    certificate = load_certificate(der)
+    require_supported(certificate.public_key())
     return certificate
 
 
@@ -131,22 +165,19 @@ def _of_certificate(certificate: x509.Certificate) -> str:
 
 def _of_public_key(content: bytes) -> str:
     """Return PEM as Keycloak keeps it."""
-    pem = content
-    if _ARMOUR not in content:
-        lines = _base64(_der(content)).encode("ascii")
-        pem = b"-----BEGIN PUBLIC KEY-----\n" + lines + b"\n-----END PUBLIC KEY-----\n"
-    key = _require_usable(load_pem_public_key(pem))
+    key = load_public_key(unwrap(content, *_PUBLIC_KEY_LABELS))
     return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
 
 
 def _of_key_set(content: bytes) -> ClientKey:
+    require_at_most(len(content), MAX_DOCUMENT_BYTES, "Document size in bytes")
     document = orjson.loads(content)
     keys = document["keys"] if isinstance(document, dict) and "keys" in document else None
-    if not isinstance(keys, list) or not 0 < len(keys) <= _MOST_KEYS:
+    if not isinstance(keys, list) or not 0 < len(keys) <= MAX_KEYS_IN_SET:
         raise UnusableSetting(_NOT_FOUND)
     if any(not isinstance(key, dict) or _PRIVATE_MEMBERS & key.keys() for key in keys):
         raise UnusableSetting("A key set must hold public keys alone")
-    first, *_ = [_require_usable(jwt.PyJWK(key).key) for key in keys]
+    first, *_ = [load_public_jwk(key) for key in keys]
     der = first.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     kid = keys[0].get("kid")
     return ClientKey(
@@ -157,25 +188,7 @@ def _of_key_set(content: bytes) -> ClientKey:
 
 
 def _of_archive(content: bytes, alias: str, password: Secret) -> str:
-    archive = load_pkcs12(content, password.reveal().encode())
-    held = [*([archive.cert] if archive.cert else []), *archive.additional_certs]
-    named = [one for one in held if one.friendly_name == alias.encode()]
-    if len(named) != 1:
+    found = [one for one in read_archive(content, password.reveal()) if one.alias == alias]
+    if len(found) != 1:
         raise UnusableSetting(_NOT_FOUND)
-    _require_usable(named[0].certificate.public_key())
-    return _of_certificate(named[0].certificate)
-
-
-def _der(content: bytes) -> bytes:
-    try:
-        return base64.b64decode(_SPACE.sub(b"", content), validate=True)
-    except binascii.Error as error:
-        raise ValueError("not base64") from error
-
-
-def _require_usable(key: object) -> PublicKey:
-    if not isinstance(key, PublicKey):
-        raise UnusableSetting("Keys of clients are RSA, EC or Ed25519 keys")
-    if isinstance(key, rsa.RSAPublicKey) and not _LEAST_BITS <= key.key_size <= _MOST_BITS:
-        raise UnusableSetting(f"An RSA key of a client has {_LEAST_BITS} to {_MOST_BITS} bits")
-    return key
+    return _of_certificate(_usable(found[0].der))

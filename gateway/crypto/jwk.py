@@ -8,14 +8,13 @@ import base64
 import hashlib
 from typing import Any
 
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from gateway.crypto import base64url
+from gateway.crypto.certificates import load_stored_certificate
+from gateway.crypto.public_keys import PublicKey
 from gateway.domain.keys import RealmKey
-
-PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
 
 _CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
 
@@ -73,7 +72,7 @@ def _unsigned(value: int, width: int | None = None) -> str:
 def _certificate(pem: str | None) -> dict[str, Any]:
     if pem is None:
         return {}
-    der = x509.load_pem_x509_certificate(pem.encode("ascii")).public_bytes(Encoding.DER)
+    der = load_stored_certificate(pem).public_bytes(Encoding.DER)
     # x5t is SHA-1 by its definition (RFC 7517 §4.8); nothing of ours relies on it.
     sha1 = hashlib.sha1(der, usedforsecurity=False).digest()
     return {

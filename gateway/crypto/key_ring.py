@@ -17,8 +17,9 @@ import jwt
 import orjson
 
 from gateway.crypto import base64url, compact_jws
-from gateway.crypto.jwk import PublicKey, public_jwk, rsa_information
+from gateway.crypto.jwk import public_jwk, rsa_information
 from gateway.crypto.private_keys import PrivateKey, load_private_key
+from gateway.crypto.public_keys import PublicKey
 from gateway.crypto.secret_keys import ParsedSecretKey
 from gateway.domain import key_lifecycle
 from gateway.domain.errors import InvalidToken

@@ -8,28 +8,25 @@ More than 1024 characters are never hashed: nobody types them, and each costs ti
 Spec: RFC 8265 §4 (normalisation), NIST SP 800-63B §3.1.1. Keycloak: password hashing providers.
 """
 
-import asyncio
 import os
 import re
 import sys
 import threading
 import unicodedata
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TypeVar
 
-from gateway.crypto.password_schemes import ALIASES, ARGON2, SCHEMES, PasswordScheme
+import structlog
+
+from gateway.crypto.password_schemes import ARGON2, SCHEMES, PasswordScheme
 from gateway.crypto.stored_passwords import StoredPassword, read_stored_password
-from gateway.domain.errors import FieldError, InvalidInput, Overloaded, SecretUnreadable
+from gateway.domain.errors import FieldError, InvalidInput, SecretUnreadable
+from gateway.domain.limits.fair_share import FairThreads
+from gateway.domain.limits.password_hashing import ALIASES, MAX_WAITING_HASHES, max_iterations
 from gateway.domain.secrets import Secret
 
 MAX_PASSWORD_LENGTH = 1024
-MOST_WAITING = 16
-"""At 0.1 s a hash and two threads this is 0.8 s: who waits longer has given up or tries again."""
 _NICENESS = 10
 """A tenth of the share of a thread that answers requests; beyond 19 the kernel takes 19."""
-ResultT = TypeVar("ResultT")
 _NO_SALT = bytes(16)
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _SCHEMES = {scheme.name: scheme for scheme in SCHEMES}
@@ -41,12 +38,12 @@ def hash_password(
     """Return `(credential_data, secret_data)`; blocks for the time that hashing takes.
 
     Raises ValueError for an unknown algorithm, InvalidInput for what is no password, and for
-    iterations that would take minutes.
+    more iterations than may be computed.
     """
     scheme = _scheme(algorithm)
-    cost = iterations or scheme.default_iterations
-    if not 0 < cost <= scheme.most_iterations:
-        allowed = f"1 to {scheme.most_iterations} for {scheme.name}"
+    cost, most = iterations or scheme.default_iterations, max_iterations(scheme.name)
+    if not 0 < cost <= most:
+        allowed = f"1 to {most} for {scheme.name}"
         raise InvalidInput((FieldError("hashIterations", str(cost), allowed),))
     given = password.reveal()
     if not _hashable(given):
@@ -79,8 +76,13 @@ def needs_rehash(
     algorithm: str | None = None,
     iterations: int | None = None,
 ) -> bool:
-    """Tell whether the stored hash was made otherwise than a new one would be."""
+    """Tell whether the stored hash was made otherwise than a new one would be.
+
+    A realm whose rule asks for more than may be computed gets no new hashes.
+    """
     scheme = _scheme(algorithm)
+    if (iterations or 0) > max_iterations(scheme.name):
+        return False
     stored = read_stored_password(credential_data, secret_data)
     return (stored.algorithm, stored.iterations, dict(stored.parameters)) != (
         scheme.name,
@@ -97,15 +99,21 @@ def check_password(
 ) -> bool:
     """Verify, and where that fails do the rest of the work that a new hash takes; blocks for it.
 
-    Nothing stored is a failure. A stored hash that is dearer than a new one takes longer.
+    Nothing stored is a failure, and so is a stored hash that must not be or cannot be computed:
+    it is logged. A stored hash that is dearer than a new one takes longer.
     """
-    if stored is not None and verify_password(password, *stored):
-        return True
     scheme = _scheme(algorithm)
     rounds, value = iterations or scheme.default_iterations, bytes(scheme.key_bytes)
+    rounds = min(rounds, max_iterations(scheme.name))
     if stored is not None:
-        spent = read_stored_password(*stored)
-        rounds -= spent.iterations if spent.algorithm == scheme.name else 0
+        try:
+            if verify_password(password, *stored):
+                return True
+            spent = read_stored_password(*stored)
+        except SecretUnreadable as error:
+            structlog.get_logger().warning("stored password is unusable", reason=str(error))
+        else:
+            rounds -= spent.iterations if spent.algorithm == scheme.name else 0
     if rounds > 0:
         rest = StoredPassword(scheme.name, rounds, _NO_SALT, value, scheme.parameters)
         verify_password(password, rest.credential_data(), rest.secret_data())
@@ -115,32 +123,37 @@ def check_password(
 class PooledPasswordHasher:
     """PasswordHasher in `threads` threads of its own: more at once only slows all of them.
 
-    `waiting` hashes may wait for a thread; who comes later is told to come again (Overloaded).
-    Belongs to one event loop.
+    `waiting` hashes of each realm may wait for a thread; later ones are refused (Overloaded).
+    Realms take turns.
     """
 
-    def __init__(self, threads: int, waiting: int = MOST_WAITING) -> None:
-        self._pool = ThreadPoolExecutor(
-            threads, thread_name_prefix="password", initializer=_step_back
-        )
-        self._room = threads + waiting
+    def __init__(self, threads: int, waiting: int = MAX_WAITING_HASHES) -> None:
+        self._threads = FairThreads("password", threads, waiting, initializer=_step_back)
 
     async def hash(
-        self, password: Secret, *, algorithm: str | None, iterations: int | None = None
+        self,
+        password: Secret,
+        *,
+        realm_id: str,
+        algorithm: str | None,
+        iterations: int | None = None,
     ) -> tuple[str, str]:
         """Return `(credential_data, secret_data)`."""
-        return await self._run(partial(hash_password, password, algorithm, iterations))
+        work = partial(hash_password, password, algorithm, iterations)
+        return await self._threads.run(realm_id, work)
 
     async def check(
         self,
         password: Secret,
         stored: tuple[str, str] | None,
         *,
+        realm_id: str,
         algorithm: str | None,
         iterations: int | None = None,
     ) -> bool:
         """Tell whether the stored credential was made from `password`; one job, whatever it is."""
-        return await self._run(partial(check_password, password, stored, algorithm, iterations))
+        work = partial(check_password, password, stored, algorithm, iterations)
+        return await self._threads.run(realm_id, work)
 
     def needs_rehash(
         self,
@@ -153,21 +166,9 @@ class PooledPasswordHasher:
         """Tell whether the stored credential was made otherwise than `hash` would make it now."""
         return needs_rehash(credential_data, secret_data, algorithm, iterations)
 
-    async def _run(self, work: Callable[[], ResultT]) -> ResultT:
-        if self._room <= 0:
-            raise Overloaded
-        self._room -= 1
-        running = asyncio.get_running_loop().run_in_executor(self._pool, work)
-        running.add_done_callback(self._leave)
-        # Who stops waiting does not make room: the thread works on.
-        return await asyncio.shield(running)
-
-    def _leave(self, _: "asyncio.Future[ResultT]") -> None:
-        self._room += 1
-
     def close(self) -> None:
         """Let running hashes end and forget the waiting ones."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
 
 
 def _step_back() -> None:

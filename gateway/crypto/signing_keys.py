@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
+from gateway.crypto.certificates import load_stored_certificate
 from gateway.crypto.imported_keys import read_certificate, read_rsa_key
 from gateway.crypto.jwk import key_id, key_information, key_kind
 from gateway.crypto.key_ring import PyJwtKeyRing
@@ -98,7 +99,7 @@ class PyJwtKeyFactory:
         kind, information = key_kind(public), key_information(public)
         if key.certificate is None:
             return PublicKeyData(kind, information)
-        certificate = x509.load_pem_x509_certificate(key.certificate.encode("ascii"))
+        certificate = load_stored_certificate(key.certificate)
         der = base64.b64encode(certificate.public_bytes(Encoding.DER)).decode("ascii")
         return PublicKeyData(kind, information, der, certificate.not_valid_after_utc)
 

@@ -1,7 +1,6 @@
 """A password credential as Keycloak stores it: two JSON strings, written byte for byte alike.
 
-What is read may come from an imported file: sizes are bounded, so that no credential makes the
-gateway compute for minutes or take gigabytes.
+What is read may come from an imported file: its cost is checked here, before every computation.
 
 Keycloak: PasswordCredentialModel, `credentialData` and `secretData`.
 """
@@ -13,9 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.domain.errors import SecretUnreadable
-
-_MAX_ITERATIONS = 10_000_000
-_MAX_BYTES = 512
+from gateway.domain.limits.password_hashing import HashParameters, hash_refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +53,34 @@ def read_stored_password(credential_data: str, secret_data: str) -> StoredPasswo
             value=base64.b64decode(secret["value"], validate=True),
             parameters=_parameters(made.get("additionalParameters") or {}),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise SecretUnreadable("a stored password is not in Keycloak's format") from error
-    if not (
-        0 < stored.iterations <= _MAX_ITERATIONS
-        and 0 < len(stored.value) <= _MAX_BYTES
-        and len(stored.salt) <= _MAX_BYTES
-    ):
-        raise SecretUnreadable("a stored password has sizes outside of all reason")
+    _require_affordable(stored)
     return stored
+
+
+def _require_affordable(stored: StoredPassword) -> None:
+    """Raise SecretUnreadable for a hash that must not be computed, whoever has stored it."""
+    parameters = HashParameters(
+        algorithm=stored.algorithm,
+        iterations=stored.iterations,
+        hash_bytes=len(stored.value),
+        salt_bytes=len(stored.salt),
+        parameters=stored.parameters,
+    )
+    try:
+        allowed = hash_refusal(parameters)
+    except (ValueError, KeyError) as error:
+        raise SecretUnreadable("a stored password has parameters that are no numbers") from error
+    if allowed is not None:
+        raise SecretUnreadable(f"a stored password is too expensive: {allowed}")
 
 
 def _parameters(given: Mapping[str, list[Any]]) -> dict[str, str]:

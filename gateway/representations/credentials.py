@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.domain.errors import FieldError
+from gateway.domain.limits.password_hashing import hash_refusal, stored_hash_parameters
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
 from gateway.representations.instants import Milliseconds
@@ -45,6 +46,7 @@ _LEGACY = frozenset(
         *("hashIterations", "hashedSaltedValue", "period", "salt"),
     }
 )
+_HASHED = frozenset({PASSWORD, "password-history"})
 _MOST = 100
 _LONGEST_PASSWORD = 1024
 _LONGEST_DATA = 100_000
@@ -145,6 +147,8 @@ def _read(
     )
     label = attempt(errors, None, read_label, fields.get("userLabel"), join(path, "userLabel"))
     raise_all(errors)
+    if kind in _HASHED:
+        _check_cost(fields, path)
     return Credential(
         id=identity,
         user_id=owner,
@@ -176,6 +180,20 @@ def _new_password(fields: Mapping[str, Any], path: str) -> NewPassword:
     )
     raise_all(errors)
     return NewPassword(Secret(text), temporary)
+
+
+def _check_cost(fields: Mapping[str, Any], path: str) -> None:
+    """Refuse a hash that is too expensive to check.
+
+    One in another form than Keycloak's is kept: it is unusable, and nothing is computed for it.
+    """
+    made, secret = (json.loads(fields[name]) for name in ("credentialData", "secretData"))
+    try:
+        allowed = hash_refusal(stored_hash_parameters(made, secret))
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        return
+    if allowed is not None:
+        raise refused_secret(join(path, "credentialData"), allowed)
 
 
 def _check_data(value: Any, path: str) -> None:

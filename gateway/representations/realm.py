@@ -16,6 +16,7 @@ from gateway.domain.errors import FieldError
 from gateway.domain.realm import MASTER, Realm, SecurityHeaders, TokenLifespans
 from gateway.representations.client_attributes import holds_secret
 from gateway.representations.field_table import FieldTable, Given
+from gateway.representations.password_policy import check_hash_cost
 from gateway.representations.profile_component import carries_other_components
 from gateway.representations.realm_attributes import with_mirrored, with_written
 from gateway.representations.realm_fields import (
@@ -26,7 +27,7 @@ from gateway.representations.realm_fields import (
 )
 from gateway.representations.realm_login import with_one_use_of_addresses
 from gateway.representations.realm_sign_in import left_out
-from gateway.representations.refusals import describe_name, raise_all, refused
+from gateway.representations.refusals import describe_name, join, raise_all, refused
 from gateway.representations.security_headers import with_lasting
 from gateway.representations.smtp import keep_secrets, write_unmasked
 
@@ -74,6 +75,7 @@ def create_realm(document: Mapping[str, Any], *, path: str = "") -> Realm:
     Keycloak: a realm is created with attributes and headers of its own; a file only overrides.
     """
     realm = _with_default_attributes(read_realm(document, path=path))
+    _check_written(realm, None, path)
     realm = with_one_use_of_addresses(realm, REALM_TABLE.collect(document, path, []))
     default = Realm(id=realm.id, name=realm.name).security_headers
     headers = dict(default.values) | dict(realm.security_headers.values)
@@ -86,7 +88,14 @@ def merge_realm(document: Mapping[str, Any], before: Realm, *, path: str = "") -
     So the same file may come again and change nothing.
     """
     realm = read_realm(document, base=before, path=path)
+    _check_written(realm, before, path)
     return realm if realm.attributes == before.attributes else _with_default_attributes(realm)
+
+
+def _check_written(realm: Realm, before: Realm | None, path: str) -> None:
+    """Check what only a new value must keep: what is stored already can be read and put back."""
+    if before is None or realm.password_policy != before.password_policy:
+        check_hash_cost(realm.password_policy, join(path, "passwordPolicy"))
 
 
 def _with_default_attributes(realm: Realm) -> Realm:
@@ -102,6 +111,7 @@ def update_realm(document: Mapping[str, Any], before: Realm) -> Realm:
     Keycloak: updating CIBA, PAR and device settings, and the policy of one-time passwords
     """
     realm = read_realm(document, base=before)
+    _check_written(realm, before, "")
     if realm.attributes is before.attributes or realm.attributes == before.attributes:
         return realm
     defaults = Realm(id=realm.id, name=realm.name).attributes

@@ -19,6 +19,7 @@ from hypercorn.asyncio.worker_context import WorkerContext
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData
 
+from gateway.domain.limits.fair_share import caller_is_gone
 from gateway.supervisor.answers import Answer
 from gateway.supervisor.http11 import Http11, keep_to_http11
 from gateway.supervisor.patience import Patience
@@ -126,6 +127,8 @@ class _Connection(TCPServer):
     async def _read_data(self) -> None:
         self._http11 = keep_to_http11(self.protocol, self._patience)
         self._patience.watch(self.abort)
+        # This task serves one connection; what it starts inherits its context.
+        caller_is_gone.set(self.reader.at_eof)
         try:
             await self._serve()
             await self.protocol.handle(Closed())

@@ -46,12 +46,19 @@ class InterruptedHasher(PooledPasswordHasher):
         self.meanwhile: list[Callable[[], Awaitable[object]]] = []
 
     async def hash(
-        self, password: Secret, *, algorithm: str | None, iterations: int | None = None
+        self,
+        password: Secret,
+        *,
+        realm_id: str,
+        algorithm: str | None,
+        iterations: int | None = None,
     ) -> tuple[str, str]:
         """Hash, while somebody else does something."""
         if self.meanwhile:
             await self.meanwhile.pop(0)()
-        return await super().hash(password, algorithm=algorithm, iterations=iterations)
+        return await super().hash(
+            password, realm_id=realm_id, algorithm=algorithm, iterations=iterations
+        )
 
 
 class Setting:
@@ -102,6 +109,7 @@ class Setting:
             if await self.gateway.hasher.check(
                 Secret(text),
                 (one.credential_data, one.secret_data),
+                realm_id="demo-id",
                 algorithm=ALGORITHM,
                 iterations=ITERATIONS,
             )

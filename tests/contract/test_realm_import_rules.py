@@ -132,14 +132,21 @@ class WritingMeanwhile(PooledPasswordHasher):
         self.hashed: list[str] = []
 
     async def hash(
-        self, password: Secret, *, algorithm: str | None, iterations: int | None = None
+        self,
+        password: Secret,
+        *,
+        realm_id: str,
+        algorithm: str | None,
+        iterations: int | None = None,
     ) -> tuple[str, str]:
         """Write, then hash."""
         async with self.database.write() as stores:
             self.hashed.append(password.reveal())
             if await stores.realms.find_by_name("meanwhile") is None:
                 await stores.realms.add(Realm(id="meanwhile", name="meanwhile"))
-        return await super().hash(password, algorithm=algorithm, iterations=iterations)
+        return await super().hash(
+            password, realm_id=realm_id, algorithm=algorithm, iterations=iterations
+        )
 
 
 async def test_others_may_write_while_an_import_hashes_passwords(imports: Imports) -> None:

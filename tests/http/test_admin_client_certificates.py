@@ -38,6 +38,7 @@ PLAIN = "clients/plain-id"
 KEY = f"{PLAIN}/certificates/jwt.credential"
 FORBIDDEN = (403, {"error": "HTTP 403 Forbidden"})
 NOT_FOUND = "Certificate or key with given alias not found in the keystore"
+KINDS = "Keys of clients are RSA, EC or Ed25519 keys"
 STORE = {"format": "PKCS12", "keyAlias": "mine", "keyPassword": "kp", "storePassword": "sp"}
 
 
@@ -305,7 +306,7 @@ def test_a_key_set_is_told_with_its_first_key(realm: AdministeredRealm) -> None:
         ("PKCS12", archive("theirs"), {}, NOT_FOUND),
         ("JSON Web Key Set", b"{}", {}, NOT_FOUND),
         ("JSON Web Key Set", b'{"keys":[]}', {}, NOT_FOUND),
-        ("JSON Web Key Set", b'{"keys":[{"kty":"x"}]}', {}, "error loading keystore"),
+        ("JSON Web Key Set", b'{"keys":[{"kty":"x"}]}', {}, KINDS),
         ("JSON Web Key Set", b"[" * 100_000, {}, "error loading keystore"),
         ("JSON Web Key Set", key_set(d="AQ"), {}, "A key set must hold public keys alone"),
         ("JKS", b"x", {}, "JKS key stores are not read here: send PKCS12, or the certificate"),

@@ -116,13 +116,16 @@ class CountingHasher(PooledPasswordHasher):
         password: Secret,
         stored: tuple[str, str] | None,
         *,
+        realm_id: str,
         algorithm: str | None,
         iterations: int | None = None,
     ) -> bool:
         """Count and check."""
         self.looks += stored is not None
         self.checks += 1
-        return await super().check(password, stored, algorithm=algorithm, iterations=iterations)
+        return await super().check(
+            password, stored, realm_id=realm_id, algorithm=algorithm, iterations=iterations
+        )
 
 
 class Gateway:

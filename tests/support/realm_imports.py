@@ -143,7 +143,9 @@ class Imports:
         async with self.database.read() as stores:
             (credential,) = await stores.users.credentials(realm_id, user.id)
         stored = (credential.credential_data, credential.secret_data)
-        return await self.passwords.check(Secret(password), stored, algorithm=None)
+        return await self.passwords.check(
+            Secret(password), stored, realm_id=realm_id, algorithm=None
+        )
 
     async def algorithms(self, realm_id: str = "acme") -> list[SignatureAlgorithm]:
         """Return what the realm's published keys sign with."""

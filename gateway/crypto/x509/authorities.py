@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives.serialization import Encoding
 
+from gateway.crypto.pem import CERTIFICATE_LABELS, pem_blocks
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
 from gateway.crypto.x509.requirements import (
     CertificateRefused,
@@ -72,8 +71,10 @@ class AuthorityBundle:
     @classmethod
     def from_pem(cls, data: bytes) -> "AuthorityBundle":
         """Read a PEM bundle; raises ValueError or MalformedCertificate."""
-        certificates = x509.load_pem_x509_certificates(data)
-        return cls(parse_certificate(item.public_bytes(Encoding.DER)) for item in certificates)
+        certificates = pem_blocks(data, *CERTIFICATE_LABELS)
+        if not certificates:
+            raise ValueError("no PEM certificate")
+        return cls(map(parse_certificate, certificates))
 
     def __iter__(self) -> Iterator[ParsedCertificate]:
         return (item for authorities in self._by_subject.values() for item in authorities)

@@ -13,7 +13,8 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gateway.crypto import base64url
+from gateway.crypto import base64url, certificates
+from gateway.crypto.pem import CERTIFICATE_LABELS, pem_blocks
 from gateway.crypto.x509.issuing import PkiRefused
 from gateway.crypto.x509.parse import names_from_der
 
@@ -51,8 +52,10 @@ def load_certificate(data: bytes) -> x509.Certificate:
         text = unquote_to_bytes(text)
     try:
         if PEM_BEGINNING in text:
-            return x509.load_pem_x509_certificates(text)[0]
-        return x509.load_der_x509_certificate(data)
+            return certificates.load_certificate(
+                next(iter(pem_blocks(text, *CERTIFICATE_LABELS)), b"")
+            )
+        return certificates.load_certificate(data)
     except x509.InvalidVersion as error:
         raise ValueError(str(error)) from error
 

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from cryptography import x509
 
+from gateway.crypto.certificates import load_certificate
 from gateway.domain.distinguished_names import Attribute, DistinguishedName
 from gateway.domain.distinguished_names.der import (
     Element,
@@ -20,8 +21,6 @@ from gateway.domain.distinguished_names.der import (
     read_elements,
 )
 from gateway.domain.ports.certificates import MalformedCertificate
-
-LARGEST = 64 * 1024
 
 SEQUENCE, SET, OBJECT_IDENTIFIER, EXPLICIT_VERSION = 0x30, 0x31, 0x06, 0xA0
 CONTINUES = SIGN = 0x80
@@ -53,8 +52,6 @@ class ParsedCertificate:
 
 def parse_certificate(der: bytes) -> ParsedCertificate:
     """Parse exactly one certificate; raises MalformedCertificate."""
-    if len(der) > LARGEST:
-        raise MalformedCertificate(f"certificate of {len(der)} bytes, {LARGEST} are allowed")
     try:
         return _parse(der)
     except UNREADABLE as error:
@@ -72,7 +69,7 @@ def _parse(der: bytes) -> ParsedCertificate:
     # The library only warns of these today.
     if not serial.strip(b"\0") or serial[0] & SIGN:
         raise ValueError("serial number is not positive")
-    certificate = x509.load_der_x509_certificate(der)
+    certificate = load_certificate(der)
     # Nobody signs the count of unused bits before the signature: one certificate, one encoding.
     if der[-len(certificate.signature) - 1] != 0:
         raise ValueError("signature is not whole octets")

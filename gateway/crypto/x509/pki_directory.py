@@ -17,9 +17,10 @@ from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
     PrivateFormat,
-    load_pem_private_key,
 )
 
+from gateway.crypto.certificates import load_stored_certificate
+from gateway.crypto.private_keys import load_own_private_key
 from gateway.crypto.x509.issuing import Authority, PkiRefused, PrivateKey
 
 ROOT, ISSUING, SERVER = "root", "issuing", "server"
@@ -89,10 +90,10 @@ def _write(path: Path, content: bytes) -> None:
 def read_authority(directory: Path, name: str) -> Authority:
     """Read an authority of the PKI; raises PkiRefused when there is none."""
     try:
-        certificate = x509.load_pem_x509_certificate(
-            (directory / certificate_name(name)).read_bytes()
+        certificate = load_stored_certificate(
+            (directory / certificate_name(name)).read_text("ascii")
         )
-        key = load_pem_private_key((directory / key_name(name)).read_bytes(), None)
+        key = load_own_private_key((directory / key_name(name)).read_bytes())
     except FileNotFoundError as error:
         raise PkiRefused(f"no PKI in {directory}: {error.filename} is missing") from error
     except ValueError as error:

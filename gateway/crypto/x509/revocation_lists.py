@@ -7,6 +7,8 @@ import re
 
 from cryptography import x509
 
+from gateway.crypto.certificates import load_revocation_list
+
 BLOCK = re.compile(rb"-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----")
 ARMOUR = b"-----"
 
@@ -16,4 +18,4 @@ def load_revocation_lists(data: bytes) -> tuple[x509.CertificateRevocationList, 
     blocks = BLOCK.findall(data)
     if not blocks or ARMOUR in BLOCK.sub(b"", data):
         raise ValueError("not a file of whole PEM revocation lists")
-    return tuple(map(x509.load_pem_x509_crl, blocks))
+    return tuple(map(load_revocation_list, blocks))

@@ -1,6 +1,7 @@
 """Hashing and checking passwords. Keycloak: the two JSON strings of a password credential.
 
-Whatever hashes raises Overloaded where too many hashes wait already.
+Whatever hashes raises Overloaded where too many hashes of the realm wait already: the threads are
+shared among realms by `realm_id`.
 """
 
 from typing import Protocol
@@ -12,7 +13,12 @@ class PasswordMaker(Protocol):
     """Hashes new passwords; slow on purpose, so off the event loop."""
 
     async def hash(
-        self, password: Secret, *, algorithm: str | None, iterations: int | None = None
+        self,
+        password: Secret,
+        *,
+        realm_id: str,
+        algorithm: str | None,
+        iterations: int | None = None,
     ) -> tuple[str, str]:
         """Return `(credential_data, secret_data)`; None takes the strongest default.
 
@@ -30,6 +36,7 @@ class PasswordHasher(PasswordMaker, Protocol):
         password: Secret,
         stored: tuple[str, str] | None,
         *,
+        realm_id: str,
         algorithm: str | None,
         iterations: int | None = None,
     ) -> bool:

@@ -24,6 +24,7 @@ from gateway.crypto.passwords import (
     verify_password,
 )
 from gateway.domain.errors import InvalidInput, Overloaded, SecretUnreadable
+from gateway.domain.limits.password_hashing import max_iterations
 from gateway.domain.secrets import Secret
 
 SALT = bytes(range(16))
@@ -243,9 +244,15 @@ def test_a_weaker_argon2_needs_a_new_hash_and_the_default_one_does_not() -> None
 async def test_the_pool_hashes_and_verifies_while_the_loop_goes_on() -> None:
     hasher = PooledPasswordHasher(threads=1)
     try:
-        stored = await hasher.hash(Secret("p"), algorithm="pbkdf2-sha256", iterations=1)
-        assert await hasher.check(Secret("p"), stored, algorithm="pbkdf2-sha256", iterations=1)
-        assert not await hasher.check(Secret("q"), stored, algorithm="pbkdf2-sha256", iterations=1)
+        stored = await hasher.hash(
+            Secret("p"), realm_id="demo", algorithm="pbkdf2-sha256", iterations=1
+        )
+        assert await hasher.check(
+            Secret("p"), stored, realm_id="demo", algorithm="pbkdf2-sha256", iterations=1
+        )
+        assert not await hasher.check(
+            Secret("q"), stored, realm_id="demo", algorithm="pbkdf2-sha256", iterations=1
+        )
     finally:
         hasher.close()
 
@@ -258,7 +265,7 @@ async def test_who_hashes_stands_back_for_who_answers() -> None:
     """Performance: tokens beside logins. The kernel shares a core by the niceness of threads."""
     before = _threads()
     hasher = PooledPasswordHasher(threads=2)
-    await hasher.check(Secret("p"), None, algorithm="pbkdf2-sha256", iterations=1)
+    await hasher.check(Secret("p"), None, realm_id="demo", algorithm="pbkdf2-sha256", iterations=1)
     niceness = {os.getpriority(os.PRIO_PROCESS, thread) for thread in _threads() - before}
     assert niceness == {min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)}
     hasher.close()
@@ -267,26 +274,14 @@ async def test_who_hashes_stands_back_for_who_answers() -> None:
 async def test_more_hashes_than_may_wait_are_shed_and_room_comes_back() -> None:
     hasher = PooledPasswordHasher(1, waiting=1)
     work = [
-        asyncio.create_task(hasher.check(Secret("x"), None, algorithm="pbkdf2", iterations=200_000))
+        asyncio.create_task(
+            hasher.check(Secret("x"), None, realm_id="demo", algorithm="pbkdf2", iterations=200_000)
+        )
         for _ in range(3)
     ]
     said = await asyncio.gather(*work, return_exceptions=True)
     assert [type(one) for one in said] == [bool, bool, Overloaded]
-    await hasher.check(Secret("x"), None, algorithm="pbkdf2", iterations=1)
-    hasher.close()
-
-
-async def test_who_stops_waiting_makes_no_room_for_the_thread_works_on() -> None:
-    hasher = PooledPasswordHasher(1, waiting=0)
-    work = asyncio.create_task(
-        hasher.check(Secret("x"), None, algorithm="pbkdf2", iterations=1_000_000)
-    )
-    await asyncio.sleep(0)
-    work.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await work
-    with pytest.raises(Overloaded):
-        await hasher.check(Secret("x"), None, algorithm="pbkdf2", iterations=1)
+    await hasher.check(Secret("x"), None, realm_id="demo", algorithm="pbkdf2", iterations=1)
     hasher.close()
 
 
@@ -324,7 +319,7 @@ def test_a_password_that_is_right_is_so_whatever_a_new_hash_would_take() -> None
 
 @pytest.mark.parametrize(
     ("algorithm", "iterations"),
-    [(None, 101), ("argon2", 210_000), ("pbkdf2-sha-256", 10_000_001), ("argon2", -1)],
+    [(None, 74), ("argon2", 210_000), ("pbkdf2-sha-256", 3_000_001), ("argon2", -1)],
 )
 def test_iterations_that_would_take_minutes_are_refused(
     algorithm: str | None, iterations: int
@@ -333,8 +328,85 @@ def test_iterations_that_would_take_minutes_are_refused(
         hash_password(Secret("p"), algorithm, iterations)
 
 
-def test_an_imported_hash_that_would_take_minutes_to_check_is_refused() -> None:
-    credential_data, secret_data = hash_password(Secret("p"), "argon2", 1)
-    slow = json.dumps({**json.loads(credential_data), "hashIterations": 101})
+class Uncomputable(AssertionError):
+    """A hash was computed that must not be."""
+
+
+@pytest.fixture
+def nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every computation fail the test."""
+
+    def refuse(*_: object, **__: object) -> Any:
+        raise Uncomputable
+
+    monkeypatch.setattr(password_schemes, "PBKDF2HMAC", refuse)
+    monkeypatch.setattr(password_schemes, "_passlib_argon2", refuse)
+
+
+TOO_EXPENSIVE = {
+    "argon2 of 1 GiB, 100 passes": keycloak(
+        "argon2", 100, bytes(32), with_parameters(memory="1048576")
+    ),
+    "argon2 of 64 MiB, 9 passes": keycloak("argon2", 9, bytes(32), with_parameters(memory="65536")),
+    "argon2 of 9 lanes": keycloak("argon2", 1, bytes(32), with_parameters(parallelism="9")),
+    "argon2 of 101 passes": keycloak("argon2", 101, bytes(32), with_parameters(memory="64")),
+    "argon2 of 129 bytes": keycloak("argon2", 1, bytes(129), ARGON2_PARAMETERS),
+    "argon2 without memory": keycloak("argon2", 1, bytes(32)),
+    "10,000,000 rounds": keycloak("pbkdf2-sha256", 10_000_000, bytes(32)),
+    "1,500,001 rounds, two blocks": keycloak("pbkdf2-sha256", 1_500_001, bytes(64)),
+    "26 blocks": keycloak("pbkdf2", 1_300_000, bytes(512)),
+    "infinite rounds": ('{"algorithm":"pbkdf2","hashIterations":Infinity}', "{}"),
+}
+
+
+@pytest.mark.usefixtures("nothing_is_computed")
+@pytest.mark.parametrize("stored", TOO_EXPENSIVE.values(), ids=TOO_EXPENSIVE.keys())
+def test_a_stored_hash_above_the_maximum_is_never_computed(stored: tuple[str, str]) -> None:
     with pytest.raises(SecretUnreadable):
-        verify_password(Secret("p"), slow, secret_data)
+        verify_password(Secret("p"), *stored)
+
+
+@pytest.mark.parametrize("stored", TOO_EXPENSIVE.values(), ids=TOO_EXPENSIVE.keys())
+def test_a_stored_hash_above_the_maximum_is_a_wrong_password_of_equal_cost(
+    monkeypatch: pytest.MonkeyPatch, stored: tuple[str, str]
+) -> None:
+    rounds: list[int] = []
+
+    class Counted:
+        def __init__(self, _: object, length: int, __: bytes, iterations: int) -> None:
+            rounds.append(iterations)
+            self.length = length
+
+        def derive(self, _: bytes) -> bytes:
+            return b"x" * self.length
+
+    monkeypatch.setattr(password_schemes, "PBKDF2HMAC", Counted)
+    assert not check_password(Secret("p"), stored, "pbkdf2-sha256", 90_000)
+    assert rounds == [90_000]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "most"),
+    [("argon2", 73), ("pbkdf2", 3_000_000), ("pbkdf2-sha512", 1_500_000)],
+)
+def test_a_rule_above_the_maximum_costs_the_maximum_and_makes_no_new_hash(
+    monkeypatch: pytest.MonkeyPatch, algorithm: str, most: int
+) -> None:
+    """Such a rule was stored by an earlier version."""
+    computed: list[int] = []
+    for scheme in (password_schemes.Pbkdf2, password_schemes.Argon2):
+        monkeypatch.setattr(
+            scheme, "matches", lambda _, __, stored: computed.append(stored.iterations)
+        )
+    assert not check_password(Secret("p"), None, algorithm, 10_000_000)
+    assert computed == [most]
+    with pytest.raises(InvalidInput, match=f"1 to {most} for {algorithm}"):
+        hash_password(Secret("p"), algorithm, 10_000_000)
+    stored = keycloak("pbkdf2-sha256", 1000, bytes(32))
+    assert not needs_rehash(*stored, algorithm, 10_000_000)
+
+
+@pytest.mark.parametrize("name", ["argon2", "pbkdf2", "pbkdf2-sha256", "pbkdf2-sha512"])
+def test_keycloaks_defaults_are_well_inside_the_limits(name: str) -> None:
+    defaults = {scheme.name: scheme.default_iterations for scheme in password_schemes.SCHEMES}
+    assert 2 * defaults[name] <= max_iterations(name)

@@ -1,0 +1,86 @@
+"""A strict reader of DER documents: the caller says which type it expects next.
+
+Nothing recurses and nothing is guessed, so that the cost is linear in the length of the document.
+Spec: X.690 §8, §10
+"""
+
+from typing import Final
+
+from gateway.domain.distinguished_names.der import Element, read_element
+from gateway.domain.limits.key_documents import require_at_most
+
+INTEGER: Final = 0x02
+BIT_STRING: Final = 0x03
+OCTET_STRING: Final = 0x04
+NULL: Final = 0x05
+OBJECT_IDENTIFIER: Final = 0x06
+BMP_STRING: Final = 0x1E
+SEQUENCE: Final = 0x30
+SET: Final = 0x31
+CONTEXT_0: Final = 0x80
+EXPLICIT_0: Final = 0xA0
+
+_SIGN: Final = 0x80
+
+
+class DerReader:
+    """Reads the elements of one DER value, one after another. All methods raise ValueError."""
+
+    __slots__ = ("_data", "_position")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._position = 0
+
+    @property
+    def tag(self) -> int | None:
+        """The tag of the next element; None at the end."""
+        return self._data[self._position] if self._position < len(self._data) else None
+
+    def any(self) -> Element:
+        """Return the next element, of any type."""
+        element = read_element(self._data, self._position)
+        self._position = element.end
+        return element
+
+    def encoded(self, tag: int) -> bytes:
+        """Return the next element with its tag and length."""
+        begin = self._position
+        self.content(tag)
+        return self._data[begin : self._position]
+
+    def content(self, tag: int) -> bytes:
+        """Return the content of the next element, which has this tag."""
+        element = self.any()
+        if element.tag != tag:
+            raise ValueError(f"DER tag {element.tag:#x} where {tag:#x} belongs")
+        return element.content
+
+    def enter(self, tag: int) -> "DerReader":
+        """Return a reader of the next element, which has this tag."""
+        return DerReader(self.content(tag))
+
+    def unsigned(self, most_bits: int, what: str) -> int:
+        """Return the next INTEGER, which is not negative; raises LimitExceeded above the limit."""
+        content = self.content(INTEGER)
+        if not content or content[0] & _SIGN:
+            raise ValueError("DER integer is empty or negative")
+        if len(content) > 1 and content[0] == 0 and not content[1] & _SIGN:
+            raise ValueError("DER integer is not the shortest")
+        value = int.from_bytes(content, "big")
+        require_at_most(value.bit_length(), most_bits, f"{what} in bits")
+        return value
+
+    def object_identifier(self) -> bytes:
+        """Return the encoded content of the next OBJECT IDENTIFIER."""
+        return self.content(OBJECT_IDENTIFIER)
+
+    def null(self) -> None:
+        """Skip a NULL, if one is next."""
+        if self.tag == NULL and self.content(NULL):
+            raise ValueError("DER null has content")
+
+    def end(self) -> None:
+        """Require that nothing follows."""
+        if self._position != len(self._data):
+            raise ValueError("bytes follow the DER value")

@@ -1,0 +1,121 @@
+"""Limits of password hashes: what one may cost, whoever has chosen its parameters.
+
+New hashes, the rules of `passwordPolicy`, imported credentials and stored ones are all measured
+here. Each maximum takes about half a second on one core of a server of 2024, so that a check with
+two spellings of a password takes about one. Keycloak's defaults take a tenth to a third of it.
+
+Spec: RFC 8018 §5.2, RFC 9106 §3.1. Keycloak: argon2 7 MiB x 5; pbkdf2-sha512 210,000;
+pbkdf2-sha256 600,000; pbkdf2 1,300,000
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+ARGON2: Final = "argon2"
+ARGON2_MEMORY_KIB: Final = 7168
+"""The memory of new hashes."""
+MAX_ARGON2_MEMORY_KIB: Final = 64 * 1024
+MAX_ARGON2_WORK_KIB: Final = 512 * 1024
+"""Memory times passes."""
+MAX_ARGON2_PASSES: Final = 100
+MAX_ARGON2_LANES: Final = 8
+"""Each pass starts four threads for each lane, however little memory there is."""
+MAX_ARGON2_HASH_BYTES: Final = 128
+MAX_HASH_BYTES: Final = 512
+MAX_SALT_BYTES: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Pbkdf2Limit:
+    """Length of the digest, and the most rounds for a hash of that length."""
+
+    digest_bytes: int
+    rounds: int
+
+
+PBKDF2: Final[Mapping[str, Pbkdf2Limit]] = MappingProxyType(
+    {
+        "pbkdf2": Pbkdf2Limit(20, 3_000_000),
+        "pbkdf2-sha256": Pbkdf2Limit(32, 3_000_000),
+        "pbkdf2-sha512": Pbkdf2Limit(64, 1_500_000),
+    }
+)
+ALIASES: Final[Mapping[str, str]] = MappingProxyType(
+    {"pbkdf2-sha-256": "pbkdf2-sha256", "pbkdf2-sha-512": "pbkdf2-sha512"}
+)
+"""Names that realm files use though Keycloak has no such provider."""
+MAX_WAITING_HASHES: Final = 16
+"""Of one realm in one worker process; at 0.1 s a hash and two threads this is 0.8 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class HashParameters:
+    """What determines the cost of one hash; lengths are in bytes."""
+
+    algorithm: str
+    iterations: int
+    hash_bytes: int
+    salt_bytes: int = 16
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+def max_iterations(algorithm: str) -> int:
+    """Return the most iterations of a new hash; raises KeyError for an unknown algorithm."""
+    name = ALIASES.get(algorithm, algorithm)
+    if name == ARGON2:
+        return MAX_ARGON2_WORK_KIB // ARGON2_MEMORY_KIB
+    return PBKDF2[name].rounds
+
+
+def hash_refusal(hashed: HashParameters) -> str | None:
+    """Return why a hash must not be computed, None where it may; the text is public.
+
+    Raises ValueError and KeyError for parameters that are missing or no numbers. An algorithm
+    that is not known costs nothing, as nothing computes it.
+    """
+    if not 0 < hashed.hash_bytes <= MAX_HASH_BYTES or hashed.salt_bytes > MAX_SALT_BYTES:
+        return f"a hash of 1 to {MAX_HASH_BYTES} bytes, a salt of at most {MAX_SALT_BYTES} bytes"
+    name = ALIASES.get(hashed.algorithm, hashed.algorithm)
+    if name == ARGON2:
+        return _argon2_refusal(hashed)
+    limit = PBKDF2.get(name)
+    if limit is None:
+        return None
+    blocks = -(-hashed.hash_bytes // limit.digest_bytes)
+    most = limit.rounds // blocks
+    if 0 < hashed.iterations <= most:
+        return None
+    return f"1 to {most} iterations of {name} for a hash of {hashed.hash_bytes} bytes"
+
+
+def stored_hash_parameters(made: Mapping[str, Any], secret: Mapping[str, Any]) -> HashParameters:
+    """Return the parameters of a credential as Keycloak writes it, its base64 not decoded.
+
+    Raises ValueError, TypeError, KeyError, AttributeError and OverflowError for another form.
+    """
+    given = made.get("additionalParameters") or {}
+    return HashParameters(
+        algorithm=str(made["algorithm"]),
+        iterations=int(made["hashIterations"]),
+        hash_bytes=_decoded_bytes(secret["value"]),
+        salt_bytes=_decoded_bytes(secret["salt"]),
+        parameters={name: str(values[0]) for name, values in given.items() if values},
+    )
+
+
+def _decoded_bytes(text: str) -> int:
+    return len(text.rstrip("=")) * 3 // 4
+
+
+def _argon2_refusal(hashed: HashParameters) -> str | None:
+    memory, lanes = (int(hashed.parameters[name]) for name in ("memory", "parallelism"))
+    if not 0 < memory <= MAX_ARGON2_MEMORY_KIB or not 0 < lanes <= MAX_ARGON2_LANES:
+        return f"argon2 with at most {MAX_ARGON2_MEMORY_KIB} KiB and {MAX_ARGON2_LANES} lanes"
+    if hashed.hash_bytes > MAX_ARGON2_HASH_BYTES:
+        return f"an argon2 hash of at most {MAX_ARGON2_HASH_BYTES} bytes"
+    most = min(MAX_ARGON2_WORK_KIB // memory, MAX_ARGON2_PASSES)
+    if 0 < hashed.iterations <= most:
+        return None
+    return f"1 to {most} passes of argon2 for {memory} KiB"

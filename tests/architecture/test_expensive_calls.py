@@ -1,0 +1,102 @@
+"""Calls whose cost depends on input stand in the few modules that check the limits first.
+
+A new place that parses a key, a certificate or an archive, or that computes a password hash, has to
+go through them. Source: the limits in gateway/domain/limits.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from tests.architecture.test_modules import MODULES, tree
+
+EXPENSIVE: dict[str, set[str]] = {
+    r"load_(pem|der)_private_key": {"gateway/crypto/private_keys.py"},
+    r"load_ssh_\w+": set(),
+    r"load_(pem|der)_public_key": {"gateway/crypto/public_keys.py"},
+    r"load_(pem|der)_parameters": set(),
+    r"load_(pem|der)_x509_(certificates?|crl|csr)": {"gateway/crypto/certificates.py"},
+    r"load_(pem|der)_pkcs7_certificates|pkcs7_decrypt_\w+": set(),
+    r"load_key_and_certificates|load_pkcs12": set(),
+    r"RSAPrivateNumbers|RSAPublicNumbers|rsa_recover_\w+": {"gateway/crypto/private_keys.py"},
+    r"EllipticCurve(Private|Public)Numbers|(DSA|DH)\w*Numbers|derive_private_key": set(),
+    r"PyJWK|PyJWKSet|from_jwk": {"gateway/crypto/public_keys.py"},
+    r"generate_private_key|generate_parameters": {
+        "gateway/crypto/private_keys.py",
+        "gateway/crypto/signing_keys.py",
+        "gateway/crypto/x509/issuing.py",
+    },
+    r"generate_rsa_key": {
+        "gateway/crypto/client_keys.py",
+        "gateway/crypto/private_keys.py",
+        "gateway/crypto/signing_keys.py",
+    },
+    r"load_own_private_key": {
+        "gateway/crypto/client_keys.py",
+        "gateway/crypto/private_keys.py",
+        "gateway/crypto/x509/pki_directory.py",
+    },
+    r"pbkdf2_hmac|scrypt|Scrypt": {"gateway/crypto/pkcs12.py"},
+    r"PBKDF2HMAC|Argon2\w*|_passlib_argon2|hash_secret(_raw)?|bcrypt": {
+        "gateway/crypto/password_schemes.py"
+    },
+    r"read_stored_password": {"gateway/crypto/passwords.py", "gateway/crypto/stored_passwords.py"},
+}
+"""Names, and the modules that may use them."""
+OFF_THE_LOOP = {"generate", "imported", "archive"}
+"""Methods of the key ports that take long: they are handed to `run_key_work`, never called."""
+KEY_PORTS = {"_keys", "_factory", "factory"}
+
+
+@cache
+def names(module: str) -> frozenset[str]:
+    """Return every name that a module uses, however it comes by it."""
+    return frozenset(_names(module))
+
+
+def _names(module: str) -> Iterator[str]:
+    for node in ast.walk(tree(module)):
+        match node:
+            case ast.Name():
+                yield node.id
+            case ast.Attribute():
+                yield node.attr
+            case ast.ImportFrom():
+                yield from (alias.name for alias in node.names)
+            case ast.FunctionDef():
+                yield node.name
+            case _:
+                pass
+
+
+@pytest.mark.parametrize("pattern", EXPENSIVE)
+def test_an_expensive_call_stands_where_its_limits_are_checked(pattern: str) -> None:
+    users = {
+        module
+        for module in MODULES
+        if module.startswith("gateway/")
+        and any(re.fullmatch(pattern, name) for name in names(module))
+    }
+    assert users == EXPENSIVE[pattern]
+
+
+def test_administration_generates_and_parses_keys_off_the_event_loop() -> None:
+    called = [
+        f"{module}:{node.lineno}"
+        for module in MODULES
+        if module.startswith("gateway/admin/")
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in OFF_THE_LOOP | {"read"}
+        and isinstance(node.func.value, ast.Name | ast.Attribute)
+        and _last_name(node.func.value) in KEY_PORTS
+    ]
+    assert called == []
+
+
+def _last_name(node: ast.Name | ast.Attribute) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr

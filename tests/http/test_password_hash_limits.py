@@ -1,0 +1,146 @@
+"""What a password hash may cost, whoever has chosen its parameters, through the real nginx.
+
+Attack: a stored hash of 1 GiB and 100 passes, which anybody's wrong password lets compute.
+"""
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from threading import Event
+from typing import Any
+
+import pytest
+
+from tests.support.hostile_stack import HostileStack, hashed
+from tests.support.spec_stack import Stack, imported, refusal
+from tests.support.wire import PASSWORD, app, user
+
+REALM = "hash-limits"
+CREDENTIALS = (400, "invalid_grant", "Invalid user credentials")
+_ARGON2 = {
+    "hashLength": ["32"],
+    "memory": ["1048576"],
+    "type": ["id"],
+    "version": ["1.3"],
+    "parallelism": ["1"],
+}
+GREEDY: Mapping[str, dict[str, Any]] = {
+    "argon2": hashed("argon2", 100, _ARGON2),
+    "pbkdf2": hashed("pbkdf2-sha256", 10_000_000),
+}
+ALLOWED = {
+    "argon2": "argon2 with at most 65536 KiB and 8 lanes expected",
+    "pbkdf2": "1 to 3000000 iterations of pbkdf2-sha256 for a hash of 32 bytes expected",
+}
+
+
+def realm(**fields: Any) -> dict[str, Any]:
+    return {
+        "realm": REALM,
+        "enabled": True,
+        "sslRequired": "all",
+        "defaultSignatureAlgorithm": "ES256",
+        "passwordPolicy": "hashAlgorithm(pbkdf2-sha256) and hashIterations(1000)",
+        "clients": [app("app")],
+        **fields,
+    }
+
+
+@pytest.fixture(scope="module")
+def stack(spec: Stack) -> Iterator[HostileStack]:
+    """Make a realm with a user."""
+    made = HostileStack(spec)
+    assert made.send("POST", "", realm(users=[user("alice")])).status_code == 201
+    yield made
+    made.send("DELETE", REALM)
+
+
+@pytest.mark.parametrize("kind", GREEDY)
+def test_an_expensive_hash_is_refused_wherever_it_is_sent(stack: HostileStack, kind: str) -> None:
+    sent = user("mallory", credentials=[GREEDY[kind]])
+    alice = f"{REALM}/users/{stack.id_of('alice', REALM)}"
+    other = realm(users=[sent]) | {"realm": "hash-limits-2"}
+    for response in (
+        stack.send("POST", f"{REALM}/users", sent),
+        stack.send("PUT", alice, {"credentials": [GREEDY[kind]]}),
+        stack.send("POST", f"{REALM}/partialImport", {"users": [sent]}),
+        stack.send("POST", "", other),
+    ):
+        assert response.status_code == 400
+        assert ALLOWED[kind] in response.text
+        assert GREEDY[kind]["secretData"] not in response.text
+    assert stack.send("GET", "hash-limits-2").status_code == 404
+    assert stack.send("GET", f"{REALM}/users?username=mallory").json() == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "most"),
+    [
+        ("hashIterations(10000000)", "1 to 73 for argon2"),
+        ("hashAlgorithm(pbkdf2-sha512) and hashIterations(10000000)", "1 to 1500000 for"),
+    ],
+)
+def test_an_expensive_rule_is_refused_wherever_it_is_sent(
+    stack: HostileStack, policy: str, most: str
+) -> None:
+    other = realm() | {"realm": "hash-limits-2", "passwordPolicy": policy}
+    for response in (
+        stack.send("PUT", REALM, {"passwordPolicy": policy}),
+        stack.send("POST", "", other),
+    ):
+        assert response.status_code == 400
+        assert most in response.text
+
+
+@pytest.mark.parametrize("kind", GREEDY)
+def test_an_expensive_hash_that_was_stored_before_is_a_wrong_password(
+    stack: HostileStack, kind: str
+) -> None:
+    name = f"old-{kind}"
+    created = user(name, credentials=[imported("sha256", 1000)])
+    assert stack.send("POST", f"{REALM}/users", created).status_code == 201
+    assert stack.stack.sign_in(name, PASSWORD, REALM).status_code == 200
+    stack.store_parameters(stack.id_of(name, REALM), GREEDY[kind]["credentialData"])
+    before = stack.processor_seconds()
+    assert refusal(stack.stack.sign_in(name, PASSWORD, REALM)) == CREDENTIALS
+    assert stack.processor_seconds() - before < 1
+    logged = [line["event"] for line in stack.stack.gateways[0].log()]
+    assert "stored password is unusable" in logged
+
+
+def test_a_realm_that_hashes_all_the_time_does_not_stop_another(stack: HostileStack) -> None:
+    full, over = Event(), Event()
+
+    def hash_until_over(_: int) -> None:
+        while not over.is_set():
+            if stack.stack.sign_in("user-0", "wrong", "slow").status_code == 503:
+                full.set()
+
+    with ThreadPoolExecutor(19) as pool:
+        greedy = [pool.submit(hash_until_over, number) for number in range(19)]
+        try:
+            assert full.wait(30)
+            answers = [stack.stack.sign_in("alice", PASSWORD, REALM).status_code for _ in range(3)]
+        finally:
+            over.set()
+    assert [one.exception() for one in greedy] == [None] * 19
+    assert answers == [200] * 3
+
+
+def test_hashes_of_callers_who_have_disconnected_are_not_computed(stack: HostileStack) -> None:
+    def wait_for_turn() -> None:
+        while stack.stack.sign_in("user-0", PASSWORD, "slow").status_code != 200:
+            pass
+
+    wait_for_turn()
+    before = stack.processor_seconds()
+    wait_for_turn()
+    one = stack.processor_seconds() - before
+    before = stack.processor_seconds()
+    with ExitStack() as open_connections:
+        for _ in range(18):
+            open_connections.enter_context(stack.signing_in("user-0", "wrong", "slow"))
+        while stack.stack.sign_in("user-0", PASSWORD, "slow").status_code != 503:
+            pass
+    wait_for_turn()
+    assert stack.processor_seconds() - before < 12 * one
