@@ -38,7 +38,6 @@ from gateway.protocol.refresh_tokens import RefreshTokens, read_refresh_token
 from gateway.protocol.requests import ProtocolRequest
 
 INACTIVE: Final[dict[str, Any]] = {"active": False}
-_LIGHTWEIGHT: Final = "lt"
 _REFRESH_TOKEN: Final = "refresh_token"  # noqa: S105 - a kind of token, not one
 _NOT_GENUINE: Final = "Access token JWT check failed"
 _FOR: Final = "Introspection access token for"
@@ -102,8 +101,9 @@ class IntrospectionEndpoint:
         disclosure = disclose(active.client, active.user, granted, session=active.session)
         mapped = disclosure.map_claims(ClaimsFor.INTROSPECTION)
         audiences = audiences_of(active.claims)
-        lightweight = str(active.claims["jti"])[2:4] == _LIGHTWEIGHT
-        if caller_id not in audiences and not (lightweight and caller_id in mapped.audiences):
+        if active.context.lightweight:
+            audiences = (*audiences, *mapped.audiences)
+        if caller_id not in audiences:
             text = f"Client '{caller_id}' is not in the token audience"
             return _inactive(request, INVALID_TOKEN, text)
         if caller_id == active.claims.get("azp"):

@@ -33,6 +33,7 @@ from gateway.protocol.session_limits import (
     client_session_ends_at,
     longest_client_session,
 )
+from gateway.protocol.token_context import SessionKind, TokenContext
 
 ACCESS_TOKEN_LIFESPAN: Final = "access.token.lifespan"  # noqa: S105 - an attribute's name
 SIGNED_RESPONSE_ALG: Final = "access.token.signed.response.alg"
@@ -195,7 +196,7 @@ def access_claims(
     claims = AccessTokenClaims(
         expires_at=int(expires_at.timestamp()),
         issued_at=int(request.now.timestamp()),
-        token_id=f"{_context(issue, lightweight=lightweight)}:{uuid.uuid4()}",
+        token_id=_context(issue, lightweight=lightweight).new_token_id(),
         issuer=request.issuer,
         audiences=tuple(mapped.audiences),
         subject=subject.user.id if part is None or mapped.includes_subject else None,
@@ -208,10 +209,12 @@ def access_claims(
     return AccessToken(claims, mapped.document(claims))
 
 
-def _context(issue: Issue, *, lightweight: bool) -> str:
-    """Return the jti's prefix: session kind, token kind, grant. Keycloak: 2.2."""
-    session = "tr" if issue.part is None else "of" if issue.part.session.offline else "on"
-    return f"{session}{'lt' if lightweight else 'rt'}{issue.grant}"
+def _context(issue: Issue, *, lightweight: bool) -> TokenContext:
+    if issue.part is None:
+        session = SessionKind.TRANSIENT
+    else:
+        session = SessionKind.OFFLINE if issue.part.session.offline else SessionKind.ONLINE
+    return TokenContext(session, lightweight, issue.grant)
 
 
 def _refresh_token(
