@@ -108,7 +108,7 @@ class IntrospectionEndpoint:
             return _inactive(request, INVALID_TOKEN, text)
         if caller_id == active.claims.get("azp"):
             require_binding(active.claims, request.certificate)
-        return _answer(active.claims, disclosure, mapped, "Bearer")
+        return introspection_document(active.claims, disclosure, mapped, "Bearer")
 
     async def _describe_refresh_token(
         self, request: ProtocolRequest, caller: AuthenticatedClient, text: str
@@ -128,7 +128,7 @@ class IntrospectionEndpoint:
         granted = still_granted(request.realm, client, token.scopes)
         disclosure = disclose(caller.entry, active.user, granted, session=active.session)
         mapped = disclosure.map_claims(ClaimsFor.INTROSPECTION)
-        return _answer(token.claims, disclosure, mapped, str(token.claims["typ"]))
+        return introspection_document(token.claims, disclosure, mapped, str(token.claims["typ"]))
 
 
 def _inactive(request: ProtocolRequest, error: str, reason: str) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _failure(description: str) -> EventFailure:
     return EventFailure(INVALID_REQUEST, description, DETAIL)
 
 
-def _answer(
+def introspection_document(
     token: Mapping[str, Any], disclosure: Disclosure, mapped: MappedClaims, token_type: str
 ) -> dict[str, Any]:
     """Return what a genuine token says for good, and what mappers add to it now."""
