@@ -198,7 +198,7 @@ def access_claims(
         issued_at=int(request.now.timestamp()),
         token_id=_context(issue, lightweight=lightweight).new_token_id(),
         issuer=request.issuer,
-        audiences=tuple(mapped.audiences),
+        audiences=mapped.audiences,
         subject=subject.user.id if part is None or mapped.includes_subject else None,
         client_id=client.client_id,
         session_id=None if part is None else part.session.id,

@@ -19,12 +19,13 @@ class _MappedOnly:
     last: ClassVar[tuple[str, ...]] = ()
 
     def members(self) -> dict[str, Any]:
-        members = {
-            "sub": self.subject.user.id if self.mapped.includes_subject else None,
-            "aud": audience_claim(tuple(self.mapped.audiences)),
-            **self.mapped.included(self.subject).members(),
-        }
-        return {name: value for name, value in members.items() if value is not None}
+        members: dict[str, Any] = {}
+        if self.mapped.includes_subject:
+            members["sub"] = self.subject.user.id
+        if self.mapped.audiences:
+            members["aud"] = audience_claim(self.mapped.audiences)
+        self.mapped.included(self.subject).add_to(members)
+        return members
 
 
 def rendered(mapped: MappedClaims, subject: TokenSubject) -> dict[str, Any]:

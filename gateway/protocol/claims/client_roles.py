@@ -61,7 +61,7 @@ def _as_usual(every: AddClaims) -> AddClaims:
         if claims.client_roles:
             every(claims, subject)
         else:
-            claims.client_roles = {client: list(roles) for client, roles in subject.roles.clients}
+            claims.client_roles = dict(subject.roles.clients)
 
     return add
 

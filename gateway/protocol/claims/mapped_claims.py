@@ -1,8 +1,8 @@
 """What the mappers of one document add to it, apart from what the protocol decides.
 
 A mapper adds free claims by path, and protocol claims by type: an audience, a role, or that the
-subject is to be included. The free claims leave this object in one way only, `document`, which
-writes the protocol claims last.
+subject is to be included. The free claims leave this object in one way only, `document`, where
+no protocol claim is taken from them.
 """
 
 import re
@@ -26,36 +26,28 @@ _NO_MEANS: Final[tuple[str, ...]] = ()
 class MappedClaims:
     """Collects what mappers add. The flags say which decided claims the document includes."""
 
-    __slots__ = (
-        "_free",
-        "allowed_origins",
-        "audiences",
-        "client_roles",
-        "includes_acr",
-        "includes_amr",
-        "includes_auth_time",
-        "includes_session_state",
-        "includes_subject",
-        "realm_roles",
-    )
+    audiences: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] | None = None
+    realm_roles: Sequence[str] = ()
+    client_roles: dict[str, Sequence[str]] | None = None
+    includes_acr = False
+    includes_amr = False
+    includes_auth_time = False
+    includes_session_state = False
+    includes_subject = False
 
     def __init__(self) -> None:
         self._free: dict[str, Any] = {}
-        self.audiences: dict[str, None] = {}
-        self.allowed_origins: tuple[str, ...] | None = None
-        self.realm_roles: list[str] = []
-        self.client_roles: dict[str, list[str]] = {}
-        self.includes_acr = False
-        self.includes_amr = False
-        self.includes_auth_time = False
-        self.includes_session_state = False
-        self.includes_subject = False
 
     def put(self, path: tuple[str, ...], value: object) -> None:
         """Write a free claim.
 
         Nothing is written under a protocol claim, nor below a claim that is no object.
         """
+        if len(path) == 1:
+            if path[0] not in RESERVED_CLAIMS:
+                self._free[path[0]] = value
+            return
         parent = self._parent(path)
         if parent is not None:
             parent[path[-1]] = value
@@ -74,16 +66,17 @@ class MappedClaims:
 
     def add_audiences(self, audiences: Iterable[str]) -> None:
         """Add audiences, each once."""
-        self.audiences.update(dict.fromkeys(audiences))
+        self.audiences = tuple(dict.fromkeys((*self.audiences, *audiences)))
 
     def add_realm_roles(self, roles: Sequence[str]) -> None:
         """Append to `realm_access.roles`, each once."""
-        self.realm_roles = list(dict.fromkeys((*self.realm_roles, *roles)))
+        self.realm_roles = _joined(self.realm_roles, roles)
 
     def add_client_roles(self, client_id: str, roles: Sequence[str]) -> None:
         """Append to `resource_access.<client_id>.roles`, each once."""
-        before = self.client_roles.get(client_id, ())
-        self.client_roles[client_id] = list(dict.fromkeys((*before, *roles)))
+        if self.client_roles is None:
+            self.client_roles = {}
+        self.client_roles[client_id] = _joined(self.client_roles.get(client_id, ()), roles)
 
     def included(self, subject: TokenSubject) -> IncludedClaims:
         """Return the decided values of the claims that mappers include."""
@@ -99,15 +92,14 @@ class MappedClaims:
         )
 
     def document(self, protocol: ProtocolClaims) -> dict[str, Any]:
-        """Return the whole document: protocol claims are written last, whatever mappers wrote.
+        """Return the whole document, in which protocol claims win over whatever mappers wrote.
 
         A free claim under a protocol name is dropped, also where the protocol claim is absent.
         """
-        free, reserved = self._free, protocol.reserved
-        if not reserved.isdisjoint(free):
-            free = {name: value for name, value in free.items() if name not in reserved}
-        decided = protocol.members()
-        document = {**decided, **free, **decided}
+        document, reserved = protocol.members(), protocol.reserved
+        for name, value in self._free.items():
+            if name not in reserved:
+                document.setdefault(name, value)
         for name in protocol.last:
             document[name] = document.pop(name)
         return document
@@ -125,6 +117,10 @@ class MappedClaims:
             if not isinstance(parent, dict):
                 return None
         return cast("dict[str, Any]", parent)
+
+
+def _joined(before: Sequence[str], roles: Sequence[str]) -> Sequence[str]:
+    return tuple(dict.fromkeys((*before, *roles))) if before else roles
 
 
 def _auth_time(subject: TokenSubject) -> int | None:

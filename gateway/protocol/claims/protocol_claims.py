@@ -68,23 +68,26 @@ class IncludedClaims:
     client_roles: Mapping[str, Sequence[str]] | None = None
     client_id: str | None = None
 
-    def members(self) -> dict[str, Any]:
-        """Return the claims, absent ones as None."""
-        clients, origins = self.client_roles, self.allowed_origins
-        return {
-            "auth_time": self.auth_time,
-            "session_state": self.session_state,
-            "acr": self.acr,
-            "amr": None if self.amr is None else list(self.amr),
-            "allowed-origins": None if origins is None else list(origins),
-            "realm_access": {ROLES: list(self.realm_roles)} if self.realm_roles else None,
-            "resource_access": (
-                {client: {ROLES: list(names)} for client, names in clients.items()}
-                if clients
-                else None
-            ),
-            CLIENT_ID: self.client_id,
-        }
+    def add_to(self, members: dict[str, Any]) -> None:
+        """Add the claims that are not absent."""
+        if self.auth_time is not None:
+            members["auth_time"] = self.auth_time
+        if self.session_state is not None:
+            members["session_state"] = self.session_state
+        if self.acr is not None:
+            members["acr"] = self.acr
+        if self.amr is not None:
+            members["amr"] = list(self.amr)
+        if self.allowed_origins is not None:
+            members["allowed-origins"] = list(self.allowed_origins)
+        if self.realm_roles:
+            members["realm_access"] = {ROLES: list(self.realm_roles)}
+        if self.client_roles:
+            members["resource_access"] = {
+                client: {ROLES: list(names)} for client, names in self.client_roles.items()
+            }
+        if self.client_id is not None:
+            members[CLIENT_ID] = self.client_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,22 +115,25 @@ class AccessTokenClaims:
 
     def members(self) -> dict[str, Any]:
         """Return the claims."""
-        return _present(
-            {
-                "exp": self.expires_at,
-                "iat": self.issued_at,
-                "jti": self.token_id,
-                "iss": self.issuer,
-                "aud": audience_claim(self.audiences),
-                "sub": self.subject,
-                "typ": "Bearer",
-                "azp": self.client_id,
-                "sid": self.session_id,
-                **self.included.members(),
-                "scope": self.scope,
-                "cnf": self.confirmation,
-            }
-        )
+        members: dict[str, Any] = {
+            "exp": self.expires_at,
+            "iat": self.issued_at,
+            "jti": self.token_id,
+            "iss": self.issuer,
+        }
+        if self.audiences:
+            members["aud"] = audience_claim(self.audiences)
+        if self.subject is not None:
+            members["sub"] = self.subject
+        members["typ"] = "Bearer"
+        members["azp"] = self.client_id
+        if self.session_id is not None:
+            members["sid"] = self.session_id
+        self.included.add_to(members)
+        members["scope"] = self.scope
+        if self.confirmation is not None:
+            members["cnf"] = self.confirmation
+        return members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,21 +156,21 @@ class IdTokenClaims:
 
     def members(self) -> dict[str, Any]:
         """Return the claims."""
-        return _present(
-            {
-                "exp": self.expires_at,
-                "iat": self.issued_at,
-                "jti": self.token_id,
-                "iss": self.issuer,
-                "aud": audience_claim(self.audiences),
-                "sub": self.subject,
-                "typ": "ID",
-                "azp": self.client_id,
-                "sid": self.session_id,
-                "at_hash": self.access_token_hash,
-                **self.included.members(),
-            }
-        )
+        members: dict[str, Any] = {
+            "exp": self.expires_at,
+            "iat": self.issued_at,
+            "jti": self.token_id,
+            "iss": self.issuer,
+            "aud": audience_claim(self.audiences),
+            "sub": self.subject,
+            "typ": "ID",
+            "azp": self.client_id,
+            "sid": self.session_id,
+        }
+        if self.access_token_hash is not None:
+            members["at_hash"] = self.access_token_hash
+        self.included.add_to(members)
+        return members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +237,7 @@ class IntrospectionClaims:
     def members(self) -> dict[str, Any]:
         """Return the members."""
         token = self.token
-        return _present(
+        members = _present(
             {
                 "exp": token.get("exp"),
                 "iat": token.get("iat"),
@@ -242,15 +248,16 @@ class IntrospectionClaims:
                 "typ": token.get("typ"),
                 "azp": token.get("azp"),
                 "sid": token.get("sid"),
-                **self.included.members(),
                 "scope": token.get("scope"),
                 "cnf": token.get("cnf"),
-                CLIENT_ID: self.client_id,
-                "username": self.username,
-                "token_type": self.token_type,
-                "active": True,
             }
         )
+        self.included.add_to(members)
+        members[CLIENT_ID] = self.client_id
+        members["username"] = self.username
+        members["token_type"] = self.token_type
+        members["active"] = True
+        return members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,7 +272,9 @@ class UserinfoClaims:
 
     def members(self) -> dict[str, Any]:
         """Return the claims."""
-        return _present({"sub": self.subject, **self.included.members()})
+        members: dict[str, Any] = {"sub": self.subject}
+        self.included.add_to(members)
+        return members
 
 
 def audience_claim(audiences: Sequence[str]) -> str | list[str] | None:
