@@ -1,12 +1,15 @@
 """Whether an access token of this realm holds now.
 
 Signature, issuer, type, time, notBefore, the client, the session, the user it speaks for, and
-revocation: one function in front of everything that accepts such a token.
+revocation: one function in front of everything that accepts such a token. The claims must also
+agree with each other and with the stored session, so that a token which says what no grant
+decides is refused although the realm signed it.
 Spec: RFC 8725 §3; RFC 7662 §4; Keycloak: 12.3, 12.4
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 from gateway.domain.errors import InvalidToken
@@ -17,8 +20,10 @@ from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
+from gateway.protocol.token_context import SessionKind, TokenContext, parse_token_id
 
-_OFFLINE_CONTEXT: Final = "of"
+_LEEWAY: Final = timedelta(seconds=15)
+"""How far the clocks of two gateways may differ."""
 
 
 class OtherKindOfToken(InvalidToken):
@@ -33,6 +38,7 @@ class ActiveToken:
     """
 
     claims: Mapping[str, Any]
+    context: TokenContext
     client: ClientEntry
     user: UserEntry
     session: UserSession | None
@@ -54,17 +60,23 @@ class AccessTokens:
     async def holding(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> ActiveToken:
         """Return what genuine claims stand for; raises InvalidToken, or StoreUnavailable."""
         realm = request.realm.realm
-        entry = await self._directory.client(realm.id, str(claims.get("azp")))
+        context = parse_token_id(claims["jti"])
+        client_id = claims.get("azp")
+        entry = (
+            await self._directory.client(realm.id, client_id)
+            if isinstance(client_id, str)
+            else None
+        )
         if entry is None or not entry.client.enabled:
             raise InvalidToken("its client is gone or disabled", CLIENT_DISABLED)
-        session = await self._session(request, claims, entry)
+        session = await self._session(request, claims, context, entry)
         user = await self._user(request, claims, entry, session)
         not_before = max(realm.not_before, entry.client.not_before, user.user.not_before)
         if _instant(claims, "iat") < not_before:
             raise InvalidToken("issued before the realm's, the client's or the user's notBefore")
         if await self._database.lookups.is_revoked(realm.id, str(claims["jti"])):
             raise InvalidToken("it was revoked")
-        return ActiveToken(claims, entry, user, session)
+        return ActiveToken(claims, context, entry, user, session)
 
     def genuine(self, request: ProtocolRequest, token: str) -> Mapping[str, Any]:
         """Return the claims of an unexpired access token that this realm signed."""
@@ -73,26 +85,37 @@ class AccessTokens:
             raise InvalidToken("issued by another issuer")
         if claims.get("typ") != "Bearer":
             raise OtherKindOfToken("not an access token")
-        if not isinstance(claims.get("jti"), str):
-            raise InvalidToken("it has no jti")
+        parse_token_id(claims.get("jti"))
         if _instant(claims, "exp") <= request.now.timestamp():
             raise InvalidToken("expired")
+        if _instant(claims, "iat") > (request.now + _LEEWAY).timestamp():
+            raise InvalidToken("issued in the future")
         return claims
 
     async def _session(
-        self, request: ProtocolRequest, claims: Mapping[str, Any], entry: ClientEntry
+        self,
+        request: ProtocolRequest,
+        claims: Mapping[str, Any],
+        context: TokenContext,
+        entry: ClientEntry,
     ) -> UserSession | None:
+        """Return the stored session; None for a token of a transient one."""
         session_id = claims.get("sid")
-        if session_id is None:
+        if context.session is SessionKind.TRANSIENT and "sid" not in claims:
             return None
+        if context.session is SessionKind.TRANSIENT or not isinstance(session_id, str):
+            raise InvalidToken("its jti and its sid do not agree", USER_SESSION_NOT_FOUND)
         session = await self._sessions.find(
             request.realm.realm,
-            str(session_id),
-            offline=str(claims["jti"]).startswith(_OFFLINE_CONTEXT),
+            session_id,
+            offline=context.session is SessionKind.OFFLINE,
             now=request.now,
         )
         if session is None or entry.client.id not in session.clients:
             raise InvalidToken("its session is over", USER_SESSION_NOT_FOUND)
+        begun = max(session.started_at, session.clients[entry.client.id].started_at)
+        if _instant(claims, "iat") < int((begun - _LEEWAY).timestamp()):
+            raise InvalidToken("issued before its session began", USER_SESSION_NOT_FOUND)
         return session
 
     async def _user(
@@ -117,7 +140,9 @@ class AccessTokens:
 
 def _service_account(entry: ClientEntry, claims: Mapping[str, Any]) -> User:
     user = entry.service_account
-    if user is None or not user.enabled or user.id != claims.get("sub"):
+    if not entry.client.service_accounts_enabled or user is None or not user.enabled:
+        raise InvalidToken("its user is gone or disabled", USER_DISABLED)
+    if user.id != claims.get("sub"):
         raise InvalidToken("its user is gone or disabled", USER_DISABLED)
     return user
 

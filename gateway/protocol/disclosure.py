@@ -7,14 +7,15 @@ scope mappings or in those of the scopes it was granted. Keycloak: 2.1, scope ma
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from weakref import WeakKeyDictionary
 
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
+from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ClaimsFor
-from gateway.protocol.claims.plans import NOTHING, ClaimPlan, add_claims, prepare, told_roles
+from gateway.protocol.claims.plans import NOTHING, ClaimPlan, map_claims, prepare, told_roles
 from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.client_scopes import GrantedScopes
 
@@ -30,9 +31,9 @@ class Disclosure:
     granted: GrantedScopes
     plans: tuple[ClaimPlan, ...]
 
-    def add_claims(self, claims: dict[str, Any], purpose: ClaimsFor) -> None:
-        """Add to `claims` what is told for the purpose."""
-        add_claims(claims, self.plans, self.subject, purpose)
+    def map_claims(self, purpose: ClaimsFor) -> MappedClaims:
+        """Return what the mappers add for the purpose."""
+        return map_claims(self.plans, self.subject, purpose)
 
 
 def disclose(

@@ -10,22 +10,23 @@ Spec: RFC 7662 §2, RFC 8705 §3.2; Keycloak: 12.4 (26.7)
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.event_details import DETAIL, REASON, TOKEN_ID, TOKEN_ISSUED_FOR, TOKEN_TYPE
 from gateway.domain.event_errors import INVALID_REQUEST, INVALID_TOKEN
 from gateway.domain.event_types import EventType
-from gateway.domain.ports.directory import Directory, UserEntry
-from gateway.protocol.access_tokens import AccessTokens, ActiveToken
+from gateway.domain.ports.directory import Directory
+from gateway.protocol.access_tokens import AccessTokens
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.audiences import audiences_of
+from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ClaimsFor
+from gateway.protocol.claims.protocol_claims import IntrospectionClaims
 from gateway.protocol.client_authentication import (
     AuthenticatedClient,
     authenticate_confidential_client,
 )
 from gateway.protocol.client_scopes import still_granted
-from gateway.protocol.disclosure import disclose
+from gateway.protocol.disclosure import Disclosure, disclose
 from gateway.protocol.errors import (
     ClientAuthenticationFailed,
     EventFailure,
@@ -37,13 +38,6 @@ from gateway.protocol.refresh_tokens import RefreshTokens, read_refresh_token
 from gateway.protocol.requests import ProtocolRequest
 
 INACTIVE: Final[dict[str, Any]] = {"active": False}
-_NOT_SHOWN: Final = frozenset({"prov", "aud_x", "reuse_id"})
-"""What a refresh token says to ourselves."""
-_OF_THE_TOKEN: Final = (
-    *("exp", "iat", "jti", "iss", "aud", "sub", "typ", "azp", "sid", "scope", "cnf"),
-)
-"""What a token says for good; the rest is told anew, as the realm's mappers say it now."""
-_LIGHTWEIGHT: Final = "lt"
 _REFRESH_TOKEN: Final = "refresh_token"  # noqa: S105 - a kind of token, not one
 _NOT_GENUINE: Final = "Access token JWT check failed"
 _FOR: Final = "Introspection access token for"
@@ -102,14 +96,19 @@ class IntrospectionEndpoint:
             active = await self._access_tokens.holding(request, genuine)
         except InvalidToken as refusal:
             return _inactive(request, refusal.event_error, f"{_FOR} {caller_id} client: {refusal}")
-        claims = _told_now(request, active)
-        lightweight = str(active.claims["jti"])[2:4] == _LIGHTWEIGHT
-        if caller_id not in audiences_of(claims if lightweight else dict(active.claims)):
+        names = str(active.claims.get("scope", "")).split()
+        granted = still_granted(request.realm, active.client.client, names)
+        disclosure = disclose(active.client, active.user, granted, session=active.session)
+        mapped = disclosure.map_claims(ClaimsFor.INTROSPECTION)
+        audiences = audiences_of(active.claims)
+        if active.context.lightweight:
+            audiences = (*audiences, *mapped.audiences)
+        if caller_id not in audiences:
             text = f"Client '{caller_id}' is not in the token audience"
             return _inactive(request, INVALID_TOKEN, text)
         if caller_id == active.claims.get("azp"):
             require_binding(active.claims, request.certificate)
-        return _answer(claims, active.client.client, active.user, "Bearer")
+        return introspection_document(active.claims, disclosure, mapped, "Bearer")
 
     async def _describe_refresh_token(
         self, request: ProtocolRequest, caller: AuthenticatedClient, text: str
@@ -126,11 +125,10 @@ class IntrospectionEndpoint:
         require_binding(token.claims, request.certificate)
         if not await self._refresh_tokens.is_next(request, token):
             return _inactive(request, INVALID_TOKEN, "Stale token")
-        claims = dict(token.claims)
         granted = still_granted(request.realm, client, token.scopes)
-        told = disclose(caller.entry, active.user, granted, session=active.session)
-        told.add_claims(claims, ClaimsFor.INTROSPECTION)
-        return _answer(claims, client, active.user, str(token.claims["typ"]))
+        disclosure = disclose(caller.entry, active.user, granted, session=active.session)
+        mapped = disclosure.map_claims(ClaimsFor.INTROSPECTION)
+        return introspection_document(token.claims, disclosure, mapped, str(token.claims["typ"]))
 
 
 def _inactive(request: ProtocolRequest, error: str, reason: str) -> dict[str, Any]:
@@ -159,23 +157,19 @@ def _failure(description: str) -> EventFailure:
     return EventFailure(INVALID_REQUEST, description, DETAIL)
 
 
-def _told_now(request: ProtocolRequest, active: ActiveToken) -> dict[str, Any]:
-    """Return the claims that the token stands for; of a lightweight one it carries few itself."""
-    claims = {name: active.claims[name] for name in _OF_THE_TOKEN if name in active.claims}
-    names = str(claims.get("scope", "")).split()
-    granted = still_granted(request.realm, active.client.client, names)
-    told = disclose(active.client, active.user, granted, session=active.session)
-    told.add_claims(claims, ClaimsFor.INTROSPECTION)
-    return claims
-
-
-def _answer(
-    claims: Mapping[str, Any], client: Client, user: UserEntry, token_type: str
+def introspection_document(
+    token: Mapping[str, Any], disclosure: Disclosure, mapped: MappedClaims, token_type: str
 ) -> dict[str, Any]:
-    return {
-        **{name: claims[name] for name in claims if name not in _NOT_SHOWN},
-        "client_id": client.client_id,
-        "username": user.user.username,
-        "token_type": token_type,
-        "active": True,
-    }
+    """Return what a genuine token says for good, and what mappers add to it now."""
+    subject = disclosure.subject
+    return mapped.document(
+        IntrospectionClaims(
+            token=token,
+            audiences=tuple(dict.fromkeys((*audiences_of(token), *mapped.audiences))),
+            subject=subject.user.id if "sub" in token or mapped.includes_subject else None,
+            client_id=subject.client.client_id,
+            username=subject.user.username,
+            token_type=token_type,
+            included=mapped.included(subject),
+        )
+    )

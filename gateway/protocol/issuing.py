@@ -16,8 +16,14 @@ from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.certificate_binding import confirmation_claim
-from gateway.protocol.claims.audiences import audiences_of
+from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ClaimsFor
+from gateway.protocol.claims.protocol_claims import (
+    RESERVED_CLAIMS,
+    AccessTokenClaims,
+    IdTokenClaims,
+    RefreshTokenClaims,
+)
 from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.disclosure import Disclosure
 from gateway.protocol.errors import OAuthError
@@ -27,6 +33,7 @@ from gateway.protocol.session_limits import (
     client_session_ends_at,
     longest_client_session,
 )
+from gateway.protocol.token_context import SessionKind, TokenContext
 
 ACCESS_TOKEN_LIFESPAN: Final = "access.token.lifespan"  # noqa: S105 - an attribute's name
 SIGNED_RESPONSE_ALG: Final = "access.token.signed.response.alg"
@@ -36,6 +43,12 @@ LIGHTWEIGHT: Final = "client.use.lightweight.access.token.enabled"
 USE_REFRESH_TOKENS: Final = "use.refresh.tokens"
 REFRESH: Final = "Refresh"
 OFFLINE: Final = "Offline"
+_RESERVED_MEMBERS: Final = RESERVED_CLAIMS | {
+    *("access_token", "expires_in", "refresh_expires_in", "refresh_token", "token_type"),
+    *("id_token", "not-before-policy", "session_state", "scope", "issued_token_type"),
+    *("error", "error_description", "error_uri", "authorization_details"),
+}
+"""What a client reads in a token response. Spec: RFC 6749 §5, RFC 8693 §2.2, RFC 9396 §7"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +81,14 @@ class Issue:
 
 
 @dataclass(frozen=True, slots=True)
+class AccessToken:
+    """An unsigned access token: what the grant decided, and the document with mappers' claims."""
+
+    protocol: AccessTokenClaims
+    document: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class TokenResponse:
     """A successful answer of the token endpoint. Lifespans are in seconds."""
 
@@ -81,11 +102,25 @@ class TokenResponse:
     refresh_expires_in: int = 0
     id_token: str | None = field(default=None, repr=False)
     session_state: str | None = None
-    others: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """What mappers add; no member of the answer's own is among them."""
+    mapped: MappedClaims = field(default_factory=MappedClaims, repr=False)
+    """What mappers add."""
+
+    @property
+    def reserved(self) -> frozenset[str]:
+        """Return the names that mappers cannot set."""
+        return _RESERVED_MEMBERS
+
+    @property
+    def last(self) -> tuple[str, ...]:
+        """Return the members after those of mappers: none."""
+        return ()
 
     def document(self) -> dict[str, Any]:
-        """Return the response's members in Keycloak's order, absent ones left out."""
+        """Return the whole response."""
+        return self.mapped.document(self)
+
+    def members(self) -> dict[str, Any]:
+        """Return the response's own members in Keycloak's order, absent ones left out."""
         members = {
             "access_token": self.access_token,
             "expires_in": self.expires_in,
@@ -97,8 +132,7 @@ class TokenResponse:
             "session_state": self.session_state,
             "scope": self.scope,
         }
-        known = {name: value for name, value in members.items() if value is not None}
-        return {**known, **{n: value for n, value in self.others.items() if n not in members}}
+        return {name: value for name, value in members.items() if value is not None}
 
 
 def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
@@ -109,13 +143,14 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
     """
     client = issue.subject.client
     confirmation = confirmation_claim(client, request.certificate)
-    claims = access_claims(request, issue, confirmation)
-    access_token = _sign(request, client, claims, SIGNED_RESPONSE_ALG)
-    refresh_token, refresh_expires_in = _refresh_token(request, issue, claims, confirmation)
+    access = access_claims(request, issue, confirmation)
+    claims = access.protocol
+    access_token = _sign(request, client, access.document, SIGNED_RESPONSE_ALG)
+    refresh_token, refresh_expires_in = _refresh_token(request, issue, claims)
     return TokenResponse(
         access_token=access_token,
-        token_id=claims["jti"],
-        expires_in=claims["exp"] - claims["iat"],
+        token_id=claims.token_id,
+        expires_in=claims.expires_at - claims.issued_at,
         token_type="bearer" if _is_on(client, LOWER_CASE_BEARER) else "Bearer",
         not_before=max(
             request.realm.realm.not_before, client.not_before, issue.subject.user.not_before
@@ -125,14 +160,8 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
         refresh_expires_in=refresh_expires_in,
         id_token=_id_token(request, issue, claims, access_token),
         session_state=issue.part.session.id if issue.part else None,
-        others=_others(issue),
+        mapped=issue.disclosure.map_claims(ClaimsFor.TOKEN_RESPONSE),
     )
-
-
-def _others(issue: Issue) -> dict[str, Any]:
-    others: dict[str, Any] = {}
-    issue.disclosure.add_claims(others, ClaimsFor.TOKEN_RESPONSE)
-    return others
 
 
 def access_token_lifespan(realm: Realm, client: Client) -> timedelta:
@@ -152,9 +181,9 @@ def access_token_lifespan(realm: Realm, client: Client) -> timedelta:
 
 def access_claims(
     request: ProtocolRequest, issue: Issue, confirmation: Mapping[str, str] | None
-) -> dict[str, Any]:
+) -> AccessToken:
     """Return what the access token says, unsigned."""
-    client, part = issue.subject.client, issue.part
+    client, part, subject = issue.subject.client, issue.part, issue.subject
     lightweight = _is_on(client, LIGHTWEIGHT)
     expires_at = request.now + access_token_lifespan(request.realm.realm, client)
     if part is not None:
@@ -162,100 +191,96 @@ def access_claims(
             request.realm.realm.session_limits, part.session, client, part.client_session
         )
         expires_at = expires_at if end is None else min(expires_at, end)
-    claims: dict[str, Any] = {
-        "exp": int(expires_at.timestamp()),
-        "iat": int(request.now.timestamp()),
-        "jti": f"{_context(issue, lightweight=lightweight)}:{uuid.uuid4()}",
-        "iss": request.issuer,
-        "typ": "Bearer",
-        "azp": client.client_id,
-    }
-    if part is not None:
-        claims["sid"] = part.session.id
     purpose = ClaimsFor.LIGHTWEIGHT_TOKEN if lightweight else ClaimsFor.ACCESS_TOKEN
-    issue.disclosure.add_claims(claims, purpose)
-    if part is None:
-        claims["sub"] = issue.subject.user.id
-    claims["scope"] = issue.disclosure.granted.text
-    if confirmation is not None:
-        claims["cnf"] = confirmation
-    return claims
+    mapped = issue.disclosure.map_claims(purpose)
+    claims = AccessTokenClaims(
+        expires_at=int(expires_at.timestamp()),
+        issued_at=int(request.now.timestamp()),
+        token_id=_context(issue, lightweight=lightweight).new_token_id(),
+        issuer=request.issuer,
+        audiences=mapped.audiences,
+        subject=subject.user.id if part is None or mapped.includes_subject else None,
+        client_id=client.client_id,
+        session_id=None if part is None else part.session.id,
+        scope=issue.disclosure.granted.text,
+        confirmation=confirmation,
+        included=mapped.included(subject),
+    )
+    return AccessToken(claims, mapped.document(claims))
 
 
-def _context(issue: Issue, *, lightweight: bool) -> str:
-    """Return the jti's prefix: session kind, token kind, grant. Keycloak: 2.2."""
-    session = "tr" if issue.part is None else "of" if issue.part.session.offline else "on"
-    return f"{session}{'lt' if lightweight else 'rt'}{issue.grant}"
+def _context(issue: Issue, *, lightweight: bool) -> TokenContext:
+    if issue.part is None:
+        session = SessionKind.TRANSIENT
+    else:
+        session = SessionKind.OFFLINE if issue.part.session.offline else SessionKind.ONLINE
+    return TokenContext(session, lightweight, issue.grant)
 
 
 def _refresh_token(
-    request: ProtocolRequest,
-    issue: Issue,
-    access: Mapping[str, Any],
-    confirmation: Mapping[str, str] | None,
+    request: ProtocolRequest, issue: Issue, access: AccessTokenClaims
 ) -> tuple[str | None, int]:
+    """Return the token and its lifespan in seconds, which is 0 without an end."""
     part, client = issue.part, issue.subject.client
     if part is None or client.attributes.get(USE_REFRESH_TOKENS, "true").lower() == "false":
         return None, 0
     limits = request.realm.realm.session_limits
-    issued_at = int(request.now.timestamp())
-    claims: dict[str, Any] = {
-        "iat": issued_at,
-        "jti": part.refresh_id,
-        "iss": request.issuer,
-        "aud": request.issuer,
-        "sub": issue.subject.user.id,
-        "typ": OFFLINE if part.session.offline else REFRESH,
-        "azp": client.client_id,
-        "sid": part.session.id,
-        "scope": " ".join(issue.disclosure.granted.names),
-        "prov": "default",
-    }
-    if "aud" in access:
-        claims["aud_x"] = access["aud"]
-    if part.family is not None:
-        claims["reuse_id"] = part.family
-    if confirmation is not None:
-        claims["cnf"] = confirmation
-    expires_in = 0
+    expires_at = None
     if not part.session.offline or limits.offline_max_lifespan_enabled:
         end = client_session_ends_at(limits, part.session, client, part.client_session)
-        claims["exp"] = int(end.timestamp())
-        expires_in = claims["exp"] - issued_at
-    return request.realm.key_ring.sign_for_ourselves(claims, request.now), expires_in
+        expires_at = int(end.timestamp())
+    claims = RefreshTokenClaims(
+        expires_at=expires_at,
+        issued_at=access.issued_at,
+        token_id=part.refresh_id,
+        issuer=access.issuer,
+        subject=issue.subject.user.id,
+        token_type=OFFLINE if part.session.offline else REFRESH,
+        client_id=client.client_id,
+        session_id=part.session.id,
+        scope=" ".join(issue.disclosure.granted.names),
+        access_audiences=access.audiences,
+        family=part.family,
+        confirmation=access.confirmation,
+    )
+    token = request.realm.key_ring.sign_for_ourselves(claims.members(), request.now)
+    return token, 0 if expires_at is None else expires_at - claims.issued_at
 
 
 def _id_token(
-    request: ProtocolRequest, issue: Issue, access: Mapping[str, Any], access_token: str
+    request: ProtocolRequest, issue: Issue, access: AccessTokenClaims, access_token: str
 ) -> str | None:
     """Return the ID token where `openid` was granted for a user who signed in."""
     if issue.part is None or not issue.disclosure.granted.openid:
         return None
-    claims = id_claims(request, issue, issue.part, access)
-    claims["at_hash"] = _half_hash(access_token)
+    claims = id_claims(request, issue, issue.part, access, _half_hash(access_token))
     return _sign(request, issue.subject.client, claims, ID_SIGNED_RESPONSE_ALG)
 
 
 def id_claims(
-    request: ProtocolRequest, issue: Issue, part: SessionPart, access: Mapping[str, Any]
+    request: ProtocolRequest,
+    issue: Issue,
+    part: SessionPart,
+    access: AccessTokenClaims,
+    access_token_hash: str | None = None,
 ) -> dict[str, Any]:
-    """Return what the ID token says, unsigned, but for the hash of the access token."""
+    """Return what the ID token says, unsigned."""
     client = issue.subject.client
-    claims: dict[str, Any] = {
-        "exp": access["exp"],
-        "iat": access["iat"],
-        "jti": str(uuid.uuid4()),
-        "iss": request.issuer,
-        "aud": client.client_id,
-        "sub": issue.subject.user.id,
-        "typ": "ID",
-        "azp": client.client_id,
-        "sid": part.session.id,
-    }
-    issue.disclosure.add_claims(claims, ClaimsFor.ID_TOKEN)
-    if client.client_id not in audiences_of(claims):
-        claims["aud"] = [client.client_id, *audiences_of(claims)]
-    return claims
+    mapped = issue.disclosure.map_claims(ClaimsFor.ID_TOKEN)
+    return mapped.document(
+        IdTokenClaims(
+            expires_at=access.expires_at,
+            issued_at=access.issued_at,
+            token_id=str(uuid.uuid4()),
+            issuer=request.issuer,
+            audiences=tuple(dict.fromkeys((client.client_id, *mapped.audiences))),
+            subject=issue.subject.user.id,
+            client_id=client.client_id,
+            session_id=part.session.id,
+            access_token_hash=access_token_hash,
+            included=mapped.included(issue.subject),
+        )
+    )
 
 
 def _half_hash(token: str) -> str:

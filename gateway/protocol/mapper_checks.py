@@ -15,10 +15,10 @@ from gateway.protocol.claims.changed_roles import parse_role
 from gateway.protocol.claims.claim_paths import (
     CLAIM_NAME,
     DEEPEST_CLAIM,
-    RESERVED_CLAIMS,
     split_claim_path,
 )
 from gateway.protocol.claims.json_types import JSON_TYPE, UNMAPPABLE, reader_of
+from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS
 from gateway.protocol.claims.role_claims import role_path
 from gateway.representations.refusals import describe
 

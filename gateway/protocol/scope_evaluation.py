@@ -16,12 +16,12 @@ from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.claims.audiences import audiences_of
-from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.client_scopes import GrantedScopes, still_granted
 from gateway.protocol.disclosure import disclose
 from gateway.protocol.issuing import Issue, SessionPart, access_claims, id_claims
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.userinfo import userinfo_document
 from gateway.representations.role_answers import role_answer
 
 _LETTERS: Final = "na"
@@ -94,20 +94,19 @@ class ScopeEvaluation:
         """Return what an access token would say."""
         limited = replace(example, audience=await self._audience(asked.realm, example))
         request, issue, _ = await self._issue(asked, limited)
-        claims = access_claims(request, issue, None)
+        claims = access_claims(request, issue, None).document
         return claims if limited.audience is None else _for_audience(claims, limited.audience)
 
     async def id_token(self, asked: Evaluated, example: ExampleOf) -> dict[str, Any]:
         """Return what an ID token would say."""
         request, issue, part = await self._issue(asked, example)
-        return id_claims(request, issue, part, access_claims(request, issue, None))
+        access = access_claims(request, issue, None).protocol
+        return id_claims(request, issue, part, access)
 
     async def userinfo(self, asked: Evaluated, example: ExampleOf) -> dict[str, Any]:
         """Return what userinfo would say."""
         _, issue, _ = await self._issue(asked, example)
-        claims: dict[str, Any] = {"sub": issue.subject.user.id}
-        issue.disclosure.add_claims(claims, ClaimsFor.USERINFO)
-        return claims
+        return userinfo_document(issue.disclosure)
 
     async def _issue(
         self, asked: Evaluated, example: ExampleOf

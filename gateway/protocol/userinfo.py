@@ -14,8 +14,9 @@ from gateway.domain.event_types import EventType
 from gateway.protocol.access_tokens import AccessTokens, ActiveToken
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.mapper import ClaimsFor
+from gateway.protocol.claims.protocol_claims import UserinfoClaims
 from gateway.protocol.client_scopes import OPENID, still_granted
-from gateway.protocol.disclosure import disclose
+from gateway.protocol.disclosure import Disclosure, disclose
 from gateway.protocol.errors import BearerChallenge, EventFailure, OAuthError
 from gateway.protocol.realm_checks import require_open_realm
 from gateway.protocol.requests import ProtocolRequest
@@ -91,7 +92,12 @@ def bearer_token(request: ProtocolRequest) -> str | None:
 def _claims(request: ProtocolRequest, active: ActiveToken) -> dict[str, Any]:
     names = str(active.claims["scope"]).split()
     granted = still_granted(request.realm, active.client.client, names)
-    claims: dict[str, Any] = {"sub": active.user.user.id}
-    told = disclose(active.client, active.user, granted, session=active.session)
-    told.add_claims(claims, ClaimsFor.USERINFO)
-    return claims
+    return userinfo_document(disclose(active.client, active.user, granted, session=active.session))
+
+
+def userinfo_document(disclosure: Disclosure) -> dict[str, Any]:
+    """Return the claims of the subject."""
+    mapped, subject = disclosure.map_claims(ClaimsFor.USERINFO), disclosure.subject
+    return mapped.document(
+        UserinfoClaims(subject=subject.user.id, included=mapped.included(subject))
+    )

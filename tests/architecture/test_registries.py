@@ -97,7 +97,7 @@ REGISTRIES = {
         frozenset(
             {
                 *("audiences", "subject", "mapper", "plans", "claim_paths", "json_types"),
-                *("changed_roles", "role_claims"),
+                *("changed_roles", "role_claims", "mapped_claims", "protocol_claims"),
             }
         ),
     ),

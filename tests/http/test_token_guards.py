@@ -3,21 +3,15 @@
 Every token here carries a good signature of the realm's own key.
 """
 
-import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gateway.crypto.encryption_keys import load_or_create_keys
-from gateway.crypto.secrets_at_rest import AesGcmSecrets
-from gateway.crypto.signing_keys import PyJwtKeyFactory
 from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.ports.signing import KeyRing
-from gateway.domain.secrets import Secret
-from gateway.storage.sql.database import SqlDatabase
+from tests.support.realm_keys import realm_keys
 from tests.support.wire import Wire, claims_of
 
 Claims = dict[str, Any]
@@ -27,17 +21,7 @@ INACTIVE = {"active": False}
 @pytest.fixture
 def ring(wire: Wire) -> KeyRing:
     """Return the realm's own keys, taken from the gateway's database."""
-    return asyncio.run(_keys_of(wire.gateway.state_dir))
-
-
-async def _keys_of(state: Path) -> KeyRing:
-    secrets = AesGcmSecrets(load_or_create_keys(state / "secrets" / "encryption.key"))
-    database = SqlDatabase(Secret(f"sqlite:///{state}/realmgate.db"), secrets)
-    try:
-        async with database.read() as stores:
-            return PyJwtKeyFactory().ring(await stores.keys.list("wire"))
-    finally:
-        await database.dispose()
+    return realm_keys(wire.gateway.state_dir, "wire")
 
 
 def _signed(ring: KeyRing, claims: Claims) -> str:

@@ -42,7 +42,7 @@ class AdminAuthentication:
         entry = await self._realm(issuer)
         if entry is None or not entry.realm.enabled:
             raise NotAuthenticated("the token's issuer is no realm of ours that is enabled")
-        request = self._request(entry, issuer, exchange)
+        request = self._request(entry, self._context.issuer(entry.realm.name), exchange)
         try:
             active = await self._access_tokens.active(request, token)
             require_binding(active.claims, request.certificate)

@@ -1,8 +1,9 @@
 """`address`, from attributes of the user. Spec: OpenID Connect Core §5.1.1."""
 
-from typing import Any, Final
+from typing import Final
 
 from gateway.domain.clients import ProtocolMapper
+from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import EVERYWHERE, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.claims.user_attribute import OWN
@@ -24,12 +25,12 @@ def _prepare(mapper: ProtocolMapper) -> AddClaims:
         for member, part in _PARTS.items()
     }
 
-    def add(claims: dict[str, Any], subject: TokenSubject) -> None:
+    def add(claims: MappedClaims, subject: TokenSubject) -> None:
         """Add the parts that are known; absent when none is."""
         parts = {member: _first(subject, name) for member, name in attributes.items()}
         known = {member: text for member, text in parts.items() if text}
         if known:
-            claims["address"] = known
+            claims.put(("address",), known)
 
     return add
 

@@ -1,9 +1,9 @@
 """An explicit audience: a client id, or any text. Keycloak: audience mapper."""
 
-from typing import Any, Final
+from typing import Final
 
 from gateway.domain.clients import ProtocolMapper
-from gateway.protocol.claims.audiences import add_audiences
+from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import TOKENS, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
 
@@ -17,8 +17,8 @@ def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
     if not audience:
         return None
 
-    def add(claims: dict[str, Any], _: TokenSubject) -> None:
-        add_audiences(claims, (audience,))
+    def add(claims: MappedClaims, _: TokenSubject) -> None:
+        claims.add_audiences((audience,))
 
     return add
 

@@ -3,15 +3,17 @@
 `${client_id}` in the claim's name and in the prefix stands for the client whose roles follow.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from gateway.domain.clients import ProtocolMapper
+from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import EVERYWHERE, AddClaims, ClaimMapper
-from gateway.protocol.claims.role_claims import are_texts, prefixed, role_path, roles_writer
+from gateway.protocol.claims.protocol_claims import ROLES
+from gateway.protocol.claims.role_claims import prefixed, role_path, roles_writer
 from gateway.protocol.claims.subject import TokenSubject
 
 _PLACEHOLDER: Final = "${client_id}"
-_USUAL: Final = ("resource_access", _PLACEHOLDER, "roles")
+_USUAL: Final = ("resource_access", _PLACEHOLDER, ROLES)
 """Where nearly every realm has them: written without a second look."""
 _CLIENT: Final = "usermodel.clientRoleMapping.clientId"
 _PREFIX: Final = "usermodel.clientRoleMapping.rolePrefix"
@@ -24,16 +26,16 @@ def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
     if mapper.config.get(_CLIENT):
         return _of_one_client(mapper, path)
     every = _of_every_client(mapper, path)
-    usual = path == _USUAL and not mapper.config.get(_PREFIX) and are_texts(mapper.config)
+    usual = path == _USUAL and not mapper.config.get(_PREFIX)
     return _as_usual(every) if usual else every
 
 
 def _of_one_client(mapper: ProtocolMapper, path: tuple[str, ...]) -> AddClaims:
-    write = roles_writer(mapper.config)
+    write = roles_writer(mapper.config, path)
     wanted, prefix = mapper.config[_CLIENT], mapper.config.get(_PREFIX, "")
     where = _path_of(path, wanted)
 
-    def add(claims: dict[str, Any], subject: TokenSubject) -> None:
+    def add(claims: MappedClaims, subject: TokenSubject) -> None:
         for client, roles in subject.roles.clients:
             if client == wanted:
                 write(claims, where, prefixed(prefix, roles))
@@ -42,10 +44,10 @@ def _of_one_client(mapper: ProtocolMapper, path: tuple[str, ...]) -> AddClaims:
 
 
 def _of_every_client(mapper: ProtocolMapper, path: tuple[str, ...]) -> AddClaims:
-    write = roles_writer(mapper.config)
+    write = roles_writer(mapper.config, path)
     prefix = mapper.config.get(_PREFIX, "")
 
-    def add(claims: dict[str, Any], subject: TokenSubject) -> None:
+    def add(claims: MappedClaims, subject: TokenSubject) -> None:
         """Add the roles of every client; absent when there are none."""
         for client, roles in subject.roles.clients:
             before = prefix.replace(_PLACEHOLDER, client)
@@ -55,13 +57,11 @@ def _of_every_client(mapper: ProtocolMapper, path: tuple[str, ...]) -> AddClaims
 
 
 def _as_usual(every: AddClaims) -> AddClaims:
-    def add(claims: dict[str, Any], subject: TokenSubject) -> None:
-        if _USUAL[0] in claims:
+    def add(claims: MappedClaims, subject: TokenSubject) -> None:
+        if claims.client_roles:
             every(claims, subject)
-        elif subject.roles.clients:
-            claims[_USUAL[0]] = {
-                client: {_USUAL[-1]: list(roles)} for client, roles in subject.roles.clients
-            }
+        else:
+            claims.client_roles = dict(subject.roles.clients)
 
     return add
 

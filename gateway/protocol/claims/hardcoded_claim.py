@@ -1,9 +1,10 @@
 """A claim that says the same of everybody. Keycloak: hardcoded claim mapper."""
 
-from typing import Any, Final
+from typing import Final
 
 from gateway.domain.clients import ProtocolMapper
 from gateway.protocol.claims.claim_paths import value_writer
+from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import RESPONSE_TOO, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
 
@@ -14,7 +15,7 @@ def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
     if not text or write is None:
         return None
 
-    def add(claims: dict[str, Any], _: TokenSubject) -> None:
+    def add(claims: MappedClaims, _: TokenSubject) -> None:
         write(claims, text)
 
     return add

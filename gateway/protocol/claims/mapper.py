@@ -8,13 +8,14 @@ Keycloak: protocol mappers, their options and priorities
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from gateway.domain.clients import ProtocolMapper
 from gateway.domain.roles import EffectiveRoles
+from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.subject import TokenSubject
 
-AddClaims = Callable[[dict[str, Any], TokenSubject], None]
+AddClaims = Callable[[MappedClaims, TokenSubject], None]
 """Adds to the claims what is known of the subject; what is absent adds nothing."""
 ChangeRoles = Callable[[EffectiveRoles], EffectiveRoles]
 """Returns the roles as tokens are to tell of them."""

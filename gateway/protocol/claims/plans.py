@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
 from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.claims import CLAIM_MAPPERS
+from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import (
     AddClaims,
     ChangeRoles,
@@ -71,13 +72,15 @@ def told_roles(plans: Iterable[ClaimPlan], roles: EffectiveRoles) -> EffectiveRo
     return roles
 
 
-def add_claims(
-    claims: dict[str, Any], plans: Sequence[ClaimPlan], subject: TokenSubject, purpose: ClaimsFor
-) -> None:
-    """Run the mappers that serve the purpose."""
+def map_claims(
+    plans: Sequence[ClaimPlan], subject: TokenSubject, purpose: ClaimsFor
+) -> MappedClaims:
+    """Run the mappers that serve the purpose; return what they add."""
+    claims = MappedClaims()
     for plan in plans:
         for add in plan.adders.get(purpose, ()):
             add(claims, subject)
     for plan in plans:
         for add in plan.late.get(purpose, ()):
             add(claims, subject)
+    return claims

@@ -5,26 +5,24 @@ where Keycloak's role lists stand. Keycloak: 2.2 (roles), user realm and client 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from gateway.protocol.claims.claim_paths import (
     CLAIM_NAME,
     DEEPEST_CLAIM,
     MULTIVALUED,
-    RESERVED_CLAIMS,
-    put,
-    put_among,
     split_claim_path,
 )
 from gateway.protocol.claims.json_types import UNMAPPABLE, read_all, reader_of
+from gateway.protocol.claims.mapped_claims import MappedClaims
+from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS, ROLES
 
-_OF_REALM: Final = ("realm_access", "roles")
+_OF_REALM: Final = ("realm_access", ROLES)
 _OF_CLIENTS: Final = "resource_access"
-_ROLES: Final = "roles"
 _DEPTH_OF_CLIENTS: Final = 3
 
-WriteRoles = Callable[[dict[str, Any], tuple[str, ...], Sequence[str]], None]
-"""Writes names of roles at a path."""
+WriteRoles = Callable[[MappedClaims, tuple[str, ...], Sequence[str]], None]
+"""Writes names of roles at a path in which nothing is left to substitute."""
 
 
 def role_path(config: Mapping[str, str]) -> tuple[str, ...] | None:
@@ -38,31 +36,42 @@ def role_path(config: Mapping[str, str]) -> tuple[str, ...] | None:
 def _is_role_list(path: tuple[str, ...], config: Mapping[str, str]) -> bool:
     if config.get(MULTIVALUED) != "true":
         return False
-    of_clients = len(path) == _DEPTH_OF_CLIENTS and path[0] == _OF_CLIENTS and path[-1] == _ROLES
+    of_clients = len(path) == _DEPTH_OF_CLIENTS and path[0] == _OF_CLIENTS and path[-1] == ROLES
     return path == _OF_REALM or of_clients
 
 
-def roles_writer(config: Mapping[str, str]) -> WriteRoles:
-    """Return what writes roles as `config` says: of which type, one or all of them."""
+def roles_writer(config: Mapping[str, str], path: tuple[str, ...]) -> WriteRoles:
+    """Return what writes roles at `path`, the path of `claim.name` before any substitution.
+
+    Only a path that names a list of roles itself leads there. Those lists hold names; elsewhere
+    `config` says of which type roles are, and whether one or all of them are written.
+    """
+    if path[0] == _OF_REALM[0]:
+        return _write_realm_roles
+    if path[0] == _OF_CLIENTS:
+        return _write_client_roles
     read = reader_of(config)
     if config.get(MULTIVALUED) == "true":
 
-        def write_all(claims: dict[str, Any], path: tuple[str, ...], roles: Sequence[str]) -> None:
-            put_among(claims, path, read_all(read, roles))
+        def write_all(claims: MappedClaims, path: tuple[str, ...], roles: Sequence[str]) -> None:
+            claims.put_among(path, read_all(read, roles))
 
         return write_all
 
-    def write_first(claims: dict[str, Any], path: tuple[str, ...], roles: Sequence[str]) -> None:
+    def write_first(claims: MappedClaims, path: tuple[str, ...], roles: Sequence[str]) -> None:
         value = read(roles[0]) if roles else UNMAPPABLE
         if value is not UNMAPPABLE:
-            put(claims, path, value)
+            claims.put(path, value)
 
     return write_first
 
 
-def are_texts(config: Mapping[str, str]) -> bool:
-    """Tell whether roles are written as they are called."""
-    return reader_of(config) is str
+def _write_realm_roles(claims: MappedClaims, _: tuple[str, ...], roles: Sequence[str]) -> None:
+    claims.add_realm_roles(roles)
+
+
+def _write_client_roles(claims: MappedClaims, path: tuple[str, ...], roles: Sequence[str]) -> None:
+    claims.add_client_roles(path[1], roles)
 
 
 def prefixed(prefix: str, roles: Sequence[str]) -> Sequence[str]:

@@ -1,29 +1,35 @@
 """A note of the session under a claim of its own. Keycloak: user session note mapper."""
 
-from typing import Any, Final
+from typing import Final
 
 from gateway.domain.clients import ProtocolMapper
-from gateway.protocol.claims.claim_paths import value_writer
+from gateway.protocol.claims.claim_paths import CLAIM_NAME, value_writer
+from gateway.protocol.claims.mapped_claims import AUTH_TIME, MappedClaims
 from gateway.protocol.claims.mapper import RESPONSE_TOO, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
 
-_OWN_CLAIMS: Final = {"AUTH_TIME": "auth_time"}
-"""Notes that the sign-in leaves for a claim which no other mapper may write."""
+_AUTH_TIME_CLAIM: Final = "auth_time"
 
 
 def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
     note = mapper.config.get("user.session.note")
-    write = value_writer(mapper.config, _OWN_CLAIMS.get(note or "", ""))
+    if note == AUTH_TIME and mapper.config.get(CLAIM_NAME) == _AUTH_TIME_CLAIM:
+        return _include_auth_time
+    write = value_writer(mapper.config)
     if not note or write is None:
         return None
 
-    def add(claims: dict[str, Any], subject: TokenSubject) -> None:
+    def add(claims: MappedClaims, subject: TokenSubject) -> None:
         """Add the note; absent when the session has none of that name."""
         text = subject.session_notes.get(note)
         if text is not None:
             write(claims, text)
 
     return add
+
+
+def _include_auth_time(claims: MappedClaims, _: TokenSubject) -> None:
+    claims.includes_auth_time = True
 
 
 MAPPER: Final = ClaimMapper("oidc-usersessionmodel-note-mapper", RESPONSE_TOO, _prepare)

@@ -5,11 +5,12 @@ the values of them all, after the user's own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from gateway.domain.clients import ProtocolMapper
 from gateway.domain.users import User
 from gateway.protocol.claims.claim_paths import values_writer
+from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import EVERYWHERE, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
 
@@ -30,12 +31,12 @@ def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
     read = OWN.get(name)
     aggregate = mapper.config.get("aggregate.attrs") == "true"
 
-    def add_field(claims: dict[str, Any], subject: TokenSubject) -> None:
+    def add_field(claims: MappedClaims, subject: TokenSubject) -> None:
         value = read(subject.user) if read else None
         if value:
             write(claims, (value,))
 
-    def add_attribute(claims: dict[str, Any], subject: TokenSubject) -> None:
+    def add_attribute(claims: MappedClaims, subject: TokenSubject) -> None:
         values: Sequence[str] | None = subject.user.attributes.get(name)
         if (not values or aggregate) and subject.group_attributes:
             values = _with_groups(values or (), subject, name, aggregate=aggregate)

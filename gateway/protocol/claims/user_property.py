@@ -1,11 +1,12 @@
 """A property of the user under a claim of its own. Keycloak: user property mapper."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from gateway.domain.clients import ProtocolMapper
 from gateway.domain.users import User
 from gateway.protocol.claims.claim_paths import values_writer
+from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import EVERYWHERE, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
 
@@ -30,7 +31,7 @@ def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
     if read is None or write is None:
         return None
 
-    def add(claims: dict[str, Any], subject: TokenSubject) -> None:
+    def add(claims: MappedClaims, subject: TokenSubject) -> None:
         """Add the property; absent when the user has no value."""
         value = read(subject.user)
         if value is not None:

@@ -15,10 +15,11 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.claims.audiences import audiences_of
-from gateway.protocol.claims.claim_paths import RESERVED_CLAIMS
 from gateway.protocol.claims.mapper import ClaimMapper, ClaimsFor
-from gateway.protocol.claims.plans import add_claims, prepare, told_roles
+from gateway.protocol.claims.plans import prepare, told_roles
+from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS
 from gateway.protocol.claims.subject import TokenSubject
+from tests.support.mapped_documents import mapped_document
 
 MADE = datetime(2026, 11, 20, 17, 0, 56, 851000, tzinfo=UTC)
 ANN = User(
@@ -335,10 +336,8 @@ def _claims(
     subject: TokenSubject = FULL,
     purpose: ClaimsFor = ClaimsFor.ACCESS_TOKEN,
 ) -> Claims:
-    claims: Claims = {}
     mapper = ProtocolMapper("id", "name", mapper_type, {purpose: "true", **config})
-    add_claims(claims, [prepare([mapper])], subject, purpose)
-    return claims
+    return mapped_document([prepare([mapper])], subject, purpose)
 
 
 @pytest.mark.parametrize(("mapper_type", "config", "full", "bare"), CASES)
@@ -490,8 +489,7 @@ def test_an_older_option_counts_where_a_newer_one_is_absent(
     config: dict[str, str], purpose: ClaimsFor, *, added: bool
 ) -> None:
     mapper = ProtocolMapper("1", "m", HARDCODED, {"claim.name": "c", "claim.value": "x", **config})
-    claims: Claims = {}
-    add_claims(claims, [prepare([mapper])], FULL, purpose)
+    claims = mapped_document([prepare([mapper])], FULL, purpose)
     assert claims == ({"c": "x"} if added else {})
 
 
@@ -501,9 +499,8 @@ def _hard(claim: str, text: str, **config: str) -> ProtocolMapper:
 
 
 def _run(*mappers: ProtocolMapper) -> Claims:
-    claims: Claims = {}
-    add_claims(claims, [prepare([mapper]) for mapper in mappers], FULL, ClaimsFor.ACCESS_TOKEN)
-    return claims
+    plans = [prepare([mapper]) for mapper in mappers]
+    return mapped_document(plans, FULL, ClaimsFor.ACCESS_TOKEN)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.client_scopes import GrantedScopes, grant_scopes, scopes_of, still_granted
 from gateway.protocol.disclosure import disclose
 from gateway.protocol.errors import OAuthError
+from tests.support.mapped_documents import rendered
 from tests.support.stored_values import user
 
 CLIENT = Client(
@@ -144,9 +145,7 @@ def claims(client: Client, entry: RealmEntry, held: EffectiveRoles) -> dict[str,
         UserEntry(user(), held),
         grant_scopes(entry, client, None),
     )
-    found: dict[str, Any] = {}
-    told.add_claims(found, ClaimsFor.ACCESS_TOKEN)
-    return found
+    return rendered(told.map_claims(ClaimsFor.ACCESS_TOKEN), told.subject)
 
 
 def test_the_clients_own_mappers_come_with_those_of_its_scopes() -> None:

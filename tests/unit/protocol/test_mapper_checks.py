@@ -9,7 +9,7 @@ from gateway.admin.errors import Missing
 from gateway.domain.clients import ProtocolMapper
 from gateway.domain.errors import InvalidInput
 from gateway.protocol.claims import CLAIM_MAPPERS
-from gateway.protocol.claims.claim_paths import RESERVED_CLAIMS
+from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS
 from gateway.protocol.mapper_checks import KEPT, check_mapper
 
 ROLES = {"oidc-hardcoded-role-mapper", "oidc-role-name-mapper"}

@@ -1,0 +1,44 @@
+"""The prefix of an access token's id: kind of session, kind of token, grant. Keycloak: 2.2."""
+
+import re
+import uuid
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from gateway.domain.errors import InvalidToken
+
+_REGULAR: Final = "rt"
+_LIGHTWEIGHT: Final = "lt"
+_TOKEN_ID: Final = re.compile(r"(on|of|tr)(rt|lt)([a-z]{2}):.+", re.ASCII | re.DOTALL)
+
+
+class SessionKind(StrEnum):
+    """Where the token's session is stored: Redis, SQL, or nowhere."""
+
+    ONLINE = "on"
+    OFFLINE = "of"
+    TRANSIENT = "tr"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenContext:
+    """How a token was issued. `grant` is the grant's two letters."""
+
+    session: SessionKind
+    lightweight: bool
+    grant: str
+
+    def new_token_id(self) -> str:
+        """Return a new id with this prefix."""
+        kind = _LIGHTWEIGHT if self.lightweight else _REGULAR
+        return f"{self.session}{kind}{self.grant}:{uuid.uuid4()}"
+
+
+def parse_token_id(token_id: object) -> TokenContext:
+    """Return the context of a token by its `jti`; raises InvalidToken."""
+    found = _TOKEN_ID.fullmatch(token_id) if isinstance(token_id, str) else None
+    if found is None:
+        raise InvalidToken("its jti is not one of ours")
+    session, kind, grant = found.groups()
+    return TokenContext(SessionKind(session), kind == _LIGHTWEIGHT, grant)
