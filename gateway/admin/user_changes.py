@@ -21,6 +21,7 @@ from gateway.admin.user_views import user_document
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
 from gateway.domain.ports.invalidation import client_topic, user_topic
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.sessions import OnlineSessionStore
@@ -36,6 +37,12 @@ class ShortLived:
 
     sessions: OnlineSessionStore
     failures: LoginFailureStore
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    given: GivenUser
+    document: Mapping[str, Any]
 
 
 class UserChanges:
@@ -63,7 +70,11 @@ class UserChanges:
         StoreUnavailable.
         """
         given = read_given_user(document, self._clock.now())
-        await until_unchanged(lambda: self._attempt(acting, user_id, given, document))
+        await until_unchanged(
+            lambda: repeat_while_pending(
+                lambda matches: self._attempt(acting, user_id, _Sent(given, document), matches)
+            )
+        )
 
     async def remove(self, acting: Acting, user_id: str) -> None:
         """Forget a user, its sessions and its failures; raises Missing, PreconditionFailed."""
@@ -82,13 +93,14 @@ class UserChanges:
             await self._short_lived.failures.clear(realm_id, user.id)
 
     async def _attempt(
-        self, acting: Acting, user_id: str, given: GivenUser, document: Mapping[str, Any]
+        self, acting: Acting, user_id: str, sent: _Sent, matches: PatternMatches
     ) -> None:
-        prepared = await self._prepared(acting, user_id, given)
+        given, document = sent.given, sent.document
+        prepared = await self._prepared(acting, user_id, given, matches)
         async with self._changes.begin(acting) as change:
             before = await found_user(change, user_id)
             await require_as_known(change, before)
-            after = await changed_user(change.stores, change.realm, given, before)
+            after = await changed_user(change.stores, change.realm, given, before, matches)
             if lets_take_over(before, after, given):
                 await require_not_above(acting, change.stores, before.id)
             await require_free_names(change.stores, change.realm, after, before)
@@ -104,7 +116,7 @@ class UserChanges:
                 await self._short_lived.failures.clear(change.realm.id, before.id)
 
     async def _prepared(
-        self, acting: Acting, user_id: str, given: GivenUser
+        self, acting: Acting, user_id: str, given: GivenUser, matches: PatternMatches
     ) -> PreparedPassword | None:
         passwords = [one for one in given.credentials if isinstance(one, NewPassword)]
         if not passwords:
@@ -115,7 +127,7 @@ class UserChanges:
             if realm is None or user is None:
                 raise Missing("User not found")
             await require_not_above(acting, stores, user.id)
-            await changed_user(stores, realm, given, user)
+            await changed_user(stores, realm, given, user, matches)
             held = await stores.users.credentials(realm.id, user.id)
         return await self._passwords.prepare(realm, user, held, passwords[-1].password)
 

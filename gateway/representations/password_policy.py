@@ -7,11 +7,17 @@ Keycloak: PasswordPolicy.parse, PasswordPolicyConfigException
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from gateway.domain.distinguished_names.patterns import is_bounded_pattern
 from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.limits.patterns import (
+    LARGEST_PATTERN,
+    MAY_TAKE_HOURS,
+    TOO_LARGE,
+    pattern_problem,
+    pattern_weight,
+)
 from gateway.domain.realm import PasswordPolicy, PasswordRule
 from gateway.representations.plain_json import check_text
 from gateway.representations.refusals import describe, raise_all, refused
@@ -32,7 +38,8 @@ _MOST_ITERATIONS = 10_000_000
 # A pass of Argon2 over its memory costs as much as tens of thousands of rounds of PBKDF2.
 _MOST_PASSES = 100
 _ARGON2: Final = "argon2"
-_REPEATABLE = frozenset({"regexPattern"})
+_PATTERN: Final = "regexPattern"
+_REPEATABLE = frozenset({_PATTERN})
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 
 
@@ -53,11 +60,10 @@ def _iterations(argument: str) -> str | None:
 def _pattern(argument: str) -> str | None:
     if not argument:
         return "Config required"
-    try:
-        re.compile(argument)
-    except (re.error, OverflowError, RecursionError):
-        return "Not a valid regular expression"
-    return None if is_bounded_pattern(argument) else "It may match for hours"
+    problem = pattern_problem(argument)
+    if problem is None or problem in {MAY_TAKE_HOURS, TOO_LARGE}:
+        return problem
+    return "Not a valid regular expression"
 
 
 def _hash_algorithm(argument: str) -> str | None:
@@ -80,7 +86,7 @@ RULES: Final[Mapping[str, Callable[[str], str | None]]] = {
     "lowerCase": _number,
     "upperCase": _number,
     "specialChars": _number,
-    "regexPattern": _pattern,
+    _PATTERN: _pattern,
     "notUsername": _ignored,
     "notContainsUsername": _ignored,
     "notEmail": _ignored,
@@ -105,6 +111,7 @@ class PasswordPolicyText:
             raise refused(path, value, f"rules joined with and, at most {_LONGEST} characters")
         check_text(value, path)
         rules = tuple(_parse(text.strip()) for text in value.split(" and ") if value.strip())
+        _check_patterns(rules, path)
         errors = [error for rule in rules for error in _errors(rule, path)]
         errors.extend(
             FieldError(path, f"{describe(name)} more than once", "each rule once")
@@ -139,6 +146,14 @@ def _errors(rule: PasswordRule, path: str) -> list[FieldError]:
     given = f"{rule.name}({rule.argument or ''})"
     wrong = f"{describe(given)} (Invalid config for {rule.name}: {reason})"
     return [FieldError(path, wrong, f"a valid argument of {rule.name}")]
+
+
+def _check_patterns(rules: Iterable[PasswordRule], path: str) -> None:
+    """Raise InvalidInput where preparing all patterns together takes too long."""
+    patterns = [rule.argument or "" for rule in rules if rule.name == _PATTERN]
+    if sum(map(pattern_weight, patterns)) > LARGEST_PATTERN:
+        given = f"{len(patterns)} {_PATTERN} rules with long patterns or large ranges"
+        raise InvalidInput((FieldError(path, given, "fewer or shorter patterns"),))
 
 
 def _check_passes(policy: PasswordPolicy, path: str) -> None:

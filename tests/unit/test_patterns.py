@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.domain.distinguished_names import is_bounded_pattern
+from gateway.domain.limits.patterns import is_bounded_pattern
 
 simple = st.sampled_from(["a", ".", "[ab]", "[^,]", r"\d", "(a)", "(?:ab)"])
 unbounded = st.sampled_from(["*", "+", "*?", "+?", "{3,}", "{0,1000}"])
