@@ -51,7 +51,7 @@ def measure(bench: Bench) -> Result:
             sent, growth = _growth(bench, target, watch)
     worst = sorted(pauses, key=lambda one: one.milliseconds, reverse=True)
     for one in worst[:_WORST]:
-        print(f"  {one.milliseconds:7.1f} ms  {one.status}  {one.document.name}")
+        print(f"  {one}")
     figures = (
         Figure("documents sent", len(pauses)),
         Figure("longest pause of the event loop", worst[0].milliseconds, "ms", _PAUSE),
@@ -67,6 +67,9 @@ class _Pause:
     document: Document
     status: int
     milliseconds: float
+
+    def __str__(self) -> str:
+        return f"{self.milliseconds:7.1f} ms  {self.status}  {self.document.name}"
 
 
 def _too_long(pauses: list[_Pause]) -> int:
@@ -138,6 +141,8 @@ def _pauses(target: Stack, watch: _Watch, token: str) -> list[_Pause]:
         finally:
             connection.close()
         found.append(_Pause(document, status, 1_000 * watch.take()))
+        if _too_long(found[-1:]):
+            print(f"  {found[-1]}", flush=True)
     return found
 
 
