@@ -3,12 +3,15 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 from urllib.parse import urlencode
 
 _LARGEST_FORM: Final = 60 * 1024
 _LARGEST_REGISTRATION: Final = 60 * 1024
 _DEEPEST: Final = 30
+_SAMPLE: Final = 1_000
+_MOST_ITEMS: Final = 10_000_000
 _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
 _BOUNDARY: Final = "hostile"
@@ -29,17 +32,17 @@ class Document:
     body: bytes = field(repr=False)
 
 
-def documents(realm: str) -> Iterator[Document]:
-    """Yield all of them; what they make and change belongs to `realm`."""
-    yield from _of_the_admin_api(realm)
+def documents(realm: str, largest: int) -> Iterator[Document]:
+    """Yield all of them, of at most `largest` bytes; what they change belongs to `realm`."""
+    yield from _of_the_admin_api(realm, largest)
     yield from _of_the_protocol(realm)
     for provider in _REGISTRATIONS:
         path = f"/realms/{realm}/clients-registrations/{provider}"
-        for kind, body in _objects(_LARGEST_REGISTRATION, ""):
+        for kind, body in _object_bodies(_LARGEST_REGISTRATION, ""):
             yield Document(f"{kind} to POST {path}", "POST", path, _JSON, body)
 
 
-def _of_the_admin_api(realm: str) -> Iterator[Document]:
+def _of_the_admin_api(realm: str, largest: int) -> Iterator[Document]:
     # The product's own table, imported here: the rest of the bench is a stranger to it.
     from gateway.http.admin.operations import Media  # noqa: PLC0415
     from scripts.admin_operations import read_operations  # noqa: PLC0415
@@ -48,18 +51,18 @@ def _of_the_admin_api(realm: str) -> Iterator[Document]:
         if row.body is None:
             continue
         path = "/".join(_filled(part, realm) for part in row.path.split("/"))
-        content_type = _JSON
+        content_type, size = _JSON, min(largest, row.body.largest)
         match row.body.media:
             case Media.LIST:
-                bodies = list(_lists(row.body.largest))
+                bodies = _lists(size)
             case Media.TEXT:
-                bodies = [("text", b"x" * (row.body.largest - 1))]
+                bodies = iter([("text", b"x" * (size - 1))])
                 content_type = "text/plain"
             case Media.FORM:
-                bodies = [("file", _file(row.body.largest))]
+                bodies = iter([("file", _file(size))])
                 content_type = f"multipart/form-data; boundary={_BOUNDARY}"
             case _:
-                bodies = list(_objects(row.body.largest, row.body.schema))
+                bodies = iter(_object_bodies(size, row.body.schema))
         for kind, body in bodies:
             name = f"{kind} to {row.method} {row.path}"
             yield Document(name, row.method, path, content_type, body)
@@ -96,6 +99,12 @@ def _token() -> str:
     claims = json.dumps({f"c{number}": number for number in range(600)}).encode()
     parts = (urlsafe_b64encode(part).rstrip(b"=").decode() for part in (header, claims, b"s" * 256))
     return ".".join(parts)
+
+
+@cache
+def _object_bodies(largest: int, schema: str) -> tuple[tuple[str, bytes], ...]:
+    """Return the bodies of objects, made once for all endpoints that take the same."""
+    return tuple(_objects(largest, schema))
 
 
 def _objects(largest: int, schema: str) -> Iterator[tuple[str, bytes]]:
@@ -151,15 +160,16 @@ def _file(largest: int) -> bytes:
 
 
 def _grown(largest: int, make: Callable[[int], Any]) -> bytes:
-    """Return the document with as many items as fit."""
-    sample = 1_000
-    size = len(json.dumps(make(sample), separators=(",", ":")))
-    count = sample * largest // size
+    """Return the document with about as many items as fit."""
+    count, last = _SAMPLE, 0
     while True:
         body = json.dumps(make(count), separators=(",", ":")).encode()
-        if len(body) <= largest:
+        if 0.9 * largest < len(body) <= largest or count >= _MOST_ITEMS:
             return body
-        count = count * 95 // 100
+        if len(body) == last:  # there are no more
+            return body
+        last = len(body)
+        count = min(_MOST_ITEMS, int(0.97 * count * largest / len(body)))
 
 
 def _profile(count: int) -> dict[str, Any]:

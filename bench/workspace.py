@@ -34,6 +34,8 @@ class Plan:
     """Of each kind of refusal."""
     hostile_requests: int
     """In which the memory of a worker may hardly grow."""
+    hostile_bytes: int
+    """Of one document, where its endpoint takes as many."""
 
 
 DEFAULT = Plan(
@@ -53,6 +55,7 @@ DEFAULT = Plan(
     events=1_000_000,
     timed_logins=2_000,
     hostile_requests=100_000,
+    hostile_bytes=32 * 1024 * 1024,
 )
 QUICK = Plan(
     rounds=2,
@@ -71,6 +74,7 @@ QUICK = Plan(
     events=300_000,
     timed_logins=400,
     hostile_requests=5_000,
+    hostile_bytes=1024 * 1024,
 )
 FULL = Plan(
     rounds=6,
@@ -89,6 +93,7 @@ FULL = Plan(
     events=10_000_000,
     timed_logins=2_000,
     hostile_requests=100_000,
+    hostile_bytes=32 * 1024 * 1024,
 )
 
 

@@ -47,7 +47,7 @@ def measure(bench: Bench) -> Result:
     with stack(site) as target, lending_nginx({"a": target.https_port}, None) as ports:
         token = administrator_token(ports["a"])
         with _watch(target) as watch:
-            pauses = _pauses(target, watch, token)
+            pauses = _pauses(bench, target, watch, token)
             sent, growth = _growth(bench, target, watch)
     worst = sorted(pauses, key=lambda one: one.milliseconds, reverse=True)
     for one in worst[:_WORST]:
@@ -122,10 +122,10 @@ def _processor_seconds(worker: int) -> float:
     return total / 1e9
 
 
-def _pauses(target: Stack, watch: _Watch, token: str) -> list[_Pause]:
+def _pauses(bench: Bench, target: Stack, watch: _Watch, token: str) -> list[_Pause]:
     context = ssl.create_default_context(cafile=target.site.certificates / "ca.crt")
     found = []
-    for document in documents(_HOSTILE):
+    for document in documents(_HOSTILE, bench.plan.hostile_bytes):
         watch.take()
         headers = {"Content-Type": document.content_type, "Authorization": f"Bearer {token}"}
         connection = http.client.HTTPSConnection(
