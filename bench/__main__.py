@@ -20,6 +20,7 @@ from bench.rows import (
     export,
     guard,
     handshake,
+    hostile_input,
     introspection,
     latency,
     logins,
@@ -57,6 +58,7 @@ ROWS = {
     "play": play,
     "handshake": handshake,
     "memory": memory,
+    "hostile input": hostile_input,
     "start": start,
 }
 

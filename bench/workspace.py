@@ -32,6 +32,10 @@ class Plan:
     events: int
     timed_logins: int
     """Of each kind of refusal."""
+    hostile_requests: int
+    """In which the memory of a worker may hardly grow."""
+    hostile_bytes: int
+    """Of one document, where its endpoint takes as many."""
 
 
 DEFAULT = Plan(
@@ -50,6 +54,8 @@ DEFAULT = Plan(
     imported_users=100_000,
     events=1_000_000,
     timed_logins=2_000,
+    hostile_requests=100_000,
+    hostile_bytes=32 * 1024 * 1024,
 )
 QUICK = Plan(
     rounds=2,
@@ -67,6 +73,8 @@ QUICK = Plan(
     imported_users=20_000,
     events=300_000,
     timed_logins=400,
+    hostile_requests=5_000,
+    hostile_bytes=1024 * 1024,
 )
 FULL = Plan(
     rounds=6,
@@ -84,6 +92,8 @@ FULL = Plan(
     imported_users=100_000,
     events=10_000_000,
     timed_logins=2_000,
+    hostile_requests=100_000,
+    hostile_bytes=32 * 1024 * 1024,
 )
 
 

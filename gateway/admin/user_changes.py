@@ -20,6 +20,7 @@ from gateway.admin.user_views import user_document
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
 from gateway.domain.ports.invalidation import client_topic, user_topic
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.sessions import OnlineSessionStore
@@ -35,6 +36,12 @@ class ShortLived:
 
     sessions: OnlineSessionStore
     failures: LoginFailureStore
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    given: GivenUser
+    document: Mapping[str, Any]
 
 
 class UserChanges:
@@ -62,7 +69,11 @@ class UserChanges:
         StoreUnavailable.
         """
         given = read_given_user(document, self._clock.now())
-        await until_unchanged(lambda: self._attempt(acting, user_id, given, document))
+        await until_unchanged(
+            lambda: repeat_while_pending(
+                lambda matches: self._attempt(acting, user_id, _Sent(given, document), matches)
+            )
+        )
 
     async def remove(self, acting: Acting, user_id: str) -> None:
         """Forget a user, its sessions and its failures; raises Missing, PreconditionFailed."""
@@ -81,13 +92,14 @@ class UserChanges:
             await self._short_lived.failures.clear(realm_id, user.id)
 
     async def _attempt(
-        self, acting: Acting, user_id: str, given: GivenUser, document: Mapping[str, Any]
+        self, acting: Acting, user_id: str, sent: _Sent, matches: PatternMatches
     ) -> None:
-        prepared = await self._prepared(acting, user_id, given)
+        given, document = sent.given, sent.document
+        prepared = await self._prepared(acting, user_id, given, matches)
         async with self._changes.begin(acting) as change:
             before = await found_user(change, user_id)
             await require_as_known(change, before)
-            after = await changed_user(change.stores, change.realm, given, before)
+            after = await changed_user(change.stores, change.realm, given, before, matches)
             await require_free_names(change.stores, change.realm, after, before)
             if prepared is not None:
                 await self._passwords.store(change.stores, change.realm, before, prepared)
@@ -101,7 +113,7 @@ class UserChanges:
                 await self._short_lived.failures.clear(change.realm.id, before.id)
 
     async def _prepared(
-        self, acting: Acting, user_id: str, given: GivenUser
+        self, acting: Acting, user_id: str, given: GivenUser, matches: PatternMatches
     ) -> PreparedPassword | None:
         passwords = [one for one in given.credentials if isinstance(one, NewPassword)]
         if not passwords:
@@ -111,7 +123,7 @@ class UserChanges:
             user = await stores.users.find_by_id(acting.realm.id, user_id)
             if realm is None or user is None:
                 raise Missing("User not found")
-            await changed_user(stores, realm, given, user)
+            await changed_user(stores, realm, given, user, matches)
             held = await stores.users.credentials(realm.id, user.id)
         return await self._passwords.prepare(realm, user, held, passwords[-1].password)
 

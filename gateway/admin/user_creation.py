@@ -18,6 +18,7 @@ from gateway.admin.password_changes import ChangedMeanwhile, until_unchanged
 from gateway.admin.user_drafts import new_user
 from gateway.admin.user_names import require_free_names
 from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
 from gateway.domain.ports.invalidation import user_topic
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database
@@ -54,12 +55,22 @@ class UserCreation:
         Forbidden for a group that brings rights beyond the caller's, Overloaded, StoreUnavailable.
         """
         given = read_given_user(document, self._gate.clock.now())
-        return await until_unchanged(lambda: self._attempt(acting, given, document))
+        return await until_unchanged(
+            lambda: repeat_while_pending(
+                lambda matches: self._attempt(acting, given, document, matches)
+            )
+        )
 
-    async def _attempt(self, acting: Acting, given: GivenUser, document: Mapping[str, Any]) -> str:
-        hashed = await self._hashed(acting, given)
+    async def _attempt(
+        self,
+        acting: Acting,
+        given: GivenUser,
+        document: Mapping[str, Any],
+        matches: PatternMatches,
+    ) -> str:
+        hashed = await self._hashed(acting, given, matches)
         async with self._changes.begin(acting) as change:
-            user = await new_user(change.stores, change.realm, given, change.now)
+            user = await new_user(change.stores, change.realm, given, change.now, matches)
             if hashed is not None and hashed != replace(
                 hashed, policy=change.realm.password_policy, names=_names(user)
             ):
@@ -70,7 +81,9 @@ class UserCreation:
             change.tell(user_topic(user.realm_id, user.id))
         return user.id
 
-    async def _hashed(self, acting: Acting, given: GivenUser) -> _Hashed | None:
+    async def _hashed(
+        self, acting: Acting, given: GivenUser, matches: PatternMatches
+    ) -> _Hashed | None:
         passwords = [one for one in given.credentials if isinstance(one, NewPassword)]
         if not passwords:
             return None
@@ -78,7 +91,7 @@ class UserCreation:
             realm = await stores.realms.find_by_name(acting.realm.name)
             if realm is None:
                 raise Missing("Realm not found.")
-            user = await new_user(stores, realm, given, self._gate.clock.now())
+            user = await new_user(stores, realm, given, self._gate.clock.now(), matches)
         password = passwords[-1].password
         credential = await self._gate.first(self._hasher, realm, user, password)
         return _Hashed(credential, realm.password_policy, _names(user))

@@ -5,7 +5,7 @@ required action that nobody knows is passed over. Keycloak: 7.2 (POST users, PUT
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 from uuid import uuid4
@@ -14,6 +14,7 @@ from gateway.admin.errors import Refused
 from gateway.admin.required_actions import default_actions
 from gateway.authentication import permanent_lockout
 from gateway.authentication.realm_profile import locked_names, profile_rules
+from gateway.domain.limits.patterns import PatternMatches
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.required_actions import REQUIRED_ACTIONS, UPDATE_PASSWORD
@@ -29,8 +30,17 @@ _NO_NAME: Final = "User name is missing"
 _REQUIRED: Final = "error-user-attribute-required"
 
 
-async def new_user(stores: Stores, realm: Realm, given: GivenUser, now: datetime) -> User:
-    """Return the user to be made; raises Refused and InvalidInput."""
+async def new_user(
+    stores: Stores,
+    realm: Realm,
+    given: GivenUser,
+    now: datetime,
+    matches: PatternMatches | None = None,
+) -> User:
+    """Return the user to be made; raises Refused and InvalidInput.
+
+    Raises MatchesPending where `matches` leaves some; without it all are done at once.
+    """
     blank = User(str(uuid4()), realm.id, "", enabled=False, created_at=now)
     values = given.sent.values
     if realm.login.registration_email_as_username:
@@ -39,7 +49,7 @@ async def new_user(stores: Stores, realm: Realm, given: GivenUser, now: datetime
             raise ProfileViolated([Violation(EMAIL, _REQUIRED, (EMAIL,))])
     else:
         locked = frozenset()
-    made = await _judged(stores, realm, given.sent, None, locked)
+    made = await _judged(stores, realm, given.sent, _Known(None, locked, matches))
     name = EMAIL if locked else USERNAME
     if name not in made:
         raise Refused(_NO_NAME)
@@ -55,8 +65,14 @@ async def new_user(stores: Stores, realm: Realm, given: GivenUser, now: datetime
     )
 
 
-async def changed_user(stores: Stores, realm: Realm, given: GivenUser, before: User) -> User:
-    """Return the user as it is to be; raises Refused and InvalidInput."""
+async def changed_user(
+    stores: Stores,
+    realm: Realm,
+    given: GivenUser,
+    before: User,
+    matches: PatternMatches | None = None,
+) -> User:
+    """Return the user as it is to be; raises Refused, InvalidInput and MatchesPending."""
     sent = given.sent.values.get(USERNAME)
     if sent is not None and not cleaned(sent):
         raise Refused(_NO_NAME)
@@ -66,9 +82,8 @@ async def changed_user(stores: Stores, realm: Realm, given: GivenUser, before: U
         for name, texts in given.sent.values.items()
         if not (follows and name == USERNAME)
     }
-    made = await _judged(
-        stores, realm, Sent(values, given.sent.whole), before, locked_names(realm.login)
-    )
+    known = _Known(before, locked_names(realm.login), matches)
+    made = await _judged(stores, realm, Sent(values, given.sent.whole), known)
     user = with_values(before, made)
     if follows and user.email != before.email:
         if user.email is None:
@@ -79,11 +94,19 @@ async def changed_user(stores: Stores, realm: Realm, given: GivenUser, before: U
     return _switched(user, before, given)
 
 
-async def _judged(
-    stores: Stores, realm: Realm, sent: Sent, before: User | None, locked: frozenset[str]
-) -> Values:
+@dataclass(frozen=True, slots=True)
+class _Known:
+    before: User | None
+    locked: frozenset[str]
+    matches: PatternMatches | None
+
+
+async def _judged(stores: Stores, realm: Realm, sent: Sent, known: _Known) -> Values:
     rules = await profile_rules(stores, realm)
-    made = merged(rules, sent, None if before is None else values_of(before), locked)
+    before = None if known.before is None else values_of(known.before)
+    made = merged(rules, sent, before, known.locked, known.matches)
+    if known.matches is not None:
+        known.matches.require_decided()
     if made.violations:
         raise ProfileViolated(made.violations)
     return made.values

@@ -3,6 +3,7 @@
 Keycloak: users/profile, users/profile/metadata
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -46,7 +47,7 @@ class UserProfiles:
         self, acting: Acting, document: Mapping[str, Any] | None
     ) -> Mapping[str, Any]:
         """Store another profile, None for the standard one, and return it; raises InvalidInput."""
-        kept = None if document is None else read_user_profile(document, None)
+        kept = None if document is None else await _read(document)
         async with self._changes.begin(acting, alone=True) as change:
             stores, realm = change.stores, change.realm
             change.require_match(await profile_document(stores, realm))
@@ -58,6 +59,11 @@ class UserProfiles:
             stored = await profile_document(stores, realm)
             change.record(OperationType.UPDATE, ResourceType.USER_PROFILE, "users/profile", stored)
         return stored
+
+
+async def _read(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Read in a thread: compiling many patterns takes long."""
+    return await asyncio.to_thread(read_user_profile, document, None)
 
 
 async def exchange_profile(change: Change, profile: StoredProfile | None) -> None:

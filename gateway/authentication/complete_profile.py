@@ -6,6 +6,7 @@ Keycloak: 1.5 (26.7), VERIFY_PROFILE
 """
 
 from gateway.authentication.realm_profile import has_free_attributes, locked_names, profile_rules
+from gateway.domain.limits.patterns import evaluate
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.user_profile.merging import demands, values_of
@@ -19,5 +20,8 @@ async def has_complete_profile(database: Database, realm: Realm, user: User) -> 
         return True
     async with database.read() as stores:
         rules = await profile_rules(stores, realm)
-    asked = demands(rules, values_of(user), Viewer.USER, locked_names(realm.login))
-    return next(asked, None) is None
+    values, locked = values_of(user), locked_names(realm.login)
+    asked = await evaluate(
+        lambda matches: tuple(demands(rules, values, Viewer.USER, locked, matches))
+    )
+    return not asked

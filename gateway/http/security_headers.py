@@ -4,9 +4,9 @@ Values are sent as the realm gives them, an empty one is not sent; the content s
 goes with pages. Spec: 2.2 `browser_security_headers`; Keycloak: 0.3, 14
 """
 
-from functools import lru_cache
 from typing import Final
 
+from gateway.domain.limits.caches import cached
 from gateway.domain.realm import SecurityHeaders
 from gateway.http.replies import Headers
 
@@ -23,19 +23,19 @@ _ONLY_ON_PAGES: Final = {
 }
 
 
-@lru_cache(maxsize=4096)
+@cached(2 * 1024 * 1024)
 def for_document(headers: SecurityHeaders) -> Headers:
     """Return the headers of a JSON response."""
     return _chosen(headers, _ON_EVERY_RESPONSE)
 
 
-@lru_cache(maxsize=4096)
+@cached(2 * 1024 * 1024)
 def for_nothing(headers: SecurityHeaders) -> Headers:
     """Return the headers of a response without a body: there is nothing to frame."""
     return tuple(pair for pair in for_document(headers) if pair[0] != b"x-frame-options")
 
 
-@lru_cache(maxsize=4096)
+@cached(2 * 1024 * 1024)
 def only_on_pages(headers: SecurityHeaders) -> Headers:
     """Return what a response that a browser shows has besides."""
     return _chosen(headers, _ONLY_ON_PAGES)

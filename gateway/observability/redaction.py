@@ -7,8 +7,9 @@ pairs of a secret name are cut out. Nesting does not matter. Source: attacks E5,
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
+
+from gateway.domain.limits.caches import cached
 
 REDACTED = "[redacted]"
 
@@ -59,7 +60,7 @@ def redact_text(text: str) -> str:
     return text
 
 
-@lru_cache(maxsize=1024)
+@cached(256 * 1024)
 def _hides(key: str) -> bool:
     name = key.lower()
     return name not in _HARMLESS and _KEY.fullmatch(name) is not None

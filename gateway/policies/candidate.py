@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.limits.patterns import PatternMatches
 from gateway.domain.secrets import Secret
 
 
@@ -71,6 +72,8 @@ class Candidate:
     former: Sequence[EarlierPassword] = ()
     """Those before the current one, newest first."""
     blacklists: PasswordBlacklists = field(default=NO_BLACKLISTS)
+    matches: PatternMatches = field(default_factory=PatternMatches, compare=False, repr=False)
+    """Does the matches of patterns, for all rules."""
 
     @property
     def text(self) -> str:

@@ -1,11 +1,13 @@
 """`regexPattern(p)`: the whole password matches p. Keycloak: password policy `regexPattern`.
 
-A pattern that could take longer than anybody waits is refused when the realm is written.
+A pattern that could take longer than anybody waits is refused when the realm is written; a password
+for which all patterns together take too long is refused.
 """
 
-import re
+import asyncio
 from typing import Final
 
+from gateway.domain.limits.patterns import Verdict
 from gateway.policies.candidate import Candidate, PasswordRefused
 
 
@@ -16,7 +18,11 @@ class RegexPattern:
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         """Raise PasswordRefused where the password breaks it."""
-        if re.fullmatch(argument or "", candidate.text) is None:
+        verdict = candidate.matches.verdict(argument or "", candidate.text)
+        if candidate.matches.pending:
+            await asyncio.to_thread(candidate.matches.run_pending)
+            verdict = candidate.matches.verdict(argument or "", candidate.text)
+        if verdict is not Verdict.MATCHES:
             raise PasswordRefused(
                 "invalidPasswordRegexPatternMessage",
                 "Invalid password: fails to match regex pattern(s).",

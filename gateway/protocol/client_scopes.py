@@ -6,12 +6,15 @@ for. Spec: RFC 6749 §3.3; Keycloak: client scopes
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Final
 from weakref import WeakKeyDictionary
 
 from gateway.domain.client_scopes import RoleBoundScope
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.event_errors import INVALID_REQUEST
+from gateway.domain.limits.caches import SizedCache
+from gateway.domain.limits.scopes import PREPARED_BYTES, scope_excess
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.claims.plans import ClaimPlan, prepare
@@ -19,8 +22,8 @@ from gateway.protocol.errors import EventFailure, OAuthError
 
 OPENID: Final = "openid"
 OFFLINE_ACCESS: Final = "offline_access"
-_MOST_KEPT: Final = 1000
-"""Choices of scopes that one realm keeps prepared: whoever asks may order them at will."""
+_PREPARED_MAPPER: Final = 512
+"""Bytes of one prepared mapper, measured; its configuration belongs to the realm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,20 @@ class ChosenScopes:
     """Some are only for users who have a role."""
 
 
+def _weigh(_key: tuple[int, int], chosen: ChosenScopes) -> int:
+    mappers = sum(len(bound.scope.mappers) for bound in chosen.scopes)
+    names = 16 * len(chosen.names) + len(chosen.text)
+    return 1024 + names + _PREPARED_MAPPER * mappers
+
+
+_CHOICES: Final[SizedCache[tuple[int, int], ChosenScopes]] = SizedCache(PREPARED_BYTES, _weigh)
+"""By the number of the realm's scopes and the set of the chosen ones, a bit each.
+
+The order of names in a request, repeats and unknown names do not reach the key.
+"""
+_NUMBERS: Final = count()
+
+
 class RealmScopes:
     """The scopes of one realm, prepared."""
 
@@ -44,7 +61,8 @@ class RealmScopes:
         self._scopes = {
             bound.scope.name: bound for bound in scopes if bound.scope.protocol == OPENID_CONNECT
         }
-        self._kept: dict[tuple[tuple[str, ...], tuple[str, ...]], ChosenScopes] = {}
+        self._number = next(_NUMBERS)
+        self._bits = {name: 1 << place for place, name in enumerate(self._scopes)}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,14 +76,17 @@ class RealmScopes:
 
     def chosen(self, always: tuple[str, ...], asked: tuple[str, ...]) -> ChosenScopes:
         """Return those of the scopes that there are."""
-        key = (always, asked)
-        found = self._kept.get(key)
+        chosen = 0
+        for name in always:
+            chosen |= self._bits.get(name, 0)
+        for name in asked:
+            chosen |= self._bits.get(name, 0)
+        found = _CHOICES.get((self._number, chosen))
         if found is None:
-            names = {*always, *asked}
-            found = _chosen([bound for name, bound in self._scopes.items() if name in names])
-            if len(self._kept) >= _MOST_KEPT:
-                self._kept.clear()
-            self._kept[key] = found
+            found = _chosen(
+                [self._scopes[name] for name, bit in self._bits.items() if chosen & bit]
+            )
+            _CHOICES.put((self._number, chosen), found)
         return found
 
 
@@ -118,14 +139,15 @@ def grant_scopes(realm: RealmEntry, client: Client, requested: str | None) -> Gr
     """Return the client's default scopes plus the requested optional ones.
 
     None asks for nothing beyond the defaults. Raises invalid_scope on any name that the client
-    was not given.
+    was not given, and on more than `gateway.domain.limits.scopes` allows.
     """
+    excess = scope_excess(requested or "")
+    if excess is not None:
+        raise _invalid_scope(excess)
     names = _names(requested)
     prepared = scopes_of(realm)
     if names and not _allowed(prepared, client).issuperset(names):
-        refusal = f"Invalid scopes: {requested}"
-        failure = EventFailure(INVALID_REQUEST, refusal)
-        raise OAuthError("invalid_scope", refusal, event=failure)
+        raise _invalid_scope(requested or "")
     return GrantedScopes(prepared.chosen(client.default_client_scopes, names), OPENID in names)
 
 
@@ -135,6 +157,11 @@ def still_granted(realm: RealmEntry, client: Client, names: Iterable[str]) -> Gr
     allowed = _allowed(prepared, client)
     left = tuple(name for name in names if name in allowed)
     return GrantedScopes(prepared.chosen(client.default_client_scopes, left), OPENID in left)
+
+
+def _invalid_scope(what: str) -> OAuthError:
+    refusal = f"Invalid scopes: {what}"
+    return OAuthError("invalid_scope", refusal, event=EventFailure(INVALID_REQUEST, refusal))
 
 
 def _allowed(prepared: RealmScopes, client: Client) -> set[str]:

@@ -7,12 +7,12 @@ are shortened, and masked where they look like a secret. Keycloak: 10.1 to 10.3
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import lru_cache
 from secrets import token_hex
 from typing import Final
 
 from gateway.domain.event_types import SAVED_BY_DEFAULT, EventType, name_of
 from gateway.domain.events import UserEvent
+from gateway.domain.limits.caches import cached
 from gateway.domain.ports.events import EventListeners, EventLog
 from gateway.domain.ports.metrics import Metrics
 from gateway.domain.realm import EventsConfig
@@ -104,7 +104,7 @@ def _stored(events: EventsConfig) -> frozenset[str]:
     return _names(events.enabled_types)
 
 
-@lru_cache(maxsize=256)
+@cached(256 * 1024)
 def _names(enabled: tuple[str, ...]) -> frozenset[str]:
     return frozenset(enabled or SAVED_BY_DEFAULT)
 

@@ -4,8 +4,8 @@ Judged on the proxy's word only. Spec: 2.1 `ssl_required`; Keycloak: sslRequired
 """
 
 import ipaddress
-from functools import lru_cache
 
+from gateway.domain.limits.caches import cached
 from gateway.domain.realm import SslRequired
 
 
@@ -16,7 +16,7 @@ def transport_is_sufficient(required: SslRequired, remote_address: str, *, secur
     return required is SslRequired.EXTERNAL and _is_local(remote_address)
 
 
-@lru_cache(maxsize=4096)
+@cached(256 * 1024)
 def _is_local(remote_address: str) -> bool:
     try:
         address = ipaddress.ip_address(remote_address)

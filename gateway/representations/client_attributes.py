@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from gateway.domain.clients import Client
-from gateway.domain.distinguished_names import is_bounded_pattern, parse_distinguished_name
+from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import FieldError
 from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.limits.patterns import MAY_TAKE_HOURS, pattern_problem
 from gateway.representations.refusals import describe, join
 from gateway.representations.shapes import MAX_INTEGER, TextMap
 
@@ -81,11 +82,8 @@ def _subject_error(client: Client) -> tuple[str, str] | None:
 def _pattern_error(subject: str) -> str | None:
     if len(subject) > _LONGEST_PATTERN:
         return f"longer than {_LONGEST_PATTERN} characters"
-    try:
-        re.compile(subject)
-    except (re.error, OverflowError, RecursionError) as error:
-        return str(error)
-    return None if is_bounded_pattern(subject) else _MAY_HANG
+    problem = pattern_problem(subject)
+    return _MAY_HANG if problem == MAY_TAKE_HOURS else problem
 
 
 def _name_error(subject: str) -> str | None:

@@ -7,7 +7,6 @@ Keycloak: 26.7, a new realm
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 from uuid import UUID, uuid5
 
@@ -18,6 +17,7 @@ from gateway.domain.authentication_flows import (
     FlowKind,
     Requirement,
 )
+from gateway.domain.limits.caches import cached
 
 _NAMESPACE: Final = UUID("5f0f9c0e-6f6b-4a52-9b5c-1b6d7c6e2f10")
 _R, _A = Requirement.REQUIRED, Requirement.ALTERNATIVE
@@ -245,13 +245,13 @@ _DOCKER: Final = _Part(
 _TOP: Final = (_BROWSER, _DIRECT_GRANT, _REGISTRATION, _RESET, _CLIENTS, _BROKER, _DOCKER)
 
 
-@lru_cache(maxsize=64)
+@cached(4 * 1024 * 1024)
 def default_flows(realm_id: str) -> Mapping[str, Flow]:
     """Return the flows of a new realm by id, sub-flows after what they are a part of."""
     return {flow.id: flow for part in _TOP for flow in _flows(realm_id, part, top_level=True)}
 
 
-@lru_cache(maxsize=64)
+@cached(4 * 1024 * 1024)
 def default_configs(realm_id: str) -> Mapping[str, AuthenticatorConfig]:
     """Return the configurations of a new realm by id."""
     found = (config for part in _TOP for config in _configs(realm_id, part))

@@ -7,12 +7,18 @@ Keycloak: PasswordPolicy.parse, PasswordPolicyConfigException
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from gateway.domain.distinguished_names.patterns import is_bounded_pattern
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.limits.password_hashing import ARGON2, max_iterations
+from gateway.domain.limits.patterns import (
+    LARGEST_PATTERN,
+    MAY_TAKE_HOURS,
+    TOO_LARGE,
+    pattern_problem,
+    pattern_weight,
+)
 from gateway.domain.realm import PasswordPolicy, PasswordRule
 from gateway.representations.plain_json import check_text
 from gateway.representations.refusals import describe, raise_all, refused
@@ -28,7 +34,8 @@ HASH_ALGORITHMS: Final = (
     "pbkdf2-sha-512",
 )
 _LONGEST = 4000
-_REPEATABLE = frozenset({"regexPattern"})
+_PATTERN: Final = "regexPattern"
+_REPEATABLE = frozenset({_PATTERN})
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 
 
@@ -49,11 +56,10 @@ def _iterations(argument: str) -> str | None:
 def _pattern(argument: str) -> str | None:
     if not argument:
         return "Config required"
-    try:
-        re.compile(argument)
-    except (re.error, OverflowError, RecursionError):
-        return "Not a valid regular expression"
-    return None if is_bounded_pattern(argument) else "It may match for hours"
+    problem = pattern_problem(argument)
+    if problem is None or problem in {MAY_TAKE_HOURS, TOO_LARGE}:
+        return problem
+    return "Not a valid regular expression"
 
 
 def _hash_algorithm(argument: str) -> str | None:
@@ -76,7 +82,7 @@ RULES: Final[Mapping[str, Callable[[str], str | None]]] = {
     "lowerCase": _number,
     "upperCase": _number,
     "specialChars": _number,
-    "regexPattern": _pattern,
+    _PATTERN: _pattern,
     "notUsername": _ignored,
     "notContainsUsername": _ignored,
     "notEmail": _ignored,
@@ -101,6 +107,7 @@ class PasswordPolicyText:
             raise refused(path, value, f"rules joined with and, at most {_LONGEST} characters")
         check_text(value, path)
         rules = tuple(_parse(text.strip()) for text in value.split(" and ") if value.strip())
+        _check_patterns(rules, path)
         errors = [error for rule in rules for error in _errors(rule, path)]
         errors.extend(
             FieldError(path, f"{describe(name)} more than once", "each rule once")
@@ -146,3 +153,11 @@ def check_hash_cost(policy: PasswordPolicy, path: str) -> None:
     if iterations > most:
         given = f'"hashIterations({iterations})" for {algorithm}'
         raise InvalidInput((FieldError(path, given, f"1 to {most} for {algorithm}"),))
+
+
+def _check_patterns(rules: Iterable[PasswordRule], path: str) -> None:
+    """Raise InvalidInput where preparing all patterns together takes too long."""
+    patterns = [rule.argument or "" for rule in rules if rule.name == _PATTERN]
+    if sum(map(pattern_weight, patterns)) > LARGEST_PATTERN:
+        given = f"{len(patterns)} {_PATTERN} rules with long patterns or large ranges"
+        raise InvalidInput((FieldError(path, given, "fewer or shorter patterns"),))

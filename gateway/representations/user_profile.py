@@ -237,6 +237,6 @@ def _checks(attribute: Mapping[str, Any]) -> Iterator[Check]:
     for kind, values in validations.items():
         # A kind of a later version is passed over, not an error at every sign-in.
         if kind in VALIDATORS:
-            yield VALIDATORS[kind].configured(Configuration(values))
+            yield VALIDATORS[kind].configured(Configuration(values, stored=True))
     if not attribute["multivalued"] and Multivalued.name not in validations:
         yield at_most(0, 1)

@@ -5,10 +5,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from gateway.domain.limits.patterns import LARGEST_PATTERNS, pattern_weight
 from gateway.domain.user_profile.configuration import Configuration
 from gateway.domain.user_profile.profile import EMAIL, USERNAME, Viewer
 from gateway.domain.user_profile.validators import VALIDATORS
 
+_PATTERN: Final = "pattern"
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -21,6 +23,9 @@ class _Known:
 def wrong_about(kept: Mapping[str, Any], scopes: Collection[str] | None) -> Iterator[str]:
     """Yield the reasons why the profile cannot be used; `scopes` are names of client scopes."""
     attributes = kept["attributes"]
+    if _patterns_are_too_large(attributes):
+        yield "The patterns of all attributes together are too long, or have too large ranges"
+        return
     names = [attribute.get("name") for attribute in attributes]
     known = _Known(frozenset(group["name"] for group in kept["groups"] if "name" in group), scopes)
     for index, attribute in enumerate(attributes):
@@ -36,6 +41,18 @@ def wrong_about(kept: Mapping[str, Any], scopes: Collection[str] | None) -> Iter
     nameless = sum(not group.get("name", "").strip() for group in kept["groups"])
     if nameless:
         yield f"Name is mandatory for groups, found {nameless} group(s) without name."
+
+
+def _patterns_are_too_large(attributes: Iterable[Mapping[str, Any]]) -> bool:
+    patterns = [
+        text
+        for attribute in attributes
+        for values in attribute.get("validations", {}).values()
+        if isinstance(text := values.get(_PATTERN), str)
+    ]
+    if sum(map(len, patterns)) > LARGEST_PATTERNS:  # before any is parsed
+        return True
+    return sum(map(pattern_weight, patterns)) > LARGEST_PATTERNS
 
 
 def _wrong(attribute: Mapping[str, Any], known: _Known) -> Iterator[str]:

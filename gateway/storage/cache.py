@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
+from gateway.domain.limits.caches import size_of
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.ports.invalidation import CLIENT_TOPIC, REALM_TOPIC, USER_TOPIC, Invalidation
 from gateway.domain.ports.lookups import Found, Lookups, StoredRealm
@@ -31,6 +32,9 @@ _REALM_NAMES = ""
 """The group of unknown realm names: any of them may be the realm that a message tells of."""
 _LONGEST_NAME = 255
 """Longer names exist nowhere, and are not worth remembering."""
+_MEBIBYTE = 1024 * 1024
+_UNKNOWN_BYTES = 1024
+"""Of a name that does not exist, with the instant and the group: at least what it takes."""
 
 ClientKey = tuple[str, str]
 UserKey = tuple[str, str]
@@ -46,6 +50,9 @@ class CacheLimits:
     users: int = 10_000
     unknown: int = 1_000
     """Names of realms, and ids of clients, that are known not to exist."""
+    realm_bytes: int = 128 * _MEBIBYTE
+    client_bytes: int = 64 * _MEBIBYTE
+    user_bytes: int = 64 * _MEBIBYTE
     age: timedelta = timedelta(seconds=60)
     """While messages of other gateways reach us."""
     unconnected_age: timedelta = timedelta(seconds=5)
@@ -62,6 +69,8 @@ class _Kept(Generic[T]):
     loaded_at: datetime
     connection: int
     """Which connection of the invalidation it was loaded under: a new one may have missed news."""
+    size: int = 0
+    """In bytes."""
 
     def is_younger(self, age: timedelta, now: datetime) -> bool:
         """Tell whether it was loaded less than `age` ago; a clock set back makes it old."""
@@ -72,6 +81,8 @@ class _Kept(Generic[T]):
 class _Realm:
     found: Found[StoredRealm]
     entry: RealmEntry
+    size: int
+    """In bytes."""
 
 
 class RealmCache:
@@ -90,13 +101,15 @@ class RealmCache:
         self._clock = clock
         self._invalidation = invalidation
         self._limits = limits or CacheLimits()
-        self._realms: GroupedLru[str, _Kept[RealmEntry]] = GroupedLru(self._limits.realms)
-        self._parsed: GroupedLru[str, _Realm] = GroupedLru(self._limits.realms)
-        self._clients: GroupedLru[ClientKey, _Kept[Found[ClientEntry]]] = GroupedLru(
-            self._limits.clients
-        )
-        self._users: GroupedLru[UserKey, _Kept[Found[UserEntry]]] = GroupedLru(self._limits.users)
-        self._unknown: GroupedLru[str | ClientKey, datetime] = GroupedLru(self._limits.unknown)
+        realms = (self._limits.realms, self._limits.realm_bytes)
+        clients = (self._limits.clients, self._limits.client_bytes)
+        users = (self._limits.users, self._limits.user_bytes)
+        unknown = (self._limits.unknown, self._limits.unknown * _UNKNOWN_BYTES)
+        self._realms: GroupedLru[str, _Kept[RealmEntry]] = GroupedLru(*realms)
+        self._parsed: GroupedLru[str, _Realm] = GroupedLru(*realms)
+        self._clients: GroupedLru[ClientKey, _Kept[Found[ClientEntry]]] = GroupedLru(*clients)
+        self._users: GroupedLru[UserKey, _Kept[Found[UserEntry]]] = GroupedLru(*users)
+        self._unknown: GroupedLru[str | ClientKey, datetime] = GroupedLru(*unknown)
         self._realm_loads: SingleFlight[str, RealmEntry | None] = SingleFlight()
         self._client_loads: SingleFlight[ClientKey, ClientEntry | None] = SingleFlight()
         self._user_loads: SingleFlight[UserKey, UserEntry | None] = SingleFlight()
@@ -172,24 +185,26 @@ class RealmCache:
             self._realms.drop(name)
             self._remember_unknown(name, _REALM_NAMES, now, news)
             return None
-        entry = self._parse(name, before, found)
+        parsed = self._parse(name, before, found)
         if news == self._news:
             groups = (found.value.realm.id,)
-            self._realms.put(name, groups, _Kept(entry, now, connection))
-        return entry
+            kept = _Kept(parsed.entry, now, connection)
+            self._realms.put(name, groups, kept, parsed.size)
+        return parsed.entry
 
-    def _parse(self, name: str, before: _Realm | None, found: Found[StoredRealm]) -> RealmEntry:
+    def _parse(self, name: str, before: _Realm | None, found: Found[StoredRealm]) -> _Realm:
         """Parse keys only when they changed: it takes as long as many tokens."""
         stored = found.value
         if before is not None and before.found is found:
-            return before.entry
+            return before
         if before is not None and before.found.value.keys == stored.keys:
             ring = before.entry.key_ring
         else:
             ring = self._key_factory.ring(stored.keys)
         entry = RealmEntry(stored.realm, ring, stored.client_scopes, stored.sign_in)
-        self._parsed.put(name, (), _Realm(found, entry))
-        return entry
+        parsed = _Realm(found, entry, size_of(stored))
+        self._parsed.put(name, (), parsed, parsed.size)
+        return parsed
 
     async def _load_client(self, key: ClientKey, now: datetime) -> ClientEntry | None:
         news, connection = self._news, self._connection
@@ -203,7 +218,8 @@ class RealmCache:
             return None
         if news == self._news:
             groups = (realm_id, _one(realm_id, found.value.client.id))
-            self._clients.put(key, groups, _Kept(found, now, connection))
+            entry = _Kept(found, now, connection, _size(kept, found))
+            self._clients.put(key, groups, entry, entry.size)
         return found.value
 
     async def _load_user(self, key: UserKey, now: datetime) -> UserEntry | None:
@@ -216,13 +232,14 @@ class RealmCache:
             self._users.drop(key)
             return None
         if news == self._news:
-            self._users.put(key, (realm_id,), _Kept(found, now, connection))
+            entry = _Kept(found, now, connection, _size(kept, found))
+            self._users.put(key, (realm_id,), entry, entry.size)
         return found.value
 
     def _remember_unknown(self, key: str | ClientKey, group: str, now: datetime, news: int) -> None:
         name = key if isinstance(key, str) else key[1]
         if news == self._news and len(name) <= _LONGEST_NAME:
-            self._unknown.put(key, (group,), now)
+            self._unknown.put(key, (group,), now, _UNKNOWN_BYTES)
 
     def _hear(self, topic: str | None) -> None:
         self._news += 1
@@ -248,6 +265,11 @@ class RealmCache:
         self._users.drop_group(realm_id)
         self._unknown.drop_group(realm_id)
         self._unknown.drop_group(_REALM_NAMES)
+
+
+def _size(before: _Kept[T] | None, found: T) -> int:
+    """Return the bytes that what was found takes; counted once where it has not changed."""
+    return before.size if before is not None and before.entry is found else size_of(found)
 
 
 def _parts(topic: str) -> tuple[str, str]:

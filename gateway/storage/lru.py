@@ -1,4 +1,7 @@
-"""A bounded table that forgets what was not used for longest, or all of one group at once."""
+"""A bounded table that forgets what was not used for longest, or all of one group at once.
+
+It is bounded in entries and in bytes: administrators and users decide how large a value is.
+"""
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Hashable
@@ -9,15 +12,25 @@ V = TypeVar("V")
 
 
 class GroupedLru(Generic[K, V]):
-    """At most `limit` values; each is in groups that can be dropped without a scan."""
+    """At most `limit` values of at most `most_bytes`; each is in groups that can be dropped.
 
-    def __init__(self, limit: int) -> None:
+    The last value that was put is kept, however large it is.
+    """
+
+    def __init__(self, limit: int, most_bytes: int) -> None:
         self._limit = limit
-        self._values: OrderedDict[K, tuple[tuple[str, ...], V]] = OrderedDict()
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._values: OrderedDict[K, tuple[tuple[str, ...], V, int]] = OrderedDict()
         self._groups: defaultdict[str, set[K]] = defaultdict(set)
 
     def __len__(self) -> int:
         return len(self._values)
+
+    @property
+    def bytes(self) -> int:
+        """The size of all values, as they were put."""
+        return self._bytes
 
     def get(self, key: K) -> V | None:
         """Return the value and count it as used."""
@@ -27,18 +40,23 @@ class GroupedLru(Generic[K, V]):
         self._values.move_to_end(key)
         return found[1]
 
-    def put(self, key: K, groups: tuple[str, ...], value: V) -> None:
-        """Keep the value; forget the least recently used one when full."""
+    def put(self, key: K, groups: tuple[str, ...], value: V, size: int) -> None:
+        """Keep the value of `size` bytes; forget the least recently used ones when full."""
         self.drop(key)
-        self._values[key] = (groups, value)
+        self._values[key] = (groups, value, size)
+        self._bytes += size
         for group in groups:
             self._groups[group].add(key)
-        if len(self._values) > self._limit:
+        while len(self._values) > self._limit or self._is_too_large():
             self.drop(next(iter(self._values)))
+
+    def _is_too_large(self) -> bool:
+        return self._bytes > self._most_bytes and len(self._values) > 1
 
     def drop(self, key: K) -> None:
         """Forget one value."""
         found = self._values.pop(key, None)
+        self._bytes -= 0 if found is None else found[2]
         for group in () if found is None else found[0]:
             keys = self._groups[group]
             keys.discard(key)
@@ -52,5 +70,6 @@ class GroupedLru(Generic[K, V]):
 
     def clear(self) -> None:
         """Forget everything."""
+        self._bytes = 0
         self._values.clear()
         self._groups.clear()

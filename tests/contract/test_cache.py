@@ -434,6 +434,23 @@ async def test_the_least_recently_used_makes_room(bench: Bench) -> None:
     assert bench.database.reads == reads + 1
 
 
+async def test_large_entries_make_room_by_their_bytes(bench: Bench) -> None:
+    large = {f"text-{number}": "x" * 10_000 for number in range(10)}
+    small = bench.another(CacheLimits(client_bytes=300_000))
+    async with bench.database.write() as stores:
+        for number in range(6):
+            await stores.clients.add(replace(client(f"large-{number}"), attributes=large))
+    for number in range(6):
+        await small.client("demo-id", f"large-{number}")
+        assert small._clients.bytes <= 300_000
+    assert len(small._clients) == 2
+    reads = bench.database.reads
+    await small.client("demo-id", "large-5")
+    assert bench.database.reads == reads
+    await small.client("demo-id", "large-0")
+    assert bench.database.reads == reads + 1
+
+
 async def test_keys_are_parsed_again_only_when_they_changed(bench: Bench) -> None:
     first = await bench.cache.realm("demo")
     await bench.channel.publish("realm:demo-id")

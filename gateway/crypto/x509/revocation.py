@@ -18,7 +18,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from gateway.crypto.x509.authorities import AuthorityBundle, CertificationPath
-from gateway.crypto.x509.parse import ParsedCertificate
+from gateway.crypto.x509.parse import CertificateFacts, ParsedCertificate
 from gateway.crypto.x509.requirements import HASHES
 from gateway.crypto.x509.revocation_lists import load_revocation_lists
 
@@ -86,7 +86,7 @@ class RevocationLists:
         )
 
     def _refusal(
-        self, certificate: ParsedCertificate, issuer: ParsedCertificate, now: datetime
+        self, certificate: CertificateFacts, issuer: CertificateFacts, now: datetime
     ) -> str | None:
         revocation_list = self._lists.get(issuer.digest)
         if revocation_list is None:

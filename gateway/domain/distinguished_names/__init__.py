@@ -7,12 +7,10 @@ from gateway.domain.distinguished_names.attributes import Attribute
 from gateway.domain.distinguished_names.matching import subject_matches
 from gateway.domain.distinguished_names.name import DistinguishedName
 from gateway.domain.distinguished_names.parsing import parse_distinguished_name
-from gateway.domain.distinguished_names.patterns import is_bounded_pattern
 
 __all__ = [
     "Attribute",
     "DistinguishedName",
-    "is_bounded_pattern",
     "parse_distinguished_name",
     "subject_matches",
 ]

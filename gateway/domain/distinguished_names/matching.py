@@ -3,12 +3,11 @@
 Spec: RFC 8705 §2.1.2, §7.4. Keycloak: `x509.subjectdn`, `x509.allow.regex.pattern.comparison`.
 """
 
-import re
 import unicodedata
 
 from gateway.domain.distinguished_names.name import DistinguishedName
 from gateway.domain.distinguished_names.parsing import parse_distinguished_name
-from gateway.domain.distinguished_names.patterns import LONGEST_FOR_PATTERN, is_bounded_pattern
+from gateway.domain.limits.patterns import Verdict, matches_at_once
 
 INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
@@ -52,7 +51,5 @@ def _equals(subject: DistinguishedName, expected: str) -> bool:
 
 
 def _matches_pattern(subject: DistinguishedName, pattern: str) -> bool:
-    rendering = subject.legacy_rendering()
-    if len(rendering) > LONGEST_FOR_PATTERN or not is_bounded_pattern(pattern):
-        return False
-    return re.fullmatch(pattern, rendering) is not None
+    verdict = matches_at_once().verdict(pattern, subject.legacy_rendering())
+    return verdict is Verdict.MATCHES

@@ -23,10 +23,14 @@ class ConfigurationError:
 
 
 class Configuration:
-    """The values by name; reading notes in `errors` what cannot be used."""
+    """The values by name; reading notes in `errors` what cannot be used.
 
-    def __init__(self, values: Mapping[str, object]) -> None:
+    `stored` values were examined when they were written.
+    """
+
+    def __init__(self, values: Mapping[str, object], *, stored: bool = False) -> None:
         self._values = values
+        self.stored = stored
         self.errors: list[ConfigurationError] = []
 
     def integer(self, name: str) -> int | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from gateway.domain.limits.patterns import PatternMatches
 from gateway.domain.user_profile.configuration import Configuration
 
 Parameter = str | int | float | tuple[str, ...] | None
@@ -27,8 +28,11 @@ class Violation:
     """The attribute itself first."""
 
 
-Check = Callable[[Sequence[str]], Finding | None]
-"""Judges all values of an attribute; those that are blank have been left out."""
+Check = Callable[[Sequence[str], PatternMatches], Finding | None]
+"""Judges all values of an attribute; those that are blank have been left out.
+
+The second argument does the matches of patterns, for all attributes of the evaluation.
+"""
 
 
 class Validator(Protocol):
@@ -47,7 +51,7 @@ class Validator(Protocol):
 def each(check: Callable[[str], Finding | None]) -> Check:
     """Return the check of a list by that of one value: what is wrong with the first wrong one."""
 
-    def check_all(values: Sequence[str]) -> Finding | None:
+    def check_all(values: Sequence[str], _matches: PatternMatches) -> Finding | None:
         found = (check(value) for value in values)
         return next((finding for finding in found if finding is not None), None)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from gateway.domain.limits.patterns import PatternMatches, matches_at_once
 from gateway.domain.user_profile.findings import Violation
 from gateway.domain.user_profile.profile import (
     EMAIL,
@@ -51,23 +52,31 @@ def merged(
     sent: Sent,
     before: Values | None,
     locked: frozenset[str] = frozenset(),
+    matches: PatternMatches | None = None,
 ) -> Merged:
     """Return what becomes of a user's values; `before` is None for a new user.
 
-    `locked` are attributes that nobody changes, whatever the profile says.
+    `locked` are attributes that nobody changes, whatever the profile says. `matches` may leave
+    some pending, and then the result is to be thrown away; without it all are done at once.
     """
-    merging = _Merging(profile, sent, before, locked)
+    merging = _Merging(profile, sent, before, locked, matches or matches_at_once())
     return Merged(merging.values, tuple(dict.fromkeys(merging.violations)))
 
 
 def demands(
-    profile: UserProfile, values: Values, viewer: Viewer, locked: frozenset[str] = frozenset()
+    profile: UserProfile,
+    values: Values,
+    viewer: Viewer,
+    locked: frozenset[str] = frozenset(),
+    matches: PatternMatches | None = None,
 ) -> Iterator[Violation]:
     """Yield what the viewer, who may change them, has to change about the values."""
+    matches = matches or matches_at_once()
     for attribute in profile.attributes.values():
         may_change = viewer in attribute.edit and attribute.name not in locked
         if may_change and not attribute.by_scope:
-            yield from _judged(attribute, cleaned(values.get(attribute.name, ())), viewer)
+            given = cleaned(values.get(attribute.name, ()))
+            yield from _judged(attribute, given, viewer, matches)
 
 
 def cleaned(values: Iterable[str]) -> tuple[str, ...]:
@@ -102,11 +111,13 @@ class _Merging:
         sent: Sent,
         before: Values | None,
         locked: frozenset[str],
+        matches: PatternMatches,
     ) -> None:
         self._sent = sent
         self._before: Mapping[str, tuple[str, ...]] = before or {}
         self._is_new = before is None
         self._locked = locked
+        self._matches = matches
         self.values: dict[str, tuple[str, ...]] = {}
         self.violations: list[Violation] = []
         for attribute in profile.attributes.values():
@@ -124,7 +135,7 @@ class _Merging:
         if not self._may_change(attribute):
             return self._unchanged(name)
         values = self._given(name) or _standard(attribute)
-        self.violations += _judged(attribute, values, Viewer.ADMIN)
+        self.violations += _judged(attribute, values, Viewer.ADMIN, self._matches)
         return values
 
     def _may_change(self, attribute: ProfileAttribute) -> bool:
@@ -166,12 +177,15 @@ def _standard(attribute: ProfileAttribute) -> tuple[str, ...]:
 
 
 def _judged(
-    attribute: ProfileAttribute, values: tuple[str, ...], viewer: Viewer
+    attribute: ProfileAttribute,
+    values: tuple[str, ...],
+    viewer: Viewer,
+    matches: PatternMatches,
 ) -> Iterator[Violation]:
     name = attribute.name
     if not values and attribute.required is not None and attribute.required.of(viewer):
         yield Violation(name, "error-user-attribute-required", (name,))
     for check in attribute.checks:
-        finding = check(values)
+        finding = check(values, matches)
         if finding is not None:
             yield Violation(name, finding.message, (name, *finding.parameters))

@@ -6,12 +6,12 @@ security event. Spec: attacks A1 to A4, A20; Keycloak: 11.1, 13
 
 import ipaddress
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Final, Protocol
 
 from starlette.types import Scope
 
 from gateway.domain.certificates import ClientCertificate
+from gateway.domain.limits.caches import cached
 from gateway.domain.ports.certificates import CertificateReader, MalformedCertificate
 from gateway.http.edge.headers import (
     CLIENT_VERIFY,
@@ -74,7 +74,7 @@ class Edge:
         self._trust = trust
         self._headers = EdgeHeaderReader(certificate_header)
         self._lookup = certificate_lookup
-        self._remembering_lookup = lru_cache(maxsize=1024)(certificate_lookup)
+        self._remembering_lookup = cached(2 * 1024 * 1024)(certificate_lookup)
         self._certificates = certificates
 
     def facts(self, scope: Scope) -> EdgeFacts:
@@ -126,7 +126,7 @@ def _forwarded_for(headers: EdgeHeaders, client: tuple[str, int] | None) -> str:
     return _address(forwarded)
 
 
-@lru_cache(maxsize=4096)
+@cached(512 * 1024)
 def _address(text: str) -> str:
     try:
         return str(ipaddress.ip_address(text))

@@ -8,8 +8,8 @@ asked of unix peers too. Spec: RFC 8705 §6.5, RFC 9440 §4; attacks A1, A2
 import hmac
 import ipaddress
 from collections.abc import Iterable
-from functools import lru_cache
 
+from gateway.domain.limits.caches import cached
 from gateway.domain.secrets import Secret
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -22,7 +22,7 @@ class ProxyTrust:
         """Trust TCP peers in `trusted` that send `secret`."""
         self._trusted = tuple(trusted)
         self._secret = secret.reveal().encode() if secret else None
-        self._in_list = lru_cache(maxsize=4096)(self._listed)
+        self._in_list = cached(64 * 1024)(self._listed)
 
     def believes(self, client: tuple[str, int] | None, secret: bytes | None) -> bool:
         """Tell whether the proxy's headers may be believed.

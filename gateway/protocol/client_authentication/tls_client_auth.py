@@ -5,12 +5,12 @@ that the proxy and our own checks both trust. Spec: RFC 8705 §2.1; Keycloak: `c
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Final
 
 from gateway.domain.clients import Client
 from gateway.domain.distinguished_names import DistinguishedName, subject_matches
 from gateway.domain.event_details import X509_ISSUER, X509_SERIAL, X509_SUBJECT
+from gateway.domain.limits.caches import cached
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
 from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.requests import ProtocolRequest
@@ -18,7 +18,7 @@ from gateway.protocol.requests import ProtocolRequest
 AUTHENTICATOR_ID: Final = "client-x509"
 SUBJECT_DN: Final = "x509.subjectdn"
 ALLOW_REGEX: Final = "x509.allow.regex.pattern.comparison"
-_subject_matches = lru_cache(maxsize=4096)(subject_matches)
+_subject_matches = cached(512 * 1024)(subject_matches)
 """Remembered, for a device comes again and again, and parsing its registered name takes long."""
 
 
@@ -42,7 +42,7 @@ def authenticate(
         raise _refused("the certificate's subject is not the one registered for the client")
 
 
-@lru_cache(maxsize=4096)
+@cached(512 * 1024)
 def _described(
     subject: DistinguishedName, issuer: DistinguishedName, serial: int
 ) -> Mapping[str, str]:

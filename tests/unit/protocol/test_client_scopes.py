@@ -6,10 +6,12 @@ import pytest
 
 from gateway.domain.client_scopes import ClientScope, RoleBoundScope
 from gateway.domain.clients import Client, ProtocolMapper
+from gateway.domain.limits.scopes import PREPARED_BYTES
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.ports.signing import KeyRing
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
+from gateway.protocol import client_scopes
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.client_scopes import GrantedScopes, grant_scopes, scopes_of, still_granted
 from gateway.protocol.disclosure import disclose
@@ -107,13 +109,35 @@ def test_another_state_of_the_realm_brings_other_scopes() -> None:
     assert grant_scopes(realm(scope("b")), client, None).names == ("b",)
 
 
-def test_any_number_of_ways_to_ask_keeps_the_memory_bounded() -> None:
+def test_order_and_repeats_of_names_make_no_further_entries() -> None:
     client = Client(id="1", realm_id="r", client_id="c", optional_client_scopes=("email", "mine"))
-    scopes = scopes_of(REALM)
+    entry = realm(scope("email"), scope("mine"))
+    client_scopes._CHOICES.clear()
     for number in range(3000):
         asked = " ".join(["email"] * (number // 50) + ["mine"] * (number % 50)) or None
-        assert set(grant_scopes(REALM, client, asked).names) <= {"email", "mine"}
-    assert len(scopes._kept) <= 1000
+        assert set(grant_scopes(entry, client, asked).names) <= {"email", "mine"}
+    assert len(client_scopes._CHOICES) == 4
+
+
+def test_any_number_of_combinations_keeps_the_memory_bounded() -> None:
+    scopes = [f"s{number}" for number in range(11)]
+    client = Client(id="1", realm_id="r", client_id="c", optional_client_scopes=tuple(scopes))
+    entry = realm(*map(scope, scopes))
+    client_scopes._CHOICES.clear()
+    for chosen in range(1 << len(scopes)):
+        asked = [name for place, name in enumerate(scopes) if chosen >> place & 1]
+        assert grant_scopes(entry, client, " ".join(asked) or None).names == tuple(asked)
+    assert 0 < client_scopes._CHOICES.bytes <= PREPARED_BYTES
+
+
+@pytest.mark.parametrize(
+    ("requested", "excess"),
+    [("email " * 201, "more than 200 names"), ("x" * 4001, "longer than 4000 characters")],
+)
+def test_too_much_is_refused_without_being_repeated(requested: str, excess: str) -> None:
+    with pytest.raises(OAuthError) as refused:
+        grant_scopes(REALM, CLIENT, requested.rstrip())
+    assert refused.value.description == f"Invalid scopes: {excess}"
 
 
 TEAM = EffectiveRoles(("member",), (("app", ("reader",)),))

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gateway.domain.limits.patterns import matches_at_once
 from gateway.domain.user_profile.configuration import Configuration, ConfigurationError
 from gateway.domain.user_profile.findings import Finding
 from gateway.domain.user_profile.validators import VALIDATORS
@@ -17,7 +18,7 @@ def check(name: str, values: dict[str, Any], *given: str) -> Finding | None:
     configuration = Configuration(values)
     judge = VALIDATORS[name].configured(configuration)
     assert configuration.errors == []
-    return judge(given)
+    return judge(given, matches_at_once())
 
 
 def errors(name: str, values: dict[str, Any]) -> list[ConfigurationError]:

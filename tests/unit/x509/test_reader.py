@@ -1,16 +1,21 @@
 """Which standing each kind of certificate gets, and that nothing is remembered too long."""
 
+import gc
+import tracemalloc
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
 
 from gateway.crypto.x509.authorities import AuthorityBundle
 from gateway.crypto.x509.pki_directory import TRUST_BUNDLE
 from gateway.crypto.x509.pki_revocation import revoke
-from gateway.crypto.x509.reader import X509CertificateReader
+from gateway.crypto.x509.reader import REMEMBERED_BYTES, X509CertificateReader
 from gateway.crypto.x509.revocation import RevocationLists
 from gateway.domain.certificates import ClientCertificate, Standing
 from gateway.domain.ports.certificates import MalformedCertificate
@@ -174,10 +179,10 @@ def test_a_certificate_over_64_kb_is_malformed(
         reader.read(certificate_zoo["huge 91 kB"].der, verified_by_proxy=True)
 
 
-def test_what_is_remembered_is_bounded(certificate_zoo: Zoo) -> None:
-    """Attack A17: memory stays flat whatever certificates are shown, and huge ones are not kept."""
+def test_a_huge_certificate_is_not_kept(certificate_zoo: Zoo) -> None:
+    """Attack A17: it would take the place of many others."""
     clock = SetClock(datetime.now(UTC))
-    reader = X509CertificateReader(AuthorityBundle(), None, clock, remembered=3)
+    reader = X509CertificateReader(AuthorityBundle(), None, clock, remembered_bytes=64 * 1024)
 
     def is_remembered(kind: str) -> bool:
         def read() -> ClientCertificate:
@@ -185,14 +190,25 @@ def test_what_is_remembered_is_bounded(certificate_zoo: Zoo) -> None:
 
         return read() is read()
 
-    def read_again(first: ClientCertificate) -> bool:
-        return reader.read(first.der, verified_by_proxy=True) is not first
-
-    oldest = reader.read(certificate_zoo["valid"].der, verified_by_proxy=True)
-    others = ("wrong EKU", "weak key", "self-signed")
-    assert all(is_remembered(kind) for kind in others)
-    assert read_again(oldest)
+    assert all(map(is_remembered, ("valid", "wrong EKU", "weak key", "self-signed")))
     assert not is_remembered("huge 13 kB")
+
+
+def test_a_certificate_of_many_names_is_weighed_by_them() -> None:
+    """Five hundred of them must not take a hundred times the memory of usual ones."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    reader = X509CertificateReader(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(300):
+            reader.read(_with_many_names(key, number), verified_by_proxy=False)
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert reader._judgements.bytes <= REMEMBERED_BYTES
+    assert grown <= 1.2 * REMEMBERED_BYTES
 
 
 def test_a_remembered_certificate_is_not_parsed_again(
@@ -234,3 +250,20 @@ def test_odd_subjects_are_read_from_the_encoding(
 
 def _der(path: Path) -> bytes:
     return x509.load_pem_x509_certificates(path.read_bytes())[0].public_bytes(Encoding.DER)
+
+
+def _with_many_names(key: ec.EllipticCurvePrivateKey, number: int) -> bytes:
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"device-{number}")])
+    names = [x509.DNSName(f"name-{place}.example") for place in range(440)]
+    now = datetime.now(UTC)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(number + 1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+    )
+    return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.DER)

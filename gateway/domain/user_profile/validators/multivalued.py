@@ -6,6 +6,7 @@ Keycloak: MultiValueValidator
 from collections.abc import Sequence
 from typing import Final
 
+from gateway.domain.limits.patterns import PatternMatches
 from gateway.domain.user_profile.configuration import Configuration
 from gateway.domain.user_profile.findings import Check, Finding
 
@@ -28,7 +29,7 @@ class Multivalued:
 def at_most(least: int, most: int | None) -> Check:
     """Return the check of how many values there are."""
 
-    def check(values: Sequence[str]) -> Finding | None:
+    def check(values: Sequence[str], _matches: PatternMatches) -> Finding | None:
         fine = least <= len(values) and (most is None or len(values) <= most)
         return None if fine else Finding("error-invalid-multivalued-size", (least, most))
 

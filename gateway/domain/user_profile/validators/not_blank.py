@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from gateway.domain.limits.patterns import PatternMatches
 from gateway.domain.user_profile.configuration import Configuration
 from gateway.domain.user_profile.findings import Check, Finding
 
@@ -17,6 +18,6 @@ class NotBlank:
         return _check
 
 
-def _check(values: Sequence[str]) -> Finding | None:
+def _check(values: Sequence[str], _matches: PatternMatches) -> Finding | None:
     fine = any(value.strip() for value in values)
     return None if fine else Finding("error-invalid-blank", (tuple(values),))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from gateway.domain.limits.patterns import PatternMatches
 from gateway.domain.user_profile.configuration import Configuration
 from gateway.domain.user_profile.findings import Check, Finding
 
@@ -17,5 +18,5 @@ class NotEmpty:
         return _check
 
 
-def _check(values: Sequence[str]) -> Finding | None:
+def _check(values: Sequence[str], _matches: PatternMatches) -> Finding | None:
     return None if values else Finding("error-empty", ((),))

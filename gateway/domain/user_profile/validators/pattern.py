@@ -2,15 +2,18 @@ r"""`pattern`: the whole value matches `pattern`; `error-message` replaces the m
 
 Patterns are Python's, which differ from Java's in rare things (`\p{...}`): what cannot be read,
 or could match for hours, is refused with the profile. A value of more than 1024 characters
-matches nothing. Keycloak: PatternValidator
+matches nothing, and a value is refused where the patterns of the whole profile would take longer
+than one evaluation may. Keycloak: PatternValidator
 """
 
-import re
+from collections.abc import Sequence
 from typing import Final
 
-from gateway.domain.distinguished_names.patterns import LONGEST_FOR_PATTERN, is_bounded_pattern
+from gateway.domain.limits.patterns import PatternMatches, Verdict, pattern_problem
 from gateway.domain.user_profile.configuration import Configuration
-from gateway.domain.user_profile.findings import Check, Finding, each
+from gateway.domain.user_profile.findings import Check, Finding
+
+TOO_COSTLY: Final = "error-pattern-too-costly"
 
 
 class Pattern:
@@ -25,26 +28,24 @@ class Pattern:
         if not pattern:
             configuration.missing("pattern")
             return _nothing
-        reason = _unusable(pattern)
+        # What is stored was examined then, and is examined again before it is matched.
+        reason = None if configuration.stored else pattern_problem(pattern)
         if reason is not None:
             configuration.wrong("pattern", pattern, reason)
             return _nothing
-
-        def check(text: str) -> Finding | None:
-            if len(text) <= LONGEST_FOR_PATTERN and re.fullmatch(pattern, text):
-                return None
-            return Finding(message, (pattern,))
-
-        return each(check)
+        return _check_of(pattern, message)
 
 
-def _unusable(pattern: str) -> str | None:
-    try:
-        re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        return str(error)
-    return None if is_bounded_pattern(pattern) else "It may match for hours"
+def _check_of(pattern: str, message: str) -> Check:
+    def check(values: Sequence[str], matches: PatternMatches) -> Finding | None:
+        for verdict in (matches.verdict(pattern, value) for value in values):
+            if verdict is not Verdict.MATCHES:
+                differs = verdict is Verdict.DIFFERS
+                return Finding(message if differs else TOO_COSTLY, (pattern,))
+        return None
+
+    return check
 
 
-def _nothing(_values: object) -> None:
+def _nothing(_values: object, _matches: object) -> None:
     """Check nothing: the configuration has been refused."""

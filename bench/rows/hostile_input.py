@@ -1,0 +1,225 @@
+"""What small hostile inputs cost the worker that meets them."""
+
+import http.client
+import random
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from bench.administrators import add_administrator, administrator_token
+from bench.context import Bench
+from bench.figures import Figure, Result, at_most
+from bench.hostile_certificates import certificates
+from bench.hostile_documents import Document, documents
+from bench.load import lending_nginx
+from bench.processes import BenchError, proportional_bytes
+from bench.stack import CLIENT, REALM, Stack, import_realms, stack
+
+TITLE = "Hostile input, one worker"
+HOW = (
+    "Bodies of the largest accepted size go to every operation of the admin API, to the protocol"
+    " endpoints and to client registration, one after the other, through nginx. Meanwhile another"
+    " connection to the gateway's socket asks for the realm's public page again and again; a pause"
+    " is the processor time that the worker took while one of these small requests waited. Then"
+    " memory: requests with scopes, names, addresses and client certificates that hardly ever"
+    " repeat, the worker's size after them against its size after the first hundredth."
+)
+_HOSTILE: Final = "hostile"
+_PAUSE: Final = at_most(100, 50)
+_GROWTH: Final = at_most(10, 5)
+_WORST: Final = 8
+_NOT_LET_IN: Final = (0, 401, 502, 503, 504)
+_TIMEOUT: Final = 120
+_TOKEN_SECONDS: Final = 20
+"""Less than an administrator's token lives."""
+_CERTIFICATES: Final = 2_000
+_SCOPES: Final = ("email", "profile", "roles", "basic", "acr", "web-origins", "phone", "address")
+
+
+def measure(bench: Bench) -> Result:
+    """Measure the pauses, then the growth of memory."""
+    site = bench.copy("hostile")
+    add_administrator(site)
+    import_realms(site, [{"realm": _HOSTILE, "enabled": True}])
+    with (
+        stack(site) as target,
+        lending_nginx({"a": target.https_port}, None) as ports,
+        _watch(target) as watch,
+    ):
+        pauses = _pauses(bench, target, watch, ports["a"])
+        sent, growth = _growth(bench, target, watch)
+    worst = sorted(pauses, key=lambda one: one.milliseconds, reverse=True)
+    for one in worst[:_WORST]:
+        print(f"  {one}")
+    figures = (
+        Figure("documents sent", len(pauses)),
+        Figure(
+            "documents whose sender was not let in",
+            sum(one.status in _NOT_LET_IN for one in pauses),
+        ),
+        Figure("longest pause of the event loop", worst[0].milliseconds, "ms", _PAUSE),
+        Figure("documents that paused it for longer", _too_long(worst)),
+        Figure("requests between the two sizes of the worker", sent),
+        Figure("growth of the worker", growth / 1e6, "MB", _GROWTH),
+    )
+    return Result(figures, HOW)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pause:
+    document: Document
+    status: int
+    milliseconds: float
+
+    def __str__(self) -> str:
+        return f"{self.milliseconds:7.1f} ms  {self.status}  {self.document.name}"
+
+
+def _too_long(pauses: list[_Pause]) -> int:
+    return sum(not _PAUSE.keeps(one.milliseconds) for one in pauses)
+
+
+@dataclass(slots=True)
+class _Watch:
+    """Asks small requests, and remembers the most that the worker worked during one of them."""
+
+    worker: int
+    connection: "_Socket"
+    longest: float = 0.0
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        """Ask until it is ended."""
+        while not self.ended.is_set():
+            before = _processor_seconds(self.worker)
+            self.connection.ask("GET", f"/realms/{REALM}")
+            self.longest = max(self.longest, _processor_seconds(self.worker) - before)
+            self.ended.wait(0.001)
+
+    def take(self) -> float:
+        """Return the longest, and begin again."""
+        longest, self.longest = self.longest, 0.0
+        return longest
+
+
+@contextmanager
+def _watch(target: Stack) -> Iterator[_Watch]:
+    watch = _Watch(target.gateway_processes()[-1], _Socket(target))
+    thread = threading.Thread(target=watch.run)
+    thread.start()
+    try:
+        yield watch
+    finally:
+        watch.ended.set()
+        thread.join()
+
+
+def _processor_seconds(worker: int) -> float:
+    """Return the processor time of all threads of a process, to the nanosecond."""
+    total = 0
+    for task in Path(f"/proc/{worker}/task").iterdir():
+        try:
+            total += int((task / "schedstat").read_text().split()[0])
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return total / 1e9
+
+
+def _pauses(bench: Bench, target: Stack, watch: _Watch, port: int) -> list[_Pause]:
+    context = ssl.create_default_context(cafile=target.site.certificates / "ca.crt")
+    found: list[_Pause] = []
+    token, renewed = "", 0.0
+    for document in documents(_HOSTILE, bench.plan.hostile_bytes):
+        if time.monotonic() - renewed > _TOKEN_SECONDS:
+            token, renewed = administrator_token(port), time.monotonic()
+        watch.take()
+        headers = {"Content-Type": document.content_type, "Authorization": f"Bearer {token}"}
+        connection = http.client.HTTPSConnection(
+            "localhost", target.https_port, timeout=_TIMEOUT, context=context
+        )
+        try:
+            connection.request(document.method, document.path, document.body, headers)
+            answer = connection.getresponse()
+            answer.read()
+            status = answer.status
+        except (OSError, http.client.HTTPException):
+            status = 0
+        finally:
+            connection.close()
+        found.append(_Pause(document, status, 1_000 * watch.take()))
+        if _too_long(found[-1:]):
+            print(f"  {found[-1]}", flush=True)
+    return found
+
+
+def _growth(bench: Bench, target: Stack, watch: _Watch) -> tuple[int, float]:
+    connection = _Socket(target)
+    chosen = random.Random(1)  # noqa: S311 - the same hostile requests in every run
+    shown = certificates(_CERTIFICATES)
+    requests = bench.plan.hostile_requests
+    before = 0.0
+    for number in range(requests):
+        if number == requests // 100:
+            before = proportional_bytes(watch.worker)
+        _send_one(connection, chosen, number, shown[number % len(shown)])
+    return requests - requests // 100, proportional_bytes(watch.worker) - before
+
+
+def _send_one(
+    connection: "_Socket", chosen: random.Random, number: int, certificate: bytes
+) -> None:
+    headers = {
+        "ssl-client-cert": quote(certificate),
+        "ssl-client-verify": "FAILED:self-signed certificate",
+        "X-Forwarded-For": f"2001:db8::{number >> 16:x}:{number & 0xFFFF:x}",
+        f"X-Invented-{number}": "x" * 100,
+    }
+    realm = f"invented-{number}" if number % 3 == 0 else REALM
+    form = {
+        "grant_type": "client_credentials",
+        "client_id": f"invented-{number}" if number % 3 == 1 else CLIENT,
+        "scope": " ".join(chosen.choices(_SCOPES, k=180)),
+        f"invented_{number}": "x",
+    }
+    path = f"/realms/{realm}/protocol/openid-connect/token"
+    connection.ask("POST", path, urlencode(form).encode(), headers)
+
+
+class _Socket:
+    """A connection to the gateway's own socket, with what nginx would say of the caller."""
+
+    def __init__(self, target: Stack) -> None:
+        self._path = next((target.site.state / "run").glob("gateway-*.sock"))
+        secret = (target.site.state / "proxy.secret").read_text().strip()
+        self._headers = {
+            "Host": "localhost:8443",
+            "X-Forwarded-Proto": "https",
+            "X-Forwarded-For": "127.0.0.1",
+            "X-Realmgate-Proxy-Secret": secret,
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+        self._connection: http.client.HTTPConnection | None = None
+
+    def ask(
+        self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
+    ) -> None:
+        """Send a request and read its answer; raises BenchError where there is none."""
+        if self._connection is None:
+            self._connection = http.client.HTTPConnection("localhost", timeout=_TIMEOUT)
+            self._connection.sock = socket.socket(socket.AF_UNIX)
+            self._connection.sock.settimeout(_TIMEOUT)
+            self._connection.sock.connect(str(self._path))
+        self._connection.request(method, path, body, {**self._headers, **(headers or {})})
+        answer = self._connection.getresponse()
+        text = answer.read()
+        if answer.will_close:
+            self._connection = None
+        if answer.status >= http.client.INTERNAL_SERVER_ERROR:
+            raise BenchError(f"{method} {path}: {answer.status} {text[:200]!r}")

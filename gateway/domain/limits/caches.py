@@ -1,0 +1,154 @@
+"""Caches of values that are derived from input: bounded in bytes, whatever their entries weigh.
+
+A cache that only counts its entries has no bound where a caller chooses how large each one is.
+Every cache whose keys or values come from requests, or from what administrators store, is one of
+these; `tests/architecture/test_caches.py` lists the exceptions. CWE-770
+"""
+
+import sys
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date, timedelta
+from functools import update_wrapper
+from typing import Any, Final, Generic, ParamSpec, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_ENTRY: Final = 200
+"""Bytes that an entry takes beside its key and its value: its share of two hash tables."""
+_LARGEST_SHARE: Final = 8
+"""One entry may take this part of a generation, so that it cannot push out all the others."""
+_OPAQUE: Final = 4096
+"""Bytes assumed for an object that cannot be looked into, such as a parsed key."""
+_ATOMS: Final = (str, bytes, int, float, date, timedelta)
+
+
+class SizedCache(Generic[K, V]):
+    """Keeps the values used last, of at most `most_bytes` as `weigh` counts them.
+
+    There are two generations. A value that is found in the older one moves to the younger one;
+    when the younger one is full it becomes the older one, and what nobody asked for is dropped.
+    A hit costs one look into a dictionary. None cannot be a value.
+    """
+
+    __slots__ = ("_half", "_older", "_older_bytes", "_weigh", "_young", "_young_bytes")
+
+    def __init__(self, most_bytes: int, weigh: Callable[[K, V], int] | None = None) -> None:
+        """Weigh entries with `weigh(key, value)` in bytes; by default with `size_of`."""
+        self._half = most_bytes // 2
+        self._weigh = weigh or _size_of_both
+        self._young: dict[K, V] = {}
+        self._older: dict[K, V] = {}
+        self._young_bytes = 0
+        self._older_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._young) + len(self._older.keys() - self._young.keys())
+
+    @property
+    def bytes(self) -> int:
+        """The weight of all entries; never more than `most_bytes`."""
+        return self._young_bytes + self._older_bytes
+
+    def get(self, key: K) -> V | None:
+        """Return the value and count it as used."""
+        found = self._young.get(key)
+        if found is None and self._older:
+            found = self._older.get(key)
+            if found is not None:
+                self.put(key, found)
+        return found
+
+    def put(self, key: K, value: V) -> None:
+        """Keep the value, unless it is too large to be kept."""
+        weight = _ENTRY + self._weigh(key, value)
+        if weight * _LARGEST_SHARE > self._half:
+            self._replace(key)
+            return
+        if key in self._young:
+            self._replace(key)
+        if self._young_bytes + weight > self._half:
+            self._older, self._older_bytes = self._young, self._young_bytes
+            self._young, self._young_bytes = {}, 0
+        self._young[key] = value
+        self._young_bytes += weight
+
+    def clear(self) -> None:
+        """Drop all entries."""
+        self._young, self._older = {}, {}
+        self._young_bytes = self._older_bytes = 0
+
+    def _replace(self, key: K) -> None:
+        """Drop what is kept under the key: an older value must not come back."""
+        self._older_bytes -= self._dropped(self._older, key)
+        self._young_bytes -= self._dropped(self._young, key)
+
+    def _dropped(self, generation: dict[K, V], key: K) -> int:
+        value = generation.pop(key, None)
+        return 0 if value is None else _ENTRY + self._weigh(key, value)
+
+
+def cached(most_bytes: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator that keeps the results of a pure function, of at most `most_bytes`.
+
+    As with `functools.lru_cache` the arguments must be hashable, keyword arguments included.
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        results: SizedCache[Any, tuple[T]] = SizedCache(most_bytes)
+
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            key = (args, tuple(kwargs.items())) if kwargs else args
+            found = results.get(key)
+            if found is None:
+                found = (function(*args, **kwargs),)
+                results.put(key, found)
+            return found[0]
+
+        update_wrapper(call, function)
+        return call
+
+    return decorate
+
+
+def size_of(value: object) -> int:
+    """Return about how many bytes a value keeps alive; what it refers to twice counts once.
+
+    Looks into collections and dataclasses. Types and functions count nothing, anything else as
+    much as a parsed key.
+    """
+    total = 0
+    seen: set[int] = set()
+    open_ones = [value]
+    while open_ones:
+        one = open_ones.pop()
+        if one is None or isinstance(one, bool | type) or callable(one) or id(one) in seen:
+            continue
+        seen.add(id(one))
+        total += sys.getsizeof(one)
+        if isinstance(one, _ATOMS):
+            continue
+        parts = _parts(one)
+        if parts is None:
+            total += _OPAQUE
+        else:
+            open_ones.extend(parts)
+    return total
+
+
+def _parts(value: object) -> list[object] | None:
+    """Return what a value refers to; None where that cannot be seen."""
+    if isinstance(value, Mapping):
+        return [*value.keys(), *value.values()]
+    if isinstance(value, list | tuple | set | frozenset):
+        return list(value)
+    if is_dataclass(value):
+        return [getattr(value, item.name, None) for item in fields(value)]
+    return None
+
+
+def _size_of_both(key: object, value: object) -> int:
+    return size_of((key, value))

@@ -1,0 +1,72 @@
+"""Every cache is bounded in bytes: no other kind than that of `gateway/domain/limits/caches.py`."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "gateway").rglob("*.py"))
+UNBOUNDED_IN_BYTES = {
+    "lru_cache",
+    "cache",
+    "cached_property",
+    "OrderedDict",
+    "WeakKeyDictionary",
+    "WeakValueDictionary",
+}
+ALLOWED = {
+    ("gateway/supervisor/whole_requests.py", "lru_cache"): "512 names of headers, 64 bytes each",
+    ("gateway/supervisor/answers.py", "lru_cache"): "one text: the date of the current second",
+    ("gateway/storage/lru.py", "OrderedDict"): "bounded in bytes there, with groups",
+    ("gateway/protocol/client_scopes.py", "WeakKeyDictionary"): "one value for a realm in memory",
+    ("gateway/protocol/disclosure.py", "WeakKeyDictionary"): "one value for a client in memory",
+}
+"""Which module may use which other kind, and why its memory is bounded all the same."""
+
+
+def used_in(code: ast.Module) -> Iterator[str]:
+    """Yield the kinds of caches that a module names."""
+    for node in ast.walk(code):
+        match node:
+            case ast.ImportFrom(module="functools" | "collections" | "weakref" | "cachetools"):
+                yield from (alias.name for alias in node.names if alias.name in UNBOUNDED_IN_BYTES)
+            case ast.Attribute(
+                value=ast.Name(id="functools" | "collections" | "weakref"), attr=name
+            ) if name in UNBOUNDED_IN_BYTES:
+                yield name
+            case _:
+                pass
+
+
+def found() -> set[tuple[str, str]]:
+    """Return module and kind of every cache that is not bounded in bytes."""
+    return {
+        (module, kind)
+        for module in MODULES
+        for kind in used_in(ast.parse((ROOT / module).read_text(encoding="utf-8")))
+    }
+
+
+def test_no_cache_counts_entries_instead_of_bytes() -> None:
+    assert found() - set(ALLOWED) == set(), "use gateway.domain.limits.caches"
+
+
+def test_every_exception_is_still_there_and_has_a_reason() -> None:
+    assert set(ALLOWED) - found() == set()
+    assert all(ALLOWED.values())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from functools import lru_cache",
+        "from functools import cache as kept",
+        "import functools\n@functools.lru_cache\ndef f(): ...",
+        "import collections\ncollections.OrderedDict()",
+        "from weakref import WeakKeyDictionary",
+    ],
+)
+def test_every_spelling_is_found(code: str) -> None:
+    assert list(used_in(ast.parse(code)))
