@@ -172,6 +172,9 @@ def test_plain_http_redirects_with_method_and_query_kept(edge: Edge) -> None:
         response = client.post(f"{edge.nginx.http}/realms/demo?a=b%20c", content=b"x")
     assert response.status_code == 308
     assert response.headers["location"] == f"{edge.nginx.https}/realms/demo?a=b%20c"
+    assert response.headers["referrer-policy"] == "no-referrer"
+    assert response.headers["x-frame-options"] == "SAMEORIGIN"
+    assert "strict-transport-security" not in response.headers
     assert not edge.upstream.received
 
 
