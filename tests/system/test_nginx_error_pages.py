@@ -215,6 +215,7 @@ def test_plain_http_on_a_tls_port_is_told_to_use_https(edge: Edge) -> None:
         (b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400, "not a well-formed HTTP request"),
         (b"GET / HTTP/1.1\r\n\r\n", 400, "not a well-formed HTTP request"),
         (b"GARBAGE\r\n\r\n", 400, "not a well-formed HTTP request"),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n c\r\n\r\n", 400, "not a well-formed HTTP"),
         (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "not a well-formed HTTP request"),
         (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 400, "A header is"),
         (b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", 414, "The address is longer"),
