@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from pathlib import Path
 
+import structlog
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -22,9 +24,12 @@ from gateway.crypto.x509.requirements import (
     require_authority,
     require_strong_signature,
 )
+from gateway.crypto.x509.watched_file import WatchedFile
 from gateway.domain.distinguished_names import DistinguishedName
+from gateway.domain.ports.certificates import MalformedCertificate
 
 LONGEST_PATH = 8
+_BEGIN = b"-----BEGIN CERTIFICATE-----"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +77,11 @@ class AuthorityBundle:
     @classmethod
     def from_pem(cls, data: bytes) -> "AuthorityBundle":
         """Read a PEM bundle; raises ValueError or MalformedCertificate."""
-        certificates = x509.load_pem_x509_certificates(data)
-        return cls(parse_certificate(item.public_bytes(Encoding.DER)) for item in certificates)
+        return cls(_parse_bundle(data))
+
+    def renew(self) -> int:
+        """Return which edition of the bundle this is; it changes with the authorities."""
+        return 0
 
     def __iter__(self) -> Iterator[ParsedCertificate]:
         return (item for authorities in self._by_subject.values() for item in authorities)
@@ -111,6 +119,44 @@ class AuthorityBundle:
             for issuer in self._by_subject.get(last.issuer, ()):
                 if issuer.digest not in known and is_issued_by(last, issuer):
                     yield from self._chains((*chain, issuer))
+
+
+class AuthorityFile(AuthorityBundle):
+    """The authorities of a PEM file, read again when it is replaced.
+
+    A file that cannot be used leaves the authorities that were read before in force.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Read the file; raises OSError, ValueError or MalformedCertificate."""
+        self._file = WatchedFile(file)
+        self._edition = 0
+        self._problem: str | None = None
+        super().__init__(_parse_bundle(self._file.read()))
+
+    def renew(self) -> int:
+        """Read the file again if it was replaced; return which edition this is."""
+        try:
+            content = self._file.read_if_changed()
+            if content is not None:
+                super().__init__(_parse_bundle(content))
+                self._edition += 1
+                self._problem = None
+        except (OSError, ValueError, MalformedCertificate) as error:
+            self._report(f"{self._file.path} cannot be read: {error}")
+        return self._edition
+
+    def _report(self, problem: str) -> None:
+        if problem != self._problem:
+            self._problem = problem
+            structlog.get_logger().error("client authorities not renewed", reason=problem)
+
+
+def _parse_bundle(data: bytes) -> tuple[ParsedCertificate, ...]:
+    certificates = x509.load_pem_x509_certificates(data)
+    if len(certificates) < data.count(_BEGIN):
+        raise ValueError("a certificate of the bundle is cut short")
+    return tuple(parse_certificate(item.public_bytes(Encoding.DER)) for item in certificates)
 
 
 def is_issued_by(certificate: ParsedCertificate, issuer: ParsedCertificate) -> bool:
