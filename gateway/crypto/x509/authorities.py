@@ -63,7 +63,9 @@ class CertificationPath:
 
 
 class AuthorityBundle:
-    """The configured authorities."""
+    """The configured authorities. `edition` changes when these change."""
+
+    edition = 0
 
     def __init__(self, authorities: Iterable[ParsedCertificate] = ()) -> None:
         """Take the authorities; without any, no certificate has a path."""
@@ -79,9 +81,8 @@ class AuthorityBundle:
         """Read a PEM bundle; raises ValueError or MalformedCertificate."""
         return cls(_parse_bundle(data))
 
-    def renew(self) -> int:
-        """Return which edition of the bundle this is; it changes with the authorities."""
-        return 0
+    def renew(self) -> None:
+        """Take over what has changed; `edition` is another then."""
 
     def __iter__(self) -> Iterator[ParsedCertificate]:
         return (item for authorities in self._by_subject.values() for item in authorities)
@@ -130,21 +131,19 @@ class AuthorityFile(AuthorityBundle):
     def __init__(self, file: Path) -> None:
         """Read the file; raises OSError, ValueError or MalformedCertificate."""
         self._file = WatchedFile(file)
-        self._edition = 0
         self._problem: str | None = None
         super().__init__(_parse_bundle(self._file.read()))
 
-    def renew(self) -> int:
-        """Read the file again if it was replaced; return which edition this is."""
+    def renew(self) -> None:
+        """Read the file again if it was replaced."""
         try:
             content = self._file.read_if_changed()
             if content is not None:
                 super().__init__(_parse_bundle(content))
-                self._edition += 1
+                self.edition += 1
                 self._problem = None
         except (OSError, ValueError, MalformedCertificate) as error:
             self._report(f"{self._file.path} cannot be read: {error}")
-        return self._edition
 
     def _report(self, problem: str) -> None:
         if problem != self._problem:

@@ -51,7 +51,7 @@ class X509CertificateReader:
         self._revocation = revocation
         self._clock = clock
         self._remembered = remembered
-        self._edition = bundle.renew()
+        self._edition = bundle.edition
         self._judgements: OrderedDict[bytes, _Judgement] = OrderedDict()
 
     def read(self, der: bytes, *, verified_by_proxy: bool) -> ClientCertificate:
@@ -67,9 +67,9 @@ class X509CertificateReader:
         return judgement.certificate if verified_by_proxy else judgement.unverified
 
     def _forget_when_authorities_change(self) -> None:
-        edition = self._bundle.renew()
-        if edition != self._edition:
-            self._edition = edition
+        self._bundle.renew()
+        if self._bundle.edition != self._edition:
+            self._edition = self._bundle.edition
             self._judgements.clear()
 
     def _revoked(self, path: CertificationPath, now: datetime) -> str | None:

@@ -52,12 +52,15 @@ class RevocationLists:
         """Read the file; raises OSError or ValueError when it cannot be used at the start."""
         self._file = WatchedFile(file)
         self._bundle = bundle
-        self._edition = bundle.renew()
+        self._edition = bundle.edition
         self._lists = _parse(self._file.read(), bundle)
         self._problem: str | None = None
 
     def refusal(self, path: CertificationPath, now: datetime) -> str | None:
-        """Return why a certificate of the path counts as revoked, None when none does."""
+        """Return why a certificate of the path counts as revoked, None when none does.
+
+        The caller has renewed the bundle, from which the path is.
+        """
         self._read_again_when_changed()
         for certificate, issuer in path.links:
             refusal = self._refusal(certificate, issuer, now)
@@ -67,6 +70,7 @@ class RevocationLists:
 
     def status(self, now: datetime) -> RevocationStatus:
         """Return the state of the lists for health."""
+        self._bundle.renew()
         self._read_again_when_changed()
         lists = self._lists.values()
         next_update = min((item.next_update for item in lists), default=None)
@@ -95,12 +99,11 @@ class RevocationLists:
 
     def _read_again_when_changed(self) -> None:
         try:
-            edition = self._bundle.renew()
             content = self._file.read_if_changed()
-            if content is None and edition != self._edition:
+            if content is None and self._bundle.edition != self._edition:
                 content = self._file.read()
             # Before parsing: what is broken stays so until a file changes.
-            self._edition = edition
+            self._edition = self._bundle.edition
             if content is not None:
                 self._lists = _parse(content, self._bundle)
                 self._problem = None
