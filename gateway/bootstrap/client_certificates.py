@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.crypto.x509.authorities import AuthorityBundle
+from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.reader import X509CertificateReader
 from gateway.crypto.x509.revocation import RevocationLists
 from gateway.domain.clock import Clock
@@ -34,7 +34,7 @@ def _authorities(file: Path | None) -> AuthorityBundle:
     if file is None:
         return AuthorityBundle()
     try:
-        return AuthorityBundle.from_pem(file.read_bytes())
+        return AuthorityFile(file)
     except (OSError, ValueError, MalformedCertificate) as failure:
         raise _unusable("client_ca_file", file, "a PEM bundle of certificates") from failure
 

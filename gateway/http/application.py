@@ -14,6 +14,7 @@ from gateway.http.middleware.auth_prefix import AuthPrefix
 from gateway.http.middleware.edge import EdgeMiddleware
 from gateway.http.middleware.printable_path import PrintablePath
 from gateway.http.middleware.request_log import RequestLog
+from gateway.http.middleware.security_headers import SecurityHeadersMiddleware
 from gateway.http.middleware.unread_body import UnreadBody
 from gateway.http.parts import HttpParts, grant_services, realm_context
 from gateway.http.replies import prose_error, send_reply
@@ -22,18 +23,19 @@ from gateway.http.routes import build_routes
 
 def build_http_application(parts: HttpParts) -> ASGIApp:
     """Return the application that stands behind the proxy."""
-    context, services = realm_context(parts), grant_services(parts)
-    router = Router(
-        [
-            *build_routes(context, services, parts.metrics),
-            LateRoutes(_is_administration, partial(_administration, parts), _unmatched),
-        ],
-        redirect_slashes=False,
-        default=_unmatched,
-    )
+    router = Router(application_routes(parts), redirect_slashes=False, default=_unmatched)
     printable = PrintablePath(AuthPrefix(router), _unmatched)
-    guarded = EdgeMiddleware(printable, parts.edge, parts.metrics, parts.log)
-    return RequestLog(UnreadBody(guarded), parts.log, parts.metrics, parts.tracer)
+    behind_edge = EdgeMiddleware(printable, parts.edge, parts.metrics, parts.log)
+    with_headers = SecurityHeadersMiddleware(behind_edge, parts.directory)
+    return RequestLog(UnreadBody(with_headers), parts.log, parts.metrics, parts.tracer)
+
+
+def application_routes(parts: HttpParts) -> list[BaseRoute]:
+    """Return every route of the application; the late ones are built on their first request."""
+    return [
+        *build_routes(realm_context(parts), grant_services(parts), parts.metrics),
+        LateRoutes(_is_administration, partial(_administration, parts), _unmatched),
+    ]
 
 
 def _is_administration(path: str) -> bool:

@@ -5,6 +5,7 @@ from typing import Final
 
 from starlette.types import Scope
 
+from gateway.domain.realm import SecurityHeaders
 from gateway.http.edge.facts import EdgeFacts
 
 _KEY: Final = "realmgate.exchange"
@@ -15,12 +16,14 @@ class Exchange:
     """What is known of one request.
 
     `log` gathers the line's fields as they become known: realm, client, token_id, reason. Rules
-    never read it. `route` is the pattern that matched.
+    never read it. `route` is the pattern that matched. `security_headers` are those of the realm of
+    the response, None until an endpoint has looked the realm up.
     """
 
     request_id: str
     edge: EdgeFacts | None = None
     route: str = "unmatched"
+    security_headers: SecurityHeaders | None = None
     log: dict[str, str] = field(default_factory=dict)
 
     @property

@@ -26,6 +26,10 @@ class LateRoutes(BaseRoute):
         self._router: Router | None = None
         self._building = asyncio.Lock()
 
+    def build(self) -> Sequence[BaseRoute]:
+        """Return the routes, built anew."""
+        return self._build()
+
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Tell whether the path may be one of them."""
         is_meant = scope["type"] == "http" and self._are_meant(scope["path"])

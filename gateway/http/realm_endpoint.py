@@ -1,33 +1,29 @@
-"""What every endpoint of a realm shares: method, realm, the realm's headers, errors as replies.
+"""What every endpoint of a realm shares: the request as one value, and events of what came of it.
 
-The realm is looked up first: 404, then 405, then what is wrong with the body. Keycloak: 0.3, 1.1
+Order: realm (404), method (405), HTTPS and realm enabled (403), body (400, 413, 415).
+Keycloak: 0.3, 1.1
 """
 
 from collections.abc import Awaitable
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Protocol
 from urllib.parse import quote
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 from structlog.typing import FilteringBoundLogger
 
 from gateway.domain.clock import Clock
 from gateway.domain.errors import RealmNotFound
 from gateway.domain.ports.directory import Directory, RealmEntry
-from gateway.domain.realm import SecurityHeaders
-from gateway.http import security_headers
-from gateway.http.errors import MethodNotAllowed, allow_header, answered
-from gateway.http.exchange import Exchange, exchange_of
+from gateway.http.errors import MethodNotAllowed
+from gateway.http.exchange import Exchange
 from gateway.http.form import parse_form, query_names, read_body, require_form_type
-from gateway.http.replies import Headers, Reply, send_reply
+from gateway.http.guarded_endpoint import Exemption, GuardedEndpoint
+from gateway.http.replies import Headers, Reply
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.event_recording import EventRecording
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
-
-_MAX_REALM_NAME = 255
-_DEFAULT_HEADERS = SecurityHeaders()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +58,7 @@ class ProtocolHandler(Protocol):
         ...
 
 
-class RealmEndpoint:
+class RealmEndpoint(GuardedEndpoint):
     """An ASGI endpoint below /realms/{realm}."""
 
     def __init__(
@@ -72,41 +68,23 @@ class RealmEndpoint:
         context: RealmContext,
         *,
         methods: tuple[str, ...] = ("GET", "HEAD"),
+        exempt: tuple[Exemption, ...] = (),
         always: Headers = (),
     ) -> None:
-        """Answer `methods` by `handler`; `always` are headers of every reply, errors included."""
-        self._route = route
+        """Answer `methods` by `handler`."""
+        super().__init__(
+            route, context.directory, context.log, methods=methods, exempt=exempt, always=always
+        )
         self._handler = handler
         self._context = context
-        self._methods = methods
-        self._always = always
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request."""
-        exchange = exchange_of(scope)
-        exchange.route = self._route
-        found: list[RealmEntry] = []
-        reply = await answered(
-            self._answer(scope, receive, exchange, found), exchange, self._context.log
-        )
-        values = found[0].realm.security_headers if found else _DEFAULT_HEADERS
-        realm_headers = (
-            security_headers.for_document(values)
-            if reply.body or _is_application(exchange)
-            else security_headers.for_nothing(values)
-        )
-        headers = (*reply.headers, *self._always, *realm_headers)
-        await send_reply(Reply(reply.status, headers, reply.body), send)
 
     async def _answer(
-        self, scope: Scope, receive: Receive, exchange: Exchange, found: list[RealmEntry]
+        self, scope: Scope, receive: Receive, exchange: Exchange, entry: RealmEntry | None
     ) -> Reply:
-        entry = await self._realm(scope["path_params"]["realm"], exchange)
-        found.append(entry)
-        if scope["method"] == "OPTIONS":
-            return Reply(HTTPStatus.OK, (allow_header(self._methods),))
-        if scope["method"] not in self._methods:
-            raise MethodNotAllowed(self._methods)
+        if entry is None:
+            raise RealmNotFound("the path names no realm")
+        if scope["method"] not in self.methods:
+            raise MethodNotAllowed(self.methods)
         facts = exchange.facts
         request = ProtocolRequest(
             realm=entry,
@@ -143,14 +121,3 @@ class RealmEndpoint:
         if body:
             require_form_type(sent.get(b"content-type"))
         return Parameters.of(parse_form(body), query_names(scope["query_string"]))
-
-    async def _realm(self, name: str, exchange: Exchange) -> RealmEntry:
-        entry = await self._context.directory.realm(name) if len(name) <= _MAX_REALM_NAME else None
-        if entry is None:
-            raise RealmNotFound(f"no realm {name[:_MAX_REALM_NAME]!r}")
-        exchange.log["realm"] = entry.realm.name
-        return entry
-
-
-def _is_application(exchange: Exchange) -> bool:
-    return exchange.facts.headers.values.get(b"content-type", b"").startswith(b"application/")

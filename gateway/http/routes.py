@@ -9,6 +9,7 @@ from typing import Final
 from starlette.routing import BaseRoute, Route
 
 from gateway.domain.ports.metrics import Metrics
+from gateway.http.guarded_endpoint import Exemption, RealmCheck
 from gateway.http.oidc.discovery import (
     OpenIdConfigurationHandler,
     key_set_handler,
@@ -38,6 +39,16 @@ class _Row:
     handler: ProtocolHandler
     methods: tuple[str, ...] = ("GET", "HEAD")
     always: Headers = ()
+    exempt: tuple[Exemption, ...] = ()
+
+
+_PUBLIC_METADATA: Final = (
+    Exemption(
+        RealmCheck.ENABLED,
+        "Keycloak publishes metadata and keys of a disabled realm too; they are public, and a"
+        " resource server needs them to tell an expired token from a forged one",
+    ),
+)
 
 
 def build_routes(
@@ -59,16 +70,25 @@ def build_routes(
         _Row(f"{_PROTOCOL}/revoke", revocation, ("POST",), NO_STORE),
         _Row(f"{_PROTOCOL}/userinfo", userinfo, ("GET", "HEAD", "POST"), NO_STORE),
         _Row(f"{_PROTOCOL}/logout", logout, ("POST",), NO_STORE),
-        _Row(f"{_PROTOCOL}/certs", key_set_handler),
+        _Row(f"{_PROTOCOL}/certs", key_set_handler, exempt=_PUBLIC_METADATA),
         _Row(
-            "/realms/{realm}/.well-known/openid-configuration", OpenIdConfigurationHandler(context)
+            "/realms/{realm}/.well-known/openid-configuration",
+            OpenIdConfigurationHandler(context),
+            exempt=_PUBLIC_METADATA,
         ),
-        _Row("/realms/{realm}", realm_information_handler),
+        _Row("/realms/{realm}", realm_information_handler, exempt=_PUBLIC_METADATA),
     )
     return [
         Route(
             row.path,
-            RealmEndpoint(row.path, row.handler, context, methods=row.methods, always=row.always),
+            RealmEndpoint(
+                row.path,
+                row.handler,
+                context,
+                methods=row.methods,
+                exempt=row.exempt,
+                always=row.always,
+            ),
         )
         for row in rows
     ]

@@ -24,15 +24,9 @@ _ONLY_ON_PAGES: Final = {
 
 
 @cached(2 * 1024 * 1024)
-def for_document(headers: SecurityHeaders) -> Headers:
-    """Return the headers of a JSON response."""
+def for_every_response(headers: SecurityHeaders) -> Headers:
+    """Return the headers of every response, with or without a body."""
     return _chosen(headers, _ON_EVERY_RESPONSE)
-
-
-@cached(2 * 1024 * 1024)
-def for_nothing(headers: SecurityHeaders) -> Headers:
-    """Return the headers of a response without a body: there is nothing to frame."""
-    return tuple(pair for pair in for_document(headers) if pair[0] != b"x-frame-options")
 
 
 @cached(2 * 1024 * 1024)

@@ -33,7 +33,6 @@ from gateway.protocol.errors import (
     OAuthError,
     duplicated_parameter,
 )
-from gateway.protocol.realm_checks import require_open_realm
 from gateway.protocol.refresh_tokens import RefreshTokens, read_refresh_token
 from gateway.protocol.requests import ProtocolRequest
 
@@ -57,7 +56,6 @@ class IntrospectionEndpoint:
 
     async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, dict[str, Any]]:
         """Return who asked and the answer; raises OAuthError or StoreUnavailable."""
-        require_open_realm(request)
         request.event.begin(EventType.INTROSPECT_TOKEN)
         caller = await self._authenticate(request)
         if request.parameters.repeated:

@@ -8,7 +8,6 @@ from gateway.domain.ports.directory import Directory
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
 from gateway.protocol.errors import OAuthError, duplicated_parameter
-from gateway.protocol.realm_checks import require_open_realm
 from gateway.protocol.refresh_tokens import read_refresh_token
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
@@ -24,7 +23,6 @@ class LogoutEndpoint:
 
     async def answer(self, request: ProtocolRequest) -> AuthenticatedClient:
         """End the session of the token, again without complaint; raises OAuthError."""
-        require_open_realm(request)
         request.event.begin(EventType.LOGOUT)
         caller = await authenticate_client(request, self._directory)
         if request.parameters.repeated:

@@ -1,24 +1,22 @@
-"""What a realm demands before it looks at a protocol request at all.
+"""What a realm demands before a request to it is looked at: TLS, and that the realm is enabled.
 
-Keycloak: token endpoint, checks 1 and 2
+`http/guarded_endpoint.py` applies both to every route. Keycloak: token endpoint, checks 1 and 2
 """
 
 from http import HTTPStatus
 
+from gateway.domain.realm import Realm
 from gateway.protocol.errors import OAuthError
-from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.transport_security import transport_is_sufficient
 
 
-def require_https(request: ProtocolRequest) -> None:
-    """Refuse a request in the clear where the realm wants TLS."""
-    required = request.realm.realm.ssl_required
-    if not transport_is_sufficient(required, request.remote_address, secure=request.secure):
+def require_https(realm: Realm, remote_address: str, *, secure: bool) -> None:
+    """Raise OAuthError (403) for a request in clear where the realm requires TLS."""
+    if not transport_is_sufficient(realm.ssl_required, remote_address, secure=secure):
         raise OAuthError("invalid_request", "HTTPS required", status=HTTPStatus.FORBIDDEN)
 
 
-def require_open_realm(request: ProtocolRequest) -> None:
-    """Refuse a request in the clear, then any request to a disabled realm."""
-    require_https(request)
-    if not request.realm.realm.enabled:
+def require_enabled(realm: Realm) -> None:
+    """Raise OAuthError (403) where the realm is disabled."""
+    if not realm.enabled:
         raise OAuthError("access_denied", "Realm not enabled", status=HTTPStatus.FORBIDDEN)

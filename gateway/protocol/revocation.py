@@ -21,7 +21,6 @@ from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
 from gateway.protocol.errors import EventFailure, OAuthError, duplicated_parameter
 from gateway.protocol.grant_services import GrantServices
-from gateway.protocol.realm_checks import require_open_realm
 from gateway.protocol.refresh_tokens import genuine_refresh_token, note_refresh_token
 from gateway.protocol.requests import ProtocolRequest
 
@@ -45,7 +44,6 @@ class RevocationEndpoint:
         A token that is not ours to revoke is reported with status 200, as an error that the
         caller need not act on. Raises OAuthError or StoreUnavailable.
         """
-        require_open_realm(request)
         request.event.begin(EventType.REVOKE_GRANT)
         caller = await authenticate_client(request, self._directory)
         if request.parameters.repeated:

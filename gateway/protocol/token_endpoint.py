@@ -1,6 +1,6 @@
 """The token endpoint: the checks that every grant shares, in Keycloak's order.
 
-realm open -> grant_type -> client authentication -> repeated parameters -> the grant itself.
+grant_type -> client authentication -> repeated parameters -> the grant itself.
 Spec: RFC 6749 §3.2; Keycloak: 1.1
 """
 
@@ -10,7 +10,6 @@ from gateway.protocol.errors import OAuthError, duplicated_parameter
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.grants import GRANTS, Grant
 from gateway.protocol.issuing import TokenResponse
-from gateway.protocol.realm_checks import require_open_realm
 from gateway.protocol.requests import ProtocolRequest
 
 
@@ -24,7 +23,6 @@ class TokenEndpoint:
 
     async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, TokenResponse]:
         """Return who asked and the tokens; raises OAuthError or StoreUnavailable."""
-        require_open_realm(request)
         grant = self._grant(request)
         caller = await authenticate_client(request, self._directory)
         if request.parameters.repeated:

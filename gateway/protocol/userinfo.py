@@ -18,7 +18,6 @@ from gateway.protocol.claims.protocol_claims import UserinfoClaims
 from gateway.protocol.client_scopes import OPENID, still_granted
 from gateway.protocol.disclosure import Disclosure, disclose
 from gateway.protocol.errors import BearerChallenge, EventFailure, OAuthError
-from gateway.protocol.realm_checks import require_open_realm
 from gateway.protocol.requests import ProtocolRequest
 
 _SCHEME = "bearer"
@@ -33,7 +32,6 @@ class UserinfoEndpoint:
 
     async def answer(self, request: ProtocolRequest) -> tuple[ActiveToken, dict[str, Any]]:
         """Return the token and the claims; raises BearerChallenge or StoreUnavailable."""
-        require_open_realm(request)
         request.event.begin(EventType.USER_INFO_REQUEST)
         request.event.details[AUTH_METHOD] = "validate_access_token"
         token = bearer_token(request)

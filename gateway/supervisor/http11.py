@@ -3,13 +3,16 @@
 Hypercorn would switch to WebSocket, which nothing here speaks, or to HTTP/2 in the clear, whose
 requests a proxy in front does not see. A server may ignore `Upgrade`. Two ways to say how long a
 body is are one too many: a proxy might have believed the other.
-Spec: RFC 9110 §7.8 (Upgrade), RFC 9113 §3.3 (prior knowledge), RFC 9112 §6.1 (smuggling)
+A folded header line is refused, for a proxy may have read two lines where h11 reads one.
+Spec: RFC 9110 §7.8 (Upgrade), RFC 9113 §3.3 (prior knowledge), RFC 9112 §5.2 (line folding), §6.1
+(smuggling)
 """
 
 from http import HTTPStatus
 from typing import Any, Final
 
 import h11
+from h11._receivebuffer import ReceiveBuffer
 from hypercorn.asyncio.worker_context import EventWrapper
 from hypercorn.events import Closed, Event
 from hypercorn.protocol import ProtocolWrapper
@@ -42,12 +45,25 @@ class _Turn(EventWrapper):
         self._event.set()
 
 
+class _UnfoldedLines(ReceiveBuffer):
+    """What was received; a head or trailers with a folded line are refused."""
+
+    def maybe_extract_lines(self) -> list[bytearray] | None:
+        """Return the lines up to an empty one, None until that has come."""
+        lines: list[bytearray] | None = super().maybe_extract_lines()
+        if lines and any(line.startswith((b" ", b"\t")) for line in lines):
+            raise h11.LocalProtocolError("a folded header line")
+        return lines
+
+
 class Http11(H11Protocol):
     """The requests and answers of one connection."""
 
     def __init__(self, patience: Patience, *parts: Any) -> None:
         """Read with `patience` what comes in pieces."""
         super().__init__(*parts)
+        # h11 has no option for it.
+        self.connection._receive_buffer = _UnfoldedLines()  # type: ignore[union-attr] # noqa: SLF001
         self._turn = self.can_read = _Turn()
         self._patience = patience
 

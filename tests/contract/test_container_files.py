@@ -120,6 +120,21 @@ def test_nginx_is_pointed_at_every_gateway() -> None:
     assert re.findall(r"--upstream (\S+)", script) == [f"{name}:{port}" for name in _GATEWAYS]
 
 
+@every_service
+def test_certificates_are_mounted_as_a_folder(name: str) -> None:
+    """A single file that is mounted stays what it was when it is replaced by rename."""
+    for volume in _SERVICES[name].get("volumes", ()):
+        source, target = str(volume).split(":")[:2]
+        assert not source.startswith("./") or (source, target) == ("./var/certs", "/srv/certs")
+
+
+def test_gateways_read_authorities_and_lists_from_the_folder_that_is_mounted() -> None:
+    for name in _GATEWAYS:
+        environment = _SERVICES[name]["environment"]
+        for file in ("CLIENT_CA_FILE", "CLIENT_CRL_FILE"):
+            assert environment[f"REALMGATE_{file}"].startswith("/srv/certs/")
+
+
 def test_redis_keeps_what_it_is_given_and_evicts_nothing() -> None:
     command = " ".join(_SERVICES["redis"]["command"])
     assert "--appendonly yes" in command

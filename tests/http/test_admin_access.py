@@ -205,7 +205,7 @@ def test_answers_are_json_that_nobody_keeps_under_the_realms_headers(
     typed = administration.ask("GET", "acme/users", headers={"Content-Type": "application/json"})
     assert plain.json() == typed.json()
     assert plain.headers["content-type"] == "application/json;charset=UTF-8"
-    assert plain.headers["cache-control"] == "no-cache"
+    assert plain.headers["cache-control"] == "no-store"
     assert plain.headers["x-frame-options"] == "SAMEORIGIN"
     refused = administration.ask("GET", "acme/users", administration.token("nobody"))
     assert refused.headers["content-type"] == "application/json"

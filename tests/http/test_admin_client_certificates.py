@@ -148,7 +148,7 @@ def stored(realm: AdministeredRealm) -> bytes:
 
 def test_a_key_is_made_told_once_and_never_kept(realm: AdministeredRealm) -> None:
     response = realm.ask("POST", f"{KEY}/generate", by="manager")
-    assert (response.status_code, response.headers["cache-control"]) == (200, "no-cache")
+    assert (response.status_code, response.headers["cache-control"]) == (200, "no-store")
     made = response.json()
     assert list(made) == ["privateKey", "certificate"]
     private = load_der_private_key(base64.b64decode(made["privateKey"]), password=None)

@@ -30,7 +30,7 @@ def test_a_file_tells_where_the_gateway_is(realm: AdministeredRealm) -> None:
     response = realm.ask("GET", f"clients/app-id/{JSON}", by="viewer")
     assert response.status_code == 200
     assert response.headers["content-type"] == "text/plain"
-    assert response.headers["cache-control"] == "no-cache"
+    assert response.headers["cache-control"] == "no-store"
     assert response.json() == {
         "realm": "of-installations",
         "auth-server-url": "https://gateway.test/",

@@ -181,4 +181,4 @@ def test_secrets_are_recorded_without_their_value(realm: AdministeredRealm) -> N
 def test_nobody_keeps_a_secret_on_the_way(realm: AdministeredRealm) -> None:
     for method in ("GET", "POST"):
         response: httpx2.Response = realm.ask(method, f"{PLAIN}/client-secret")
-        assert response.headers["cache-control"] == "no-cache"
+        assert response.headers["cache-control"] == "no-store"

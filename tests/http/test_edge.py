@@ -83,13 +83,13 @@ def test_ssl_required_is_judged_on_the_proxys_word(
         wire.http.post(protocol(realm, "token/introspect"), data=SVC | {"token": "x"}, headers=how),
         wire.get(protocol(realm, "certs"), **how),
         wire.get(f"/realms/{realm}/.well-known/openid-configuration", **how),
+        wire.get(f"/realms/{realm}", **how),
     ]
     if sufficient:
-        assert [answer.status_code for answer in answers] == [200] * 5
+        assert [answer.status_code for answer in answers] == [200] * 6
     else:
-        assert [answer.json() for answer in answers] == [HTTPS_REQUIRED] * 5
+        assert [answer.json() for answer in answers] == [HTTPS_REQUIRED] * 6
         assert {answer.status_code for answer in answers} == {403}
-    assert wire.get(f"/realms/{realm}", **how).status_code == 200
 
 
 def test_tls_is_asked_for_before_a_disabled_realm_tells_of_itself(wire: Wire) -> None:

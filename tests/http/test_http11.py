@@ -39,11 +39,33 @@ def test_http2_by_prior_knowledge_is_answered_in_http11(wire: Wire) -> None:
     assert answer.count(b"HTTP/1.1 400 ") == 1
 
 
+def test_a_folded_line_is_refused_where_it_comes_in_pieces(wire: Wire) -> None:
+    """RFC 9112 §5.2; a caller that reaches the gateway directly has no proxy that refuses it."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(10)
+        connection.connect(str(wire.gateway.socket))
+        for piece in (HEAD.encode(), b"X-Test: a\r\n", b" b\r\n", b"\r\n"):
+            connection.sendall(piece)
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+def test_folded_trailers_are_refused(wire: Wire) -> None:
+    head = HEAD.replace("GET", "POST")
+    body = "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Test: a\r\n b\r\n\r\n"
+    answer = raw(wire, f"{head}{body}".encode())
+    assert b"HTTP/1.1 200" not in answer
+
+
 @pytest.mark.parametrize(
     "request_text",
     [
         f"{HEAD}X-Test: a\x0bb\r\n\r\n",
         f"{HEAD}X-Test: a\x0cb\r\n\r\n",
+        f"{HEAD}X-Test: a\r\n b\r\n\r\n",
+        f"{HEAD}X-Test: a\r\n\tb\r\n\r\n",
+        f"{HEAD}X-Test: a\r\n \r\n\r\n",
+        f"{HEAD}X-Forwarded-Proto:\r\n https\r\n\r\n",
         "GET /realms/wire HTTP/1.1\r\n\r\n",
         "garbage\r\n\r\n",
         f"{HEAD.replace('GET', 'HEAD')}X-Test: a\x0bb\r\n\r\n",

@@ -48,11 +48,10 @@ def test_policies_for_pages_are_not_sent_with_json(wire: Wire) -> None:
     assert "content-security-policy-report-only" not in headers
 
 
-def test_there_is_nothing_to_frame_in_an_empty_answer(wire: Wire) -> None:
+def test_they_are_on_responses_without_a_body(wire: Wire) -> None:
     options = wire.http.options(protocol("wire", "token"))
     assert (options.status_code, options.content) == (200, b"")
-    assert "x-frame-options" not in options.headers
-    assert options.headers["x-content-type-options"] == "nosniff"
+    assert _sent(options) == DEFAULTS
     revoked = wire.post(
         "revoke", {"client_id": "svc", "client_secret": SECRET, "token": wire.token("svc")}
     )

@@ -157,11 +157,11 @@ def test_an_oversized_body_is_413(wire: Wire) -> None:
     assert response.json()["error"] == "invalid_request"
 
 
-def test_an_unmatched_path_is_404_without_a_realms_headers(wire: Wire) -> None:
+def test_an_unmatched_path_is_404_with_the_default_headers(wire: Wire) -> None:
     response = wire.get("/somewhere")
     assert response.status_code == 404
     assert response.json() == {"error": "Unable to find matching target resource method"}
-    assert "x-frame-options" not in response.headers
+    assert response.headers["x-frame-options"] == "SAMEORIGIN"
 
 
 # HTTP Basic. RFC 6749 §2.3.1; Keycloak 26.7.3 as measured.

@@ -44,7 +44,7 @@ def test_a_bad_token_gets_an_empty_challenge(wire: Wire, token: str) -> None:
         'Bearer realm="people", error="invalid_token", '
         'error_description="Token verification failed"'
     )
-    assert "x-frame-options" not in response.headers
+    assert response.headers["x-frame-options"] == "SAMEORIGIN"
 
 
 def test_no_token_gets_the_plain_challenge(wire: Wire) -> None:

@@ -22,6 +22,7 @@ import httpx2
 import pytest
 from argon2.low_level import Type, hash_secret_raw
 
+from gateway.cli.nginx import PlainHttp
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import Gateway, start_gateway
 from tests.support.nginx import RunningNginx, start_nginx
@@ -391,6 +392,7 @@ def start_stack(
     *,
     gateways: int = 1,
     realms: Sequence[Mapping[str, Any]] = REALMS,
+    plain_http: PlainHttp = PlainHttp.REDIRECT,
     **settings: object,
 ) -> Iterator[Stack]:
     """Run nginx, and gateways in state folders of their own; `settings` are the gateways'."""
@@ -399,7 +401,9 @@ def start_stack(
     states = [folder / f"g{number}" for number in range(gateways)]
     sockets = [f"unix:{state / 'run/gateway.sock'}" for state in states]
     with ExitStack() as running:
-        nginx = running.enter_context(start_nginx(folder, certificates.folder, sockets))
+        nginx = running.enter_context(
+            start_nginx(folder, certificates.folder, sockets, plain_http=plain_http)
+        )
         common: dict[str, Any] = {
             "import_realm": file,
             "public_url": nginx.https,

@@ -60,6 +60,22 @@ def without_gateway(
         yield nginx
 
 
+SECURITY_HEADERS = {
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "SAMEORIGIN",
+    "x-robots-tag": "none",
+}
+OVER_TLS = SECURITY_HEADERS | {"strict-transport-security": "max-age=31536000; includeSubDomains"}
+"""What a realm has by default: nginx knows no realm."""
+
+
+def security_headers(response: httpx2.Response) -> dict[str, str]:
+    """Return the headers for browsers that a response has."""
+    found = {name: ", ".join(response.headers.get_list(name)) for name in OVER_TLS}
+    return {name: value for name, value in found.items() if value}
+
+
 def check_page(response: httpx2.Response) -> str:
     """Check what holds for every error page and return its text."""
     text = response.text
@@ -96,6 +112,47 @@ def test_programs_get_json(without_gateway: RunningNginx, code: int, status: int
     assert re.fullmatch(r"[a-z_]+", response.json()["error"])
     assert len(response.json()["error_description"]) > 50
     assert "$" not in response.text
+
+
+@pytest.mark.parametrize("accept", ["application/json", BROWSER])
+def test_each_error_has_the_headers_of_a_realm(without_gateway: RunningNginx, accept: str) -> None:
+    """Above all 400, 413 and 421, which nginx answers in place of the gateway."""
+    with without_gateway.client() as client:
+        for code in STATUSES:
+            url = f"{without_gateway.https}/return/{code}"
+            response = client.get(url, headers={"Accept": accept})
+            assert security_headers(response) == OVER_TLS, code
+
+
+def test_errors_that_requests_cause_have_the_headers(edge: Edge) -> None:
+    with edge.nginx.client() as client:
+        url = f"{edge.nginx.https}{TOKEN_ENDPOINT}"
+        responses = [
+            client.post(url, content=b"x" * 65_537),
+            client.get(url, headers={"Host": "elsewhere.test"}),
+            client.request("TRACE", url),
+        ]
+    assert [response.status_code for response in responses] == [413, 421, 405]
+    assert [security_headers(response) for response in responses] == [OVER_TLS] * 3
+
+
+def test_strict_transport_security_is_not_sent_in_clear(edge: Edge) -> None:
+    """RFC 6797 §7.2."""
+    url = f"http://localhost:{edge.nginx.site.mtls_port}/"
+    with edge.nginx.client() as client:
+        assert security_headers(client.get(url)) == SECURITY_HEADERS
+
+
+@pytest.mark.parametrize("path", [TOKEN_ENDPOINT, "/admin/realms", "/"])
+def test_trace_is_refused_with_the_methods_that_are_allowed(edge: Edge, path: str) -> None:
+    """RFC 9110 §15.5.6."""
+    with edge.nginx.client() as client:
+        response = client.request("TRACE", f"{edge.nginx.https}{path}")
+        other = client.get(f"{edge.nginx.https}{path}", headers={"Host": "elsewhere.test"})
+    assert response.status_code == 405
+    assert response.headers["allow"] == "GET, HEAD, POST, PUT, DELETE, OPTIONS"
+    assert "allow" not in other.headers
+    assert not edge.upstream.received
 
 
 def test_each_error_has_texts_of_its_own(without_gateway: RunningNginx) -> None:
@@ -158,6 +215,7 @@ def test_plain_http_on_a_tls_port_is_told_to_use_https(edge: Edge) -> None:
         (b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400, "not a well-formed HTTP request"),
         (b"GET / HTTP/1.1\r\n\r\n", 400, "not a well-formed HTTP request"),
         (b"GARBAGE\r\n\r\n", 400, "not a well-formed HTTP request"),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n c\r\n\r\n", 400, "not a well-formed HTTP"),
         (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "not a well-formed HTTP request"),
         (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 400, "A header is"),
         (b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", 414, "The address is longer"),

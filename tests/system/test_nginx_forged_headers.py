@@ -87,9 +87,9 @@ def crawl(edge: Edge) -> tuple[int, list[str]]:
 @pytest.mark.parametrize(
     ("changes", "plain_http", "expected_locations"),
     [
-        pytest.param({}, PlainHttp.REDIRECT, 9, id="as shipped"),
-        pytest.param({}, PlainHttp.FORWARD, 12, id="plain HTTP forwarded"),
-        pytest.param(UNDERSCORES_ON, PlainHttp.FORWARD, 12, id="underscores let in by a site"),
+        pytest.param({}, PlainHttp.REDIRECT, 15, id="as shipped"),
+        pytest.param({}, PlainHttp.FORWARD, 20, id="plain HTTP forwarded"),
+        pytest.param(UNDERSCORES_ON, PlainHttp.FORWARD, 20, id="underscores let in by a site"),
     ],
 )
 def test_no_location_passes_a_forged_header(
@@ -112,7 +112,7 @@ def test_the_crawl_notices_a_location_that_sets_a_header_of_its_own(
     source = changed_source(tmp_path, CARELESS_LOCATION)
     with start_edge(tmp_path, edge_certificates.folder, source=source) as edge:
         locations, accepted = crawl(edge)
-    assert locations == 13
+    assert locations == 19
     assert any("/careless/ ssl-client-cert" in line for line in accepted)
     assert all("/careless/ " in line for line in accepted)
 
@@ -172,6 +172,9 @@ def test_plain_http_redirects_with_method_and_query_kept(edge: Edge) -> None:
         response = client.post(f"{edge.nginx.http}/realms/demo?a=b%20c", content=b"x")
     assert response.status_code == 308
     assert response.headers["location"] == f"{edge.nginx.https}/realms/demo?a=b%20c"
+    assert response.headers["referrer-policy"] == "no-referrer"
+    assert response.headers["x-frame-options"] == "SAMEORIGIN"
+    assert "strict-transport-security" not in response.headers
     assert not edge.upstream.received
 
 

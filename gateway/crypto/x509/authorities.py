@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from pathlib import Path
 
+import structlog
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 
 from gateway.crypto.pem import CERTIFICATE_LABELS, pem_blocks
@@ -21,7 +23,9 @@ from gateway.crypto.x509.requirements import (
     require_authority,
     require_strong_signature,
 )
+from gateway.crypto.x509.watched_file import WatchedFile
 from gateway.domain.distinguished_names import DistinguishedName
+from gateway.domain.ports.certificates import MalformedCertificate
 
 LONGEST_PATH = 8
 
@@ -57,7 +61,9 @@ class CertificationPath:
 
 
 class AuthorityBundle:
-    """The configured authorities."""
+    """The configured authorities. `edition` changes when these change."""
+
+    edition = 0
 
     def __init__(self, authorities: Iterable[ParsedCertificate] = ()) -> None:
         """Take the authorities; without any, no certificate has a path."""
@@ -71,10 +77,10 @@ class AuthorityBundle:
     @classmethod
     def from_pem(cls, data: bytes) -> "AuthorityBundle":
         """Read a PEM bundle; raises ValueError or MalformedCertificate."""
-        certificates = pem_blocks(data, *CERTIFICATE_LABELS)
-        if not certificates:
-            raise ValueError("no PEM certificate")
-        return cls(map(parse_certificate, certificates))
+        return cls(_parse_bundle(data))
+
+    def renew(self) -> None:
+        """Take over what has changed; `edition` is another then."""
 
     def __iter__(self) -> Iterator[ParsedCertificate]:
         return (item for authorities in self._by_subject.values() for item in authorities)
@@ -112,6 +118,42 @@ class AuthorityBundle:
             for issuer in self._by_subject.get(last.issuer, ()):
                 if issuer.digest not in known and is_issued_by(last, issuer):
                     yield from self._chains((*chain, issuer))
+
+
+class AuthorityFile(AuthorityBundle):
+    """The authorities of a PEM file, read again when it is replaced.
+
+    A file that cannot be used leaves the authorities that were read before in force.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Read the file; raises OSError, ValueError or MalformedCertificate."""
+        self._file = WatchedFile(file)
+        self._problem: str | None = None
+        super().__init__(_parse_bundle(self._file.read()))
+
+    def renew(self) -> None:
+        """Read the file again if it was replaced."""
+        try:
+            content = self._file.read_if_changed()
+            if content is not None:
+                super().__init__(_parse_bundle(content))
+                self.edition += 1
+                self._problem = None
+        except (OSError, ValueError, MalformedCertificate) as error:
+            self._report(f"{self._file.path} cannot be read: {error}")
+
+    def _report(self, problem: str) -> None:
+        if problem != self._problem:
+            self._problem = problem
+            structlog.get_logger().error("client authorities not renewed", reason=problem)
+
+
+def _parse_bundle(data: bytes) -> tuple[ParsedCertificate, ...]:
+    certificates = pem_blocks(data, *CERTIFICATE_LABELS)
+    if not certificates:
+        raise ValueError("no PEM certificate")
+    return tuple(map(parse_certificate, certificates))
 
 
 def is_issued_by(certificate: ParsedCertificate, issuer: ParsedCertificate) -> bool:

@@ -53,11 +53,13 @@ class X509CertificateReader:
         self._bundle = bundle
         self._revocation = revocation
         self._clock = clock
+        self._edition = bundle.edition
         self._judgements: SizedCache[bytes, _Judgement] = SizedCache(remembered_bytes, _weigh)
 
     def read(self, der: bytes, *, verified_by_proxy: bool) -> ClientCertificate:
         """Return the certificate with its standing now; raises MalformedCertificate."""
         now = self._clock.now()
+        self._forget_when_authorities_change()
         judgement = self._judgement(der, now)
         if judgement.certificate.standing is Standing.REFUSED:
             return judgement.certificate
@@ -65,6 +67,12 @@ class X509CertificateReader:
         if refusal is not None:
             return _refused(judgement.certificate, refusal)
         return judgement.certificate if verified_by_proxy else judgement.unverified
+
+    def _forget_when_authorities_change(self) -> None:
+        self._bundle.renew()
+        if self._bundle.edition != self._edition:
+            self._edition = self._bundle.edition
+            self._judgements.clear()
 
     def _revoked(self, path: CertificationPath, now: datetime) -> str | None:
         return None if self._revocation is None else self._revocation.refusal(path, now)

@@ -21,6 +21,7 @@ from gateway.crypto.x509.authorities import AuthorityBundle, CertificationPath
 from gateway.crypto.x509.parse import CertificateFacts, ParsedCertificate
 from gateway.crypto.x509.requirements import HASHES
 from gateway.crypto.x509.revocation_lists import load_revocation_lists
+from gateway.crypto.x509.watched_file import WatchedFile
 
 KEYS = (rsa.RSAPublicKey, ec.EllipticCurvePublicKey, ed25519.Ed25519PublicKey)
 
@@ -44,26 +45,22 @@ class _List:
     serials: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class _FileState:
-    inode: int
-    size: int
-    modified: int
-
-
 class RevocationLists:
     """The revocation lists of one file, for the authorities of one bundle."""
 
     def __init__(self, file: Path, bundle: AuthorityBundle) -> None:
         """Read the file; raises OSError or ValueError when it cannot be used at the start."""
-        self._file = file
+        self._file = WatchedFile(file)
         self._bundle = bundle
-        self._state: _FileState | None = _state(file)
-        self._lists = _read(file, bundle)
+        self._edition = bundle.edition
+        self._lists = _parse(self._file.read(), bundle)
         self._problem: str | None = None
 
     def refusal(self, path: CertificationPath, now: datetime) -> str | None:
-        """Return why a certificate of the path counts as revoked, None when none does."""
+        """Return why a certificate of the path counts as revoked, None when none does.
+
+        The caller has renewed the bundle, from which the path is.
+        """
         self._read_again_when_changed()
         for certificate, issuer in path.links:
             refusal = self._refusal(certificate, issuer, now)
@@ -73,6 +70,7 @@ class RevocationLists:
 
     def status(self, now: datetime) -> RevocationStatus:
         """Return the state of the lists for health."""
+        self._bundle.renew()
         self._read_again_when_changed()
         lists = self._lists.values()
         next_update = min((item.next_update for item in lists), default=None)
@@ -101,33 +99,26 @@ class RevocationLists:
 
     def _read_again_when_changed(self) -> None:
         try:
-            state = _state(self._file)
-            if state == self._state:
-                return
-            # Before reading: what is broken stays so until the file changes.
-            self._state = state
-            self._lists = _read(self._file, self._bundle)
-            self._problem = None
-        except OSError as error:
-            self._state = None
-            self._tell(error)
-        except ValueError as error:
+            content = self._file.read_if_changed()
+            if content is None and self._bundle.edition != self._edition:
+                content = self._file.read()
+            # Before parsing: what is broken stays so until a file changes.
+            self._edition = self._bundle.edition
+            if content is not None:
+                self._lists = _parse(content, self._bundle)
+                self._problem = None
+        except (OSError, ValueError) as error:
             self._tell(error)
 
     def _tell(self, error: Exception) -> None:
-        problem = f"{self._file} cannot be read: {error}"
+        problem = f"{self._file.path} cannot be read: {error}"
         if problem != self._problem:
             self._problem = problem
             structlog.get_logger().error("revocation lists not renewed", reason=problem)
 
 
-def _state(file: Path) -> _FileState:
-    found = file.stat()
-    return _FileState(found.st_ino, found.st_size, found.st_mtime_ns)
-
-
-def _read(file: Path, bundle: AuthorityBundle) -> Mapping[bytes, _List]:
-    lists = load_revocation_lists(file.read_bytes())
+def _parse(content: bytes, bundle: AuthorityBundle) -> Mapping[bytes, _List]:
+    lists = load_revocation_lists(content)
     found = {authority.digest: _newest(lists, authority) for authority in bundle}
     return {digest: newest for digest, newest in found.items() if newest is not None}
 

@@ -20,6 +20,7 @@ from gateway.representations.plain_json import is_plain_text, parse_json
 
 _JSON: Final = b"application/json"
 _TEXT: Final = b"text/plain"
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _QUICKLY_PARSED: Final = 256 * 1024
 _KINDS: Final = {Media.OBJECT: dict, Media.LIST: list}
 
@@ -62,6 +63,9 @@ async def _read(receive: Receive, headers: EdgeHeaders, wanted: Body) -> Any:
 
 
 def _json(body: bytes, media: Media) -> Any:
+    # Files may begin with one, messages must not: RFC 8259 §8.1.
+    if body.startswith(_BYTE_ORDER_MARK):
+        raise MalformedBody("a byte order mark before the JSON")
     try:
         value = parse_json(body, "the body")
     except InvalidInput as error:

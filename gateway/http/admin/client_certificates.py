@@ -12,10 +12,7 @@ from gateway.http.replies import Reply
 _TAG: Final = "Keys of clients"
 _OK: Final = 200
 _KEY: Final = "CertificateRepresentation"
-_ARCHIVE: Final = (
-    (b"content-type", b"application/octet-stream"),
-    (b"cache-control", b"no-cache"),
-)
+_ARCHIVE: Final = ((b"content-type", b"application/octet-stream"),)
 
 
 class ClientCertificatesHandlers:

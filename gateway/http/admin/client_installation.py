@@ -10,7 +10,7 @@ from gateway.http.admin.requests import AdminRequest
 from gateway.http.replies import Reply
 
 _OK: Final = 200
-_TEXT: Final = ((b"content-type", b"text/plain"), (b"cache-control", b"no-cache"))
+_TEXT: Final = ((b"content-type", b"text/plain"),)
 
 
 class ClientInstallationHandlers:

@@ -1,41 +1,45 @@
 """What every admin endpoint does by its row of the table, in this order.
 
-Caller (401), realm (404), method (405), role (403), rights of the object that the path names
-(403), body (400, 413, 415): nobody without a token learns which realms there are, and nobody
-without the role what is in them.
-Keycloak: 7 (resolution order), 9; 0.3 (headers)
+HTTPS (403), caller (401), HTTPS for the caller's realm (403), realm (404), method (405), role
+(403), rights of the object that the path names (403), body (400, 413, 415). A caller without the
+role learns nothing of what is in a realm.
+Keycloak: 7 (resolution order), 9; 0.3 (headers). Keycloak does not check `sslRequired` here.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Final
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
-from gateway.admin.access import Acting, AdminAccess, Rights
+from gateway.admin.access import Acting, AdminAccess, Caller, Rights
 from gateway.admin.account_control import AccountControl
 from gateway.admin.errors import Forbidden, Missing
 from gateway.domain.ports.directory import RealmEntry
-from gateway.domain.realm import SecurityHeaders
-from gateway.http import security_headers
+from gateway.domain.realm import Realm
 from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.bodies import read_admin_body
 from gateway.http.admin.controlled_paths import controlled_path
 from gateway.http.admin.operations import Decided, Operation
 from gateway.http.admin.requests import AdminRequest
-from gateway.http.admin.segments import escaped_path
-from gateway.http.errors import MethodNotAllowed, allow_header, answered
-from gateway.http.exchange import Exchange, exchange_of
+from gateway.http.errors import MethodNotAllowed
+from gateway.http.exchange import Exchange
 from gateway.http.form import parse_form
+from gateway.http.guarded_endpoint import Exemption, GuardedEndpoint, RealmCheck
+from gateway.http.path_segments import escaped_path
 from gateway.http.realm_endpoint import RealmContext
-from gateway.http.replies import Reply, send_reply
+from gateway.http.replies import NO_STORE, Reply
 from gateway.protocol.parameters import Parameters
 
-_DEFAULT_HEADERS: Final = SecurityHeaders()
-_LONGEST_NAME: Final = 255
 _MOST_IN_QUERY: Final = 250
 """All names of events may be asked for at once."""
+_EXEMPT: Final = (
+    Exemption(
+        RealmCheck.ENABLED,
+        "administrators of master enable a disabled realm again; tokens of a disabled realm are"
+        " rejected when the caller is authenticated",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +52,15 @@ class AdminServices:
     control: AccountControl
 
 
-class AdminEndpoint:
+class AdminEndpoint(GuardedEndpoint):
     """An ASGI endpoint of one URL, an operation for each method."""
+
+    _unknown_realm_first = False
 
     def __init__(
         self, route: str, operations: Mapping[str, Operation], services: AdminServices
     ) -> None:
         """Answer each method by its operation, HEAD as GET."""
-        self._route = route
         self._operations = {**operations}
         if "GET" in operations:
             self._operations["HEAD"] = operations["GET"]
@@ -63,39 +68,25 @@ class AdminEndpoint:
             method: controlled_path(row) for method, row in self._operations.items()
         }
         self._services = services
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request."""
-        exchange = exchange_of(scope)
-        exchange.route = self._route
-        found: list[RealmEntry] = []
-        reply = await answered(
-            self._answer(scope, receive, exchange, found), exchange, self._services.context.log
+        # Answers hold secrets and personal data of all kinds: no row has to remember it.
+        super().__init__(
+            route,
+            services.context.directory,
+            services.context.log,
+            methods=tuple(self._operations),
+            exempt=_EXEMPT,
+            always=NO_STORE,
         )
-        values = found[0].realm.security_headers if found else _DEFAULT_HEADERS
-        realm_headers = (
-            security_headers.for_document(values)
-            if reply.body
-            else security_headers.for_nothing(values)
-        )
-        await send_reply(Reply(reply.status, (*reply.headers, *realm_headers), reply.body), send)
 
     async def _answer(
-        self, scope: Scope, receive: Receive, exchange: Exchange, found: list[RealmEntry]
+        self, scope: Scope, receive: Receive, exchange: Exchange, entry: RealmEntry | None
     ) -> Reply:
-        methods = tuple(self._operations)
-        if scope["method"] == "OPTIONS":
-            return Reply(HTTPStatus.OK, (allow_header(methods),))
         caller = await self._services.authentication.caller(exchange)
-        named = scope["path_params"].get("realm")
-        realm = caller.realm
-        if named is not None:
-            entry = await self._realm(named, exchange)
-            found.append(entry)
-            realm = entry.realm
+        self._require_https(caller.realm, exchange)
+        realm = self._realm(scope, entry, caller, exchange)
         operation = self._operations.get(scope["method"])
         if operation is None:
-            raise MethodNotAllowed(methods)
+            raise MethodNotAllowed(self.methods)
         rights = await self._services.access.rights(caller, realm)
         _require(operation, rights)
         headers = exchange.facts.headers
@@ -121,13 +112,15 @@ class AdminEndpoint:
         )
         return await operation.handler(request)
 
-    async def _realm(self, name: str, exchange: Exchange) -> RealmEntry:
-        directory = self._services.context.directory
-        entry = await directory.realm(name) if len(name) <= _LONGEST_NAME else None
-        if entry is None:
+    def _realm(
+        self, scope: Scope, entry: RealmEntry | None, caller: Caller, exchange: Exchange
+    ) -> Realm:
+        if entry is not None:
+            return entry.realm
+        if "realm" in scope["path_params"]:
             raise Missing("Realm not found.")
-        exchange.log["realm"] = entry.realm.name
-        return entry
+        exchange.security_headers = caller.realm.security_headers
+        return caller.realm
 
 
 def _require(operation: Operation, rights: Rights) -> None:

@@ -54,7 +54,7 @@ class LocalizationHandlers:
         """Return one text."""
         path = request.path
         found = await self._texts.text(request.realm, path["locale"], path["key"])
-        return Reply(200, (_TEXT, (b"cache-control", b"no-cache")), found.encode())
+        return Reply(200, (_TEXT,), found.encode())
 
     async def put(self, request: AdminRequest) -> Reply:
         """Add or change one text."""

@@ -13,7 +13,7 @@ from typing import Final
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.http.admin.segments import split_path
+from gateway.http.path_segments import split_path
 
 _REST: Final = ":path}"
 
@@ -39,6 +39,7 @@ class AdminUrls(BaseRoute):
 
     def __init__(self, endpoints: Mapping[str, ASGIApp]) -> None:
         """Take the endpoints by their templates."""
+        self.endpoints = endpoints
         self._root = _Node()
         for template, endpoint in endpoints.items():
             self._add(template.split("/")[1:], endpoint)

@@ -11,10 +11,9 @@ from gateway.admin.access import Acting, Rights
 from gateway.admin.entity_tags import entity_tag
 from gateway.admin.errors import UnknownPage
 from gateway.domain.realm import Realm
-from gateway.http.replies import JSON_UTF8, Headers, Reply, json_reply
+from gateway.http.replies import JSON_UTF8, Reply, json_reply
 from gateway.protocol.parameters import Parameters
 
-_NO_CACHE: Final[Headers] = ((b"cache-control", b"no-cache"),)
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,10}")
 _LARGEST: Final = 2**31 - 1
 
@@ -77,8 +76,8 @@ class AdminRequest:
 
 
 def document_reply(document: object, *, status: int = HTTPStatus.OK) -> Reply:
-    """Return what was asked for, as JSON that nobody keeps."""
-    return json_reply(document, status=status, headers=_NO_CACHE, content_type=JSON_UTF8)
+    """Return what was asked for, as JSON."""
+    return json_reply(document, status=status, content_type=JSON_UTF8)
 
 
 def entity_reply(document: object, beside: object = None) -> Reply:
@@ -88,7 +87,7 @@ def entity_reply(document: object, beside: object = None) -> Reply:
     """
     tag = (b"etag", entity_tag(document).encode("ascii"))
     answer = document if beside is None else beside
-    return json_reply(answer, headers=(*_NO_CACHE, tag), content_type=JSON_UTF8)
+    return json_reply(answer, headers=(tag,), content_type=JSON_UTF8)
 
 
 def created_reply(request: AdminRequest, name: str) -> Reply:

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp
 
 from gateway.admin.access import AdminAccess
 from gateway.admin.account_control import AccountControl
@@ -37,6 +36,7 @@ from gateway.http.admin.role_resources import role_operations
 from gateway.http.admin.scope_resources import ScopeParts, scope_operations
 from gateway.http.admin.user_resources import UserParts, user_operations
 from gateway.http.admin.welcome import WELCOME, Welcome
+from gateway.http.guarded_endpoint import GuardedEndpoint
 from gateway.http.realm_endpoint import RealmContext
 from gateway.policies.candidate import PasswordBlacklists
 from gateway.protocol.access_tokens import AccessTokens
@@ -142,7 +142,7 @@ def build_admin_routes(parts: AdminParts) -> list[BaseRoute]:
         AccountControl(parts.database),
     )
     table = _by_path(build_operations(parts))
-    endpoints: dict[str, ASGIApp] = {
+    endpoints: dict[str, GuardedEndpoint] = {
         path: AdminEndpoint(path, methods, services) for path, methods in table.items()
     }
     return [AdminUrls(endpoints | {WELCOME: Welcome(WELCOME, parts.context)})]

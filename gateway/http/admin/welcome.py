@@ -2,41 +2,34 @@
 
 from http import HTTPStatus
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
-from gateway.domain.realm import SecurityHeaders
-from gateway.http import security_headers
-from gateway.http.errors import MethodNotAllowed, allow_header, answered
-from gateway.http.exchange import exchange_of
+from gateway.domain.ports.directory import RealmEntry
+from gateway.http.errors import MethodNotAllowed
+from gateway.http.exchange import Exchange
+from gateway.http.guarded_endpoint import GuardedEndpoint
 from gateway.http.realm_endpoint import RealmContext
-from gateway.http.replies import Reply, send_reply
+from gateway.http.replies import Reply
 
 WELCOME = "/admin"
 _TEXT = b"Realmgate: the admin API begins at /admin/realms.\n"
-_METHODS = ("GET", "HEAD")
+_PLAIN_TEXT = (b"content-type", b"text/plain;charset=UTF-8")
 
 
-class Welcome:
-    """An ASGI endpoint that tells everybody the same."""
+class Welcome(GuardedEndpoint):
+    """An ASGI endpoint that returns the same text to every caller."""
 
     def __init__(self, route: str, context: RealmContext) -> None:
         """Log by `context`."""
-        self._route = route
-        self._context = context
+        super().__init__(route, context.directory, context.log, methods=("GET", "HEAD"))
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
-        """Answer the request."""
-        exchange = exchange_of(scope)
-        exchange.route = self._route
-        reply = await answered(_welcome(scope["method"]), exchange, self._context.log)
-        headers = security_headers.for_document(SecurityHeaders())
-        await send_reply(Reply(reply.status, (*reply.headers, *headers), reply.body), send)
-
-
-async def _welcome(method: str) -> Reply:
-    if method == "OPTIONS":
-        return Reply(HTTPStatus.OK, (allow_header(_METHODS),))
-    if method not in _METHODS:
-        raise MethodNotAllowed(_METHODS)
-    plain = (b"content-type", b"text/plain;charset=UTF-8")
-    return Reply(HTTPStatus.OK, (plain,), _TEXT)
+    async def _answer(
+        self,
+        scope: Scope,
+        receive: Receive,  # noqa: ARG002
+        exchange: Exchange,  # noqa: ARG002
+        entry: RealmEntry | None,  # noqa: ARG002 - the path names no realm
+    ) -> Reply:
+        if scope["method"] not in self.methods:
+            raise MethodNotAllowed(self.methods)
+        return Reply(HTTPStatus.OK, (_PLAIN_TEXT,), _TEXT)

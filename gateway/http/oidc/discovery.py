@@ -11,7 +11,6 @@ from gateway.http.exchange import Exchange
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import JSON_UTF8, Headers, Reply, json_reply
 from gateway.protocol.discovery import key_set, openid_configuration, realm_information
-from gateway.protocol.realm_checks import require_https
 from gateway.protocol.requests import ProtocolRequest
 
 _NEVER_CACHED: Final[Headers] = (
@@ -30,7 +29,6 @@ class OpenIdConfigurationHandler:
 
     async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:  # noqa: ARG002
         """Return the metadata."""
-        require_https(request)
         mtls_issuer = self._context.mtls_issuer(request.realm.realm.name)
         document = openid_configuration(request.realm, request.issuer, mtls_issuer)
         return json_reply(document, headers=_NEVER_CACHED)
@@ -38,7 +36,6 @@ class OpenIdConfigurationHandler:
 
 async def key_set_handler(request: ProtocolRequest, exchange: Exchange) -> Reply:
     """Return the JWKS, or 304 to a caller that has it."""
-    require_https(request)
     reply = json_reply(key_set(request.realm, request.now))
     tag = b'"' + hashlib.sha256(reply.body).hexdigest()[:32].encode() + b'"'
     headers: Headers = (_KEYS_CACHED, (b"etag", tag))

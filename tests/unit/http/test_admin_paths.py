@@ -7,7 +7,7 @@ from starlette.routing import Match
 from starlette.types import Message, Receive, Scope, Send
 
 from gateway.http.admin.paths import AdminUrls
-from gateway.http.admin.segments import escaped_path, split_path
+from gateway.http.path_segments import escaped_path, split_path
 
 _TEMPLATES = (
     "/admin/realms",

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 from structlog.testing import capture_logs
 
+from gateway.crypto.x509 import revocation
 from gateway.crypto.x509.authorities import AuthorityBundle, CertificationPath
 from gateway.crypto.x509.development_pki import create_pki
 from gateway.crypto.x509.issuing import (
@@ -25,6 +26,7 @@ from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.pki_directory import ISSUING, ROOT, pem, read_authority
 from gateway.crypto.x509.pki_revocation import renew_revocation_lists, revoke
 from gateway.crypto.x509.revocation import RevocationLists
+from gateway.crypto.x509.revocation_lists import load_revocation_lists
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 DAY = timedelta(days=1)
@@ -234,25 +236,24 @@ def test_a_file_that_becomes_unreadable_leaves_the_lists_in_force_until_they_are
     assert lists.status(NOW).problem is None
 
 
-def test_a_broken_file_is_read_once_and_told_once(
+def test_a_broken_file_is_parsed_once_and_reported_once(
     own_pki: Pki, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Parsing it for each request would let whoever broke it slow everybody down."""
     lists = RevocationLists(own_pki.file, own_pki.bundle)
     own_pki.file.write_bytes(b"garbage")
-    reads: list[Path] = []
-    read = Path.read_bytes
+    parsed: list[bytes] = []
 
-    def counted(file: Path) -> bytes:
-        reads.append(file)
-        return read(file)
+    def counted(data: bytes) -> object:
+        parsed.append(data)
+        return load_revocation_lists(data)
 
-    monkeypatch.setattr(Path, "read_bytes", counted)
+    monkeypatch.setattr(revocation, "load_revocation_lists", counted)
     with capture_logs() as lines:
         for _ in range(3):
             assert lists.refusal(own_pki.path, NOW) is None
             assert "cannot be read" in (lists.status(NOW).problem or "")
-    assert reads == [own_pki.file]
+    assert parsed == [b"garbage"]
     assert [line["log_level"] for line in lines] == ["error"]
     assert str(own_pki.file) in lines[0]["reason"]
 

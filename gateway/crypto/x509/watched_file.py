@@ -1,0 +1,59 @@
+"""A file that is replaced while the gateway runs: by rename, in place or behind a symbolic link.
+
+What is compared is the file that the path resolves to now, so a link that is switched (Kubernetes
+switches `..data`) and a folder that is replaced count as well. A time set back does not hide a
+change: the time of the last change of the inode cannot be set. Times have the granularity of the
+kernel's clock, so a file that was written a moment ago is compared by content.
+
+The gateway must be given the folder of the file, not the file alone: a bind mount of one file keeps
+showing the old one after a rename.
+"""
+
+import hashlib
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+_SETTLED: Final = 2_000_000_000
+"""Nanoseconds after a change; file systems count in steps of up to two seconds."""
+_State = tuple[int, int, int, int, int]
+"""Device, inode, size, times of the last write and of the last change, in nanoseconds."""
+
+
+class WatchedFile:
+    """One file, and what it held when it was read last."""
+
+    def __init__(self, path: Path) -> None:
+        """Watch the file at `path`; nothing is read yet."""
+        self.path = path
+        self._name = os.fspath(path)
+        self._state: _State | None = None
+        self._digest = b""
+
+    def read(self) -> bytes:
+        """Return the content as it is now; raises OSError."""
+        state = self._look()
+        content = self.path.read_bytes()
+        self._digest = hashlib.sha256(content).digest()
+        # The state from before: a change while it was read is seen the next time.
+        self._state = state if time.time_ns() - max(state[3:]) > _SETTLED else None
+        return content
+
+    def read_if_changed(self) -> bytes | None:
+        """Return the content if it is another than the last time; raises OSError."""
+        try:
+            # Each request that shows a certificate comes here: one system call.
+            if self._state is not None and self._look() == self._state:
+                return None
+            before = self._digest
+            content = self.read()
+        except OSError:
+            # What comes back is reported, even if it is the same as before.
+            self._state, self._digest = None, b""
+            raise
+        return None if self._digest == before else content
+
+    def _look(self) -> _State:
+        found = os.stat(self._name)  # noqa: PTH116 - twice as fast as by a Path
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -1,0 +1,119 @@
+"""The one place that checks a request against its realm, before any endpoint reads more of it.
+
+Every route of the application is a `GuardedEndpoint` (tests/architecture/test_realm_guard.py).
+`sslRequired` and "realm enabled" are checked for each request to a realm, unless the endpoint
+declares an exemption and the reason for it. The headers of the realm are written by
+`middleware/security_headers.py`. Keycloak: token endpoint, checks 1 and 2; 13
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum, auto
+from http import HTTPStatus
+from typing import ClassVar, Final, final
+
+from starlette.types import Receive, Scope, Send
+from structlog.typing import FilteringBoundLogger
+
+from gateway.domain.errors import RealmNotFound
+from gateway.domain.ports.directory import Directory, RealmEntry
+from gateway.domain.realm import Realm, SecurityHeaders
+from gateway.http.errors import allow_header, answered
+from gateway.http.exchange import Exchange, exchange_of
+from gateway.http.replies import Headers, Reply, send_reply
+from gateway.protocol.realm_checks import require_enabled, require_https
+
+LONGEST_REALM_NAME: Final = 255
+_DEFAULT_HEADERS: Final = SecurityHeaders()
+
+
+class RealmCheck(Enum):
+    """What is checked of a request to a realm."""
+
+    HTTPS = auto()
+    ENABLED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Exemption:
+    """A check that an endpoint does without, and why that is safe."""
+
+    check: RealmCheck
+    reason: str
+
+
+class GuardedEndpoint(ABC):
+    """An ASGI endpoint whose requests are checked against the realm in their path, if any."""
+
+    _unknown_realm_first: ClassVar[bool] = True
+    """Whether an unknown realm is 404 before anything else is looked at."""
+
+    def __init__(
+        self,
+        route: str,
+        directory: Directory,
+        log: FilteringBoundLogger,
+        *,
+        methods: tuple[str, ...],
+        exempt: tuple[Exemption, ...] = (),
+        always: Headers = (),
+    ) -> None:
+        """Answer `methods`; `always` are headers of every response, errors included."""
+        self.route = route
+        self.methods = methods
+        self.exempt = exempt
+        skipped = {exemption.check for exemption in exempt}
+        self._checks_https = RealmCheck.HTTPS not in skipped
+        self._checks_enabled = RealmCheck.ENABLED not in skipped
+        self._directory = directory
+        self._log = log
+        self._always = always
+
+    @final
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check the request, then answer it."""
+        exchange = exchange_of(scope)
+        exchange.route = self.route
+        reply = await answered(self._checked(scope, receive, exchange), exchange, self._log)
+        if self._always:
+            reply = Reply(reply.status, (*reply.headers, *self._always), reply.body)
+        await send_reply(reply, send)
+
+    @final
+    async def _checked(self, scope: Scope, receive: Receive, exchange: Exchange) -> Reply:
+        entry = await self._find_realm(scope, exchange)
+        if entry is None and self._unknown_realm_first and "realm" in scope["path_params"]:
+            raise RealmNotFound(f"no realm {scope['path_params']['realm'][:LONGEST_REALM_NAME]!r}")
+        if scope["method"] == "OPTIONS":
+            return Reply(HTTPStatus.OK, (allow_header(self.methods),))
+        # A method that the endpoint does not have changes and returns nothing: it gets its 405.
+        if entry is not None and scope["method"] in self.methods:
+            if self._checks_https:
+                self._require_https(entry.realm, exchange)
+            if self._checks_enabled:
+                require_enabled(entry.realm)
+        return await self._answer(scope, receive, exchange, entry)
+
+    @abstractmethod
+    async def _answer(
+        self, scope: Scope, receive: Receive, exchange: Exchange, entry: RealmEntry | None
+    ) -> Reply:
+        """Return the reply; `entry` is the realm in the path, None where there is none."""
+
+    @final
+    def _require_https(self, realm: Realm, exchange: Exchange) -> None:
+        facts = exchange.facts
+        require_https(realm, facts.remote_address, secure=facts.secure)
+
+    @final
+    async def _find_realm(self, scope: Scope, exchange: Exchange) -> RealmEntry | None:
+        name = scope["path_params"].get("realm")
+        if name is None:
+            return None
+        # Of a realm that is unknown, or cannot be read now: it is not looked for a second time.
+        exchange.security_headers = _DEFAULT_HEADERS
+        entry = await self._directory.realm(name) if len(name) <= LONGEST_REALM_NAME else None
+        if entry is not None:
+            exchange.log["realm"] = entry.realm.name
+            exchange.security_headers = entry.realm.security_headers
+        return entry
