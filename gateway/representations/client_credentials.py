@@ -31,6 +31,7 @@ class ClientCredentials:
     service_account: bool
     authenticator: str
     secret: Secret | None = field(repr=False)
+    rotated_secret: Secret | None = field(repr=False)
     attributes: Mapping[str, str] = field(repr=False)
 
 
@@ -42,6 +43,7 @@ def credentials_of(client: Client) -> ClientCredentials:
         client.service_accounts_enabled,
         client.client_authenticator_type,
         client.secret,
+        client.rotated_secret,
         {
             name: text
             for name, text in client.attributes.items()
