@@ -42,9 +42,8 @@ def sign_userinfo(
     chosen = client.attributes.get(USERINFO_ALGORITHM)
     if not chosen:
         return None
-    about_the_user = {name: claims[name] for name in claims if name not in _ABOUT_THE_JWT}
     typed = {"sub": active.user.user.id, "iss": request.issuer, "aud": client.client_id}
-    signed = sign_for_client(request, client, {**typed, **about_the_user}, USERINFO_ALGORITHM)
+    signed = sign_for_client(request, client, userinfo_claims(typed, claims), USERINFO_ALGORITHM)
     request.event.details |= {SIGNATURE_REQUIRED: "true", SIGNATURE_ALGORITHM: chosen}
     return signed
 
@@ -65,10 +64,8 @@ def with_access_token_claims_as_jwt(
     if answer.get("token_type") != _ACCESS_TOKEN:
         return answer
     token = request.realm.key_ring.verify(str(request.parameters.raw("token")), request.now)
-    left_out = _ABOUT_THE_ANSWER | (_ABOUT_THE_JWT - _OF_THE_SUBJECT)
-    claims = {name: answer[name] for name in answer if name not in left_out}
-    typed = {name: token[name] for name in token if name in _ABOUT_THE_JWT}
-    return {**answer, "jwt": sign_access_token(request, caller, {**claims, **typed})}
+    claims = access_token_claims(token, answer)
+    return {**answer, "jwt": sign_access_token(request, caller, claims)}
 
 
 def sign_introspection(
@@ -87,6 +84,22 @@ def sign_introspection(
         "token_introspection": answer,
     }
     return sign_by_default(request, claims, HeaderType.INTROSPECTION)
+
+
+def userinfo_claims(typed: Mapping[str, Any], claims: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what signed userinfo says: no claim about the JWT itself but the typed ones."""
+    return {**typed, **{name: claims[name] for name in claims if name not in _ABOUT_THE_JWT}}
+
+
+def access_token_claims(token: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the claims of a verified token with what introspection adds about its user.
+
+    Claims about the token itself are those of the token; only a subject and an audience that a
+    lightweight token lacks come from the answer.
+    """
+    left_out = _ABOUT_THE_ANSWER | (_ABOUT_THE_JWT - _OF_THE_SUBJECT)
+    claims = {name: answer[name] for name in answer if name not in left_out}
+    return {**claims, **{name: token[name] for name in token if name in _ABOUT_THE_JWT}}
 
 
 def _subtypes(accept: str) -> frozenset[str]:

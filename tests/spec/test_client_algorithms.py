@@ -18,7 +18,7 @@ from tests.support.chosen_realm import ChosenRealm, asking, chosen_realm
 from tests.support.secret_keys import secret_keys
 from tests.support.spec_stack import Stack, refusal
 from tests.support.tokens import assemble
-from tests.support.wire import PASSWORD, SECRET, audience, claims_of, header_of
+from tests.support.wire import PASSWORD, SECRET, audience, claims_of, header_of, user
 
 ACCESS, IDENTITY = "access.token.signed.response.alg", "id.token.signed.response.alg"
 USERINFO, RFC_9068 = "user.info.response.signature.alg", "access.token.header.type.rfc9068"
@@ -62,6 +62,7 @@ def _client(client_id: str, *mappers: dict[str, Any], **fields: Any) -> dict[str
     return made | {"attributes": fields}
 
 
+ALICE = user("alice", clientRoles={"realm-management": ["view-users"]})
 CLIENTS = [
     _client("plain"),
     _client("secret", **{ACCESS: "HS256", IDENTITY: "HS384", USERINFO: "HS512"}),
@@ -69,7 +70,7 @@ CLIENTS = [
     _client("mixed", **{ACCESS: "RS256", IDENTITY: "ES512", USERINFO: "ES384", RFC_9068: "true"}),
     _client("edwards", **{IDENTITY: "EdDSA"}),
     _client("forger", *(_hardcoded(*claim) for claim in FORGED.items()), **{USERINFO: "ES256"}),
-    _client("server", **{JWT_ALLOWED: "true", ACCESS: "ES384", RFC_9068: "true"}),
+    _client("server", **{JWT_ALLOWED: "true", ACCESS: "ES512", RFC_9068: "true"}),
     _client(
         "light",
         **{"client.use.lightweight.access.token.enabled": "true", JWT_ALLOWED: "true"},
@@ -80,7 +81,7 @@ CLIENTS = [
 @pytest.fixture(scope="module")
 def realm(spec: Stack) -> Iterator[ChosenRealm]:
     """Make a realm whose clients choose their algorithms."""
-    with chosen_realm(spec, "choices", CLIENTS) as made:
+    with chosen_realm(spec, "choices", CLIENTS, users=[ALICE]) as made:
         yield made
 
 
@@ -178,6 +179,13 @@ def test_an_access_token_has_the_header_of_rfc_9068_where_the_client_asks(
     assert header_of(realm.sign_in("plain")["access_token"])["typ"] == "JWT"
 
 
+@pytest.mark.parametrize("client_id", ["mixed", "secret", "same"])
+def test_the_admin_api_accepts_what_a_client_chose(realm: ChosenRealm, client_id: str) -> None:
+    headers = {"Authorization": f"Bearer {realm.sign_in(client_id)['access_token']}"}
+    url = f"{realm.stack.nginx.https}/admin/realms/{realm.name}/users/count"
+    assert realm.stack.http.get(url, headers=headers).status_code == 200
+
+
 @pytest.mark.parametrize(("client_id", "algorithm"), [("mixed", "ES384"), ("secret", "HS512")])
 def test_userinfo_is_signed_for_a_client_that_chose_an_algorithm(
     realm: ChosenRealm, secrets: dict[str, bytes], client_id: str, algorithm: str
@@ -273,8 +281,8 @@ def test_introspection_adds_the_token_as_a_jwt_where_the_caller_may_have_it(
     assert response.headers["content-type"] == "application/json"
     answer = response.json()
     header = header_of(answer["jwt"])
-    assert (header["alg"], header["typ"]) == ("ES384", "at+jwt")
-    claims = _verified(answer["jwt"], realm.public_key(answer["jwt"]), "ES384")
+    assert (header["alg"], header["typ"]) == ("ES512", "at+jwt")
+    claims = _verified(answer["jwt"], realm.public_key(answer["jwt"]), "ES512")
     assert claims == claims_of(token)
     assert answer["active"] is True
     for caller, accept in (
@@ -290,7 +298,7 @@ def test_introspection_turns_a_lightweight_token_into_a_whole_one(realm: ChosenR
     token = realm.sign_in("light")["access_token"]
     assert "preferred_username" not in claims_of(token)
     answer = realm.introspect("server", token, "application/jwt").json()
-    claims = _verified(answer["jwt"], realm.public_key(answer["jwt"]), "ES384")
+    claims = _verified(answer["jwt"], realm.public_key(answer["jwt"]), "ES512")
     assert claims["preferred_username"] == "alice"
     same = {"exp", "iat", "jti", "iss", "azp", "sid", "typ", "scope"}
     assert {name: claims[name] for name in same} == {name: claims_of(token)[name] for name in same}

@@ -98,6 +98,17 @@ def test_a_secret_key_signs_by_the_hash_of_its_algorithm(
     assert ring.public_jwks(NOW) == ()
 
 
+@pytest.mark.parametrize("header_type", ["token-introspection+jwt", "logout+jwt", "jwt", ["JWT"]])
+def test_a_header_of_another_type_is_refused(
+    key_factory: PyJwtKeyFactory, secret: RealmKey, header_type: object
+) -> None:
+    material = base64.b64decode(secret.private_key.reveal())
+    header = {"alg": "HS512", "typ": header_type, "kid": secret.kid}
+    token = assemble(header, {"typ": "Bearer"}, lambda text: hmac.digest(material, text, "sha512"))
+    with pytest.raises(InvalidToken):
+        key_factory.ring((secret,)).verify(token, NOW)
+
+
 def test_an_altered_token_and_one_of_another_realm_are_refused(
     key_factory: PyJwtKeyFactory, secret: RealmKey
 ) -> None:
