@@ -27,6 +27,7 @@ from gateway.admin.errors import Missing, RefusedByCode
 from gateway.admin.escalation import require_changeable_clients
 from gateway.admin.flow_uses import require_usable_overrides
 from gateway.admin.protocol_mapper_administration import CheckMapper
+from gateway.admin.secret_rotation import with_rotation_applied
 from gateway.admin.signing_keys import ensure_keys_of_client
 from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.clock import Clock
@@ -95,6 +96,7 @@ class ClientAdministration:
         self._require_mappers(client, ())
         await require_usable_overrides(stores, realm, client)
         client = prepared_client(await chosen_scopes(stores, client), self._clock)
+        client = with_rotation_applied(realm, client, self._clock)
         await stores.clients.add(client)
         await self._add_account(change, client)
         change.tell(client_topic(realm.id, client.id))
@@ -133,10 +135,17 @@ class ClientAdministration:
                 with suppress(Missing), _told_of(f"protocolMappers[{place}]."):
                     self._check_mapper(mapper)
 
-    async def store(self, change: Change, before: Client, after: Client) -> None:
-        """Write what has changed, its service account included."""
+    async def store(
+        self, change: Change, before: Client, after: Client, *, by_itself: bool = False
+    ) -> Client:
+        """Write what has changed, its service account included; return the client as it is now.
+
+        A client policy of the realm may give it another secret; `by_itself` says that the client
+        changes itself.
+        """
+        after = with_rotation_applied(change.realm, after, self._clock, by_itself=by_itself)
         if after == before:
-            return
+            return after
         await require_usable_overrides(change.stores, change.realm, after, before)
         try:
             await change.stores.clients.replace(after)
@@ -146,6 +155,7 @@ class ClientAdministration:
         renamed = after.client_id != before.client_id
         _tell(change, after, roles=renamed and await has_roles(change.stores, after))
         await self._ensure_keys(change, after)
+        return after
 
     async def remove(self, acting: Acting, client_id: str) -> None:
         """Remove a client with its roles, its service account and its sessions.

@@ -1,4 +1,4 @@
-"""Reading and replacing a realm's client profiles and policies: stored only.
+"""Reading and replacing a realm's client profiles and policies: `secret-rotation` alone acts.
 
 Keycloak: 7.1 (client-policies)
 """

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 from uuid import uuid4
 
+from gateway.domain.client_secrets import SECRET_CREATED
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.ports.storage import Stores
@@ -18,9 +19,8 @@ from gateway.domain.users import User
 _SECRET_BYTES = 32
 _SECRET_TYPES: Final = frozenset({"client-secret", "client-secret-jwt"})
 _SERVICE_ACCOUNT_SCOPE = "service_account"
-_SECRET_CREATED = "client.secret.creation.time"  # noqa: S105 - the name of an attribute
 _NOT_FOR_A_REALM: Final[Mapping[str, str]] = {"realm_client": "false"}
-_MADE_HERE: Final = (*_NOT_FOR_A_REALM, _SECRET_CREATED)
+_MADE_HERE: Final = (*_NOT_FOR_A_REALM, SECRET_CREATED)
 
 
 def prepared_client(client: Client, clock: Clock) -> Client:
@@ -44,7 +44,7 @@ def with_new_secret(client: Client, clock: Clock) -> Client:
     return replace(
         client,
         secret=Secret(secrets.token_urlsafe(_SECRET_BYTES)),
-        attributes={**client.attributes, _SECRET_CREATED: created},
+        attributes={**client.attributes, SECRET_CREATED: created},
     )
 
 

@@ -1,6 +1,7 @@
 """A client's secret: reading it, and making another. Keycloak: clients/{id}/client-secret.
 
-There is one secret at a time: the old one is worth nothing from the moment a new one is made.
+The old secret is worth nothing from the moment a new one is made, unless a client policy of the
+realm lets it be accepted for a while: then it is the rotated secret.
 """
 
 from typing import Any
@@ -9,14 +10,15 @@ from gateway.admin.access import Acting
 from gateway.admin.account_control import require_may_control
 from gateway.admin.changes import Changes
 from gateway.admin.client_access import find_client, find_client_alone
-from gateway.admin.client_registration import with_new_secret
 from gateway.admin.errors import Missing
 from gateway.admin.escalation import require_changeable_clients
+from gateway.admin.secret_rotation import with_renewed_secret, without_rotated_secret
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic
 from gateway.domain.ports.storage import Database
+from gateway.domain.secrets import Secret
 
 
 class ClientSecrets:
@@ -40,7 +42,7 @@ class ClientSecrets:
         async with self._changes.begin(acting) as change:
             client = await find_client_alone(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
-            renewed = with_new_secret(client, self._clock)
+            renewed = with_renewed_secret(change.realm, client, self._clock)
             await change.stores.clients.replace(renewed)
             change.tell(client_topic(acting.realm.id, client.id))
             told = _told(renewed)
@@ -48,22 +50,32 @@ class ClientSecrets:
             change.record(OperationType.ACTION, ResourceType.CLIENT, path, told)
         return told
 
-    async def rotated(self, acting: Acting, client_id: str) -> None:
-        """Tell of the secret before this one; raises Missing, for none is kept."""
+    async def get_rotated(self, acting: Acting, client_id: str) -> dict[str, Any]:
+        """Return the secret before this one; raises Missing where there is none."""
         async with self._database.read() as stores:
-            await find_client(stores, acting.realm.id, client_id)
-        raise Missing("Client does not have a rotated secret")
+            client = await find_client(stores, acting.realm.id, client_id)
+            await require_may_control(acting, stores, *acting.controls)
+        if client.rotated_secret is None:
+            raise Missing("Client does not have a rotated secret")
+        return _credential(client.rotated_secret)
 
-    async def forget_rotated(self, acting: Acting, client_id: str) -> None:
-        """Forget the secret before this one."""
+    async def remove_rotated(self, acting: Acting, client_id: str) -> None:
+        """Remove the secret before this one: it is refused from now on."""
         async with self._changes.begin(acting) as change:
-            client = await find_client(change.stores, acting.realm.id, client_id)
+            client = await find_client_alone(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
             path = f"clients/{client.id}/client-secret/rotated"
-            change.record(OperationType.DELETE, ResourceType.CLIENT, path)
+            removed = None
+            if client.rotated_secret is not None:
+                await change.stores.clients.replace(without_rotated_secret(client))
+                change.tell(client_topic(acting.realm.id, client.id))
+                removed = _credential(client.rotated_secret)
+            change.record(OperationType.DELETE, ResourceType.CLIENT, path, removed)
 
 
 def _told(client: Client) -> dict[str, Any]:
-    secret = client.secret
-    value = {} if secret is None else {"value": secret.reveal()}
-    return {"type": "secret", **value}
+    return {"type": "secret"} if client.secret is None else _credential(client.secret)
+
+
+def _credential(secret: Secret) -> dict[str, Any]:
+    return {"type": "secret", "value": secret.reveal()}

@@ -13,10 +13,11 @@ from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.key_lifecycle import signing_key
 from gateway.domain.keys import (
+    ALGORITHMS_OF_CLIENTS,
     FALLBACK_PRIORITY,
     KeyAlgorithm,
     SecretAlgorithm,
-    SignatureAlgorithm,
+    key_algorithm,
     maker,
 )
 from gateway.domain.ports.signing import KeyFactory
@@ -24,7 +25,10 @@ from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.key_provider import standard_config
 
-_CHOSEN_BY_CLIENTS: Final = ("access.token.signed.response.alg", "id.token.signed.response.alg")
+_CHOSEN_BY_CLIENTS: Final = (
+    *("access.token.signed.response.alg", "id.token.signed.response.alg"),
+    "user.info.response.signature.alg",
+)
 
 
 def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[KeyAlgorithm, ...]:
@@ -37,9 +41,9 @@ def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[KeyAlgo
     return tuple(dict.fromkeys((*standard, *chosen)))
 
 
-def _chosen_by(client: Client) -> tuple[SignatureAlgorithm, ...]:
+def _chosen_by(client: Client) -> tuple[KeyAlgorithm, ...]:
     named = (client.attributes.get(name) for name in _CHOSEN_BY_CLIENTS)
-    return tuple(SignatureAlgorithm(name) for name in named if name in set(SignatureAlgorithm))
+    return tuple(key_algorithm(name) for name in named if name in ALGORITHMS_OF_CLIENTS)
 
 
 async def ensure_signing_keys(

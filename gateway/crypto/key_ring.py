@@ -18,12 +18,15 @@ import orjson
 
 from gateway.crypto import base64url, compact_jws
 from gateway.crypto.jwk import public_jwk, rsa_information
+from gateway.crypto.jws_headers import encoded_headers
 from gateway.crypto.private_keys import PrivateKey, load_private_key
 from gateway.crypto.public_keys import PublicKey
 from gateway.crypto.secret_keys import ParsedSecretKey
 from gateway.domain import key_lifecycle
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import (
+    INTERNAL_TYPES,
+    HeaderType,
     KeyAlgorithm,
     KeyStatus,
     RealmKey,
@@ -31,13 +34,16 @@ from gateway.domain.keys import (
     SignatureAlgorithm,
 )
 
-_TYPE = "JWT"
+_ACCEPTED_TYPES = frozenset({HeaderType.JWT, HeaderType.ACCESS_TOKEN})
 
 
 class ParsedKey:
     """One key of a realm, ready to sign and verify."""
 
-    __slots__ = ("_algorithm", "_header", "_private", "_public", "jwk", "record", "rsa_information")
+    __slots__ = (
+        *("_algorithm", "_headers", "_private", "_public"),
+        *("jwk", "record", "rsa_information"),
+    )
 
     def __init__(self, record: RealmKey) -> None:
         algorithm = record.algorithm.value
@@ -45,14 +51,13 @@ class ParsedKey:
         self._algorithm = jwt.get_algorithm_by_name(algorithm)
         self._private: PrivateKey = load_private_key(record)
         self._public: PublicKey = self._private.public_key()
-        header = {"alg": algorithm, "typ": _TYPE, "kid": record.kid}
-        self._header = base64url.encode(orjson.dumps(header))
+        self._headers = encoded_headers(record)
         self.jwk = public_jwk(record, self._public)
         self.rsa_information = rsa_information(self._public)
 
-    def sign(self, payload: bytes) -> str:
+    def sign(self, payload: bytes, header_type: HeaderType = HeaderType.JWT) -> str:
         """Return the compact JWS over `payload`."""
-        signing_input = f"{self._header}.{base64url.encode(payload)}"
+        signing_input = f"{self._headers[header_type]}.{base64url.encode(payload)}"
         signature = self._algorithm.sign(signing_input.encode("ascii"), self._private)
         return f"{signing_input}.{base64url.encode(signature)}"
 
@@ -62,7 +67,11 @@ class ParsedKey:
 
 
 class PyJwtKeyRing:
-    """The KeyRing of one realm. Keys for others and keys for ourselves never meet."""
+    """The KeyRing of one realm.
+
+    Tokens for clients are signed by public-key algorithms or, where a client chose it, by HMAC.
+    Tokens for the gateways are told apart by the claim `typ`: see INTERNAL_TYPES.
+    """
 
     def __init__(self, records: tuple[RealmKey, ...]) -> None:
         usable = [record for record in records if record.status is not KeyStatus.DISABLED]
@@ -77,22 +86,43 @@ class PyJwtKeyRing:
             for record in usable
             if isinstance(record.algorithm, SecretAlgorithm)
         }
+        self._every_key: Mapping[str, ParsedKey | ParsedSecretKey] = {
+            **self._secret_keys,
+            **self._keys,
+        }
 
-    def sign(self, claims: Mapping[str, Any], algorithm: SignatureAlgorithm, now: datetime) -> str:
+    def sign(
+        self,
+        claims: Mapping[str, Any],
+        algorithm: KeyAlgorithm,
+        now: datetime,
+        header_type: HeaderType = HeaderType.JWT,
+    ) -> str:
         """Return a compact JWS signed by the realm's active key for `algorithm`."""
-        return _signed(claims, self._keys, self._signer(algorithm, now))
+        if _is_internal(claims):
+            raise ValueError("a token with the typ of an internal one is not signed for a client")
+        return _signed(claims, self._every_key, self._signer(algorithm, now), header_type)
 
     def sign_for_ourselves(self, claims: Mapping[str, Any], now: datetime) -> str:
         """Return a JWS under the realm's secret key, which nobody else can check."""
-        return _signed(claims, self._secret_keys, self._signer(SecretAlgorithm.HS512, now))
+        if not _is_internal(claims):
+            raise ValueError("an internal token must have the typ of one")
+        signer = self._signer(SecretAlgorithm.HS512, now)
+        return _signed(claims, self._secret_keys, signer, HeaderType.JWT)
 
     def verify(self, token: str, now: datetime) -> Mapping[str, Any]:
         """Return the claims when kid, pinned algorithm and signature hold."""
-        return _verified(token, self._keys, now)
+        claims = _verified(token, self._every_key, now)
+        if _is_internal(claims):
+            raise InvalidToken("an internal token")
+        return claims
 
     def verify_of_ourselves(self, token: str, now: datetime) -> Mapping[str, Any]:
         """Return the claims of a token that `sign_for_ourselves` made."""
-        return _verified(token, self._secret_keys, now)
+        claims = _verified(token, self._secret_keys, now)
+        if not _is_internal(claims):
+            raise InvalidToken("not an internal token")
+        return claims
 
     def _signer(self, algorithm: KeyAlgorithm, now: datetime) -> RealmKey:
         record = key_lifecycle.signing_key(self._records, algorithm, now)
@@ -119,12 +149,19 @@ class PyJwtKeyRing:
         return key_lifecycle.standing(record, self._records, now) is KeyStatus.ACTIVE
 
 
-Keys = Mapping[str, ParsedKey] | Mapping[str, ParsedSecretKey]
+Keys = Mapping[str, ParsedSecretKey] | Mapping[str, ParsedKey | ParsedSecretKey]
 
 
-def _signed(claims: Mapping[str, Any], keys: Keys, signer: RealmKey) -> str:
+def _is_internal(claims: Mapping[str, Any]) -> bool:
+    kind = claims.get("typ")
+    return isinstance(kind, str) and kind in INTERNAL_TYPES
+
+
+def _signed(
+    claims: Mapping[str, Any], keys: Keys, signer: RealmKey, header_type: HeaderType
+) -> str:
     payload = orjson.dumps(claims, default=dict, option=orjson.OPT_PASSTHROUGH_DATETIME)
-    return keys[signer.kid].sign(payload)
+    return keys[signer.kid].sign(payload, header_type)
 
 
 def _verified(token: str, keys: Keys, now: datetime) -> Mapping[str, Any]:
@@ -150,6 +187,7 @@ def _key_of(header: dict[str, Any], keys: Keys, now: datetime) -> ParsedKey | Pa
         raise InvalidToken("alg is not the algorithm of the key")
     if "crit" in header:
         raise InvalidToken("crit demands an extension that is not understood")
-    if header.get("typ", _TYPE) != _TYPE:
-        raise InvalidToken("typ is not JWT")
+    header_type = header.get("typ", HeaderType.JWT)
+    if not isinstance(header_type, str) or header_type not in _ACCEPTED_TYPES:
+        raise InvalidToken("typ is neither JWT nor at+jwt")
     return key

@@ -42,6 +42,8 @@ class Client:
     bearer_only: bool = False
     client_authenticator_type: str = "client-secret"
     secret: Secret | None = None
+    rotated_secret: Secret | None = None
+    """The secret before the current one; `attributes` say until when it is accepted."""
     service_accounts_enabled: bool = False
     direct_access_grants_enabled: bool = False
     """The client may ask for tokens with a user's password."""

@@ -16,6 +16,7 @@ REFRESH_TOKEN_SUB: Final = "refresh_token_sub"  # noqa: S105 - a name
 REFRESH_TOKEN_TYPE: Final = "refresh_token_type"  # noqa: S105 - a name
 REVOKED_CLIENT: Final = "revoked_client"
 SCOPE: Final = "scope"
+SIGNATURE_ALGORITHM: Final = "signature_algorithm"
 SIGNATURE_REQUIRED: Final = "signature_required"
 TOKEN_ID: Final = "token_id"  # noqa: S105 - a name
 TOKEN_ISSUED_FOR: Final = "token_issued_for"  # noqa: S105 - a name

@@ -30,9 +30,14 @@ class SignatureAlgorithm(StrEnum):
 
 
 class SecretAlgorithm(StrEnum):
-    """Algorithms of tokens that only we read: refresh tokens. Spec: RFC 7518 §3.2."""
+    """HMAC algorithms: refresh tokens are signed by HS512, clients may choose any of them.
+
+    The key is the realm's and never leaves the gateways. Spec: RFC 7518 §3.2.
+    """
 
     HS512 = "HS512"
+    HS256 = "HS256"
+    HS384 = "HS384"
 
 
 KeyAlgorithm = SignatureAlgorithm | SecretAlgorithm
@@ -43,6 +48,28 @@ def key_algorithm(name: str) -> KeyAlgorithm:
     if name in set(SecretAlgorithm):
         return SecretAlgorithm(name)
     return SignatureAlgorithm(name)
+
+
+ALGORITHMS_OF_CLIENTS: Final[tuple[KeyAlgorithm, ...]] = (*SignatureAlgorithm, *SecretAlgorithm)
+"""What a client may choose for its tokens and signed responses: never `none`."""
+
+
+class HeaderType(StrEnum):
+    """The `typ` of a JOSE header. Spec: RFC 8725 §3.11, RFC 9068 §2.1, RFC 9701 §5."""
+
+    JWT = "JWT"
+    ACCESS_TOKEN = "at+jwt"  # noqa: S105 - a media type
+    INTROSPECTION = "token-introspection+jwt"
+
+
+INTERNAL_TYPES: Final = frozenset(
+    {"Refresh", "Offline", "RegistrationAccessToken", "InitialAccessToken"}
+)
+"""The claim `typ` of tokens that only the gateways read.
+
+A client may choose the algorithm of these tokens (HS512), and the realm has one key for it. So the
+key ring signs such a `typ` for the gateways alone, and accepts no other from them.
+"""
 
 
 class KeyStatus(StrEnum):

@@ -37,6 +37,11 @@ def json_reply(
     return Reply(status, (content_type, *headers), orjson.dumps(document))
 
 
+def jwt_reply(token: str, media_type: str) -> Reply:
+    """Return a compact JWS as the whole body."""
+    return Reply(HTTPStatus.OK, ((b"content-type", media_type.encode()),), token.encode("ascii"))
+
+
 def prose_error(status: HTTPStatus, text: str, headers: Headers = ()) -> Reply:
     """Return an error of family B: `{"error": "<prose>"}`."""
     return json_reply({"error": text}, status=status, headers=headers)

@@ -1,13 +1,13 @@
 """What a realm tells the world about itself: metadata, keys, its public key.
 
-Only what works here is listed. Spec: OpenID Connect Discovery §3, RFC 8414 §2, RFC 8705 §5;
-Keycloak: 12.1, 12.2
+Only what works here is listed. Spec: OpenID Connect Discovery §3, RFC 8414 §2, RFC 8705 §5,
+RFC 9701 §7; Keycloak: 12.1, 12.2
 """
 
 from datetime import datetime
 from typing import Any, Final
 
-from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.ports.directory import RealmEntry
 from gateway.protocol.client_scopes import OPENID, scopes_of
 from gateway.protocol.grants import GRANTS
@@ -35,9 +35,11 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "grant_types_supported": list(GRANTS),
         "response_types_supported": [],
         "subject_types_supported": ["public"],
-        "id_token_signing_alg_values_supported": list(SignatureAlgorithm),
+        "id_token_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
+        "userinfo_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
         "token_endpoint_auth_methods_supported": list(_CLIENT_AUTHENTICATION_METHODS),
         "introspection_endpoint_auth_methods_supported": list(_CLIENT_AUTHENTICATION_METHODS),
+        "introspection_signing_alg_values_supported": [realm.realm.default_signature_algorithm],
         "claims_supported": ["iss", "sub", "aud", "exp", "iat", "acr", "azp"],
         "claim_types_supported": ["normal"],
         "scopes_supported": [OPENID, *scopes_of(realm).shown],

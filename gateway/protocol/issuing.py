@@ -3,8 +3,6 @@
 Spec: RFC 9068 §2.2 (claims), RFC 8705 §3.1 (cnf), OpenID Connect Core §2; Keycloak: 2.1 to 2.3
 """
 
-import base64
-import hashlib
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +10,6 @@ from datetime import timedelta
 from typing import Any, Final
 
 from gateway.domain.clients import Client
-from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.certificate_binding import confirmation_claim
@@ -26,7 +23,6 @@ from gateway.protocol.claims.protocol_claims import (
 )
 from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.disclosure import Disclosure
-from gateway.protocol.errors import OAuthError
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.session_limits import (
     access_tokens_end_at,
@@ -34,10 +30,14 @@ from gateway.protocol.session_limits import (
     longest_client_session,
 )
 from gateway.protocol.token_context import SessionKind, TokenContext
+from gateway.protocol.token_signing import (
+    ID_TOKEN_ALGORITHM,
+    access_token_hash,
+    sign_access_token,
+    sign_for_client,
+)
 
 ACCESS_TOKEN_LIFESPAN: Final = "access.token.lifespan"  # noqa: S105 - an attribute's name
-SIGNED_RESPONSE_ALG: Final = "access.token.signed.response.alg"
-ID_SIGNED_RESPONSE_ALG: Final = "id.token.signed.response.alg"
 LOWER_CASE_BEARER: Final = "token.response.type.bearer.lower-case"
 LIGHTWEIGHT: Final = "client.use.lightweight.access.token.enabled"
 USE_REFRESH_TOKENS: Final = "use.refresh.tokens"
@@ -145,7 +145,7 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
     confirmation = confirmation_claim(client, request.certificate)
     access = access_claims(request, issue, confirmation)
     claims = access.protocol
-    access_token = _sign(request, client, access.document, SIGNED_RESPONSE_ALG)
+    access_token = sign_access_token(request, client, access.document)
     refresh_token, refresh_expires_in = _refresh_token(request, issue, claims)
     return TokenResponse(
         access_token=access_token,
@@ -253,8 +253,10 @@ def _id_token(
     """Return the ID token where `openid` was granted for a user who signed in."""
     if issue.part is None or not issue.disclosure.granted.openid:
         return None
-    claims = id_claims(request, issue, issue.part, access, _half_hash(access_token))
-    return _sign(request, issue.subject.client, claims, ID_SIGNED_RESPONSE_ALG)
+    client = issue.subject.client
+    token_hash = access_token_hash(request, client, access_token)
+    claims = id_claims(request, issue, issue.part, access, token_hash)
+    return sign_for_client(request, client, claims, ID_TOKEN_ALGORITHM)
 
 
 def id_claims(
@@ -283,29 +285,5 @@ def id_claims(
     )
 
 
-def _half_hash(token: str) -> str:
-    """Return `at_hash`. Spec: OpenID Connect Core §3.1.3.6."""
-    digest = hashlib.sha256(token.encode("ascii")).digest()
-    return base64.urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=").decode("ascii")
-
-
 def _is_on(client: Client, attribute: str) -> bool:
     return client.attributes.get(attribute, "").lower() == "true"
-
-
-def _sign(
-    request: ProtocolRequest, client: Client, claims: Mapping[str, Any], attribute: str
-) -> str:
-    chosen = client.attributes.get(attribute)
-    try:
-        algorithm = (
-            SignatureAlgorithm(chosen)
-            if chosen
-            else request.realm.realm.default_signature_algorithm
-        )
-        return request.realm.key_ring.sign(claims, algorithm, request.now)
-    except (ValueError, LookupError) as error:
-        raise OAuthError(
-            "invalid_request",
-            f"The realm has no active key for {chosen or 'its default algorithm'}",
-        ) from error

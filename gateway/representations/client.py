@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
 
+from gateway.domain.client_secrets import ROTATED_SECRET
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError
 from gateway.domain.secrets import Secret
@@ -141,6 +142,7 @@ def read_client(
     updates = CLIENT_FIELDS.read_settings(given, errors)
     kept = CLIENT_FIELDS.read_kept(given, before.document, errors)
     secret = attempt(errors, None, _read_secret, given, before)
+    rotated_secret = attempt(errors, None, _read_rotated_secret, given, before)
     raise_all(errors)
     client = CLIENT_FIELDS.updated(before, updates)
     attributes_at, _ = given.get("attributes", (join(path, "attributes"), None))
@@ -149,6 +151,7 @@ def read_client(
         client,
         id=base.id if base else client.id,
         secret=secret,
+        rotated_secret=rotated_secret,
         flow_overrides=_overrides(before.flow_overrides, client.flow_overrides),
         protocol_mappers=with_ids(client.protocol_mappers, before.protocol_mappers),
         document=kept,
@@ -160,9 +163,13 @@ def write_client(
 ) -> dict[str, Any]:
     """Return the JSON object of `client`, keys in Keycloak's order, unknown ones last.
 
-    The secret of a confidential client is written as `**********` unless `masked` is False.
+    The secret of a confidential client is written as `**********` unless `masked` is False; so is
+    the rotated one, which is an attribute.
     """
     answer = CLIENT_FIELDS.answer(client, client.document)
+    if client.rotated_secret is not None:
+        shown = MASK if masked else client.rotated_secret.reveal()
+        answer["attributes"] = {**answer["attributes"], ROTATED_SECRET: shown}
     beside: dict[str, Any] = {}
     if client.secret is not None:
         beside["secret"] = MASK if masked else client.secret.reveal()
@@ -197,7 +204,22 @@ def _overrides(before: Mapping[str, str], given: Mapping[str, str]) -> dict[str,
 
 
 def _read_secret(given: Given, before: Client) -> Secret | None:
-    at, text = given.get("secret", ("secret", MASK))
+    at, given_text = given.get("secret", ("secret", MASK))
+    text = _secret_text(given_text, at)
+    return before.secret if text in {"", MASK} else Secret(text)
+
+
+def _read_rotated_secret(given: Given, before: Client) -> Secret | None:
+    """Return the rotated secret: an empty attribute takes it away, as any attribute."""
+    at, attributes = given.get("attributes", ("attributes", {}))
+    sent = attributes.get(ROTATED_SECRET) if isinstance(attributes, Mapping) else None
+    if sent is None:
+        return before.rotated_secret
+    text = _secret_text(sent, join(at, ROTATED_SECRET))
+    return before.rotated_secret if text == MASK else Secret(text) if text else None
+
+
+def _secret_text(text: Any, at: str) -> str:
     if not isinstance(text, str) or len(text) > _LONGEST_SECRET or not is_plain_text(text):
         raise refused_secret(at, f"text of at most {_LONGEST_SECRET} characters")
-    return before.secret if text in {"", MASK} else Secret(text)
+    return text

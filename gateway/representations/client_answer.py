@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gateway.domain.client_secrets import ROTATED_SECRET
 from gateway.domain.clients import Client
 from gateway.representations.client import write_client
 
@@ -13,4 +14,5 @@ def told_client(
     document = write_client(client, masked=masked, registration_token=registration_token)
     if client.public_client:
         document.pop("secret", None)
+        document["attributes"].pop(ROTATED_SECRET, None)
     return document

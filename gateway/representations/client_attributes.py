@@ -1,7 +1,8 @@
 """Attributes of a client that rules read: refused where a slip would weaken a rule in silence.
 
 A misspelt "true" would leave tokens unbound, a misspelt subject would lock a device out.
-Attributes that hold secrets are not kept: nothing here uses them, nothing would seal or mask them.
+Attributes that hold secrets are not kept here: nothing would seal or mask them. The rotated secret
+of a client is a field of its own.
 Keycloak: client attributes. Spec: RFC 8705 §2.1.2 (the subject), §3.3 (bound tokens)
 """
 
@@ -9,10 +10,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from gateway.domain.client_secrets import ROTATED_SECRET, SECRET_TIMES
 from gateway.domain.clients import Client
 from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import FieldError
-from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.limits.patterns import MAY_TAKE_HOURS, pattern_problem
 from gateway.representations.refusals import describe, join
 from gateway.representations.shapes import MAX_INTEGER, TextMap
@@ -45,6 +47,11 @@ class ClientAttributes(TextMap):
 def holds_secret(name: str) -> bool:
     """Tell whether Keycloak keeps a secret in the attribute `name`."""
     return name.lower().endswith(_SECRET_ENDINGS)
+
+
+def is_left_out(name: str) -> bool:
+    """Tell whether the attribute `name` is not kept; the rotated secret is, sealed."""
+    return holds_secret(name) and name != ROTATED_SECRET
 
 
 def _without_secrets(attributes: Mapping[str, str]) -> dict[str, str]:
@@ -103,8 +110,15 @@ def _seconds(text: str) -> str | None:
     return None if fine else f"-1, or whole seconds up to {MAX_INTEGER}"
 
 
+def _instant(text: str) -> str | None:
+    fine = re.fullmatch("[0-9]{1,10}", text, re.ASCII)
+    return None if fine else "whole seconds since 1970, 0 for never"
+
+
 def _algorithm(text: str) -> str | None:
-    return None if text in set(SignatureAlgorithm) else "one of " + ", ".join(SignatureAlgorithm)
+    if text in ALGORITHMS_OF_CLIENTS:
+        return None
+    return "one of " + ", ".join(ALGORITHMS_OF_CLIENTS)
 
 
 _CHECKS: Final[Mapping[str, Callable[[str], str | None]]] = {
@@ -113,6 +127,7 @@ _CHECKS: Final[Mapping[str, Callable[[str], str | None]]] = {
     "client_credentials.use_refresh_token": _flag,
     "use.refresh.tokens": _flag,
     "token.response.type.bearer.lower-case": _flag,
+    **dict.fromkeys(SECRET_TIMES, _instant),
     "access.token.lifespan": _seconds,
     "client.session.idle.timeout": _seconds,
     "client.session.max.lifespan": _seconds,
@@ -120,4 +135,7 @@ _CHECKS: Final[Mapping[str, Callable[[str], str | None]]] = {
     "client.offline.session.max.lifespan": _seconds,
     "access.token.signed.response.alg": _algorithm,
     "id.token.signed.response.alg": _algorithm,
+    "user.info.response.signature.alg": _algorithm,
+    "access.token.header.type.rfc9068": _flag,
+    "client.introspection.response.allow.jwt.claim.enabled": _flag,
 }

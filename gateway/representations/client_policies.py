@@ -1,4 +1,4 @@
-"""Client policies and profiles: kept and shown, in Keycloak's shape; they judge no client yet.
+"""Client policies and profiles, in Keycloak's shape: only the executor `secret-rotation` acts.
 
 Keycloak: ClientProfilesRepresentation, ClientPoliciesRepresentation
 """
@@ -11,6 +11,7 @@ from gateway.domain.realm import Realm
 from gateway.representations.field_table import FieldTable, Kept
 from gateway.representations.realm import read_realm, write_realm
 from gateway.representations.refusals import join, raise_all, refused
+from gateway.representations.secret_rotation import EXECUTOR, read_secret_rotation
 from gateway.representations.shapes import Flag, Text, TextList, VerbatimObject
 
 _MOST: Final = 200
@@ -95,6 +96,7 @@ def with_profiles(realm: Realm, document: Mapping[str, Any]) -> Realm:
         "client profile without its name not allowed.",
         "proposed client profile name duplicated.",
     )
+    _require_executors(profiles)
     return read_realm({"clientProfiles": {"profiles": profiles}}, base=realm)
 
 
@@ -113,6 +115,18 @@ def with_policies(realm: Realm, document: Mapping[str, Any]) -> Realm:
         "proposed client policy name duplicated",
     )
     return read_realm({"clientPolicies": {"policies": policies}}, base=realm)
+
+
+def _require_executors(profiles: list[dict[str, Any]]) -> None:
+    """Raise RefusedPolicies for a `secret-rotation` that makes no sense."""
+    for profile in profiles:
+        for executor in profile.get("executors") or ():
+            is_rotation = executor["executor"] == EXECUTOR
+            if is_rotation and read_secret_rotation(executor["configuration"]) is None:
+                raise RefusedPolicies(
+                    "proposed client profile contains the executor, which does not have valid "
+                    "provider, or has invalid configuration."
+                )
 
 
 def _require_names(

@@ -86,7 +86,7 @@ KEY_PROVIDERS: Final = (
     ),
     ProviderDescription(
         KeyProvider.HMAC_GENERATED,
-        "Makes a secret key, which signs refresh tokens",
+        "Makes a secret key, which signs refresh tokens and, for clients that ask, by HMAC",
         (
             *_STANDING,
             _choice("secretSize", "Secret size", "In bytes", ("64", "128", "256", "512")),

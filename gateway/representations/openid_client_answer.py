@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from gateway.domain.client_secrets import expires_at
 from gateway.domain.clients import Client
 from gateway.domain.secrets import Secret
 from gateway.representations.client import write_client
@@ -92,7 +93,7 @@ def _what_it_takes(client: Client, redirects: list[str]) -> dict[str, Any]:
 def _where_it_is_managed(registered: Registered) -> dict[str, Any]:
     return {
         "client_id_issued_at": registered.issued_at,
-        "client_secret_expires_at": 0 if _secret(registered) else None,
+        "client_secret_expires_at": _expiration(registered) if _secret(registered) else None,
         "registration_client_uri": registered.url,
         "registration_access_token": registered.token and registered.token.reveal(),
     }
@@ -124,6 +125,14 @@ def _secret(registered: Registered) -> str | None:
     if not has_one or client.secret is None:
         return None
     return MASK if registered.masked else client.secret.reveal()
+
+
+def _expiration(registered: Registered) -> int:
+    """Return when the secret expires; 0 where it does not. Spec: RFC 7591 §3.2.1."""
+    try:
+        return expires_at(registered.client)
+    except ValueError:
+        return 0
 
 
 def _grants(client: Client, document: dict[str, Any]) -> list[str]:

@@ -14,7 +14,7 @@ import orjson
 
 from gateway.domain.errors import FieldError
 from gateway.domain.realm import MASTER, Realm, SecurityHeaders, TokenLifespans
-from gateway.representations.client_attributes import holds_secret
+from gateway.representations.client_attributes import is_left_out
 from gateway.representations.field_table import FieldTable, Given
 from gateway.representations.password_policy import check_hash_cost
 from gateway.representations.profile_component import carries_other_components
@@ -155,7 +155,7 @@ def resources_not_imported(document: Mapping[str, Any]) -> tuple[str, ...]:
         f"clients.attributes.{describe_name(name)}"
         for client in document.get("clients") or ()
         for name, text in (client.get("attributes") or {}).items()
-        if text is not None and holds_secret(name)
+        if text is not None and is_left_out(name)
     }
     return (*parts, *sorted({*secrets, *left_out(document)}))
 

@@ -67,7 +67,10 @@ WAITING: Final[Mapping[str, tuple[str, ...]]] = {
         "webAuthnPolicyPasswordlessMediation",
     ),
     "codes by counter": ("otpPolicyInitialCounter",),
-    "client policies": ("clientProfiles", "clientPolicies"),
+    "client policies other than the executor `secret-rotation`": (
+        "clientProfiles",
+        "clientPolicies",
+    ),
     "nothing: it is not part of this product": (
         "requiredCredentials",
         "dockerAuthenticationFlow",

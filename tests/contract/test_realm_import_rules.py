@@ -242,11 +242,18 @@ async def test_a_refused_password_is_never_shown(imports: Imports) -> None:
 
 
 async def test_an_attribute_that_holds_a_secret_is_named_and_not_imported(imports: Imports) -> None:
-    attributes = {"client.secret.rotated": "canary", "saml.signing.certificate": "MIIC"}
+    attributes = {"saml.signing.private.key": "canary", "saml.signing.certificate": "MIIC"}
     robot = {"clientId": "Robot", "attributes": attributes}
     (done,) = await imports.run(changed(clients=[robot, {"clientId": "page"}]))
-    assert done.not_imported == ("clients.attributes.client.secret.rotated",)
-    assert "client.secret.rotated" not in (await imports.client("Robot")).attributes
+    assert done.not_imported == ("clients.attributes.saml.signing.private.key",)
+    assert "saml.signing.private.key" not in (await imports.client("Robot")).attributes
+
+
+async def test_a_rotated_secret_is_imported(imports: Imports) -> None:
+    robot = {"clientId": "Robot", "attributes": {"client.secret.rotated": "canary"}}
+    (done,) = await imports.run(changed(clients=[robot, {"clientId": "page"}]))
+    assert done.not_imported == ()
+    assert (await imports.client("Robot")).rotated_secret == Secret("canary")
 
 
 async def test_what_is_not_imported_is_named(imports: Imports) -> None:

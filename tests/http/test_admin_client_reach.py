@@ -70,6 +70,22 @@ def test_a_secret_above_ones_rights_is_masked(
     assert listed["secret"] == secret
 
 
+def test_a_rotated_secret_above_ones_rights_is_masked_too(realm: AdministeredRealm) -> None:
+    name = "client.secret.rotated"
+    times = {f"{name}.creation.time": "1", f"{name}.expiration.time": "4102444800"}
+    realm.change("PUT", GREATER, {"attributes": {name: "before", **times}})
+    shown = {by: realm.get(GREATER, by=by)["attributes"][name] for by in ("lesser", "greater")}
+    assert shown == {"lesser": "**********", "greater": "before"}
+    rotated = f"{GREATER}/client-secret/rotated"
+    for method in ("GET", "DELETE"):
+        assert realm.refused(method, rotated, by="lesser") == FORBIDDEN
+    assert realm.get(rotated, by="greater") == {"type": "secret", "value": "before"}
+    realm.change("PUT", GREATER, realm.get(GREATER, by="lesser"), by="lesser")
+    assert realm.get(rotated, by="greater")["value"] == "before"
+    realm.change("DELETE", rotated, by="greater")
+    assert name not in realm.get(GREATER)["attributes"]
+
+
 @pytest.mark.parametrize("by", ["lesser", "watcher", "greater"])
 def test_a_secret_within_ones_rights_is_shown_to_whoever_may_view(
     realm: AdministeredRealm, by: str
@@ -90,6 +106,9 @@ def test_a_secret_within_ones_rights_is_shown_to_whoever_may_view(
             "attributes": {"x509.subjectdn": "CN=mine", **EXACT},
         },
         {"attributes": {"x509.subjectdn": "CN=mine"}},
+        {"attributes": {"client.secret.rotated": "mine"}},
+        {"attributes": {"client.secret.rotated.expiration.time": "4102444800"}},
+        {"attributes": {"client.secret.expiration.time": "0"}},
         {"attributes": {"jwt.credential.certificate": "mine"}},
         {"attributes": {"jwks.url": "https://mine.test/jwks", "use.jwks.url": "true"}},
         {"attributes": {"JWKS.url": "https://mine.test/jwks"}},

@@ -5,17 +5,24 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from gateway.domain.keys import KeyAlgorithm, RealmKey, SignatureAlgorithm
+from gateway.domain.keys import HeaderType, KeyAlgorithm, RealmKey
 from gateway.domain.secrets import Secret
 
 
 class KeyRing(Protocol):
     """The parsed keys of one realm."""
 
-    def sign(self, claims: Mapping[str, Any], algorithm: SignatureAlgorithm, now: datetime) -> str:
+    def sign(
+        self,
+        claims: Mapping[str, Any],
+        algorithm: KeyAlgorithm,
+        now: datetime,
+        header_type: HeaderType = HeaderType.JWT,
+    ) -> str:
         """Return a compact JWS signed by the realm's active key for `algorithm`.
 
-        Raises LookupError when the realm has no such key.
+        Raises LookupError when the realm has no such key, ValueError for the claim `typ` of a
+        token that only the gateways read.
         """
         ...
 

@@ -1,11 +1,11 @@
-"""/admin/realms/{realm}/client-policies: stored only. Keycloak: 7.1."""
+"""/admin/realms/{realm}/client-policies: one executor acts, `secret-rotation`. Keycloak: 7.1."""
 
 from typing import Final
 
 from gateway.admin.administration_roles import AdminRole
 from gateway.admin.client_policies import POLICIES, PROFILES, ClientPolicies
 from gateway.admin.realm_listing import VIEW_REALM
-from gateway.http.admin.operations import REALM, AdminHandler, Body, Media, Operation, Query, State
+from gateway.http.admin.operations import REALM, AdminHandler, Body, Media, Operation, Query
 from gateway.http.admin.requests import AdminRequest, done_reply, entity_reply
 from gateway.http.replies import Reply
 
@@ -63,17 +63,15 @@ def _policy_rows(kind: str, get: AdminHandler, put: AdminHandler) -> tuple[Opera
             returns=schema,
             query=(Query(f"include-global-{kind}", "boolean"),),
             versioned=True,
-            state=State.STORED_ONLY,
         ),
         Operation(
             "PUT",
             path,
             put,
             _MANAGE,
-            f"Replace the client {kind}: they judge no client yet",
+            f"Replace the client {kind}: only the executor `secret-rotation` acts",
             _TAG,
             body=Body(Media.OBJECT, schema),
             versioned=True,
-            state=State.STORED_ONLY,
         ),
     )

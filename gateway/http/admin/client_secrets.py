@@ -32,14 +32,14 @@ class ClientSecretsHandlers:
         client = request.path["client_id"]
         return document_reply(await self._secrets.renew(request.acting, client))
 
-    async def rotated(self, request: AdminRequest) -> Reply:
-        """Tell of the secret before this one."""
-        await self._secrets.rotated(request.acting, request.path["client_id"])
-        return done_reply()
+    async def get_rotated(self, request: AdminRequest) -> Reply:
+        """Return the secret before this one."""
+        client = request.path["client_id"]
+        return document_reply(await self._secrets.get_rotated(request.acting, client))
 
-    async def forget_rotated(self, request: AdminRequest) -> Reply:
-        """Forget the secret before this one."""
-        await self._secrets.forget_rotated(request.acting, request.path["client_id"])
+    async def remove_rotated(self, request: AdminRequest) -> Reply:
+        """Remove the secret before this one."""
+        await self._secrets.remove_rotated(request.acting, request.path["client_id"])
         return done_reply()
 
     async def account(self, request: AdminRequest) -> Reply:
@@ -68,7 +68,7 @@ def operations(handlers: ClientSecretsHandlers) -> tuple[Operation, ...]:
             secret,
             handlers.renew,
             MANAGE_CLIENTS,
-            "A new secret for a client, at once in place of the old one",
+            "Generate a new secret for a client",
             _TAG,
             returns=credential,
             status=_OK,
@@ -76,9 +76,9 @@ def operations(handlers: ClientSecretsHandlers) -> tuple[Operation, ...]:
         Operation(
             "GET",
             f"{secret}/rotated",
-            handlers.rotated,
+            handlers.get_rotated,
             VIEW_CLIENTS,
-            "The secret before this one: none is kept",
+            "Get the rotated secret of a client",
             _TAG,
             returns=credential,
             reveals=True,
@@ -86,9 +86,9 @@ def operations(handlers: ClientSecretsHandlers) -> tuple[Operation, ...]:
         Operation(
             "DELETE",
             f"{secret}/rotated",
-            handlers.forget_rotated,
+            handlers.remove_rotated,
             MANAGE_CLIENTS,
-            "Forget the secret before this one",
+            "Delete the rotated secret of a client",
             _TAG,
         ),
         Operation(

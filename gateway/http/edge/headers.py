@@ -24,6 +24,8 @@ _SET_BY_PROXY: Final = frozenset(
         b"x-forwarded-port",
     }
 )
+_REPEATABLE: Final = frozenset({b"accept"})
+"""Lists: a header that is sent again continues the first. Spec: RFC 9110 §5.3."""
 _SENT_ONCE: Final = frozenset(
     {
         b"authorization",
@@ -38,7 +40,7 @@ _SENT_ONCE: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class EdgeHeaders:
-    """Single-valued headers by lower-case name; `ambiguous` names one that came twice or askew."""
+    """Headers by lower-case name; `ambiguous` names one that came twice or askew, and must not."""
 
     values: dict[bytes, bytes] = field(repr=False)
     ambiguous: bytes | None
@@ -56,7 +58,7 @@ class EdgeHeaderReader:
         """Expect the certificate in `certificate_header`."""
         self.certificate_header = certificate_header.lower().encode("ascii")
         self._by_proxy = _SET_BY_PROXY | {self.certificate_header}
-        self._wanted = self._by_proxy | _SENT_ONCE
+        self._wanted = self._by_proxy | _SENT_ONCE | _REPEATABLE
 
     def read(self, headers: Iterable[tuple[bytes, bytes]]) -> EdgeHeaders:
         """Return the headers of interest, remembering the first ambiguity."""
@@ -64,9 +66,12 @@ class EdgeHeaderReader:
         ambiguous: bytes | None = None
         for name, value in headers:
             if name in self._wanted:
-                if name in values:
+                if name not in values:
+                    values[name] = value
+                elif name in _REPEATABLE:
+                    values[name] += b"," + value
+                else:
                     ambiguous = name
-                values[name] = value
             elif b"_" in name and name.replace(b"_", b"-") in self._by_proxy:
                 ambiguous = name
         return EdgeHeaders(values, ambiguous)

@@ -1,9 +1,16 @@
-"""POST /realms/{realm}/protocol/openid-connect/token/introspect. Spec: RFC 7662 §2."""
+"""POST /realms/{realm}/protocol/openid-connect/token/introspect. Spec: RFC 7662 §2.
+
+JSON, or a JWT for a caller that asks for it (RFC 9701 §4).
+"""
 
 from gateway.http.exchange import Exchange
-from gateway.http.replies import Reply, json_reply
+from gateway.http.replies import Reply, json_reply, jwt_reply
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.response_signing import (
+    sign_introspection,
+    with_access_token_claims_as_jwt,
+)
 
 
 class IntrospectionHandler:
@@ -19,4 +26,8 @@ class IntrospectionHandler:
         exchange.log["client"] = caller.entry.client.client_id
         if answer["active"]:
             exchange.log["token_id"] = str(answer["jti"])
-        return json_reply(answer)
+        client, accept = caller.entry.client, exchange.facts.headers.text(b"accept") or ""
+        signed = sign_introspection(request, client, accept, answer)
+        if signed is not None:
+            return jwt_reply(signed, "application/token-introspection+jwt")
+        return json_reply(with_access_token_claims_as_jwt(request, client, accept, answer))

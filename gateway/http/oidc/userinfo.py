@@ -1,8 +1,12 @@
-"""GET, POST /realms/{realm}/protocol/openid-connect/userinfo. Spec: OpenID Connect Core §5.3."""
+"""GET, POST /realms/{realm}/protocol/openid-connect/userinfo. Spec: OpenID Connect Core §5.3.
+
+JSON, or a JWT where the client chose an algorithm (§5.3.2).
+"""
 
 from gateway.http.exchange import Exchange
-from gateway.http.replies import Reply, json_reply
+from gateway.http.replies import Reply, json_reply, jwt_reply
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.response_signing import sign_userinfo
 from gateway.protocol.userinfo import UserinfoEndpoint
 
 
@@ -18,4 +22,5 @@ class UserinfoHandler:
         active, claims = await self._endpoint.answer(request)
         exchange.log["client"] = active.client.client.client_id
         exchange.log["token_id"] = str(active.claims["jti"])
-        return json_reply(claims)
+        signed = sign_userinfo(request, active, claims)
+        return json_reply(claims) if signed is None else jwt_reply(signed, "application/jwt")

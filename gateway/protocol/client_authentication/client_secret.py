@@ -7,6 +7,7 @@ from typing import Final
 
 from gateway.domain.clients import Client
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
+from gateway.protocol.client_secrets import secret_refusal
 from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.requests import ProtocolRequest
 
@@ -16,11 +17,12 @@ AUTHENTICATOR_ID: Final = "client-secret"
 def authenticate(
     client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
 ) -> None:
-    """Compare the secret in constant time."""
+    """Compare the secret in constant time; refuse one that has expired."""
     given = request.parameters.raw("client_secret")
     if given is None and credentials is not None:
         given = credentials.secret
     if given is None:
         raise ClientAuthenticationFailed("unauthorized_client", reason="no client secret was sent")
-    if client.secret is None or not client.secret.matches(given):
-        raise ClientAuthenticationFailed("unauthorized_client", reason="wrong client secret")
+    refusal = secret_refusal(client, given, request.now)
+    if refusal is not None:
+        raise ClientAuthenticationFailed("unauthorized_client", reason=refusal)

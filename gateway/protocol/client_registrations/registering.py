@@ -130,7 +130,8 @@ class ClientRegistrations:
                     raise OAuthError(_METADATA, "Client Identifier modified")
                 after = await self._merged(change, before, sent, document)
                 _require_changeable(change, before, after)
-                await self._administration.store(change, before, after)
+                by_itself = registrar.is_client
+                after = await self._administration.store(change, before, after, by_itself=by_itself)
                 token = await self._tokens.give(change, after) if registrar.is_client else None
                 masked = bool(await out_of_reach(registrar.acting, change.stores, [after]))
         return Seen(after, masked=masked, token=Secret(token) if token else None)

@@ -1,4 +1,4 @@
-"""Clients: one JSON document each, the secret sealed beside it."""
+"""Clients: one JSON document each, the secret sealed beside it, the rotated one sealed in it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, and_, delete, insert, select, update
 
+from gateway.domain.client_secrets import ROTATED_SECRET
 from gateway.domain.clients import Client
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage.clients import ClientSearch
@@ -137,12 +138,17 @@ class SqlClients:
         return None if row is None else read_row(row, self._secrets)
 
     def _values(self, client: Client) -> dict[str, Any]:
-        secret = client.secret
+        secret, rotated = client.secret, client.rotated_secret
+        document = write_client(replace(client, secret=None, rotated_secret=None))
+        if rotated is not None:
+            context = _rotated_context(client.realm_id, client.id)
+            sealed = self._secrets.seal(rotated.reveal(), context)
+            document["attributes"] = {**document["attributes"], ROTATED_SECRET: sealed}
         return {
             "realm_id": client.realm_id,
             "id": client.id,
             "client_id": client.client_id,
-            "document": write_client(replace(client, secret=None)),
+            "document": document,
             "secret": secret
             and self._secrets.seal(secret.reveal(), _context(client.realm_id, client.id)),
         }
@@ -151,6 +157,10 @@ class SqlClients:
 def read_row(row: Any, secrets: SecretsAtRest) -> Client:
     """Return the client of a row."""
     client = restore_client(row.document, row.realm_id)
+    rotated = row.document.get("attributes", {}).get(ROTATED_SECRET)
+    if rotated is not None:
+        context = _rotated_context(row.realm_id, row.id)
+        client = replace(client, rotated_secret=Secret(secrets.unseal(rotated, context)))
     if row.secret is None:
         return client
     context = _context(row.realm_id, row.id)
@@ -169,6 +179,10 @@ def _portions(names: Sequence[str]) -> Iterator[list[str]]:
 
 def _context(realm_id: str, client: str) -> str:
     return f"client-secret:{realm_id}:{client}"
+
+
+def _rotated_context(realm_id: str, client: str) -> str:
+    return f"rotated-client-secret:{realm_id}:{client}"
 
 
 def _taken(client: Client) -> str:

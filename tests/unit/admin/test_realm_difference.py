@@ -6,6 +6,7 @@ import pytest
 
 from gateway.admin.realm_difference import Hidden, differences, hidden
 
+ROTATED = "client.secret.rotated"
 KEY = b"k" * 32
 
 
@@ -51,17 +52,18 @@ def test_what_is_another_is_told_where_it_stands(
 def test_secrets_are_compared_and_not_kept() -> None:
     one = {
         "smtpServer": {"password": "canary", "authTokenClientSecret": "canary"},
-        "clients": [{"clientId": "c", "secret": "canary"}],
+        "clients": [{"clientId": "c", "secret": "canary", "attributes": {ROTATED: "canary"}}],
     }
     assert compared(hidden(one, KEY), hidden(one, KEY)) == []
     other = {
         "smtpServer": {"password": "x", "authTokenClientSecret": "z"},
-        "clients": [{"clientId": "c", "secret": "y"}],
+        "clients": [{"clientId": "c", "secret": "y", "attributes": {ROTATED: "w"}}],
     }
     assert compared(hidden(one, KEY), hidden(other, KEY)) == [
         ("~", "", "smtpServer.password"),
         ("~", "", "smtpServer.authTokenClientSecret"),
         ("~", "client c", "secret"),
+        ("~", "client c", f"attributes.{ROTATED}"),
     ]
     assert "canary" not in repr(hidden(one, KEY))
     assert hidden(one, KEY)["clients"][0]["secret"] != hidden(one, b"other")["clients"][0]["secret"]

@@ -6,12 +6,21 @@ import hmac
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import jwt
 import pytest
 
 from gateway.crypto import base64url
 from gateway.crypto.signing_keys import PyJwtKeyFactory
 from gateway.domain.errors import InvalidToken
-from gateway.domain.keys import KeyStatus, RealmKey, SecretAlgorithm, SignatureAlgorithm
+from gateway.domain.keys import (
+    INTERNAL_TYPES,
+    HeaderType,
+    KeyAlgorithm,
+    KeyStatus,
+    RealmKey,
+    SecretAlgorithm,
+    SignatureAlgorithm,
+)
 from tests.support.tokens import assemble, header_of
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -44,15 +53,60 @@ def test_the_signature_is_hmac_sha_512_under_64_random_bytes(
 def test_keys_for_others_and_for_ourselves_never_meet(
     key_factory: PyJwtKeyFactory, secret: RealmKey, public: RealmKey
 ) -> None:
-    """RFC 8725 §3.1: neither kind of token passes for the other."""
+    """RFC 8725 §3.1: neither kind of token passes for the other, under one key or two."""
     ring = key_factory.ring((secret, public))
     ours = ring.sign_for_ourselves(CLAIMS, NOW)
-    theirs = ring.sign(CLAIMS, SignatureAlgorithm.ES256, NOW)
     assert ring.verify_of_ourselves(ours, NOW) == CLAIMS
-    for verify, token in ((ring.verify, ours), (ring.verify_of_ourselves, theirs)):
-        with pytest.raises(InvalidToken):
-            verify(token, NOW)
+    with pytest.raises(InvalidToken):
+        ring.verify(ours, NOW)
+    for algorithm in (SignatureAlgorithm.ES256, SecretAlgorithm.HS512):
+        for kind in ("Bearer", None, ["Refresh"], {"typ": "Refresh"}):
+            theirs = ring.sign({"typ": kind}, algorithm, NOW)
+            assert ring.verify(theirs, NOW) == {"typ": kind}
+            with pytest.raises(InvalidToken):
+                ring.verify_of_ourselves(theirs, NOW)
     assert [key["kid"] for key in ring.public_jwks(NOW)] == [public.kid]
+
+
+@pytest.mark.parametrize("kind", sorted(INTERNAL_TYPES))
+@pytest.mark.parametrize("algorithm", [SignatureAlgorithm.ES256, SecretAlgorithm.HS512])
+def test_an_internal_token_is_signed_for_no_client(
+    key_factory: PyJwtKeyFactory,
+    secret: RealmKey,
+    public: RealmKey,
+    algorithm: KeyAlgorithm,
+    kind: str,
+) -> None:
+    ring = key_factory.ring((secret, public))
+    with pytest.raises(ValueError, match="internal"):
+        ring.sign({"typ": kind}, algorithm, NOW)
+    with pytest.raises(ValueError, match="internal"):
+        ring.sign_for_ourselves({"typ": "Bearer"}, NOW)
+
+
+@pytest.mark.parametrize("algorithm", list(SecretAlgorithm))
+def test_a_secret_key_signs_by_the_hash_of_its_algorithm(
+    key_factory: PyJwtKeyFactory, algorithm: SecretAlgorithm
+) -> None:
+    record = key_factory.generate("r", "realm", algorithm, NOW)
+    ring = key_factory.ring((record,))
+    token = ring.sign({"sub": "1"}, algorithm, NOW, HeaderType.ACCESS_TOKEN)
+    material = base64.b64decode(record.private_key.reveal())
+    assert jwt.decode(token, material, algorithms=[algorithm.value]) == {"sub": "1"}
+    assert header_of(token) == {"alg": algorithm, "typ": "at+jwt", "kid": record.kid}
+    assert ring.verify(token, NOW) == {"sub": "1"}
+    assert ring.public_jwks(NOW) == ()
+
+
+@pytest.mark.parametrize("header_type", ["token-introspection+jwt", "logout+jwt", "jwt", ["JWT"]])
+def test_a_header_of_another_type_is_refused(
+    key_factory: PyJwtKeyFactory, secret: RealmKey, header_type: object
+) -> None:
+    material = base64.b64decode(secret.private_key.reveal())
+    header = {"alg": "HS512", "typ": header_type, "kid": secret.kid}
+    token = assemble(header, {"typ": "Bearer"}, lambda text: hmac.digest(material, text, "sha512"))
+    with pytest.raises(InvalidToken):
+        key_factory.ring((secret,)).verify(token, NOW)
 
 
 def test_an_altered_token_and_one_of_another_realm_are_refused(

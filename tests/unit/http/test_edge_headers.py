@@ -46,3 +46,9 @@ def test_underscores_elsewhere_mean_nothing() -> None:
 def test_the_certificate_header_has_the_configured_name() -> None:
     headers = EdgeHeaderReader("X-Client-Cert").read([(b"x-client-cert", b"A")])
     assert headers.text(b"x-client-cert") == "A"
+
+
+def test_a_list_that_is_sent_in_parts_is_one_list() -> None:
+    headers = READER.read([(b"accept", b"a/b"), (b"accept", b"c/d")])
+    assert headers.text(b"accept") == "a/b,c/d"
+    assert headers.ambiguous is None
