@@ -94,7 +94,7 @@ class Lockouts:
 
     async def list(self, realm: Realm) -> tuple[Lockout, ...]:
         """Return everybody who is locked out now, the soonest free first."""
-        locked = await self._failures.locked(realm.id, self._clock.now())
+        locked = await self._failures.locked(realm.id)
         async with self._database.read() as stores:
             found = [
                 (await stores.users.find_by_id(realm.id, user_id), record)

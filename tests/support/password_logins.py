@@ -20,6 +20,7 @@ from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
 from tests.support.stored_values import credential, realm, user
+from tests.support.timed_scripts import scripts_at
 
 ALGORITHM, ITERATIONS = "pbkdf2-sha256", 1_000
 PASSWORD = Secret("correct horse battery staple")
@@ -136,12 +137,12 @@ class Gateway:
         hasher: CountingHasher | None = None,
     ) -> None:
         self.client = create_client(server.url)
-        self.failures = RedisLoginFailures(self.client)
+        self.failures = RedisLoginFailures(self.client, scripts_at(clock))
         self.hasher = hasher or CountingHasher()
         self.clock = clock
         self.metrics = CountedEvents()
         self.invalidation = RememberedTopics()
-        guard = BruteForceGuard(self.failures, clock, self.metrics)
+        guard = BruteForceGuard(self.failures, self.metrics)
         codes = OneTimePasswordCheck(PyOtp(), RedisOneTimeMarks(self.client), database)
         self.login = PasswordLogin(database, self.hasher, guard, codes, self.invalidation)
 

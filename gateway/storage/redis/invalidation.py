@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 from redis.exceptions import RedisError
 
 from gateway.domain.secrets import Secret
-from gateway.storage.redis.connection import check_server, create_client, named_failures, ping
+from gateway.storage.redis.connection import (
+    REPLY,
+    check_server,
+    create_client,
+    named_failures,
+    ping,
+)
 
 if TYPE_CHECKING:
     from redis.asyncio.client import PubSub
@@ -89,7 +95,8 @@ class RedisInvalidation:
 
     async def _listen(self) -> None:
         async with self._client.pubsub() as subscription:
-            await subscription.subscribe(CHANNEL)
+            async with asyncio.timeout(REPLY.total_seconds()):
+                await subscription.subscribe(CHANNEL)
             while True:
                 message = await self._next(subscription)
                 if message["type"] == "subscribe":
