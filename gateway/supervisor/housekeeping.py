@@ -38,6 +38,7 @@ async def _clear_away(
         await stores.revocations.purge(now)
         await stores.refresh_tokens.purge(now)
         await stores.offline_sessions.purge(now)
+        await stores.change_log.purge()
         realms = await stores.realms.list()
     for realm in realms:
         await online_sessions.purge(realm.id)

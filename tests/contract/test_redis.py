@@ -108,7 +108,7 @@ async def test_a_message_reaches_the_other_gateway_and_ourselves(
     await other.start()
     await eventually(lambda: other.connected)
     ours, theirs = Heard(invalidation), Heard(other)
-    await invalidation.publish("realm:one")
+    await invalidation.publish(["realm:one"])
     assert "realm:one" in ours.topics, "the writer's own cache does not wait for the server"
     await eventually(lambda: "realm:one" in theirs.topics)
     await other.stop()
@@ -121,7 +121,7 @@ async def test_after_a_reconnection_listeners_hear_that_they_may_have_missed_new
     own_redis.stop()
     await eventually(lambda: not invalidation.connected)
     with pytest.raises(StoreUnavailable):
-        await invalidation.publish("realm:one")
+        await invalidation.publish(["realm:one"])
     own_redis.start()
     await eventually(lambda: invalidation.connected, within=2.0)
     assert heard.topics == ["realm:one", None]

@@ -1,7 +1,7 @@
 """Users with real passwords, and the sign-in over real stores, for tests."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -93,9 +93,9 @@ class RememberedTopics:
     def __init__(self) -> None:
         self.topics: list[str] = []
 
-    async def publish(self, topic: str) -> None:
-        """Remember one."""
-        self.topics.append(topic)
+    async def publish(self, topics: Sequence[str]) -> None:
+        """Remember them."""
+        self.topics.extend(topics)
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:
         """Tell nobody."""

@@ -5,7 +5,7 @@ connection ends or falls silent, and after every (re)connection listeners hear N
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -49,11 +49,24 @@ class RedisInvalidation:
         """Tell whether messages of others would reach us now."""
         return self._connected
 
-    async def publish(self, topic: str) -> None:
-        """Tell everybody that `topic` changed, this process first; raises StoreUnavailable."""
-        self._tell(topic)
+    async def publish(self, topics: Sequence[str]) -> None:
+        """Invalidate all topics in this process, then in the others; raises StoreUnavailable.
+
+        Every topic is tried, whatever becomes of the others.
+        """
+        wanted = tuple(dict.fromkeys(topics))
+        self.deliver(wanted)
+        sent = (self._client.publish(CHANNEL, topic) for topic in wanted)
+        results = await asyncio.gather(*sent, return_exceptions=True)
         with named_failures():
-            await self._client.publish(CHANNEL, topic)
+            for failure in results:
+                if isinstance(failure, BaseException):
+                    raise failure
+
+    def deliver(self, topics: Sequence[str]) -> None:
+        """Invalidate the topics in this process."""
+        for topic in topics:
+            self._tell(topic)
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:
         """Call `listener` with each topic, and with None when messages may have been missed."""

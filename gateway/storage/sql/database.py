@@ -10,6 +10,7 @@ from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.admin_events import SqlAdminEvents
+from gateway.storage.sql.change_log import SqlChangeLog, SqlChangeLogReader
 from gateway.storage.sql.client_scopes import SqlClientScopes
 from gateway.storage.sql.clients import SqlClients
 from gateway.storage.sql.documents import SqlDocuments
@@ -55,6 +56,7 @@ class SqlStores:
     documents: SqlDocuments
     admin_events: SqlAdminEvents
     user_events: SqlUserEvents
+    change_log: SqlChangeLog
     transaction: Transaction = field(repr=False)
 
 
@@ -70,6 +72,7 @@ class SqlDatabase:
         dialect = self._engines.reader.dialect
         self.lookups = SqlLookups(self._engines.questioner, Questions.of(dialect), secrets)
         self.rotations = SqlRotations(self._engines.questioner, self._engines.commander, dialect)
+        self.changes = SqlChangeLogReader(self._engines.questioner, dialect)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[SqlStores]:
@@ -116,5 +119,6 @@ class SqlDatabase:
             documents=SqlDocuments(transaction),
             admin_events=SqlAdminEvents(transaction),
             user_events=SqlUserEvents(transaction),
+            change_log=SqlChangeLog(transaction),
             transaction=transaction,
         )
