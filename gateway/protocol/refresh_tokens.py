@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gateway.domain.clients import Client
+from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
 from gateway.domain.event_details import REFRESH_TOKEN_ID, REFRESH_TOKEN_TYPE
 from gateway.domain.event_errors import INVALID_TOKEN
@@ -181,7 +182,6 @@ class RefreshTokens:
         if client.id not in session.clients:
             raise _refused("Session doesn't have required client")
         if is_part_over(realm, session, client, request.now):
-            await self._sessions.leave(session, client)
             raise _refused("Client session not active")
         _require_younger(session, client, token)
         return session
@@ -216,6 +216,8 @@ def _require_younger(session: UserSession, client: Client, token: PresentedToken
     issued_at = token.claims.get("iat")
     if not isinstance(issued_at, int):
         raise _refused("Invalid refresh token")
+    # Another gateway may have begun the session, by a clock that is ahead of the issuer's.
+    issued_at += int(CLOCK_LEEWAY.total_seconds())
     if issued_at < int(session.started_at.timestamp()):
         raise _refused("Refresh token issued before the user session started")
     if issued_at < int(session.clients[client.id].started_at.timestamp()):

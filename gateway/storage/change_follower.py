@@ -14,11 +14,12 @@ from datetime import timedelta
 from typing import Final
 
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.ports.storage.change_log import PAGE, ChangeLogReader
+from gateway.domain.ports.storage.change_log import ChangeLogReader
 
 POLL: Final = timedelta(seconds=2)
 REREAD: Final = timedelta(seconds=30)
 """Longer than a transaction lasts after it has recorded what it changes."""
+_READ_AT_START: Final = 1_000
 
 
 class ChangeFollower:
@@ -41,18 +42,12 @@ class ChangeFollower:
         """Deliver what is new since the last time; raises StoreUnavailable."""
         if self._settled is None:
             # Nothing is cached yet that is older than the records before these.
-            self._settled = max(0, await self._log.newest() - PAGE)
+            self._settled = max(0, await self._log.newest() - _READ_AT_START)
         now = asyncio.get_running_loop().time()
-        after = self._settled
-        while True:
-            changes = await self._log.after(after)
-            for change in changes:
-                if change.id not in self._seen:
-                    self._seen[change.id] = now
-                    self._deliver(change.topics)
-            if len(changes) < PAGE:
-                break
-            after = changes[-1].id
+        for change in await self._log.after(self._settled):
+            if change.id not in self._seen:
+                self._seen[change.id] = now
+                self._deliver(change.topics)
         self._settle(now - REREAD.total_seconds())
 
     def _settle(self, before: float) -> None:

@@ -12,7 +12,7 @@ is refused. Source: https://redis.io/docs/latest/develop/reference/eviction/
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from redis.asyncio import BlockingConnectionPool, Redis
@@ -154,6 +154,13 @@ async def ping(client: Redis) -> None:
     """
     with named_failures():
         await client.set(_NOTHING, "", xx=True)
+
+
+async def server_time(client: Redis) -> datetime:
+    """Return the instant of the server's clock; raises StoreUnavailable."""
+    with named_failures():
+        seconds, microseconds = await client.time()
+    return datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=microseconds)
 
 
 async def check_server(client: Redis) -> tuple[str, ...]:

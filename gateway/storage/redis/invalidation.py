@@ -7,6 +7,7 @@ connection ends or falls silent, and after every (re)connection listeners hear N
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
@@ -18,6 +19,7 @@ from gateway.storage.redis.connection import (
     create_client,
     named_failures,
     ping,
+    server_time,
 )
 
 if TYPE_CHECKING:
@@ -75,6 +77,10 @@ class RedisInvalidation:
     async def ping(self) -> None:
         """Ask the server for nothing; raises StoreUnavailable."""
         await ping(self._client)
+
+    async def server_time(self) -> datetime:
+        """Return the instant of the server's clock; raises StoreUnavailable."""
+        return await server_time(self._client)
 
     async def check_server(self) -> None:
         """Raise InvalidInput where the server is too old or evicts; StoreUnavailable."""

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sqlalchemy import Dialect, Select, bindparam, delete, func, insert, select
 
-from gateway.domain.ports.storage.change_log import PAGE, RecordedChange
+from gateway.domain.ports.storage.change_log import RecordedChange
 from gateway.storage.sql.questions import Question, Questioner
 from gateway.storage.sql.schema import change_log
 from gateway.storage.sql.transaction import Transaction
@@ -46,16 +46,16 @@ class SqlChangeLogReader:
     async def newest(self) -> int:
         """Return the highest id, 0 without one."""
         rows = await self._questioner.ask(self._newest, self._newest.arguments())
-        return int(rows[0][0])
+        return int(rows[0][0] or 0)
 
     async def after(self, identity: int) -> Sequence[RecordedChange]:
-        """Return up to `PAGE` changes with higher ids, in their order."""
+        """Return the changes with higher ids, in their order."""
         rows = await self._questioner.ask(self._after, self._after.arguments(identity=identity))
         return [RecordedChange(*self._after.read(row)) for row in rows]
 
 
 def _newest() -> Select[Any]:
-    return select(func.coalesce(func.max(change_log.c.id), 0).label("newest"))
+    return select(func.max(change_log.c.id).label("newest"))
 
 
 def _after() -> Select[Any]:
@@ -64,5 +64,4 @@ def _after() -> Select[Any]:
         select(columns.id, columns.topics)
         .where(columns.id > bindparam("identity", type_=columns.id.type))
         .order_by(columns.id)
-        .limit(PAGE)
     )

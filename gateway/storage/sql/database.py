@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
 
 from sqlalchemy import text
 
@@ -33,6 +35,11 @@ from gateway.storage.sql.transaction import Transaction, named_failures
 from gateway.storage.sql.user_batches import SqlUserBatches
 from gateway.storage.sql.user_events import SqlUserEvents
 from gateway.storage.sql.users import SqlUsers
+
+_NOW: Final = {
+    "postgresql": "SELECT extract(epoch FROM clock_timestamp())",
+    "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,16 @@ class SqlDatabase:
         with named_failures():
             async with self._engines.reader.connect() as connection:
                 await connection.execute(text("SELECT 1"))
+
+    async def server_time(self) -> datetime:
+        """Return the instant of the database's clock; raises StoreUnavailable.
+
+        That of SQLite is the clock of this machine.
+        """
+        with named_failures():
+            async with self._engines.reader.connect() as connection:
+                rows = await connection.execute(text(_NOW[connection.dialect.name]))
+                return datetime.fromtimestamp(float(rows.scalar_one()), UTC)
 
     async def dispose(self) -> None:
         """Close the connections."""

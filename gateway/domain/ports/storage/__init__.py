@@ -5,6 +5,7 @@ Every query carries its realm: an id of another realm is not found. All methods 
 """
 
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from typing import Protocol
 
 from gateway.domain.ports.lookups import Lookups
@@ -173,6 +174,10 @@ class Database(Protocol):
     @property
     def changes(self) -> ChangeLogReader:
         """What is to be invalidated, of all transactions that are stored."""
+        ...
+
+    async def server_time(self) -> datetime:
+        """Return the instant of the database's clock; raises StoreUnavailable."""
         ...
 
     async def ping(self) -> None:

@@ -33,8 +33,5 @@ class ChangeLogReader(Protocol):
         ...
 
     async def after(self, identity: int) -> Sequence[RecordedChange]:
-        """Return up to `PAGE` changes with higher ids, in their order."""
+        """Return the changes with higher ids, in their order; a purge leaves some thousand."""
         ...
-
-
-PAGE = 1_000
