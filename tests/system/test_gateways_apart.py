@@ -223,8 +223,8 @@ def test_a_change_at_a_gateway_without_redis_counts_there_at_once_and_elsewhere_
         assert apart.fast.check("redis")[1]["data"] == {"subscribed": True}
         done = apart.one.administer("PUT", f"/users/{account['id']}", {"enabled": False})
         assert done.status_code == 204, done.text
-        assert apart.one.issue("device").status_code == 400
-        until(lambda: apart.fast.issue("device").status_code == 400, "stale", 5.0 + SLACK)
+        assert apart.one.issue("device").status_code == 401
+        until(lambda: apart.fast.issue("device").status_code == 401, "stale", 5.0 + SLACK)
 
 
 @pytest.mark.parametrize("scope", ["openid", "offline_access"])
