@@ -66,13 +66,14 @@ class CircuitBreaker:
     async def _probe_until_answered(self) -> None:
         try:
             while True:
-                await asyncio.sleep(PAUSE.total_seconds())
                 try:
+                    # At once: after a burst that this process was too busy for, the server answers.
                     await self._probe()
                 except (RedisError, OSError) as failure:
                     self._reason = str(failure) or self._reason
                 else:
                     break
+                await asyncio.sleep(PAUSE.total_seconds())
         finally:
             self._failures = 0
             self._probing = None
