@@ -11,6 +11,7 @@ from redis import Redis
 
 from bench.stack import Site
 from bench.workspace import ROOT
+from gateway.storage.redis.server_script import SERVER_CLOCK
 
 _END = "the end of what is watched"
 _SCRIPTS = ROOT / "gateway" / "storage" / "redis"
@@ -71,6 +72,8 @@ def _call(line: str, names: dict[str, str]) -> Call | None:
 def _names() -> dict[str, str]:
     """Name the product's scripts by what Redis calls them."""
     return {
-        sha1(file.read_bytes(), usedforsecurity=False).hexdigest(): file.stem
+        sha1(SERVER_CLOCK.encode() + file.read_bytes(), usedforsecurity=False).hexdigest(): (
+            file.stem
+        )
         for file in sorted(Path(_SCRIPTS).glob("*.lua"))
     }

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from hashlib import sha1
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -25,11 +24,12 @@ from bench.processes import BenchError
 from gateway.domain.clock import SystemClock
 from gateway.domain.secrets import Secret
 from gateway.domain.sessions import UserSession
+from gateway.storage.redis import server_script
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.sessions import RedisSessions
 
 if TYPE_CHECKING:
-    from redis.asyncio import Redis as AsyncRedis
+    from gateway.storage.redis.connection import RedisClient
 
 TABLES = ("offline_sessions", "offline_client_sessions", "refresh_families")
 _AT_ONCE = 1_000
@@ -77,7 +77,7 @@ def _used(client: Redis) -> int:
 async def _fill(server: Path, model: UserSession, count: int) -> None:
     ends_at = SystemClock().now() + _LIFESPAN
     with closing(_Pipeline(server)) as pipeline:
-        store = RedisSessions(cast("AsyncRedis", pipeline), SystemClock())
+        store = RedisSessions(cast("RedisClient", pipeline), SystemClock())
         for number, session_id in enumerate(random_ids(count)):
             session = like(model, number, session_id, str(uuid.uuid4()))
             await store.add(session, ends_at + number * _APART)
@@ -90,26 +90,21 @@ async def _fill(server: Path, model: UserSession, count: int) -> None:
 
 
 class _Pipeline:
-    """Takes the place of the product's client and of its script: sends many calls at once."""
+    """Takes the place of the product's client: sends many calls of the script at once."""
 
     def __init__(self, server: Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.connect(str(server))
         self._answers = self._socket.makefile("rb")
-        self._name = ""
         self._calls: list[bytes] = []
-
-    def register_script(self, text: str) -> "_Pipeline":
-        """Load the script; calls go to it."""
-        self._name = sha1(text.encode(), usedforsecurity=False).hexdigest()
-        self._socket.sendall(_packed(("SCRIPT", "LOAD", text)))
+        script = Path(server_script.__file__).with_name("sessions.lua").read_text(encoding="ascii")
+        self._socket.sendall(_packed(("SCRIPT", "LOAD", server_script.SERVER_CLOCK + script)))
         self._answers.readline()
         self._answers.readline()
-        return self
 
-    async def __call__(self, *, args: Sequence[str | int]) -> int:
+    async def execute_command(self, *words: str | int) -> int:
         """Send the call with others; that it succeeds is seen later."""
-        self._calls.append(_packed(("EVALSHA", self._name, "0", *args)))
+        self._calls.append(_packed(words))
         if len(self._calls) == _AT_ONCE:
             self.flush()
         return 1

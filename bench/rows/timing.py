@@ -69,10 +69,9 @@ async def _lock_out(site: Site) -> None:
     rules = BruteForce(protected=True, failure_factor=1, wait_increment=day, max_failure_wait=day)
     settings = load_settings(environment=site.environment(), env_file=Path("/nonexistent"))
     async with open_services(settings) as services:
-        now = services.clock.now()
         for user in _to_be_locked(site):
             await services.login_failures.fail(
-                TIMED_PEOPLE, user, "", rules=rules, now=now, address="192.0.2.1"
+                TIMED_PEOPLE, user, "", rules=rules, address="192.0.2.1"
             )
 
 

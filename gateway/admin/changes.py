@@ -5,7 +5,7 @@ Keycloak: 10.4
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
@@ -72,7 +72,8 @@ class Change:
         self._noted.append(_Noted(operation, resource, path, representation))
 
     async def finish(self) -> None:
-        """Store the events that the realm wants."""
+        """Record the topics, and store the events that the realm wants."""
+        await self.stores.change_log.record(self.topics)
         before, after = self.realm.events, self._after.events
         if not (before.admin_enabled or after.admin_enabled):
             return
@@ -115,15 +116,9 @@ class Changes:
             change = Change(stores, realm, acting, self._clock.now())
             yield change
             await change.finish()
-        await self.announce(change.topics)
-
-    async def announce(self, topics: list[str]) -> None:
-        """Tell the gateways what has changed; what is stored stays stored without them."""
-        try:
-            for topic in dict.fromkeys(topics):
-                await self._invalidation.publish(topic)
-        except StoreUnavailable:
-            return
+        # What is stored stays stored, and gateways that a message does not reach read the log.
+        with suppress(StoreUnavailable):
+            await self._invalidation.publish(change.topics)
 
 
 def _auth(caller: Caller | None, address: str | None) -> AuthDetails:

@@ -100,6 +100,7 @@ class RealmKeys:
         successor = await self._generate(realm, chosen, publish_for)
         async with self._database.write() as stores:
             changed = await self._install(stores, successor, longest)
+            await stores.change_log.record([realm_topic(realm.id)])
         return KeyChange(realm.name, successor, changed, await self._announce(realm))
 
     async def disable(self, kid: str, realm_name: str | None = None) -> KeyChange:
@@ -130,6 +131,7 @@ class RealmKeys:
                 return None
             disabled = replace(found, status=KeyStatus.DISABLED)
             await stores.keys.replace(disabled)
+            await stores.change_log.record([realm_topic(realm.id)])
             if delay is None or heir is None:
                 return None, (disabled,)
             successor = replace(heir, active_from=heir.active_from + delay)
@@ -170,7 +172,7 @@ class RealmKeys:
         if self._invalidation is None:
             return False
         try:
-            await self._invalidation.publish(realm_topic(realm.id))
+            await self._invalidation.publish([realm_topic(realm.id)])
         except StoreUnavailable:
             return False
         return True

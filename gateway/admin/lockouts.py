@@ -97,7 +97,7 @@ class Lockouts:
 
     async def list(self, realm: Realm) -> tuple[Lockout, ...]:
         """Return everybody who is locked out now, the soonest free first."""
-        locked = await self._failures.locked(realm.id, self._clock.now())
+        locked = await self._failures.locked(realm.id)
         async with self._database.read() as stores:
             found = [
                 (await stores.users.find_by_id(realm.id, user_id), record)
@@ -133,7 +133,7 @@ class Lockouts:
         realm_id = acting.realm.id
         if has_every_right(acting):
             return await self._failures.clear_realm(realm_id)
-        locked = [user for user, _ in await self._failures.locked(realm_id, self._clock.now())]
+        locked = [user for user, _ in await self._failures.locked(realm_id)]
         async with self._database.read() as stores:
             controlled = [user for user in locked if await may_control_user(acting, stores, user)]
         return sum([await self._failures.clear(realm_id, user) for user in controlled])

@@ -6,19 +6,17 @@ Nothing of it is ever needed: what changes is announced. Keycloak: 7.1 (clear-re
 from gateway.admin.access import Acting
 from gateway.admin.changes import Changes
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.ports.invalidation import Invalidation, realm_topic
+from gateway.domain.ports.invalidation import realm_topic
 
 
 class RealmCaches:
     """Empties caches."""
 
-    def __init__(self, changes: Changes, invalidation: Invalidation) -> None:
-        """Tell the gateways by `invalidation`."""
+    def __init__(self, changes: Changes) -> None:
         self._changes = changes
-        self._invalidation = invalidation
 
     async def clear(self, acting: Acting, path: str) -> None:
-        """Let every gateway forget the realm; raises StoreUnavailable where nobody can be told."""
+        """Remove the realm from the caches of every gateway; raises StoreUnavailable."""
         async with self._changes.begin(acting) as change:
             change.record(OperationType.ACTION, ResourceType.REALM, path)
-        await self._invalidation.publish(realm_topic(acting.realm.id))
+            change.tell(realm_topic(acting.realm.id))

@@ -100,7 +100,10 @@ class RealmImport:
                     )
                     raise InvalidInput((*errors, free)) from taken
             raise_all(errors)
-        return tuple([await self._announced(realm) for realm in imported])
+            topics = [topic for realm in imported for topic in realm.topics]
+            await stores.change_log.record(topics)
+        announced = await self._announce(topics)
+        return tuple(replace(realm, announced=announced) for realm in imported)
 
     async def _file(
         self,
@@ -135,16 +138,15 @@ class RealmImport:
         imported = await self._planner.apply(stores, plan)
         return replace(imported, not_imported=resources_not_imported(document))
 
-    async def _announced(self, realm: ImportedRealm) -> ImportedRealm:
+    async def _announce(self, topics: Sequence[str]) -> bool:
         if self._invalidation is None:
-            return realm
+            return True
         try:
-            for topic in realm.topics:
-                await self._invalidation.publish(topic)
+            await self._invalidation.publish(topics)
         except StoreUnavailable:
-            # The realm is stored: a message that is lost must not make it look otherwise.
-            return replace(realm, announced=False)
-        return realm
+            # The realms are stored: a message that is lost must not make it look otherwise.
+            return False
+        return True
 
 
 async def _known(

@@ -5,12 +5,13 @@ Keycloak: 7.2 (sessions, logout), 7.1 (logout-all)
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from gateway.admin.finding import find_realm, find_realm_alone, find_user, find_user_alone
-from gateway.admin.user_administration import announce_user
+from gateway.admin.user_administration import user_topics
 from gateway.domain.clock import Clock
-from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.errors import FieldError, InvalidInput, StoreUnavailable
 from gateway.domain.ports.invalidation import Invalidation, realm_topic
 from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.ports.storage import Database, Stores
@@ -73,7 +74,10 @@ class SessionAdministration:
             changed = replace(user, not_before=self._now())
             await stores.users.replace(changed)
             offline = await _end_offline(stores, realm, user.id)
-        await announce_user(self._invalidation, changed)
+            topics = user_topics(changed)
+            await stores.change_log.record(topics)
+        with suppress(StoreUnavailable):
+            await self._invalidation.publish(topics)
         return offline + await self._online.end_of_user(realm.id, user.id)
 
     async def log_out_all(self, realm_name: str) -> int:
@@ -82,7 +86,10 @@ class SessionAdministration:
             realm = await find_realm_alone(stores, realm_name)
             await stores.realms.replace(replace(realm, not_before=self._now()))
             offline = await stores.offline_sessions.end_of_realm(realm.id)
-        await self._invalidation.publish(realm_topic(realm.id))
+            topics = (realm_topic(realm.id),)
+            await stores.change_log.record(topics)
+        with suppress(StoreUnavailable):
+            await self._invalidation.publish(topics)
         return offline + await self._online.end_of_realm(realm.id)
 
     def _now(self) -> int:

@@ -5,6 +5,7 @@ Keycloak: 7.2 (update, reset-password, role mappings, logout)
 """
 
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -143,7 +144,8 @@ class UserAdministration:
         try:
             return await self._lockouts.unlock(realm, user)
         finally:
-            await announce_user(self._invalidation, user)
+            with suppress(StoreUnavailable):
+                await self._invalidation.publish(user_topics(user))
 
     async def change_roles(self, realm_name: str, name: str, roles: RoleChange) -> None:
         """Give and take roles; raises InvalidInput naming those that do not exist."""
@@ -170,7 +172,10 @@ class UserAdministration:
             user = await change(stores, realm, before)
             if user != before:
                 await stores.users.replace(user)
-        await announce_user(self._invalidation, user)
+            await stores.change_log.record(user_topics(user))
+        # What is stored stays stored, and gateways that a message does not reach read the log.
+        with suppress(StoreUnavailable):
+            await self._invalidation.publish(user_topics(user))
         return user
 
 
@@ -187,17 +192,12 @@ def new_password(text: str, *, temporary: bool = False) -> NewPassword:
     return read
 
 
-async def announce_user(invalidation: Invalidation, user: User) -> bool:
-    """Tell the gateways that the user changed; what is stored stays stored without them."""
-    topics = [user_topic(user.realm_id, user.id)]
-    if user.service_account_client is not None:
-        topics.append(client_topic(user.realm_id, user.service_account_client))
-    try:
-        for topic in topics:
-            await invalidation.publish(topic)
-    except StoreUnavailable:
-        return False
-    return True
+def user_topics(user: User) -> tuple[str, ...]:
+    """Return what is to be invalidated when the user changes."""
+    topic = user_topic(user.realm_id, user.id)
+    if user.service_account_client is None:
+        return (topic,)
+    return (topic, client_topic(user.realm_id, user.service_account_client))
 
 
 def read_role_arguments(names: Iterable[str]) -> tuple[RoleName, ...]:

@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager
 from typing import Final
 from uuid import uuid4
 
-from gateway.domain.clock import Clock
 from gateway.domain.errors import RealmgateError
 from gateway.domain.login_failures import Admission, FailureOutcome, LoginFailures
 from gateway.domain.ports.login_failures import LoginFailureStore
@@ -63,9 +62,8 @@ class Attempt:
 class BruteForceGuard:
     """Admits attempts and counts what came of them."""
 
-    def __init__(self, store: LoginFailureStore, clock: Clock, metrics: Metrics) -> None:
+    def __init__(self, store: LoginFailureStore, metrics: Metrics) -> None:
         self._store = store
-        self._clock = clock
         self._metrics = metrics
 
     @asynccontextmanager
@@ -99,7 +97,6 @@ class BruteForceGuard:
             attempt.user_id,
             attempt.id,
             rules=attempt.rules,
-            now=self._clock.now(),
             address=address,
             second_factor=second_factor,
         )
@@ -119,7 +116,6 @@ class BruteForceGuard:
                 attempt.user_id,
                 attempt.id,
                 rules=attempt.rules,
-                now=self._clock.now(),
                 address=address,
             )
 
@@ -138,7 +134,6 @@ class BruteForceGuard:
                 attempt.user_id,
                 attempt.id,
                 rules=attempt.rules,
-                now=self._clock.now(),
             )
             if admission is not Admission.BUSY or loop.time() >= deadline:
                 return admission

@@ -166,8 +166,8 @@ class PasswordLogin:
     async def _lock_for_good(self, realm: Realm, user: User) -> None:
         async with self._database.write() as stores:
             await lock_for_good(stores, realm.id, user.id)
-        with suppress(StoreUnavailable):  # memories age without being told
-            await self._invalidation.publish(user_topic(realm.id, user.id))
+        with suppress(StoreUnavailable):  # the others read the log of changes
+            await self._invalidation.publish([user_topic(realm.id, user.id)])
 
     async def _check_set_up(
         self, realm: Realm, user: User, credential: Credential, now: datetime, off: frozenset[str]

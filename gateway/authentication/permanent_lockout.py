@@ -7,6 +7,7 @@ Keycloak: 4.1 step 7 (permanentLockout)
 from dataclasses import replace
 from typing import Final
 
+from gateway.domain.ports.invalidation import user_topic
 from gateway.domain.ports.storage import Stores
 from gateway.domain.users import User
 
@@ -25,6 +26,7 @@ async def lock_for_good(stores: Stores, realm_id: str, user_id: str) -> None:
     if user is not None and user.enabled:
         attributes = {**user.attributes, REASON_ATTRIBUTE: (REASON,)}
         await stores.users.replace(replace(user, enabled=False, attributes=attributes))
+        await stores.change_log.record([user_topic(realm_id, user_id)])
 
 
 async def unlock(stores: Stores, realm_id: str, user_id: str) -> bool:
@@ -33,6 +35,7 @@ async def unlock(stores: Stores, realm_id: str, user_id: str) -> bool:
     if user is None or not is_locked_for_good(user):
         return False
     await stores.users.replace(replace(user, enabled=True, attributes=without_reason(user)))
+    await stores.change_log.record([user_topic(realm_id, user_id)])
     return True
 
 

@@ -1,12 +1,14 @@
 """What health and metrics ask of the services: stores, keys and revocation lists."""
 
-from collections.abc import Iterator
-from datetime import datetime
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from datetime import datetime, timedelta
 
 import structlog
 
 from gateway.bootstrap.client_certificates import ClientCertificates
 from gateway.bootstrap.services import Services
+from gateway.domain.clock import CLOCK_LEEWAY, LARGEST_SKEW
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.realm import MASTER
@@ -42,8 +44,55 @@ def health_checks(services: Services, certificates: ClientCertificates) -> tuple
         Check("keys", keys),
         Check("redis", redis, decides=False),
         Check("redis-server", _RedisServer(services)),
+        Check("clock", _Clock(services)),
         Check("revocation-lists", revocation, decides=False),
     )
+
+
+class _Clock:
+    """Compares the clock of this gateway with those of the stores; logs when it begins to differ.
+
+    A difference above `CLOCK_LEEWAY` is reported, and above `LARGEST_SKEW` the worker is not ready:
+    it would refuse the sessions of the others, and they its tokens.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._reported = False
+
+    async def __call__(self) -> Data:
+        services = self._services
+        skews = await asyncio.gather(
+            self._skew(services.invalidation.server_time), self._skew(services.database.server_time)
+        )
+        known = dict(zip(("redis", "sql"), skews, strict=True))
+        data = {
+            f"{store}_seconds": round(skew) for store, skew in known.items() if skew is not None
+        }
+        largest = timedelta(seconds=max(map(abs, data.values()), default=0))
+        before, self._reported = self._reported, largest > CLOCK_LEEWAY
+        if not self._reported:
+            return data
+        reason = f"the clock of this gateway is {_text(data)} ahead: at most 15 s are allowed"
+        if not before:
+            structlog.get_logger().error("clock differs", **data)
+        raise CheckFailed(reason, decides=largest > LARGEST_SKEW)
+
+    async def _skew(self, ask: Callable[[], Awaitable[datetime]]) -> float | None:
+        """Return the seconds by which we are ahead of a store, half a round trip being the ask."""
+        clock = self._services.clock
+        try:
+            before = clock.now()
+            theirs = await ask()
+            ours = before + (clock.now() - before) / 2
+        except StoreUnavailable:
+            return None
+        return (ours - theirs).total_seconds()
+
+
+def _text(data: Mapping[str, int]) -> str:
+    names = {"redis_seconds": "Redis", "sql_seconds": "SQL"}
+    return " and ".join(f"{seconds} s of {names[name]}" for name, seconds in data.items())
 
 
 class _RedisServer:

@@ -69,7 +69,7 @@ def realm_context(parts: HttpParts) -> RealmContext:
 
 def grant_services(parts: HttpParts) -> GrantServices:
     """Return what the grants share."""
-    guard = BruteForceGuard(parts.login_failures, parts.clock, parts.metrics)
+    guard = BruteForceGuard(parts.login_failures, parts.metrics)
     codes = OneTimePasswordCheck(parts.one_time_passwords, parts.one_time_marks, parts.database)
     sessions = Sessions(parts.online_sessions, parts.database)
     return GrantServices(

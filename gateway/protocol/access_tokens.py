@@ -9,9 +9,9 @@ Spec: RFC 8725 §3; RFC 7662 §4; Keycloak: 12.3, 12.4
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
+from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
 from gateway.domain.event_errors import CLIENT_DISABLED, USER_DISABLED, USER_SESSION_NOT_FOUND
 from gateway.domain.ports.directory import ClientEntry, Directory, UserEntry
@@ -21,9 +21,6 @@ from gateway.domain.users import User
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.token_context import SessionKind, TokenContext, parse_token_id
-
-_LEEWAY: Final = timedelta(seconds=15)
-"""How far the clocks of two gateways may differ."""
 
 
 class OtherKindOfToken(InvalidToken):
@@ -88,7 +85,7 @@ class AccessTokens:
         parse_token_id(claims.get("jti"))
         if _instant(claims, "exp") <= request.now.timestamp():
             raise InvalidToken("expired")
-        if _instant(claims, "iat") > (request.now + _LEEWAY).timestamp():
+        if _instant(claims, "iat") > (request.now + CLOCK_LEEWAY).timestamp():
             raise InvalidToken("issued in the future")
         return claims
 
@@ -114,7 +111,7 @@ class AccessTokens:
         if session is None or entry.client.id not in session.clients:
             raise InvalidToken("its session is over", USER_SESSION_NOT_FOUND)
         begun = max(session.started_at, session.clients[entry.client.id].started_at)
-        if _instant(claims, "iat") < int((begun - _LEEWAY).timestamp()):
+        if _instant(claims, "iat") < int((begun - CLOCK_LEEWAY).timestamp()):
             raise InvalidToken("issued before its session began", USER_SESSION_NOT_FOUND)
         return session
 

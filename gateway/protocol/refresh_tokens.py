@@ -6,20 +6,24 @@ by the grant alone. Spec: RFC 6749 §6; Keycloak: 1.7, 2.2
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from gateway.domain.clients import Client
+from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
 from gateway.domain.event_details import REFRESH_TOKEN_ID, REFRESH_TOKEN_TYPE
 from gateway.domain.event_errors import INVALID_TOKEN
 from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.domain.ports.storage import Database
+from gateway.domain.refresh_tokens import Rotation
 from gateway.domain.sessions import UserSession
 from gateway.protocol.client_scopes import OFFLINE_ACCESS
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.event_draft import EventDraft
 from gateway.protocol.issuing import OFFLINE, REFRESH
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.session_limits import session_ends_at
 from gateway.protocol.sessions import Sessions, is_part_over
 
 
@@ -37,9 +41,20 @@ class PresentedToken:
 
     @property
     def family(self) -> str | None:
-        """Return the family it rotates in, if it does."""
+        """Return the family it rotates in; None where it was issued without one."""
         family = self.claims.get("reuse_id")
         return family if isinstance(family, str) else None
+
+    @property
+    def id(self) -> str:
+        """Return its `jti`."""
+        return str(self.claims["jti"])
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """Return when it expires; None where its session alone ends it."""
+        expires_at = self.claims.get("exp")
+        return None if expires_at is None else datetime.fromtimestamp(expires_at, UTC)
 
     def is_of(self, client: Client) -> bool:
         """Tell whether it was issued to the client."""
@@ -109,15 +124,49 @@ class RefreshTokens:
 
     async def is_next(self, request: ProtocolRequest, token: PresentedToken) -> bool:
         """Tell whether the token's family would take it now; asking changes nothing."""
-        settings = request.realm.realm.refresh_tokens
-        if not settings.revoke_on_use or token.family is None:
+        realm, rotations = request.realm.realm, self._database.rotations
+        max_reuse = realm.refresh_tokens.max_reuse
+        if not realm.refresh_tokens.revoke_on_use:
             return True
-        return await self._database.rotations.is_next(
-            request.realm.realm.id,
+        if token.family is None:
+            return await rotations.is_next_without_family(realm.id, token.id, max_reuse=max_reuse)
+        return await rotations.is_next(realm.id, token.family, token.id, max_reuse=max_reuse)
+
+    async def rotate(
+        self,
+        request: ProtocolRequest,
+        session: UserSession,
+        token: PresentedToken,
+        successor: str,
+    ) -> tuple[Rotation, str | None]:
+        """Use the token; return the answer and the successor's family, None without rotation.
+
+        A token that was issued before the realm began to rotate begins a family under its own id.
+        """
+        realm, rotations = request.realm.realm, self._database.rotations
+        max_reuse = realm.refresh_tokens.max_reuse
+        if not realm.refresh_tokens.revoke_on_use:
+            return Rotation.ACCEPTED, None
+        end = session_ends_at(realm.session_limits, session)
+        if token.family is None:
+            rotation = await rotations.rotate_without_family(
+                realm.id,
+                token.id,
+                session_id=session.id,
+                successor=successor,
+                max_reuse=max_reuse,
+                expires_at=max(end, token.expires_at or end),
+            )
+            return rotation, token.id
+        rotation = await rotations.rotate(
+            realm.id,
             token.family,
-            str(token.claims["jti"]),
-            max_reuse=settings.max_reuse,
+            token.id,
+            successor=successor,
+            max_reuse=max_reuse,
+            expires_at=end,
         )
+        return rotation, token.family
 
     async def session(
         self, request: ProtocolRequest, client: Client, token: PresentedToken
@@ -133,7 +182,6 @@ class RefreshTokens:
         if client.id not in session.clients:
             raise _refused("Session doesn't have required client")
         if is_part_over(realm, session, client, request.now):
-            await self._sessions.leave(session, client)
             raise _refused("Client session not active")
         _require_younger(session, client, token)
         return session
@@ -168,6 +216,8 @@ def _require_younger(session: UserSession, client: Client, token: PresentedToken
     issued_at = token.claims.get("iat")
     if not isinstance(issued_at, int):
         raise _refused("Invalid refresh token")
+    # Another gateway may have begun the session, by a clock that is ahead of the issuer's.
+    issued_at += int(CLOCK_LEEWAY.total_seconds())
     if issued_at < int(session.started_at.timestamp()):
         raise _refused("Refresh token issued before the user session started")
     if issued_at < int(session.clients[client.id].started_at.timestamp()):

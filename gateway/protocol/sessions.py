@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gateway.domain.clients import Client
+from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
@@ -76,11 +77,13 @@ class Sessions:
     async def find(
         self, realm: Realm, session_id: str, *, offline: bool, now: datetime
     ) -> UserSession | None:
-        """Return the session while it lasts; one that is over is ended on the way."""
+        """Return the session while it lasts.
+
+        One that is over is not ended here: the clock of this gateway may be wrong, and what a store
+        holds of an expired session it forgets by itself.
+        """
         session = await self._stored(realm.id, session_id, offline=offline)
-        if session is not None and session_ends_at(realm.session_limits, session) <= now:
-            async with self.store(offline=offline) as store:
-                await store.end(realm.id, session_id)
+        if session is None or is_over(session_ends_at(realm.session_limits, session), now):
             return None
         return session
 
@@ -119,7 +122,12 @@ class Sessions:
 def is_part_over(realm: Realm, session: UserSession, client: Client, now: datetime) -> bool:
     """Tell whether the client's part has idled too long or grown too old."""
     part = session.clients[client.id]
-    return client_session_ends_at(realm.session_limits, session, client, part) <= now
+    return is_over(client_session_ends_at(realm.session_limits, session, client, part), now)
+
+
+def is_over(end: datetime, now: datetime) -> bool:
+    """Tell whether an end that another gateway may have set has come."""
+    return end + CLOCK_LEEWAY <= now
 
 
 def _new_id() -> str:

@@ -17,6 +17,7 @@ from gateway.bootstrap.applications import build_applications
 from gateway.bootstrap.services import open_services
 from gateway.domain.errors import RealmgateError
 from gateway.http.management.lifecycle import Lifecycle
+from gateway.storage.change_follower import ChangeFollower
 from gateway.supervisor.housekeeping import keep_house
 from gateway.supervisor.processes import CANNOT_START, Lifeline
 from gateway.supervisor.serving import Serving
@@ -55,6 +56,8 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
             keep_house(services.database, services.online_sessions, services.clock)
         )
         events = group.create_task(services.events.keep())
+        follower = ChangeFollower(services.database.changes, services.invalidation.deliver)
+        changes = group.create_task(follower.follow())
         lifecycle.started = True
         os.write(lifeline.ready, b"1")
         os.close(lifeline.ready)
@@ -64,6 +67,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
         ended.set()
         housekeeping.cancel()
         events.cancel()
+        changes.cancel()
 
 
 def _parent_died(loop: asyncio.AbstractEventLoop, lifeline: Lifeline, asked: asyncio.Event) -> None:

@@ -20,6 +20,7 @@ from tests.support.login_failures import LIFESPAN, START
 from tests.support.password_logins import CountedEvents
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
+from tests.support.timed_scripts import scripts_at
 
 REALM = "demo-id"
 NOT_QUICK = BruteForce(protected=True, failure_factor=6, quick_login_check=timedelta(0))
@@ -32,10 +33,10 @@ class Gate:
 
     def __init__(self, server: RedisServer, clock: SetClock) -> None:
         self.client = create_client(server.url)
-        self.store = RedisLoginFailures(self.client)
+        self.store = RedisLoginFailures(self.client, scripts_at(clock))
         self.metrics = CountedEvents()
         self.clock = clock
-        self.guard = BruteForceGuard(self.store, clock, self.metrics)
+        self.guard = BruteForceGuard(self.store, self.metrics)
 
     async def try_password(
         self, rules: BruteForce, *, right: bool = False, user: str = "alice"
@@ -162,22 +163,22 @@ async def test_success_forgets_the_failures(gate: Gate) -> None:
 async def test_a_success_gives_no_places_to_attempts_beside_those_under_way(gate: Gate) -> None:
     """Otherwise each success among parallel guesses would allow `failureFactor` more."""
     rules = replace(NOT_QUICK, failure_factor=2)
-    now = gate.clock.now()
     for attempt in ("first", "second"):
-        await gate.store.reserve(REALM, "alice", attempt, rules=rules, now=now)
+        await gate.store.reserve(REALM, "alice", attempt, rules=rules)
     await gate.store.succeed(REALM, "alice", "first")
     said = [
-        await gate.store.reserve(REALM, "alice", attempt, rules=rules, now=now)
+        await gate.store.reserve(REALM, "alice", attempt, rules=rules)
         for attempt in ("third", "fourth")
     ]
     assert said == [Admission.ADMITTED, Admission.BUSY]
 
 
 async def test_an_attempt_whose_gateway_died_gives_its_place_back(gate: Gate) -> None:
-    rules, now = replace(NOT_QUICK, failure_factor=1), gate.clock.now()
+    rules = replace(NOT_QUICK, failure_factor=1)
 
     async def ask(attempt: str, after: timedelta) -> Admission:
-        return await gate.store.reserve(REALM, "alice", attempt, rules=rules, now=now + after)
+        gate.clock.instant = START + after
+        return await gate.store.reserve(REALM, "alice", attempt, rules=rules)
 
     assert await ask("dead", timedelta(0)) is Admission.ADMITTED
     assert await ask("other", LIFESPAN - timedelta(milliseconds=1)) is Admission.BUSY
@@ -186,7 +187,7 @@ async def test_an_attempt_whose_gateway_died_gives_its_place_back(gate: Gate) ->
 
 async def test_who_finds_no_place_for_long_is_refused(gate: Gate) -> None:
     rules = replace(NOT_QUICK, failure_factor=1)
-    await gate.store.reserve(REALM, "alice", "slow", rules=rules, now=gate.clock.now())
+    await gate.store.reserve(REALM, "alice", "slow", rules=rules)
     begin = asyncio.get_running_loop().time()
     assert await gate.try_password(rules, right=True) == "refused"
     assert 1.9 < asyncio.get_running_loop().time() - begin < 4
@@ -218,7 +219,7 @@ async def test_an_attempt_cancelled_in_the_middle_gives_no_further_guess(gate: G
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    said = await gate.store.reserve(REALM, "alice", "next", rules=rules, now=gate.clock.now())
+    said = await gate.store.reserve(REALM, "alice", "next", rules=rules)
     assert said is Admission.BUSY
 
 
@@ -304,7 +305,7 @@ async def test_every_key_ends_by_itself_but_not_before_the_realm_would_forget(
     rules = replace(NOT_QUICK, failure_factor=1)
     await gate.try_password(rules)
     await gate.try_password(replace(rules, permanent_lockout=True), user="bob")
-    await gate.store.reserve(REALM, "carol", "dead", rules=rules, now=gate.clock.now())
+    await gate.store.reserve(REALM, "carol", "dead", rules=rules)
     with redis_server.client() as plain:
         left = {key: timedelta(milliseconds=plain.pttl(key)) for key in plain.scan_iter()}
     records = {key: ttl for key, ttl in left.items() if key.startswith("rg:failures:")}
@@ -317,18 +318,17 @@ async def test_every_key_ends_by_itself_but_not_before_the_realm_would_forget(
 
 async def test_a_realm_of_many_failures_is_listed_and_cleared_alone(gate: Gate) -> None:
     """More users than one script touches."""
-    rules, now = replace(NOT_QUICK, failure_factor=1), gate.clock.now()
+    rules = replace(NOT_QUICK, failure_factor=1)
     users = [f"user-{number:04}" for number in range(1_100)]
     for realm_id, some in ((REALM, users), ("other-id", ["alice"])):
         await asyncio.gather(
-            *(
-                gate.store.fail(realm_id, user, "", rules=rules, now=now, address=ADDRESS)
-                for user in some
-            )
+            *(gate.store.fail(realm_id, user, "", rules=rules, address=ADDRESS) for user in some)
         )
-    locked = await gate.store.locked(REALM, now)
+    locked = await gate.store.locked(REALM)
     assert sorted(user for user, _ in locked) == users
-    assert await gate.store.locked(REALM, now + timedelta(seconds=60)) == ()
+    gate.clock.advance(timedelta(seconds=60))
+    assert await gate.store.locked(REALM) == ()
     assert await gate.store.clear_realm(REALM) == len(users)
-    assert await gate.store.locked(REALM, now) == ()
+    gate.clock.instant = START
+    assert await gate.store.locked(REALM) == ()
     assert (await gate.store.record("other-id", "alice")).failures == 1

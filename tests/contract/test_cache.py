@@ -1,7 +1,7 @@
 """The cache of realms and clients: fresh by message and by age, bounded, closed on doubt."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar, cast
@@ -47,9 +47,10 @@ class Channel:
         self.connected = True
         self.tell: Callable[[str | None], None] = lambda _topic: None
 
-    async def publish(self, topic: str) -> None:
+    async def publish(self, topics: Sequence[str]) -> None:
         """Tell the listener."""
-        self.tell(topic)
+        for topic in topics:
+            self.tell(topic)
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:
         """Remember the one listener."""
@@ -234,7 +235,7 @@ async def test_a_message_makes_a_change_visible_at_once(bench: Bench) -> None:
     await bench.rename()
     await bench.disable()
     assert (await bench.shown(), await bench.enabled()) == (None, True)
-    await bench.channel.publish("realm:demo-id")
+    await bench.channel.publish(["realm:demo-id"])
     assert (await bench.shown(), await bench.enabled()) == ("changed", False)
 
 
@@ -242,7 +243,7 @@ async def test_a_message_of_another_realm_drops_nothing_of_ours(bench: Bench) ->
     await bench.shown()
     await bench.enabled()
     reads = bench.database.reads
-    await bench.channel.publish("realm:other-id")
+    await bench.channel.publish(["realm:other-id"])
     await bench.shown()
     await bench.enabled()
     assert bench.database.reads == reads
@@ -259,7 +260,7 @@ async def test_a_message_of_one_client_drops_that_one_alone(bench: Bench) -> Non
     await bench.rename()
     await bench.disable()
     reads = bench.database.reads
-    await bench.channel.publish("client:demo-id:device-uuid")
+    await bench.channel.publish(["client:demo-id:device-uuid"])
     assert (await bench.shown(), await bench.enabled()) == (None, False)
     assert await bench.cache.client("demo-id", "other") is other
     assert await bench.cache.client("demo-id", "new") is not None
@@ -270,7 +271,7 @@ async def test_a_client_that_was_renamed_is_dropped_under_its_old_name(bench: Be
     assert await bench.enabled()
     async with bench.database.write() as stores:
         await stores.clients.replace(replace(client("device"), client_id="renamed"))
-    await bench.channel.publish("client:demo-id:device-uuid")
+    await bench.channel.publish(["client:demo-id:device-uuid"])
     assert await bench.cache.client("demo-id", "device") is None
     assert await bench.cache.client("demo-id", "renamed") is not None
 
@@ -359,7 +360,7 @@ async def test_an_answer_older_than_a_message_is_not_kept(
     early = asyncio.ensure_future(ask(bench))
     await eventually(lambda: bench.database.snapshots == 1)
     await change(bench)
-    await bench.channel.publish("realm:demo-id")
+    await bench.channel.publish(["realm:demo-id"])
     late = asyncio.ensure_future(ask(bench))
     bench.database.gate.set()
     assert (await early, await late) == (before, after)
@@ -373,7 +374,7 @@ async def test_an_answer_that_only_the_early_one_waited_for_is_not_kept_either(
     bench.database.gate.clear()
     early = asyncio.ensure_future(ask(bench))
     await eventually(lambda: bench.database.snapshots == 1)
-    await bench.channel.publish("realm:demo-id")
+    await bench.channel.publish(["realm:demo-id"])
     bench.database.gate.set()
     await early
     await ask(bench)
@@ -396,9 +397,9 @@ async def test_what_was_unknown_is_found_as_soon_as_it_exists(bench: Bench) -> N
     async with bench.database.write() as stores:
         await stores.clients.add(client("new"))
         await stores.realms.add(realm("other"))
-    await bench.channel.publish("realm:demo-id")
+    await bench.channel.publish(["realm:demo-id"])
     assert await bench.cache.client("demo-id", "new") is not None
-    await bench.channel.publish("realm:other-id")
+    await bench.channel.publish(["realm:other-id"])
     assert await bench.cache.realm("other") is not None
 
 
@@ -453,17 +454,17 @@ async def test_large_entries_make_room_by_their_bytes(bench: Bench) -> None:
 
 async def test_keys_are_parsed_again_only_when_they_changed(bench: Bench) -> None:
     first = await bench.cache.realm("demo")
-    await bench.channel.publish("realm:demo-id")
+    await bench.channel.publish(["realm:demo-id"])
     assert await bench.cache.realm("demo") is first
     await bench.rename()
-    await bench.channel.publish("realm:demo-id")
+    await bench.channel.publish(["realm:demo-id"])
     renamed = await bench.cache.realm("demo")
     assert renamed is not None
     assert renamed is not first
     assert bench.keys.parsed == 1
     async with bench.database.write() as stores:
         await stores.keys.add(key("kid-2", created_at=NOW + timedelta(1)))
-    await bench.channel.publish("realm:demo-id")
+    await bench.channel.publish(["realm:demo-id"])
     rotated = await bench.cache.realm("demo")
     assert rotated is not None
     assert isinstance(rotated.key_ring, NamedRing)
@@ -496,7 +497,7 @@ async def test_while_the_database_is_away_a_client_is_not_served_beyond_its_age(
 async def test_a_realm_that_is_known_to_have_changed_is_not_served_old(bench: Bench) -> None:
     await bench.shown()
     bench.database.away = True
-    await bench.channel.publish("realm:demo-id")
+    await bench.channel.publish(["realm:demo-id"])
     with pytest.raises(StoreUnavailable):
         await bench.shown()
 
@@ -509,7 +510,7 @@ async def test_a_realm_that_changed_while_it_was_asked_for_in_vain_is_not_served
     bench.database.gate.clear()
     asking = asyncio.ensure_future(bench.shown())
     await eventually(lambda: bench.database.snapshots == 2)
-    await bench.channel.publish("realm:demo-id")
+    await bench.channel.publish(["realm:demo-id"])
     bench.database.away = True
     bench.database.gate.set()
     with pytest.raises(StoreUnavailable):
@@ -555,7 +556,7 @@ async def test_a_secret_changed_elsewhere_takes_effect(bench: Bench) -> None:
     await bench.enabled()
     async with bench.database.write() as stores:
         await stores.clients.replace(replace(client("device"), secret=Secret("rotated")))
-    await bench.channel.publish("realm:demo-id")
+    await bench.channel.publish(["realm:demo-id"])
     entry = await bench.cache.client("demo-id", "device")
     assert entry is not None
     assert entry.client.secret == Secret("rotated")

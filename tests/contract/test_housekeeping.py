@@ -33,9 +33,9 @@ async def test_what_has_expired_goes_and_the_rest_stays(
     now = SystemClock().now()
     await store_realms(database, "demo")
     async with database.write() as stores:
-        await stores.revocations.revoke("demo-id", "old", now - timedelta(seconds=1))
+        await stores.revocations.revoke("demo-id", "old", now - timedelta(minutes=1))
         await stores.revocations.revoke("demo-id", "new", now + timedelta(hours=1))
-    await _begin_family(database, "old", now - timedelta(seconds=1))
+    await _begin_family(database, "old", now - timedelta(minutes=1))
     await _begin_family(database, "new", now + timedelta(hours=1))
     assert await _remembered(database) == {"old", "new"}
     interval = timedelta(milliseconds=10)

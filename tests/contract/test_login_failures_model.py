@@ -15,6 +15,8 @@ from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.login_failures import RedisLoginFailures
 from tests.support.login_failures import START, ModelUser
 from tests.support.redis_server import RedisServer
+from tests.support.set_clock import SetClock
+from tests.support.timed_scripts import scripts_at
 
 ResultT = TypeVar("ResultT")
 
@@ -55,10 +57,10 @@ class GuardMachine(RuleBasedStateMachine):
             plain.flushall()
         self._runner = asyncio.Runner()
         self._client = self._run(_opened(self.server))
-        self._store = RedisLoginFailures(self._client)
+        self._clock = SetClock(START)
+        self._store = RedisLoginFailures(self._client, scripts_at(self._clock))
         self._users = {user: ModelUser() for user in _USERS}
         self._rules = RULES
-        self._now = START
         self._attempts = 0
 
     def teardown(self) -> None:
@@ -77,17 +79,15 @@ class GuardMachine(RuleBasedStateMachine):
     @rule(by=_PASSING)
     def pass_time(self, by: timedelta) -> None:
         """Time passes, or a clock is set back a little."""
-        self._now += by
+        self._clock.advance(by)
 
     @rule(user=st.sampled_from(_USERS))
     def reserve(self, user: str) -> None:
         """Ask for a place."""
         self._attempts += 1
         attempt = str(self._attempts)
-        said = self._run(
-            self._store.reserve(REALM, user, attempt, rules=self._rules, now=self._now)
-        )
-        assert said is self._users[user].reserve(attempt, self._rules, self._now)
+        said = self._run(self._store.reserve(REALM, user, attempt, rules=self._rules))
+        assert said is self._users[user].reserve(attempt, self._rules, self._clock.instant)
 
     @rule(user=st.sampled_from(_USERS), choice=st.integers(0, 9), otp=st.booleans())
     def fail(self, user: str, choice: int, *, otp: bool) -> None:
@@ -97,22 +97,21 @@ class GuardMachine(RuleBasedStateMachine):
             return
         attempt = sorted(model.under_way)[choice % len(model.under_way)]
         before = model.record
-        model.fail(attempt, self._rules, self._now, f"192.0.2.{choice}", otp=otp)
+        model.fail(attempt, self._rules, self._clock.instant, f"192.0.2.{choice}", otp=otp)
         outcome = self._run(
             self._store.fail(
                 REALM,
                 user,
                 attempt,
                 rules=self._rules,
-                now=self._now,
                 address=f"192.0.2.{choice}",
                 second_factor=otp,
             )
         )
         assert outcome.record == model.record.shown()
         assert outcome.permanent == (model.record.permanent and not before.permanent)
-        if not before.locked(self._now) and not model.record.permanent:
-            assert outcome.locked_now == model.record.locked(self._now)
+        if not before.locked(self._clock.instant) and not model.record.permanent:
+            assert outcome.locked_now == model.record.locked(self._clock.instant)
 
     @rule(user=st.sampled_from(_USERS), choice=st.integers(0, 9))
     def succeed(self, user: str, choice: int) -> None:
@@ -161,9 +160,9 @@ class GuardMachine(RuleBasedStateMachine):
         locked = {
             (user, model.record.shown())
             for user, model in self._users.items()
-            if model.record.locked(self._now)
+            if model.record.locked(self._clock.instant)
         }
-        assert set(self._run(self._store.locked(REALM, self._now))) == locked
+        assert set(self._run(self._store.locked(REALM))) == locked
 
 
 _GAPS = _seconds(0, 0.999, 1, 1.001, 4.999, 5, 5.001, 59, 999.999, 1000, 1000.001)
@@ -178,12 +177,13 @@ def test_a_history_of_failures_is_counted_as_the_rules_say(
 ) -> None:
     async def fail_again_and_again() -> None:
         client = await _opened(redis_server)
-        store, user, model, now = RedisLoginFailures(client), str(uuid4()), ModelUser(), START
+        clock, user, model = SetClock(START), str(uuid4()), ModelUser()
+        store = RedisLoginFailures(client, scripts_at(clock))
         for gap in gaps:
-            now += gap
+            clock.advance(gap)
             before = model.record
-            model.fail("", rules, now, "192.0.2.1")
-            outcome = await store.fail(REALM, user, "", rules=rules, now=now, address="192.0.2.1")
+            model.fail("", rules, clock.instant, "192.0.2.1")
+            outcome = await store.fail(REALM, user, "", rules=rules, address="192.0.2.1")
             assert outcome.record == model.record.shown()
             assert outcome.permanent == (model.record.permanent and not before.permanent)
         await client.aclose()

@@ -15,6 +15,7 @@ from tests.support.redis_server import RedisServer
 from tests.support.sessions import LATER, part, session
 from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW
+from tests.support.timed_scripts import scripts_at
 
 _MINUTE = timedelta(minutes=1)
 _DAY_AND_HALF_AN_HOUR = (24 * 60 + 30) * 60
@@ -28,7 +29,7 @@ def clock() -> SetClock:
 @pytest.fixture
 async def sessions(redis_server: RedisServer, clock: SetClock) -> AsyncIterator[RedisSessions]:
     client = create_client(redis_server.url)
-    yield RedisSessions(client, clock)
+    yield RedisSessions(client, clock, scripts_at(clock))
     await client.aclose()
 
 
@@ -192,7 +193,7 @@ async def test_without_the_server_every_call_is_an_outage_and_nothing_is_lost(
     durable_redis: RedisServer, clock: SetClock
 ) -> None:
     client = create_client(durable_redis.url)
-    sessions = RedisSessions(client, clock)
+    sessions = RedisSessions(client, clock, scripts_at(clock))
     await sessions.add(session("one", "device"), LATER)
     durable_redis.stop()
     for call in (

@@ -283,7 +283,7 @@ async def test_a_permanent_lockout_that_its_gateway_did_not_live_to_write_is_wri
     realm = guarded_realm(permanently())
     for _ in range(RULES.failure_factor):
         await gateway.failures.fail(
-            realm.id, "alice-uuid", "", rules=realm.brute_force, now=NOW, address=ADDRESS
+            realm.id, "alice-uuid", "", rules=realm.brute_force, address=ADDRESS
         )
     assert (await _stored(database)).enabled
     with pytest.raises(InvalidUserCredentials, match=r"^user_disabled$"):

@@ -76,7 +76,7 @@ async def gateway(
 
 async def _fail(gateway: Gateway, name: str, realm: Realm) -> None:
     await gateway.failures.fail(
-        realm.id, f"{name}-uuid", "", rules=realm.brute_force, now=NOW, address=ADDRESS
+        realm.id, f"{name}-uuid", "", rules=realm.brute_force, address=ADDRESS
     )
 
 

@@ -1,5 +1,6 @@
 """The connection to Redis, the messages of invalidation, and the private server."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -8,9 +9,11 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from redis.exceptions import ResponseError
 
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.secrets import Secret
+from gateway.storage.redis.circuit_breaker import FAILURES, CircuitOpen
 from gateway.storage.redis.connection import check_server, create_client, ping
 from gateway.storage.redis.invalidation import CHANNEL, RedisInvalidation
 from gateway.storage.redis.private_server import PrivateRedis
@@ -108,7 +111,7 @@ async def test_a_message_reaches_the_other_gateway_and_ourselves(
     await other.start()
     await eventually(lambda: other.connected)
     ours, theirs = Heard(invalidation), Heard(other)
-    await invalidation.publish("realm:one")
+    await invalidation.publish(["realm:one"])
     assert "realm:one" in ours.topics, "the writer's own cache does not wait for the server"
     await eventually(lambda: "realm:one" in theirs.topics)
     await other.stop()
@@ -121,7 +124,7 @@ async def test_after_a_reconnection_listeners_hear_that_they_may_have_missed_new
     own_redis.stop()
     await eventually(lambda: not invalidation.connected)
     with pytest.raises(StoreUnavailable):
-        await invalidation.publish("realm:one")
+        await invalidation.publish(["realm:one"])
     own_redis.start()
     await eventually(lambda: invalidation.connected, within=2.0)
     assert heard.topics == ["realm:one", None]
@@ -153,6 +156,50 @@ async def test_a_silent_channel_on_a_living_server_stays_connected(
     await eventually(lambda: pings() >= before + 5)
     assert invalidation.connected
     assert heard.topics == []
+
+
+async def test_without_the_server_all_topics_are_invalidated_here(
+    invalidation: RedisInvalidation, own_redis: RedisServer
+) -> None:
+    heard = Heard(invalidation)
+    own_redis.stop()
+    await eventually(lambda: not invalidation.connected)
+    with pytest.raises(StoreUnavailable):
+        await invalidation.publish(["user:one", "client:two", "user:one", "realm:three"])
+    assert heard.topics == ["user:one", "client:two", "realm:three"]
+
+
+async def test_a_server_that_stands_still_opens_the_circuit_until_it_answers(
+    own_redis: RedisServer,
+) -> None:
+    client = create_client(own_redis.url)
+    await ping(client)
+    os.kill(own_redis.pid, signal.SIGSTOP)
+    try:
+        for _ in range(FAILURES):
+            assert not client.breaker.is_open
+            with pytest.raises(StoreUnavailable):
+                await ping(client)
+        assert client.breaker.is_open
+        with pytest.raises(StoreUnavailable) as refused:
+            await asyncio.gather(*(ping(client) for _ in range(100)))
+        assert isinstance(refused.value.__cause__, CircuitOpen)
+    finally:
+        os.kill(own_redis.pid, signal.SIGCONT)
+    await eventually(lambda: not client.breaker.is_open)
+    await ping(client)
+    await client.aclose()
+
+
+async def test_an_error_of_the_server_is_an_answer_and_opens_no_circuit(
+    redis_server: RedisServer,
+) -> None:
+    client = create_client(redis_server.url)
+    for _ in range(2 * FAILURES):
+        with pytest.raises(ResponseError):
+            await client.execute_command("NO-SUCH-COMMAND")
+    assert not client.breaker.is_open
+    await client.aclose()
 
 
 async def test_an_endless_topic_is_not_passed_on(

@@ -10,6 +10,7 @@ from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.refresh_tokens import Rotation
 from gateway.storage.sql.database import SqlDatabase
+from tests.support.sessions import LATER, session, store_owners
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import NOW, store_realms
 
@@ -168,6 +169,64 @@ async def test_a_family_is_forgotten_after_the_last_of_its_tokens(
     async with database.write() as stores:
         assert await stores.refresh_tokens.purge(NOW + 2 * _HOUR + timedelta(seconds=1)) == 1
     assert await family.use("t4", "t5") is STALE
+
+
+async def _use_without_family(
+    database: SqlDatabase, token: str, successor: str, *, max_reuse: int = 0
+) -> Rotation:
+    return await database.rotations.rotate_without_family(
+        "demo-id",
+        token,
+        session_id="one-session",
+        successor=successor,
+        max_reuse=max_reuse,
+        expires_at=NOW + _HOUR,
+    )
+
+
+async def test_a_token_without_a_family_begins_one_at_its_first_use(
+    family: Family, database: SqlDatabase
+) -> None:
+    own = Family(database, name="t1")
+    assert await database.rotations.is_next_without_family("demo-id", "t1", max_reuse=0)
+    assert await _use_without_family(database, "t1", "t2") is ACCEPTED
+    assert not await database.rotations.is_next_without_family("demo-id", "t1", max_reuse=0)
+    assert await own.use("t2", "t3") is ACCEPTED
+    assert await _use_without_family(database, "t1", "stolen") is STALE
+    assert await own.use("t3", "t4") is STALE
+    assert await family.use("t1", "t2") is STALE, "no other family knows the token"
+    assert await _use_without_family(database, "nul\0", "t2") is STALE
+
+
+@pytest.mark.parametrize("max_reuse", [0, 3])
+async def test_of_many_first_uses_at_once_no_more_than_allowed_are_accepted(
+    family: Family, database: SqlDatabase, other_gateway: SqlDatabase, max_reuse: int
+) -> None:
+    assert await family.use("unknown", "t2") is STALE
+    gateways = (database, other_gateway)
+    answers = Counter(
+        await asyncio.gather(
+            *(
+                _use_without_family(gateways[number % 2], "t1", f"s{number}", max_reuse=max_reuse)
+                for number in range(20)
+            )
+        )
+    )
+    assert answers == {ACCEPTED: max_reuse + 1, REUSED: 1, STALE: 18 - max_reuse}
+
+
+async def test_the_families_of_an_offline_session_are_kept_as_long_as_it(
+    database: SqlDatabase,
+) -> None:
+    """Its tokens may not expire: one without a family would begin that family again."""
+    await store_owners(database)
+    async with database.write() as stores:
+        await stores.offline_sessions.add(session("one", "device", offline=True), LATER)
+    assert await _use_without_family(database, "t1", "t2") is ACCEPTED
+    async with database.write() as stores:
+        assert await stores.refresh_tokens.purge(NOW + 2 * _HOUR) == 0
+        await stores.offline_sessions.end("demo-id", "one-session")
+        assert await stores.refresh_tokens.purge(NOW + 2 * _HOUR) == 1
 
 
 @pytest.mark.parametrize("max_reuse", [0, 3])

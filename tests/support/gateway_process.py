@@ -107,12 +107,14 @@ def start_gateway(
     environment: Mapping[str, str] | None = None,
     seed: Path | None = None,
     wait: bool = True,
+    program: Sequence[str] = ("-m", "gateway"),
     **settings: object,
 ) -> Iterator[Gateway]:
     """Start a gateway with `settings` (`workers=2`), wait until it is ready, and end it at last.
 
     The state folder is `tmp_path / "state"` unless `state_dir` is among the settings; `seed` is
-    one to begin with, for a start that need not make schema, keys and administrator.
+    one to begin with, for a start that need not make schema, keys and administrator. `program` is
+    what Python runs in place of the command.
     """
     settings = {
         "state_dir": tmp_path / "state",
@@ -125,7 +127,7 @@ def start_gateway(
     log_file = tmp_path / f"gateway-{settings['management_port']}.log"
     with log_file.open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "gateway", "start", *flags],
+            [sys.executable, *program, "start", *flags],
             cwd=tmp_path,
             env={
                 "PATH": os.environ["PATH"],

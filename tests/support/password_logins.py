@@ -1,7 +1,7 @@
 """Users with real passwords, and the sign-in over real stores, for tests."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -20,6 +20,7 @@ from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
 from tests.support.stored_values import credential, realm, user
+from tests.support.timed_scripts import scripts_at
 
 ALGORITHM, ITERATIONS = "pbkdf2-sha256", 1_000
 PASSWORD = Secret("correct horse battery staple")
@@ -92,9 +93,9 @@ class RememberedTopics:
     def __init__(self) -> None:
         self.topics: list[str] = []
 
-    async def publish(self, topic: str) -> None:
-        """Remember one."""
-        self.topics.append(topic)
+    async def publish(self, topics: Sequence[str]) -> None:
+        """Remember them."""
+        self.topics.extend(topics)
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:
         """Tell nobody."""
@@ -139,12 +140,12 @@ class Gateway:
         hasher: CountingHasher | None = None,
     ) -> None:
         self.client = create_client(server.url)
-        self.failures = RedisLoginFailures(self.client)
+        self.failures = RedisLoginFailures(self.client, scripts_at(clock))
         self.hasher = hasher or CountingHasher()
         self.clock = clock
         self.metrics = CountedEvents()
         self.invalidation = RememberedTopics()
-        guard = BruteForceGuard(self.failures, clock, self.metrics)
+        guard = BruteForceGuard(self.failures, self.metrics)
         codes = OneTimePasswordCheck(PyOtp(), RedisOneTimeMarks(self.client), database)
         self.login = PasswordLogin(database, self.hasher, guard, codes, self.invalidation)
 

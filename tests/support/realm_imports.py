@@ -1,7 +1,7 @@
 """Importing realms with the real parts, and looking at what was stored."""
 
 import copy
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -61,11 +61,11 @@ class Messages:
         """Tell whether Redis answers."""
         return not self.away
 
-    async def publish(self, topic: str) -> None:
-        """Remember the topic."""
+    async def publish(self, topics: Sequence[str]) -> None:
+        """Remember the topics."""
         if self.away:
             raise StoreUnavailable("redis")
-        self.topics.append(topic)
+        self.topics.extend(topics)
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:
         """Hear nothing."""

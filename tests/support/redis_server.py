@@ -38,6 +38,12 @@ class RedisServer:
         return self._folder
 
     @property
+    def pid(self) -> int:
+        """Return the server's process."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def url(self) -> Secret:
         """Return the URL for clients."""
         return Secret(f"unix://{self._folder}/redis.sock")

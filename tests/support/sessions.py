@@ -17,6 +17,7 @@ from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import NOW, client, store_realms, user
+from tests.support.timed_scripts import scripts_at
 
 LATER = NOW + timedelta(minutes=30)
 
@@ -68,7 +69,8 @@ async def storage(
     """Return each store in turn, with realms, users and clients that sessions may name."""
     if isinstance(session_place, RedisServer):
         connection = create_client(session_place.url)
-        online = RedisSessions(connection, SetClock(NOW))
+        clock = SetClock(NOW)
+        online = RedisSessions(connection, clock, scripts_at(clock))
 
         @asynccontextmanager
         async def open_online() -> AsyncIterator[SessionStore]:

@@ -34,6 +34,7 @@ def test_readiness_reports_each_part(gateway: Gateway) -> None:
         "redis": "UP",
         "redis-server": "UP",
         "revocation-lists": "UP",
+        "clock": "UP",
     }
     assert found["keys"]["data"] == {"master": 1}
     assert found["revocation-lists"]["data"] == {"configured": False}

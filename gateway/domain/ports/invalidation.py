@@ -1,6 +1,10 @@
-"""Telling every worker of every gateway that a cached thing has changed."""
+"""Telling every worker of every gateway that a cached thing has changed.
 
-from collections.abc import Callable
+A change records its topics in its own transaction (`Stores.change_log`) and publishes them after
+it. Messages are fast and may be lost; the record cannot be, and every worker reads it.
+"""
+
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 REALM_TOPIC: Final = "realm:"
@@ -31,8 +35,11 @@ class Invalidation(Protocol):
         """Tell whether messages of others would reach us now."""
         ...
 
-    async def publish(self, topic: str) -> None:
-        """Tell everybody that what `topic` names changed; raises StoreUnavailable."""
+    async def publish(self, topics: Sequence[str]) -> None:
+        """Invalidate all topics in this process, then in the others; raises StoreUnavailable.
+
+        Every topic is tried, whatever becomes of the others.
+        """
         ...
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:

@@ -4,10 +4,11 @@ Reserve, then check: an attempt is admitted while the account would still be ope
 that is under way failed at once. So a password is looked at no more often than one attempt after
 another would allow. An attempt that is never settled (its gateway died) gives its place back after
 `ATTEMPT_LIFESPAN`.
+The store counts by a clock of its own, which all gateways share.
 All methods raise StoreUnavailable("redis"): without the count nobody signs in.
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final, Protocol
 
 from gateway.domain.login_failures import Admission, FailureOutcome, LoginFailures
@@ -20,7 +21,7 @@ class LoginFailureStore(Protocol):
     """The records of all users. Each call is one round trip."""
 
     async def reserve(
-        self, realm_id: str, user_id: str, attempt: str, *, rules: BruteForce, now: datetime
+        self, realm_id: str, user_id: str, attempt: str, *, rules: BruteForce
     ) -> Admission:
         """Take a place for the attempt, unless the user is locked out or every place is taken."""
         ...
@@ -32,7 +33,6 @@ class LoginFailureStore(Protocol):
         attempt: str,
         *,
         rules: BruteForce,
-        now: datetime,
         address: str,
         second_factor: bool = False,
     ) -> FailureOutcome:
@@ -49,7 +49,6 @@ class LoginFailureStore(Protocol):
         attempt: str,
         *,
         rules: BruteForce,
-        now: datetime,
         address: str,
     ) -> None:
         """Give the attempt's place back uncounted, in the time that counting takes."""
@@ -75,6 +74,6 @@ class LoginFailureStore(Protocol):
         """Forget the failures of every user of a realm; return how many had any."""
         ...
 
-    async def locked(self, realm_id: str, now: datetime) -> tuple[tuple[str, LoginFailures], ...]:
+    async def locked(self, realm_id: str) -> tuple[tuple[str, LoginFailures], ...]:
         """Return the users that are locked out now with their records, the soonest free first."""
         ...

@@ -56,7 +56,7 @@ def realm_operations(parts: RealmParts) -> tuple[Operation, ...]:
     return (
         *realms.operations(_realms(parts)),
         *SessionHandlers(sessions).operations(),
-        *CacheHandlers(RealmCaches(changes, parts.invalidation)).operations(),
+        *CacheHandlers(RealmCaches(changes)).operations(),
         *DefaultGroupHandlers(DefaultGroups(database, changes)).operations(),
         *ClientPolicyHandlers(ClientPolicies(database, changes)).operations(),
         *_partial(parts).operations(),

@@ -32,26 +32,37 @@ class Check:
 
 
 class CheckFailed(RealmgateError):
-    """A part is not in order; `str()` says why, for operators."""
+    """A part is not in order; `str()` says why, for operators.
+
+    Where `decides` is False the worker stays ready, whatever the check says.
+    """
+
+    def __init__(self, reason: str, *, decides: bool = True) -> None:
+        super().__init__(reason)
+        self.decides = decides
 
 
 async def readiness(checks: Sequence[Check]) -> tuple[bool, dict[str, Any]]:
     """Run all checks at once; returns whether the worker is ready, and the report."""
     reports = await asyncio.gather(*(_report(check) for check in checks))
-    ready = all(
-        report["status"] == "UP"
-        for check, report in zip(checks, reports, strict=True)
-        if check.decides
-    )
-    return ready, {"status": "UP" if ready else "DOWN", "checks": list(reports)}
+    ready = all(ready for ready, _ in reports)
+    documents = [document for _, document in reports]
+    return ready, {"status": "UP" if ready else "DOWN", "checks": documents}
 
 
-async def _report(check: Check) -> dict[str, Any]:
+async def _report(check: Check) -> tuple[bool, dict[str, Any]]:
+    """Run one check; return whether the worker may be ready, and the report."""
     try:
         async with asyncio.timeout(_LONGEST_CHECK):
             data = await check.probe()
     except TimeoutError:
-        return {"name": check.name, "status": "DOWN", "data": {"reason": "no answer within 1 s"}}
+        return not check.decides, _down(check, "no answer within 1 s")
+    except CheckFailed as failure:
+        return not (check.decides and failure.decides), _down(check, str(failure))
     except (RealmgateError, OSError) as failure:
-        return {"name": check.name, "status": "DOWN", "data": {"reason": str(failure)}}
-    return {"name": check.name, "status": "UP", **({"data": dict(data)} if data else {})}
+        return not check.decides, _down(check, str(failure))
+    return True, {"name": check.name, "status": "UP", **({"data": dict(data)} if data else {})}
+
+
+def _down(check: Check, reason: str) -> dict[str, Any]:
+    return {"name": check.name, "status": "DOWN", "data": {"reason": reason}}

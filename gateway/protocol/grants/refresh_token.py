@@ -29,7 +29,6 @@ from gateway.protocol.refresh_tokens import (
     session_is_over,
 )
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.session_limits import session_ends_at
 
 GRANT_TYPE: Final = "refresh_token"
 _LETTERS: Final = "rt"
@@ -45,8 +44,7 @@ class RefreshToken:
     event = EventType.REFRESH_TOKEN
 
     def __init__(self, services: GrantServices) -> None:
-        """Judge tokens by the one check of them, and rotate them in the database."""
-        self._database = services.database
+        """Check and rotate tokens by the one class that does."""
         self._sessions = services.sessions
         self._refresh_tokens = services.refresh_tokens
 
@@ -84,19 +82,8 @@ class RefreshToken:
         token: PresentedToken,
     ) -> tuple[str | None, str]:
         """Return family and successor's id; a token used out of turn ends the client's part."""
-        realm = request.realm.realm
         successor = str(uuid.uuid4())
-        family = token.family
-        if not realm.refresh_tokens.revoke_on_use or family is None:
-            return None, successor
-        rotation = await self._database.rotations.rotate(
-            realm.id,
-            family,
-            str(token.claims["jti"]),
-            successor=successor,
-            max_reuse=realm.refresh_tokens.max_reuse,
-            expires_at=session_ends_at(realm.session_limits, session),
-        )
+        rotation, family = await self._refresh_tokens.rotate(request, session, token, successor)
         if rotation is not Rotation.ACCEPTED:
             await self._sessions.leave(session, client)
             text = _ROTATION_TEXTS[rotation]

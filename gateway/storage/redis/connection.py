@@ -1,27 +1,36 @@
 """A connection to Redis or Valkey: short waits, clear failures, and no server that evicts.
 
+A call takes at most `REPLY`, the wait for a free connection and connecting included. Each pool has
+a circuit breaker: while the server does not answer, calls fail at once.
+
 `redis://`, `rediss://` and `unix://`, with `user:password@`, and in the query what the client
 knows: `db`, `ssl_ca_certs`, `ssl_certfile`, `ssl_keyfile`. The URL may hold a password, so no
 error quotes it. With an evicting policy a flood of keys would push out lockouts: such a server
 is refused. Source: https://redis.io/docs/latest/develop/reference/eviction/
 """
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoPermissionError, RedisError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from gateway.domain.errors import FieldError, InvalidInput, StoreUnavailable
 from gateway.domain.secrets import Secret
+from gateway.storage.redis.circuit_breaker import CircuitBreaker, CircuitOpen
 
 OLDEST_VERSION = (6, 0)
-_CONNECT = timedelta(seconds=1)
-_ANSWER = timedelta(seconds=1)
+CONNECT: Final = timedelta(milliseconds=250)
+REPLY: Final = timedelta(milliseconds=500)
+"""Scripts touch a bounded number of keys, so that each of them ends well within it."""
+_LAST_LOOK: Final = 0.005
 _CONNECTIONS = 32
 _LONGEST_REASON = 200
 _NOTHING = "rg:nothing"
@@ -32,18 +41,92 @@ _UNCHECKED = (
 )
 
 
-def create_client(url: Secret, answer: timedelta = _ANSWER) -> Redis:
+class RedisClient(Redis):
+    """A client whose every command has a deadline and goes through the pool's circuit breaker.
+
+    Subscriptions hold a connection of their own and wait for messages as long as they say.
+    """
+
+    def __init__(self, pool: BlockingConnectionPool) -> None:
+        super().__init__(connection_pool=pool)
+        self.auto_close_connection_pool = True
+        self._breaker = CircuitBreaker(self._probe)
+        self._deadline = REPLY.total_seconds()
+
+    @property
+    def breaker(self) -> CircuitBreaker:
+        """Return the breaker of the pool."""
+        return self._breaker
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        """Execute one command; raises RedisError or TimeoutError."""
+        self._breaker.require_closed()
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(None) as deadline:
+                late = loop.call_later(self._deadline, _expire, deadline, loop)
+                try:
+                    answer = await self._execute(*args, **options)
+                finally:
+                    late.cancel()
+        except CircuitOpen:
+            raise
+        except (RedisConnectionError, RedisTimeoutError, OSError) as failure:
+            self._breaker.failed(failure)
+            raise
+        except RedisError:
+            self._breaker.succeeded()
+            raise
+        self._breaker.succeeded()
+        return answer
+
+    async def _execute(self, *args: Any, **options: Any) -> Any:
+        """Send a command and return its reply, without redis-py's retries and measurements."""
+        connection = await self.connection_pool.get_connection()  # type: ignore[no-untyped-call] # redis-py
+        try:
+            await connection.send_command(*args)
+            return await self.parse_response(connection, args[0], **options)
+        finally:
+            await self.connection_pool.release(connection)
+
+    async def aclose(self, close_connection_pool: bool | None = None) -> None:  # noqa: FBT001 - as in redis-py
+        """Stop probing and close the connections."""
+        await self._breaker.close()
+        await super().aclose(close_connection_pool)
+
+    async def _probe(self) -> None:
+        """Ask over a connection outside the pool, whose connections may all be waiting."""
+        connection = self.connection_pool.make_connection()  # type: ignore[no-untyped-call] # redis-py
+        try:
+            async with asyncio.timeout(self._deadline):
+                await connection.connect()
+                await connection.send_command("PING")
+                await connection.read_response()
+        finally:
+            await connection.disconnect(nowait=True)
+
+
+def _expire(deadline: asyncio.Timeout, loop: asyncio.AbstractEventLoop) -> None:
+    """End a call after one more look at its socket.
+
+    A reply that came while the event loop was held up is read before the call is given up, so that
+    a busy gateway does not take its own delay for an outage.
+    """
+    deadline.reschedule(loop.time() + _LAST_LOOK)
+
+
+def create_client(url: Secret) -> RedisClient:
     """Return a client that connects when first used; raises InvalidInput for a wrong URL."""
     try:
         pool = BlockingConnectionPool.from_url(
             url.reveal(),
             decode_responses=True,
             protocol=2,
-            # Who finds all of them in use waits for one: a burst is no outage.
+            # A caller that finds all of them in use waits for one: a burst is no outage.
             max_connections=_CONNECTIONS,
-            timeout=answer.total_seconds(),
-            socket_connect_timeout=_CONNECT.total_seconds(),
-            socket_timeout=answer.total_seconds(),
+            # The client's deadline for a whole call bounds this wait, and the one for a reply.
+            timeout=None,
+            socket_connect_timeout=CONNECT.total_seconds(),
             # A script may have run although its answer was lost: only callers know what to repeat.
             retry=Retry(NoBackoff(), 0),
         )
@@ -52,7 +135,7 @@ def create_client(url: Secret, answer: timedelta = _ANSWER) -> Redis:
     except (ValueError, TypeError):
         allowed = "redis://, rediss:// or unix:// with options that the client knows"
         raise InvalidInput((FieldError("redis_url", "another form", allowed),)) from None
-    return Redis.from_pool(pool)
+    return RedisClient(pool)
 
 
 @contextmanager
@@ -71,6 +154,13 @@ async def ping(client: Redis) -> None:
     """
     with named_failures():
         await client.set(_NOTHING, "", xx=True)
+
+
+async def server_time(client: Redis) -> datetime:
+    """Return the instant of the server's clock; raises StoreUnavailable."""
+    with named_failures():
+        seconds, microseconds = await client.time()
+    return datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=microseconds)
 
 
 async def check_server(client: Redis) -> tuple[str, ...]:

@@ -5,14 +5,22 @@ connection ends or falls silent, and after every (re)connection listeners hear N
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
 
 from gateway.domain.secrets import Secret
-from gateway.storage.redis.connection import check_server, create_client, named_failures, ping
+from gateway.storage.redis.connection import (
+    REPLY,
+    check_server,
+    create_client,
+    named_failures,
+    ping,
+    server_time,
+)
 
 if TYPE_CHECKING:
     from redis.asyncio.client import PubSub
@@ -43,11 +51,24 @@ class RedisInvalidation:
         """Tell whether messages of others would reach us now."""
         return self._connected
 
-    async def publish(self, topic: str) -> None:
-        """Tell everybody that `topic` changed, this process first; raises StoreUnavailable."""
-        self._tell(topic)
+    async def publish(self, topics: Sequence[str]) -> None:
+        """Invalidate all topics in this process, then in the others; raises StoreUnavailable.
+
+        Every topic is tried, whatever becomes of the others.
+        """
+        wanted = tuple(dict.fromkeys(topics))
+        self.deliver(wanted)
+        sent = (self._client.publish(CHANNEL, topic) for topic in wanted)
+        results = await asyncio.gather(*sent, return_exceptions=True)
         with named_failures():
-            await self._client.publish(CHANNEL, topic)
+            for failure in results:
+                if isinstance(failure, BaseException):
+                    raise failure
+
+    def deliver(self, topics: Sequence[str]) -> None:
+        """Invalidate the topics in this process."""
+        for topic in topics:
+            self._tell(topic)
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:
         """Call `listener` with each topic, and with None when messages may have been missed."""
@@ -56,6 +77,10 @@ class RedisInvalidation:
     async def ping(self) -> None:
         """Ask the server for nothing; raises StoreUnavailable."""
         await ping(self._client)
+
+    async def server_time(self) -> datetime:
+        """Return the instant of the server's clock; raises StoreUnavailable."""
+        return await server_time(self._client)
 
     async def check_server(self) -> None:
         """Raise InvalidInput where the server is too old or evicts; StoreUnavailable."""
@@ -89,7 +114,8 @@ class RedisInvalidation:
 
     async def _listen(self) -> None:
         async with self._client.pubsub() as subscription:
-            await subscription.subscribe(CHANNEL)
+            async with asyncio.timeout(REPLY.total_seconds()):
+                await subscription.subscribe(CHANNEL)
             while True:
                 message = await self._next(subscription)
                 if message["type"] == "subscribe":

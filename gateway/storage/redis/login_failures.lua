@@ -1,8 +1,9 @@
 -- Failed sign-ins of one realm; login_failures.py says what stands where.
--- ARGV: operation, realm, now in milliseconds, then what the operation takes.
+-- ARGV: operation, realm, then what the operation takes. Instants are in milliseconds, by the clock
+-- of the server.
 -- `rules` are ten numbers: see _rules in login_failures.py.
 
-local operation, realm, now = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local operation, realm, now = ARGV[1], ARGV[2], math.floor(microseconds() / 1000)
 local RECORD = 'rg:failures:' .. realm .. ':'
 local ATTEMPTS = 'rg:attempts:' .. realm .. ':'
 local FAILED = 'rg:failed:' .. realm
@@ -108,7 +109,7 @@ local function lifetime(record, rules)
 end
 
 local function list(index, score, user, milliseconds)
-  -- A day late, so that a clock that was set back finds what it looks for.
+  -- A day late, so that a server whose clock was set back finds what it looks for.
   redis.call('ZREMRANGEBYSCORE', index, '-inf', whole(now - DAY))
   redis.call('ZADD', index, score, user)
   if redis.call('PTTL', index) < milliseconds then
@@ -147,11 +148,11 @@ end
 local operations = {}
 
 function operations.reserve()
-  local user, attempt, lifespan = ARGV[4], ARGV[5], ARGV[6]
+  local user, attempt, lifespan = ARGV[3], ARGV[4], ARGV[5]
   -- Changes nothing, but a server that is full refuses it, as it does not refuse what follows a
   -- first write that only removes: nobody is let in whose session could not be kept.
   redis.call('SET', 'rg:nothing', '', 'XX')
-  local record, rules, attempts = read(user), parse_rules(7), ATTEMPTS .. user
+  local record, rules, attempts = read(user), parse_rules(6), ATTEMPTS .. user
   if record.permanent == 1 then
     return 'locked for good'
   elseif is_locked(record) then
@@ -171,11 +172,11 @@ function operations.reserve()
 end
 
 function operations.fail()
-  local user, attempt, address = ARGV[4], ARGV[5], ARGV[6]
-  local record, rules = read(user), parse_rules(7)
+  local user, attempt, address = ARGV[3], ARGV[4], ARGV[5]
+  local record, rules = read(user), parse_rules(6)
   local was_permanent = record.permanent == 1
   redis.call('ZREM', ATTEMPTS .. user, attempt)
-  local locked = count(record, rules, ARGV[17] == '1')
+  local locked = count(record, rules, ARGV[16] == '1')
   local permanent = record.permanent == 1 and not was_permanent
   write(user, record, address, lifetime(record, rules))
   return {locked and 1 or 0, permanent and 1 or 0, show(user)}
@@ -183,8 +184,8 @@ end
 
 -- Settles the attempt and does all that a failure does, on a record that nobody will find.
 function operations.pass_over()
-  local user, attempt, address = ARGV[4], ARGV[5], ARGV[6]
-  local record, rules = read(user), parse_rules(7)
+  local user, attempt, address = ARGV[3], ARGV[4], ARGV[5]
+  local record, rules = read(user), parse_rules(6)
   redis.call('ZREM', ATTEMPTS .. user, attempt)
   count(record, rules, false)
   write('', record, address, lifetime(record, rules))
@@ -194,24 +195,24 @@ function operations.pass_over()
 end
 
 function operations.succeed()
-  redis.call('ZREM', ATTEMPTS .. ARGV[4], ARGV[5])
-  return forget(ARGV[4])
+  redis.call('ZREM', ATTEMPTS .. ARGV[3], ARGV[4])
+  return forget(ARGV[3])
 end
 
 function operations.release()
-  return redis.call('ZREM', ATTEMPTS .. ARGV[4], ARGV[5])
+  return redis.call('ZREM', ATTEMPTS .. ARGV[3], ARGV[4])
 end
 
 function operations.record()
-  return show(ARGV[4])
+  return show(ARGV[3])
 end
 
 function operations.clear()
-  return forget(ARGV[4])
+  return forget(ARGV[3])
 end
 
 function operations.clear_some()
-  local users, known = redis.call('ZRANGE', FAILED, 0, ARGV[4] - 1), 0
+  local users, known = redis.call('ZRANGE', FAILED, 0, ARGV[3] - 1), 0
   for _, user in ipairs(users) do
     known = known + forget(user)
   end
@@ -221,7 +222,7 @@ end
 function operations.locked()
   local found = {}
   local after = '(' .. whole(now)
-  local users = redis.call('ZRANGEBYSCORE', LOCKED, after, '+inf', 'LIMIT', ARGV[4], ARGV[5])
+  local users = redis.call('ZRANGEBYSCORE', LOCKED, after, '+inf', 'LIMIT', ARGV[3], ARGV[4])
   for _, user in ipairs(users) do
     table.insert(found, {user, show(user)})
   end

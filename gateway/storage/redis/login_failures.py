@@ -6,21 +6,20 @@ when their records and lock-outs end. What has ended is swept out by later failu
 ends by itself: a record when the realm would not count it any more, a year after the last failure
 where the realm counts for ever (permanent lock-out), for the lock itself stands in SQL.
 
-Time is the caller's, never the server's. A wiped Redis gives `failureFactor` guesses anew.
+Time is the server's, never the caller's: gateways whose clocks differ count alike. A wiped Redis
+gives `failureFactor` guesses anew.
 Keycloak: 4.1 (brute-force protection)
 """
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any, Final
-
-from redis.asyncio import Redis
+from typing import Final
 
 from gateway.domain.login_failures import Admission, FailureOutcome, LoginFailures
 from gateway.domain.ports.login_failures import ATTEMPT_LIFESPAN
 from gateway.domain.realm import BruteForce, BruteForceStrategy
-from gateway.storage.redis.connection import named_failures
+from gateway.storage.redis.connection import RedisClient
+from gateway.storage.redis.server_script import LoadScript, ServerScript
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -32,18 +31,16 @@ _AT_ONCE: Final = 500
 class RedisLoginFailures:
     """LoginFailureStore in the server that `client` is connected to."""
 
-    def __init__(self, client: Redis) -> None:
-        self._script = client.register_script(
-            Path(__file__).with_suffix(".lua").read_text(encoding="ascii")
-        )
+    def __init__(self, client: RedisClient, load: LoadScript = ServerScript) -> None:
+        self._run = load(client, "login_failures")
 
     async def reserve(
-        self, realm_id: str, user_id: str, attempt: str, *, rules: BruteForce, now: datetime
+        self, realm_id: str, user_id: str, attempt: str, *, rules: BruteForce
     ) -> Admission:
         """Take a place for the attempt, unless the user is locked out or every place is taken."""
         lifespan = ATTEMPT_LIFESPAN // _MILLISECOND
         return Admission(
-            await self._run("reserve", realm_id, now, user_id, attempt, lifespan, *_rules(rules))
+            await self._run("reserve", realm_id, user_id, attempt, lifespan, *_rules(rules))
         )
 
     async def fail(
@@ -53,7 +50,6 @@ class RedisLoginFailures:
         attempt: str,
         *,
         rules: BruteForce,
-        now: datetime,
         address: str,
         second_factor: bool = False,
     ) -> FailureOutcome:
@@ -62,7 +58,7 @@ class RedisLoginFailures:
         One of a second factor counts with the others, and apart.
         """
         locked_now, permanent, values = await self._run(
-            "fail", realm_id, now, user_id, attempt, address, *_rules(rules), int(second_factor)
+            "fail", realm_id, user_id, attempt, address, *_rules(rules), int(second_factor)
         )
         return FailureOutcome(_record(values), bool(locked_now), bool(permanent))
 
@@ -73,53 +69,47 @@ class RedisLoginFailures:
         attempt: str,
         *,
         rules: BruteForce,
-        now: datetime,
         address: str,
     ) -> None:
         """Give the attempt's place back uncounted, in the time that counting takes."""
         _, _, values = await self._run(
-            "pass_over", realm_id, now, user_id, attempt, address, *_rules(rules)
+            "pass_over", realm_id, user_id, attempt, address, *_rules(rules)
         )
         _record(values)
 
     async def succeed(self, realm_id: str, user_id: str, attempt: str) -> None:
         """Settle the attempt and forget the user's failures; other attempts keep their places."""
-        await self._run("succeed", realm_id, _EPOCH, user_id, attempt)
+        await self._run("succeed", realm_id, user_id, attempt)
 
     async def release(self, realm_id: str, user_id: str, attempt: str) -> None:
         """Give the attempt's place back uncounted: it said nothing about the user's password."""
-        await self._run("release", realm_id, _EPOCH, user_id, attempt)
+        await self._run("release", realm_id, user_id, attempt)
 
     async def record(self, realm_id: str, user_id: str) -> LoginFailures:
         """Return what is remembered of a user."""
-        return _record(await self._run("record", realm_id, _EPOCH, user_id))
+        return _record(await self._run("record", realm_id, user_id))
 
     async def clear(self, realm_id: str, user_id: str) -> bool:
         """Forget a user's failures; tell whether there were any."""
-        return bool(await self._run("clear", realm_id, _EPOCH, user_id))
+        return bool(await self._run("clear", realm_id, user_id))
 
     async def clear_realm(self, realm_id: str) -> int:
         """Forget the failures of every user of a realm; return how many had any."""
         cleared, seen = 0, _AT_ONCE
         while seen == _AT_ONCE:
-            seen, known = await self._run("clear_some", realm_id, _EPOCH, _AT_ONCE)
+            seen, known = await self._run("clear_some", realm_id, _AT_ONCE)
             cleared += known
         return cleared
 
-    async def locked(self, realm_id: str, now: datetime) -> tuple[tuple[str, LoginFailures], ...]:
+    async def locked(self, realm_id: str) -> tuple[tuple[str, LoginFailures], ...]:
         """Return the users that are locked out now with their records, the soonest free first."""
         found: list[tuple[str, LoginFailures]] = []
         offset, page = 0, _AT_ONCE
         while page == _AT_ONCE:
-            users = await self._run("locked", realm_id, now, offset, _AT_ONCE)
+            users = await self._run("locked", realm_id, offset, _AT_ONCE)
             found.extend((user, _record(values)) for user, values in users)
             offset, page = offset + len(users), len(users)
-        return tuple((user, record) for user, record in found if record.is_locked(now))
-
-    async def _run(self, operation: str, realm_id: str, now: datetime, *rest: str | int) -> Any:
-        milliseconds = (now - _EPOCH) // _MILLISECOND
-        with named_failures():
-            return await self._script(args=(operation, realm_id, milliseconds, *rest))
+        return tuple(found)
 
 
 def _rules(rules: BruteForce) -> tuple[int, ...]:

@@ -1,13 +1,28 @@
 -- Online sessions of one realm; sessions.py says what stands where.
--- ARGV: operation, realm, now, then what the operation takes. Instants are whole microseconds: they
--- are compared as numbers and written as the text they came as, for Lua would round them.
+-- ARGV: operation, realm, then what the operation takes. Instants are whole microseconds: they are
+-- compared as numbers and written as text with all digits, for Lua would round them.
+-- When a session expires is counted here, by the clock of the server: `lasts` is in microseconds.
 
-local operation, realm, now = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local operation, realm, now = ARGV[1], ARGV[2], microseconds()
 local SESSION = 'rg:session:' .. realm .. ':'
 local OF_REALM = 'rg:sessions:' .. realm
 local OF_USER = 'rg:sessions-of-user:' .. realm .. ':'
 local OF_CLIENT = 'rg:sessions-of-client:' .. realm .. ':'
 local SWEPT_BY_WRITES, SWEPT_BY_READS = 10, 1000
+local GRACE = 86400 * 1000000
+
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
+local function expires_in(lasts)
+  return whole(now + tonumber(lasts))
+end
+
+-- How long the keys live: the sweep finds the places of an expired session by its key.
+local function ttl_of(lasts)
+  return whole(math.max(1, math.floor((tonumber(lasts) + GRACE) / 1000)))
+end
 
 local function parse(text)
   local session = {clients = {}, parts = {}}
@@ -76,7 +91,7 @@ local function forget(id)
 end
 
 local function sweep(most)
-  local expired = redis.call('ZRANGEBYSCORE', OF_REALM, '-inf', ARGV[3], 'LIMIT', 0, most)
+  local expired = redis.call('ZRANGEBYSCORE', OF_REALM, '-inf', whole(now), 'LIMIT', 0, most)
   for _, id in ipairs(expired) do
     forget(id)
   end
@@ -109,8 +124,11 @@ end
 
 local operations = {}
 
-function operations.add(id, text, ttl)
+-- `text` is the session's without the instant at which it expires.
+function operations.add(id, text, lasts)
   sweep(SWEPT_BY_WRITES)
+  local ttl = ttl_of(lasts)
+  text = expires_in(lasts) .. ' ' .. text
   if not redis.call('SET', SESSION .. id, text, 'PX', ttl, 'NX') then
     return 0
   end
@@ -118,29 +136,35 @@ function operations.add(id, text, ttl)
   return 1
 end
 
-function operations.join(id, refreshed, expires, ttl, client, part)
+function operations.find(id)
+  local text = redis.call('GET', SESSION .. id)
+  return text and tonumber(text:match('^%d+')) > now and text or nil
+end
+
+function operations.join(id, refreshed, lasts, client, part)
   sweep(SWEPT_BY_WRITES)
   local session = live(id)
   if not session then
     return 0
   end
-  session.refreshed, session.expires = refreshed, expires
+  session.refreshed, session.expires = refreshed, expires_in(lasts)
   if not session.parts[client] then
     table.insert(session.clients, client)
   end
   session.parts[client] = part
+  local ttl = ttl_of(lasts)
   redis.call('SET', SESSION .. id, write(session), 'PX', ttl)
   list(id, session, ttl)
   return 1
 end
 
 -- As join, but whom another request took out of the session meanwhile stays out.
-function operations.refresh(id, refreshed, expires, ttl, client, part)
+function operations.refresh(id, refreshed, lasts, client, part)
   local session = live(id)
   if not session or not session.parts[client] then
     return 0
   end
-  return operations.join(id, refreshed, expires, ttl, client, part)
+  return operations.join(id, refreshed, lasts, client, part)
 end
 
 function operations.leave(id, client)
@@ -220,4 +244,4 @@ function operations.purge()
   return sweep(SWEPT_BY_READS)
 end
 
-return operations[operation](unpack(ARGV, 4))
+return operations[operation](unpack(ARGV, 3))

@@ -5,57 +5,51 @@ JSON, and a line for each client. Its ids stand in three sorted sets: of the rea
 user and of each client by start. Every call is one script, so nobody ever sees half of a change,
 and a refresh that meets an ended session finds nothing to write to.
 
-Expiry is judged by the gateway's clock. What has expired is swept out of the sets by later calls
-of the same realm, at least as fast as sessions come in, and by `purge`; keys end by themselves a
-day after. Ids hold neither spaces nor colons (representations: UrlName).
+Sessions expire by the clock of the server alone: gateways say how long a session lasts from now on,
+so that none of them can end what another one keeps. What has expired is swept out of the sets by
+later calls of the same realm, at least as fast as sessions come in, and by `purge`; keys end by
+themselves a day after. Ids hold neither spaces nor colons (representations: UrlName).
 Keycloak: 3; attacks: a session that is revived by a parallel refresh
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 
 import orjson
-from redis.asyncio import Redis
 
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.sessions import ClientSession, UserSession
-from gateway.storage.redis.connection import named_failures
+from gateway.storage.redis.connection import RedisClient
+from gateway.storage.redis.server_script import LoadScript, ServerScript
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_MILLISECOND = timedelta(milliseconds=1)
-_GRACE: Final = timedelta(days=1)
-"""How long the keys of an expired session remain for the sweep to find their places by."""
 _ENDED_AT_ONCE: Final = 500
 _COUNTED_AT_ONCE: Final = 1_000
 
 
 class RedisSessions:
-    """SessionStore in the server that `client` is connected to."""
+    """SessionStore in the server that `client` is connected to.
 
-    def __init__(self, client: Redis, clock: Clock) -> None:
+    `clock` is the one by which callers say when a session is to expire.
+    """
+
+    def __init__(self, client: RedisClient, clock: Clock, load: LoadScript = ServerScript) -> None:
         self._clock = clock
-        self._client = client
-        self._script = client.register_script(
-            Path(__file__).with_suffix(".lua").read_text(encoding="ascii")
-        )
+        self._run = load(client, "sessions")
 
     async def add(self, session: UserSession, expires_at: datetime) -> None:
         """Keep a new session; raises AlreadyExists."""
-        arguments = (session.id, _encode(session, expires_at), self._lifetime(expires_at))
+        arguments = (session.id, _encode(session), self._lasts(expires_at))
         if not await self._run("add", session.realm_id, *arguments):
             raise AlreadyExists("Session exists")
 
     async def find(self, realm_id: str, session_id: str) -> UserSession | None:
-        """Return the session; None when it was ended or forgotten."""
-        with named_failures():
-            text: Any = await self._client.get(f"rg:session:{realm_id}:{session_id}")
-        if text is None or _instant(text.split(" ", 1)[0]) <= self._clock.now():
-            return None
-        return _decode(realm_id, session_id, text)
+        """Return the session; None when it has expired, was ended or forgotten."""
+        text = await self._run("find", realm_id, session_id)
+        return None if text is None else _decode(realm_id, session_id, text)
 
     async def join(
         self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
@@ -131,8 +125,7 @@ class RedisSessions:
         arguments = (
             session_id,
             _number(client.refreshed_at),
-            _number(expires_at),
-            self._lifetime(expires_at),
+            self._lasts(expires_at),
             client.client,
             _encode_part(client),
         )
@@ -147,14 +140,9 @@ class RedisSessions:
             if seen < _ENDED_AT_ONCE:
                 return ended
 
-    async def _run(self, operation: str, realm_id: str, *arguments: str | int) -> Any:
-        now = _number(self._clock.now())
-        with named_failures():
-            return await self._script(args=(operation, realm_id, now, *arguments))
-
-    def _lifetime(self, expires_at: datetime) -> int:
-        """Return in milliseconds how long the keys live from now on."""
-        return max(expires_at - self._clock.now() + _GRACE, _MILLISECOND) // _MILLISECOND
+    def _lasts(self, expires_at: datetime) -> int:
+        """Return in microseconds how long a session lasts from now on."""
+        return (expires_at - self._clock.now()) // _MICROSECOND
 
 
 def _number(instant: datetime) -> int:
@@ -173,8 +161,9 @@ def _json(value: Any) -> str:
         raise InvalidInput((error,)) from None
 
 
-def _encode(session: UserSession, expires_at: datetime) -> str:
-    instants = (expires_at, session.started_at, session.refreshed_at)
+def _encode(session: UserSession) -> str:
+    """Return what is stored, without the instant at which it expires."""
+    instants = (session.started_at, session.refreshed_at)
     head = " ".join((*(str(_number(instant)) for instant in instants), session.user_id))
     rest = [session.username, session.ip_address, int(session.remember_me)]
     notes = [dict(session.notes)] if session.notes else []

@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
 
 from sqlalchemy import text
 
@@ -10,6 +12,7 @@ from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.admin_events import SqlAdminEvents
+from gateway.storage.sql.change_log import SqlChangeLog, SqlChangeLogReader
 from gateway.storage.sql.client_scopes import SqlClientScopes
 from gateway.storage.sql.clients import SqlClients
 from gateway.storage.sql.documents import SqlDocuments
@@ -33,6 +36,11 @@ from gateway.storage.sql.user_batches import SqlUserBatches
 from gateway.storage.sql.user_events import SqlUserEvents
 from gateway.storage.sql.users import SqlUsers
 
+_NOW: Final = {
+    "postgresql": "SELECT extract(epoch FROM clock_timestamp())",
+    "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class SqlStores:
@@ -55,6 +63,7 @@ class SqlStores:
     documents: SqlDocuments
     admin_events: SqlAdminEvents
     user_events: SqlUserEvents
+    change_log: SqlChangeLog
     transaction: Transaction = field(repr=False)
 
 
@@ -70,6 +79,7 @@ class SqlDatabase:
         dialect = self._engines.reader.dialect
         self.lookups = SqlLookups(self._engines.questioner, Questions.of(dialect), secrets)
         self.rotations = SqlRotations(self._engines.questioner, self._engines.commander, dialect)
+        self.changes = SqlChangeLogReader(self._engines.questioner, dialect)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[SqlStores]:
@@ -92,6 +102,16 @@ class SqlDatabase:
         with named_failures():
             async with self._engines.reader.connect() as connection:
                 await connection.execute(text("SELECT 1"))
+
+    async def server_time(self) -> datetime:
+        """Return the instant of the database's clock; raises StoreUnavailable.
+
+        That of SQLite is the clock of this machine.
+        """
+        with named_failures():
+            async with self._engines.reader.connect() as connection:
+                rows = await connection.execute(text(_NOW[connection.dialect.name]))
+                return datetime.fromtimestamp(float(rows.scalar_one()), UTC)
 
     async def dispose(self) -> None:
         """Close the connections."""
@@ -116,5 +136,6 @@ class SqlDatabase:
             documents=SqlDocuments(transaction),
             admin_events=SqlAdminEvents(transaction),
             user_events=SqlUserEvents(transaction),
+            change_log=SqlChangeLog(transaction),
             transaction=transaction,
         )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from sqlalchemy import Dialect, Select
-from sqlalchemy.sql.dml import ReturningUpdate
+from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
 Values = tuple[Any, ...]
 
@@ -18,7 +18,11 @@ Values = tuple[Any, ...]
 class Question:
     """A statement with named parameters and rows, for a dialect whose parameters have positions."""
 
-    def __init__(self, statement: Select[Any] | ReturningUpdate[Any], dialect: Dialect) -> None:
+    def __init__(
+        self,
+        statement: Select[Any] | ReturningUpdate[Any] | ReturningInsert[Any],
+        dialect: Dialect,
+    ) -> None:
         compiled = statement.compile(dialect=dialect)
         self.text = str(compiled)
         self._names = tuple(compiled.positiontup or ())

@@ -6,9 +6,9 @@ Spec: RFC 9700 §4.14; Keycloak: 2.4
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import delete, insert, update
+from sqlalchemy import delete, insert, select, update
 
-from gateway.storage.sql.schema import refresh_families
+from gateway.storage.sql.schema import offline_sessions, refresh_families
 from gateway.storage.sql.transaction import Transaction
 
 
@@ -50,9 +50,18 @@ class SqlRefreshTokens:
         return result.rowcount
 
     async def purge(self, before: datetime) -> int:
-        """Forget families that expired before the instant; return how many."""
+        """Forget families that expired before the instant; return how many.
+
+        Those of an offline session stay as long as it does: a token without a family that does not
+        expire would begin its family again, and so could be used again.
+        """
+        families = refresh_families.c
+        session = select(offline_sessions.c.id).where(
+            offline_sessions.c.realm_id == families.realm_id,
+            offline_sessions.c.id == families.session_id,
+        )
         result = await self._transaction.execute(
-            delete(refresh_families).where(refresh_families.c.expires_at < before)
+            delete(refresh_families).where(families.expires_at < before, ~session.exists())
         )
         return result.rowcount
 

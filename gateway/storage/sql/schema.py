@@ -7,6 +7,7 @@ Changing anything here takes a migration; see migrations/README.md for what one 
 """
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     ForeignKey,
@@ -277,6 +278,15 @@ refresh_families = Table(
     Column("expires_at", Instant, nullable=False, index=True),
     Column("ended", Boolean, nullable=False),
     Index(None, "realm_id", "session_id"),
+)
+
+change_log = Table(
+    "change_log",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("topics", Names, nullable=False, comment="what is to be invalidated"),
+    # An id is never given twice, though the newest rows may have been deleted.
+    sqlite_autoincrement=True,
 )
 
 client_scopes = Table(

@@ -1,7 +1,7 @@
 """An operator rotates keys without a failed verification, and disables one at once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -59,11 +59,11 @@ class RecordedInvalidation:
     down: bool = False
     connected: bool = True
 
-    async def publish(self, topic: str) -> None:
-        """Remember the topic."""
+    async def publish(self, topics: Sequence[str]) -> None:
+        """Remember the topics."""
         if self.down:
             raise StoreUnavailable("redis")
-        self.topics.append(topic)
+        self.topics.extend(topics)
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:
         """Refuse: nothing here listens."""

@@ -5,9 +5,11 @@ Every query carries its realm: an id of another realm is not found. All methods 
 """
 
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from typing import Protocol
 
 from gateway.domain.ports.lookups import Lookups
+from gateway.domain.ports.storage.change_log import ChangeLog, ChangeLogReader
 from gateway.domain.ports.storage.client_scopes import ClientScopeRepository, RoleScopeRepository
 from gateway.domain.ports.storage.clients import ClientRepository
 from gateway.domain.ports.storage.documents import DocumentKind, RealmDocuments
@@ -29,6 +31,8 @@ from gateway.domain.ports.storage.users import UserRepository
 
 __all__ = [
     "AdminEventRepository",
+    "ChangeLog",
+    "ChangeLogReader",
     "ClientRepository",
     "ClientScopeRepository",
     "Database",
@@ -140,6 +144,11 @@ class Stores(Protocol):
         """Revoked tokens."""
         ...
 
+    @property
+    def change_log(self) -> ChangeLog:
+        """What is to be invalidated once the transaction is stored."""
+        ...
+
 
 class Database(Protocol):
     """Opens transactions."""
@@ -160,6 +169,15 @@ class Database(Protocol):
     @property
     def rotations(self) -> Rotations:
         """The use of refresh tokens, each a transaction by itself."""
+        ...
+
+    @property
+    def changes(self) -> ChangeLogReader:
+        """What is to be invalidated, of all transactions that are stored."""
+        ...
+
+    async def server_time(self) -> datetime:
+        """Return the instant of the database's clock; raises StoreUnavailable."""
         ...
 
     async def ping(self) -> None:

@@ -41,8 +41,28 @@ class Rotations(Protocol):
         """Use a token: accept it and remember its successor, or end the family."""
         ...
 
+    async def rotate_without_family(
+        self,
+        realm_id: str,
+        token_id: str,
+        *,
+        session_id: str,
+        successor: str,
+        max_reuse: int,
+        expires_at: datetime,
+    ) -> Rotation:
+        """Use a token that has no family: begin the family `token_id`, or use the token in it.
+
+        The family is forgotten after `expires_at`: the token itself must have expired by then.
+        """
+        ...
+
     async def is_next(self, realm_id: str, family: str, token_id: str, *, max_reuse: int) -> bool:
         """Tell whether `rotate` would accept the token; nothing changes."""
+        ...
+
+    async def is_next_without_family(self, realm_id: str, token_id: str, *, max_reuse: int) -> bool:
+        """Tell whether `rotate_without_family` would accept the token; nothing changes."""
         ...
 
 

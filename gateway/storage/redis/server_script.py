@@ -1,0 +1,45 @@
+"""Lua scripts that go by the clock of the Redis server, whichever gateway calls them.
+
+A script reads the time from `microseconds()`, which its prologue defines. The prologue is part of
+the script's text: no argument and no key can change what time it is. Tests construct a script
+whose prologue returns a set time.
+"""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from redis.exceptions import NoScriptError
+
+from gateway.storage.redis.connection import RedisClient, named_failures
+
+SERVER_CLOCK: Final = """
+local function microseconds()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+"""
+
+
+class ServerScript:
+    """The script `<name>.lua` of this folder in the server that `client` is connected to."""
+
+    prologue: ClassVar = SERVER_CLOCK
+
+    def __init__(self, client: RedisClient, name: str) -> None:
+        self._client = client
+        file = Path(__file__).with_name(f"{name}.lua")
+        self._text = self.prologue + file.read_text(encoding="ascii")
+        self._digest = hashlib.sha1(self._text.encode("ascii"), usedforsecurity=False).hexdigest()
+
+    async def __call__(self, *arguments: str | int) -> Any:
+        """Run the script; raises StoreUnavailable."""
+        with named_failures():
+            try:
+                return await self._client.execute_command("EVALSHA", self._digest, 0, *arguments)
+            except NoScriptError:
+                return await self._client.execute_command("EVAL", self._text, 0, *arguments)
+
+
+LoadScript = Callable[[RedisClient, str], ServerScript]
