@@ -76,7 +76,7 @@ _IGNORED: Final = (
     *("client_id_issued_at", "client_secret_expires_at", "registration_client_uri"),
     *("registration_access_token", "client_secret", "contacts", "software_id"),
     *("software_version", "application_type", "sector_identifier_uri", "default_max_age"),
-    *("require_auth_time", "initiate_login_uri", "request_object_required"),
+    *("require_auth_time", "initiate_login_uri"),
 )
 """Metadata that Keycloak knows, and of which nothing here depends."""
 _ADDRESS: Final = Text(most=2000)

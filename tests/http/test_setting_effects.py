@@ -373,6 +373,14 @@ def test_a_partial_import_reports_settings_without_effect(realm: Administered) -
     assert "ineffectiveSettings" not in realm.ask("POST", "partialImport", again).json()
 
 
+def statuses_by_secret(realm: Administered, client_id: str) -> tuple[int, int]:
+    """Return the statuses of token requests with the secret in the header, and in the form."""
+    grant = {"grant_type": "client_credentials"}
+    form = grant | {"client_id": client_id, "client_secret": SECRET}
+    by_header = realm.stack.token(REALM, grant, Authorization=basic(client_id))
+    return by_header.status_code, realm.stack.token(REALM, form).status_code
+
+
 def test_a_client_limited_to_one_way_of_sending_its_secret_is_refused_by_the_other(
     realm: Administered,
 ) -> None:
@@ -381,10 +389,7 @@ def test_a_client_limited_to_one_way_of_sending_its_secret_is_refused_by_the_oth
         name = f"limited-{method}"
         attributes = {"client.secret.authentication.allowed.method": method}
         realm.client(clientId=name, serviceAccountsEnabled=True, attributes=attributes)
-        grant = {"grant_type": "client_credentials"}
-        form = grant | {"client_id": name, "client_secret": SECRET}
-        by_header = realm.stack.token(REALM, grant, Authorization=basic(name))
-        statuses[method] = (by_header.status_code, realm.stack.token(REALM, form).status_code)
+        statuses[method] = statuses_by_secret(realm, name)
     assert statuses == {
         "client_secret_basic": (200, 401),
         "client_secret_post": (401, 200),
@@ -397,7 +402,4 @@ def test_a_client_of_a_method_that_does_not_exist_yet_is_not_let_in_by_its_secre
     realm: Administered, method: str
 ) -> None:
     realm.client(clientId="c", serviceAccountsEnabled=True, clientAuthenticatorType=method)
-    grant = {"grant_type": "client_credentials"}
-    form = grant | {"client_id": "c", "client_secret": SECRET}
-    assert realm.stack.token(REALM, form).status_code == httpx2.codes.UNAUTHORIZED
-    assert realm.stack.token(REALM, grant, Authorization=basic("c")).status_code == 401
+    assert statuses_by_secret(realm, "c") == (401, 401)
