@@ -237,6 +237,7 @@ def test_each_stored_field_of_a_realm_comes_back_unchanged(realm: Administered) 
 def test_an_attribute_that_is_also_a_field_of_a_realm_changes_the_field(
     realm: Administered,
 ) -> None:
+    assert {"bruteForceProtected", "clientSessionIdleTimeout"} <= MIRRORED.keys()
     before = realm.get()
     chosen = {"bruteForceStrategy": "LINEAR", "defaultSignatureAlgorithm": "ES256"}
     fields = {
