@@ -85,12 +85,19 @@ class ClientAdministration:
             change.record(OperationType.CREATE, ResourceType.CLIENT, path, sent)
         return client
 
-    async def register(self, change: Change, whole: Mapping[str, Any]) -> Client:
-        """Add the client that a whole document describes, as part of a change."""
+    async def register(
+        self, change: Change, whole: Mapping[str, Any], *, report_ineffective: bool = False
+    ) -> Client:
+        """Add the client that a whole document describes, as part of a change.
+
+        Settings without effect are refused unless the caller reports them.
+        """
         _require_name(whole)
         stores, realm = change.stores, change.realm
         inherited = await inherited_scopes(stores, realm.id)
-        client = read_client(whole, realm.id, inherited=inherited)
+        client = read_client(
+            whole, realm.id, inherited=inherited, report_ineffective=report_ineffective
+        )
         require_changeable_clients(change.acting, client.client_id)
         _refuse(wrong_addresses(client))
         self._require_mappers(client, ())

@@ -47,12 +47,13 @@ async def read_clients(
 ) -> tuple[ClientChange, ...]:
     """Return what the file changes; new clients that name no client scopes have `inherited`.
 
-    Raises InvalidInput with every wrong field of all clients.
+    The caller reports settings without effect. Raises InvalidInput with every wrong field of all
+    clients.
     """
     items = embedded(document, "clients", path)
     known = await _known(stores, realm_id, [item for _, item in items])
     # Very many clients take seconds to judge: other requests go on meanwhile.
-    read = partial(read_client, realm_id=realm_id, inherited=inherited)
+    read = partial(read_client, realm_id=realm_id, inherited=inherited, report_ineffective=True)
     return await asyncio.to_thread(_changes, items, known, path, clock, read)
 
 

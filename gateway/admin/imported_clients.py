@@ -15,12 +15,16 @@ from gateway.domain.realm import Realm
 from gateway.representations.client_requests import given_field, new_client
 from gateway.representations.masking import MASK
 from gateway.representations.partial_import import Action, IfExists, Kind, Outcome
-from gateway.representations.refusals import describe, raise_all
+from gateway.representations.refusals import describe, describe_name, raise_all
 from gateway.representations.repetitions import repeated
+from gateway.representations.setting_effects import IneffectiveSetting, ineffective_of_client
 
 
 class ImportedClients:
-    """Adds, skips or replaces, within one change. `new` are those that were added or replaced."""
+    """Adds, skips or replaces, within one change. `new` are those that were added or replaced.
+
+    `ineffective` are their settings that do not protect as the document says.
+    """
 
     def __init__(
         self, change: Change, administration: ClientAdministration, policy: IfExists
@@ -29,6 +33,7 @@ class ImportedClients:
         self._administration = administration
         self._policy = policy
         self.new: dict[str, str] = {}
+        self.ineffective: list[IneffectiveSetting] = []
 
     async def take(self, items: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Outcome]:
         """Store the clients; raises AlreadyExists, Forbidden, RefusedByCode and InvalidInput."""
@@ -56,7 +61,11 @@ class ImportedClients:
         return await self._add({**item, **_kept(before, item)}, Action.OVERWRITTEN)
 
     async def _add(self, item: Mapping[str, Any], action: Action) -> Outcome:
-        client = await self._administration.register(self._change, new_client(item))
+        client = await self._administration.register(
+            self._change, new_client(item), report_ineffective=True
+        )
+        at = f"clients[{describe_name(client.client_id)}]"
+        self.ineffective += ineffective_of_client(client, path=at)
         self.new[client.client_id] = client.id
         return Outcome(action, Kind.CLIENT, client.client_id, client.id)
 

@@ -42,6 +42,7 @@ from gateway.representations.partial_import import (
     write_outcomes,
 )
 from gateway.representations.role import GivenRole, read_roles
+from gateway.representations.setting_effects import IneffectiveSetting
 
 _LEFT_OUT: Final = ("identityProviders", "identityProviderMappers")
 _PATHS: Final = {
@@ -100,13 +101,15 @@ class PartialImport:
         ]
         await hashes.prepare_all(acting.realm, passwords)
         async with self._changes.begin(acting, alone=True) as change:
-            outcomes = await self._store(change, given, hashes)
+            outcomes, ineffective = await self._store(change, given, hashes)
             change.tell(realm_topic(change.realm.id))
             for outcome in outcomes:
                 _record(change, outcome)
-        return write_outcomes(outcomes)
+        return write_outcomes(outcomes, ineffective)
 
-    async def _store(self, change: Change, given: _Given, hashes: HashesAhead) -> list[Outcome]:
+    async def _store(
+        self, change: Change, given: _Given, hashes: HashesAhead
+    ) -> tuple[list[Outcome], list[IneffectiveSetting]]:
         policy = given.policy
         clients = ImportedClients(change, self._clients, policy)
         outcomes = [*await clients.take(given.clients)]
@@ -121,7 +124,8 @@ class PartialImport:
             (hashes, self._gate),
             self._online_sessions,
         )
-        return [*outcomes, *await users.take(given.users, new_clients=clients.new)]
+        outcomes += await users.take(given.users, new_clients=clients.new)
+        return outcomes, clients.ineffective
 
 
 def _read(document: Mapping[str, Any], realm: Realm, gate: NewPasswords) -> _Given:

@@ -71,7 +71,9 @@ class RealmImport:
                     for path, document in file.realms():
                         before = await _known(stores.realms.find_by_name, document)
                         if before is None or not skip_existing:
-                            plan = await self._planner.read(stores, document, before, path)
+                            plan = await self._planner.read(
+                                stores, document, before, path, report_ineffective=True
+                            )
                             passwords = await self._planner.new_passwords(stores, plan)
                             new.append((plan.realm, passwords))
         except InvalidInput:
@@ -134,9 +136,13 @@ class RealmImport:
         before = await _known(stores.realms.find_alone, document)
         if before is not None and skip_existing:
             return ImportedRealm(before.id, before.name, created=False, skipped=True)
-        plan = await self._planner.read(stores, document, before, path)
+        plan = await self._planner.read(stores, document, before, path, report_ineffective=True)
         imported = await self._planner.apply(stores, plan)
-        return replace(imported, not_imported=resources_not_imported(document))
+        return replace(
+            imported,
+            not_imported=resources_not_imported(document),
+            ineffective=plan.ineffective(),
+        )
 
     async def _announce(self, topics: Sequence[str]) -> bool:
         if self._invalidation is None:

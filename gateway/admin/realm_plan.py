@@ -38,8 +38,14 @@ from gateway.representations.profile_component import StoredProfile, read_profil
 from gateway.representations.realm import create_realm, merge_realm
 from gateway.representations.realm_scopes import GivenScopes
 from gateway.representations.realm_sign_in import GivenSignIn, read_sign_in
-from gateway.representations.refusals import attempt, join, raise_all
+from gateway.representations.refusals import attempt, describe_name, join, raise_all
 from gateway.representations.role import GivenRole, read_roles
+from gateway.representations.setting_effects import (
+    IneffectiveSetting,
+    ineffective_of_client,
+    ineffective_of_realm,
+    ineffective_of_scope,
+)
 
 _MOST_TOPICS: Final = 100
 """Where more clients have changed, their realm is told of instead."""
@@ -59,6 +65,8 @@ class ImportedRealm:
     """How many users were added, service accounts not counted."""
     not_imported: tuple[str, ...] = ()
     """Parts of the file that this version does not read."""
+    ineffective: tuple[IneffectiveSetting, ...] = ()
+    """Settings that were stored and do not protect as the file says."""
     announced: bool = True
     """False when no message reached the gateways: they learn of it when their copy has aged."""
     topics: tuple[str, ...] = ()
@@ -79,6 +87,16 @@ class RealmPlan:
     profile: StoredProfile | None
     sign_in: GivenSignIn
 
+    def ineffective(self) -> tuple[IneffectiveSetting, ...]:
+        """Return the settings of the file that do not protect as it says."""
+        found = ineffective_of_realm(self.realm)
+        for scope in self.scopes.scopes:
+            found += ineffective_of_scope(scope, path=f"clientScopes[{scope.name}]")
+        for change in self.clients:
+            at = f"clients[{describe_name(change.client.client_id)}]"
+            found += ineffective_of_client(change.client, path=at)
+        return tuple(found)
+
 
 class RealmPlanner:
     """Reads plans and carries them out."""
@@ -93,9 +111,18 @@ class RealmPlanner:
         self._clock = clock
 
     async def read(
-        self, stores: Stores, document: Mapping[str, Any], before: Realm | None, path: str
+        self,
+        stores: Stores,
+        document: Mapping[str, Any],
+        before: Realm | None,
+        path: str,
+        *,
+        report_ineffective: bool = False,
     ) -> RealmPlan:
-        """Return the plan; raises InvalidInput with every wrong field of the realm."""
+        """Return the plan; raises InvalidInput with every wrong field of the realm.
+
+        Settings that do not protect as the document says are wrong unless the caller reports them.
+        """
         errors: list[FieldError] = []
         # A whole realm takes seconds to judge: other requests go on meanwhile.
         plan = await asyncio.to_thread(_read_parts, document, before, path, self._clock, errors)
@@ -112,7 +139,10 @@ class RealmPlanner:
         except InvalidInput as refusal:
             errors.extend(refusal.errors)
         raise_all(errors)
-        return replace(plan, clients=clients, scopes=scopes)
+        plan = replace(plan, clients=clients, scopes=scopes)
+        if not report_ineffective:
+            raise_all(plan.ineffective())
+        return plan
 
     async def new_passwords(self, stores: Stores, plan: RealmPlan) -> list[NewPassword]:
         """Return the passwords that will have to be hashed: those of users that are new."""
@@ -231,5 +261,5 @@ def _read_parts(
 
 def _read_settings(document: Mapping[str, Any], before: Realm | None, path: str) -> Realm:
     if before is None:
-        return create_realm(document, path=path)
+        return create_realm(document, path=path, report_ineffective=True)
     return merge_realm(document, before, path=path)

@@ -27,6 +27,7 @@ from gateway.representations.group import GivenGroup
 from gateway.representations.realm import create_realm, resources_not_imported, write_realm
 from gateway.representations.refusals import located, raise_all
 from gateway.representations.role import RoleName
+from gateway.representations.setting_effects import IneffectiveSetting
 from gateway.representations.spelling import camel_case
 
 _KEY_BYTES: Final = 32
@@ -40,6 +41,7 @@ class RealmDifference:
     created: bool
     changes: tuple[Difference, ...]
     not_imported: tuple[str, ...] = ()
+    ineffective: tuple[IneffectiveSetting, ...] = ()
 
     @property
     def in_sync(self) -> bool:
@@ -121,7 +123,7 @@ class RealmRehearsal:
     ) -> RealmDifference:
         name = document.get("realm")
         before = await stores.realms.find_alone(name) if isinstance(name, str) else None
-        plan = await self._planner.read(stores, document, before, path)
+        plan = await self._planner.read(stores, document, before, path, report_ineffective=True)
         old = _blank(plan.realm) if before is None else await self._document(stores, before)
         new_users = await _unknown(stores, plan)
         await self._planner.apply(stores, replace(plan, users=()))
@@ -135,6 +137,7 @@ class RealmRehearsal:
             before is None,
             (*_told(changes, given), *map(_added, new_users)),
             resources_not_imported(document),
+            plan.ineffective(),
         )
 
     async def _document(

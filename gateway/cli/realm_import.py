@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.columns import counted
+from gateway.cli.columns import counted, visible
 from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def _line(imported: "ImportedRealm") -> str:
 
 def _notes(imported: "ImportedRealm") -> list[str]:
     notes = [f"{part} not imported by this version" for part in imported.not_imported]
+    notes += [visible(str(setting)) for setting in imported.ineffective]
     if not imported.announced:
         notes.append("Redis does not answer, so running gateways learn of it within seconds only")
     return notes

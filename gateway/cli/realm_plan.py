@@ -91,6 +91,8 @@ def _show_left_out(found: "tuple[RealmDifference, ...]") -> None:
     for one in found:
         for part in one.not_imported:
             click.echo(f"realm {visible(one.name)}: {part} not imported by this version", err=True)
+        for setting in one.ineffective:
+            click.echo(f"realm {visible(one.name)}: {visible(str(setting))}", err=True)
 
 
 def _line(change: "Difference") -> str:
@@ -143,4 +145,5 @@ def _document(one: "RealmDifference") -> dict[str, Any]:
             for change in one.changes
         ],
         "notImported": list(one.not_imported),
+        "ineffective": [str(setting) for setting in one.ineffective],
     }

@@ -19,6 +19,7 @@ from gateway.representations.names import PrintableName, UrlName
 from gateway.representations.plain_json import is_plain_text
 from gateway.representations.protocol_mappers import ProtocolMappers, with_ids
 from gateway.representations.refusals import attempt, join, raise_all, refused, refused_secret
+from gateway.representations.setting_effects import ineffective_of_client
 from gateway.representations.shapes import (
     Count,
     Flag,
@@ -127,12 +128,14 @@ def read_client(
     base: Client | None = None,
     path: str = "",
     inherited: InheritedScopes | None = None,
+    report_ineffective: bool = False,
 ) -> Client:
     """Return the client that `document` describes.
 
     Without `base`, what is absent or null takes the creation default, the id a new UUID. With
     `base`, it stays as it is there; the id always, the secret also where the mask was sent.
-    Raises InvalidInput with every wrong field.
+    Settings that would promise a protection without giving it are refused unless the caller
+    reports them. Raises InvalidInput with every wrong field.
     """
     if not isinstance(document, Mapping):
         raise refused(path or "client", document, "an object")
@@ -147,6 +150,8 @@ def read_client(
     client = CLIENT_FIELDS.updated(before, updates)
     attributes_at, _ = given.get("attributes", (join(path, "attributes"), None))
     raise_all(attribute_errors(client, attributes_at))
+    if not report_ineffective:
+        raise_all(ineffective_of_client(client, base, path))
     return replace(
         client,
         id=base.id if base else client.id,

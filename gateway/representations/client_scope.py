@@ -21,6 +21,7 @@ from gateway.representations.protocol_mappers import (
     with_ids,
 )
 from gateway.representations.refusals import join, raise_all, refused
+from gateway.representations.setting_effects import ineffective_of_scope
 from gateway.representations.shapes import OneOf, Same, Text, TextMap
 
 SCOPE_PROTOCOLS: Final = (OPENID_CONNECT, "saml")
@@ -57,12 +58,18 @@ CLIENT_SCOPE_TABLE: Final = FieldTable(
 
 
 def read_client_scope(
-    document: Mapping[str, Any], realm_id: str, *, base: ClientScope | None = None, path: str = ""
+    document: Mapping[str, Any],
+    realm_id: str,
+    *,
+    base: ClientScope | None = None,
+    path: str = "",
+    report_ineffective: bool = False,
 ) -> ClientScope:
     """Return the scope that `document` describes; fields that Keycloak has not are passed over.
 
-    With `base`, what is absent or null stays as it is there, and the id always. Raises
-    InvalidInput with every wrong field.
+    With `base`, what is absent or null stays as it is there, and the id always. Settings that
+    would promise a protection without giving it are refused unless the caller reports them.
+    Raises InvalidInput with every wrong field.
     """
     if not isinstance(document, Mapping):
         raise refused(path or "clientScope", document, "an object")
@@ -74,12 +81,15 @@ def read_client_scope(
         errors.append(FieldError(join(path, "name"), "nothing", "the name of the scope"))
     raise_all(errors)
     scope = CLIENT_SCOPE_TABLE.updated(before, updates)
-    return replace(
+    scope = replace(
         scope,
         id=before.id if base else scope.id,
         attributes=_merged(before.attributes, given),
         mappers=with_ids(scope.mappers, before.mappers),
     )
+    if not report_ineffective:
+        raise_all(ineffective_of_scope(scope, base, path))
+    return scope
 
 
 def _merged(before: Mapping[str, str], given: Given) -> dict[str, str]:

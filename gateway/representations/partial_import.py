@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from gateway.domain.errors import FieldError
 from gateway.representations.known_realm_fields import require_known_resources
 from gateway.representations.refusals import refused
 
@@ -67,11 +68,17 @@ def read_policy(document: Mapping[str, Any]) -> IfExists:
     raise refused(name, value, "one of " + ", ".join(IfExists))
 
 
-def write_outcomes(outcomes: Iterable[Outcome]) -> dict[str, Any]:
-    """Return the answer."""
+def write_outcomes(
+    outcomes: Iterable[Outcome], ineffective: Iterable[FieldError] = ()
+) -> dict[str, Any]:
+    """Return the answer.
+
+    Keycloak's has no `ineffectiveSettings`, so the member is there only where there are any.
+    """
     told = list(outcomes)
     counts = {action: sum(one.action is action for one in told) for action in Action}
-    return {
+    reported = [str(setting) for setting in ineffective]
+    answer = {
         "overwritten": counts[Action.OVERWRITTEN],
         "added": counts[Action.ADDED],
         "skipped": counts[Action.SKIPPED],
@@ -85,3 +92,4 @@ def write_outcomes(outcomes: Iterable[Outcome]) -> dict[str, Any]:
             for one in told
         ],
     }
+    return {**answer, "ineffectiveSettings": reported} if reported else answer

@@ -29,6 +29,7 @@ from gateway.representations.realm_login import with_one_use_of_addresses
 from gateway.representations.realm_sign_in import left_out
 from gateway.representations.refusals import describe_name, join, raise_all, refused
 from gateway.representations.security_headers import with_lasting
+from gateway.representations.setting_effects import ineffective_of_realm
 from gateway.representations.smtp import keep_secrets, write_unmasked
 
 REALM_TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED)
@@ -38,12 +39,20 @@ _REUSABLE_CODE: Final = "realmReusableOtpCode"
 _MASTER_ACCESS_TOKEN = timedelta(seconds=60)
 
 
-def read_realm(document: Mapping[str, Any], *, base: Realm | None = None, path: str = "") -> Realm:
+def read_realm(
+    document: Mapping[str, Any],
+    *,
+    base: Realm | None = None,
+    path: str = "",
+    report_ineffective: bool = False,
+) -> Realm:
     """Return the realm that `document` describes.
 
     Without `base`, what is absent or null takes the creation default. With `base`, it stays as
     it is there, id and default role always. Unknown settings are kept. `users`, `clients`,
-    `roles` and the like are left to the import. Raises InvalidInput with every wrong field.
+    `roles` and the like are left to the import. Settings that would promise a protection without
+    giving it are refused unless the caller reports them. Raises InvalidInput with every wrong
+    field.
     """
     if not isinstance(document, Mapping):
         raise refused(path or "realm", document, "an object")
@@ -57,24 +66,30 @@ def read_realm(document: Mapping[str, Any], *, base: Realm | None = None, path: 
     updates = REALM_TABLE.read_settings(given, errors)
     unmodelled = REALM_TABLE.read_kept(given, before.unmodelled, errors)
     raise_all(errors)
-    realm = REALM_TABLE.updated(before, updates)
+    realm = replace(REALM_TABLE.updated(before, updates), unmodelled=unmodelled)
     if base is not None and realm.login != base.login:
         realm = with_one_use_of_addresses(realm, given)
-    return replace(
+    realm = replace(
         with_written(realm, _answer(realm)),
         id=before.id,
         default_role=(base or realm).named(realm.name).default_role,
-        unmodelled=unmodelled,
         smtp=keep_secrets(realm.smtp, before.smtp),
     )
+    if not report_ineffective:
+        raise_all(ineffective_of_realm(realm, base, path))
+    return realm
 
 
-def create_realm(document: Mapping[str, Any], *, path: str = "") -> Realm:
+def create_realm(
+    document: Mapping[str, Any], *, path: str = "", report_ineffective: bool = False
+) -> Realm:
     """Return the new realm that `document` describes, its attributes added to the default ones.
 
     Keycloak: a realm is created with attributes and headers of its own; a file only overrides.
     """
-    realm = _with_default_attributes(read_realm(document, path=path))
+    realm = _with_default_attributes(
+        read_realm(document, path=path, report_ineffective=report_ineffective)
+    )
     _check_written(realm, None, path)
     realm = with_one_use_of_addresses(realm, REALM_TABLE.collect(document, path, []))
     default = Realm(id=realm.id, name=realm.name).security_headers
@@ -85,9 +100,9 @@ def create_realm(document: Mapping[str, Any], *, path: str = "") -> Realm:
 def merge_realm(document: Mapping[str, Any], before: Realm, *, path: str = "") -> Realm:
     """Return a known realm as a file leaves it, its attributes as a new one would have them.
 
-    So the same file may come again and change nothing.
+    So the same file may come again and change nothing. The caller reports what has no effect.
     """
-    realm = read_realm(document, base=before, path=path)
+    realm = read_realm(document, base=before, path=path, report_ineffective=True)
     _check_written(realm, before, path)
     return realm if realm.attributes == before.attributes else _with_default_attributes(realm)
 

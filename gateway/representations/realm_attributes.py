@@ -2,7 +2,8 @@
 
 Whoever changes one of the two means both, so the one that differs from before is taken; where
 both do, the field. The typed field is the truth, the attribute is written from it.
-Keycloak: the attributes of the device grant and of one-time passwords
+Keycloak: the attributes of the device grant and of one-time passwords; the fields that it stores
+as attributes and leaves out of the attributes that it returns (26.7)
 """
 
 import re
@@ -15,10 +16,22 @@ from gateway.representations.refusals import join
 
 _NUMBER = re.compile("[0-9]{1,10}")
 
+_STORED_AS_ATTRIBUTES: Final = (
+    *("actionTokenGeneratedByAdminLifespan", "actionTokenGeneratedByUserLifespan"),
+    *("adminPermissionsEnabled", "bruteForceProtected", "bruteForceStrategy"),
+    *("clientOfflineSessionIdleTimeout", "clientOfflineSessionMaxLifespan"),
+    *("clientSessionIdleTimeout", "clientSessionMaxLifespan", "defaultSignatureAlgorithm"),
+    *("failureFactor", "maxDeltaTimeSeconds", "maxFailureWaitSeconds", "maxSecondaryAuthFailures"),
+    *("maxTemporaryLockouts", "minimumQuickLoginWaitSeconds", "offlineSessionMaxLifespan"),
+    *("offlineSessionMaxLifespanEnabled", "organizationsEnabled", "permanentLockout"),
+    *("quickLoginCheckMilliSeconds", "scimApiEnabled", "verifiableCredentialsEnabled"),
+    "waitIncrementSeconds",
+)
 MIRRORED: Final[Mapping[str, str]] = {
     "oauth2DeviceCodeLifespan": "oauth2DeviceCodeLifespan",
     "oauth2DevicePollingInterval": "oauth2DevicePollingInterval",
     "realmReusableOtpCode": "otpPolicyCodeReusable",
+    **{name: name for name in _STORED_AS_ATTRIBUTES},
 }
 """The attribute's name, and the field's."""
 

@@ -107,7 +107,9 @@ def _scopes(
 
 def _read_scope(item: Any, realm_id: str, known: Mapping[str, ClientScope], at: str) -> ClientScope:
     name = item.get("name") if isinstance(item, Mapping) else None
-    return read_client_scope(item, realm_id, base=known.get(name or ""), path=at)
+    # The caller reports what has no effect, for the whole file.
+    base = known.get(name or "")
+    return read_client_scope(item, realm_id, base=base, path=at, report_ineffective=True)
 
 
 def _realm_mappings(at: str, value: Any, errors: list[FieldError]) -> Iterator[ScopeMapping]:

@@ -85,6 +85,14 @@ async def _import(settings: Settings, services: Services) -> None:
     for imported in await realms.run(files, skip_existing=True):
         event = "realm exists" if imported.skipped else "realm imported"
         structlog.get_logger().info(event, realm=imported.name)
+        for setting in imported.ineffective:
+            structlog.get_logger().warning(
+                "setting without effect",
+                realm=imported.name,
+                setting=setting.path,
+                value=setting.given,
+                reason=setting.reason,
+            )
 
 
 async def _defaults(services: Services) -> None:

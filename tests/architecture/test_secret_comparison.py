@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "gateway/domain/secrets.py"
-CLIENT_SECRET = "gateway/protocol/client_authentication/client_secret.py"
+CLIENT_SECRETS = "gateway/protocol/client_secrets.py"
 EQUALITY = (ast.Eq, ast.NotEq)
 
 
@@ -55,12 +55,12 @@ def test_secrets_match_by_the_constant_time_comparison() -> None:
 
 
 def test_a_client_secret_is_compared_by_its_own_method() -> None:
-    (authenticate,) = (
+    (judge,) = (
         node
-        for node in ast.walk(parsed(CLIENT_SECRET))
-        if isinstance(node, ast.FunctionDef) and node.name == "authenticate"
+        for node in ast.walk(parsed(CLIENT_SECRETS))
+        if isinstance(node, ast.FunctionDef) and node.name == "secret_refusal"
     )
-    assert "matches" in called(authenticate)
-    compared = [node for node in ast.walk(authenticate) if isinstance(node, ast.Compare)]
+    assert "matches" in called(judge)
+    compared = [node for node in ast.walk(judge) if isinstance(node, ast.Compare)]
     operators = {type(operator) for node in compared for operator in node.ops}
     assert operators <= {ast.Is, ast.IsNot}

@@ -1,6 +1,7 @@
 """client_secret_basic and client_secret_post: the secret by header, or by form field.
 
-What the form says overrides the header. Spec: RFC 6749 §2.3.1; Keycloak: `client-secret`
+What the form says overrides the header. A client may be limited to one of the two methods.
+Spec: RFC 6749 §2.3.1; RFC 7591 §2 (token_endpoint_auth_method); Keycloak: `client-secret`
 """
 
 from typing import Final
@@ -12,17 +13,25 @@ from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.requests import ProtocolRequest
 
 AUTHENTICATOR_ID: Final = "client-secret"
+ALLOWED_METHOD: Final = "client.secret.authentication.allowed.method"
+_BASIC: Final = "client_secret_basic"
+_POST: Final = "client_secret_post"
 
 
 def authenticate(
     client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
 ) -> None:
     """Compare the secret in constant time; refuse one that has expired."""
-    given = request.parameters.raw("client_secret")
+    given, used = request.parameters.raw("client_secret"), _POST
     if given is None and credentials is not None:
-        given = credentials.secret
+        given, used = credentials.secret, _BASIC
     if given is None:
         raise ClientAuthenticationFailed("unauthorized_client", reason="no client secret was sent")
+    allowed = client.attributes.get(ALLOWED_METHOD, "").strip()
+    if allowed and allowed != used:
+        raise ClientAuthenticationFailed(
+            "unauthorized_client", reason=f"the client may use {allowed!r} only, not {used!r}"
+        )
     refusal = secret_refusal(client, given, request.now)
     if refusal is not None:
         raise ClientAuthenticationFailed("unauthorized_client", reason=refusal)

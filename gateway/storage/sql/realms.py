@@ -104,7 +104,7 @@ class SqlRealms:
 
 def read_row(row: Any, secrets: SecretsAtRest) -> Realm:
     """Return the realm of a row."""
-    realm = read_realm(row.document)
+    realm = read_realm(row.document, report_ineffective=True)
     if row.smtp_password is None and row.smtp_token_secret is None:
         return realm
 

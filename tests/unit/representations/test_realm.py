@@ -354,8 +354,10 @@ def test_a_document_that_is_no_object_is_refused() -> None:
 
 
 def test_attributes_of_a_new_realm_are_added_to_the_default_ones() -> None:
-    realm = create_realm(ACME | {"attributes": {"frontendUrl": "https://x", "cibaInterval": "9"}})
-    assert realm.attributes["frontendUrl"] == "https://x"
+    realm = create_realm(
+        ACME | {"attributes": {"shortVerificationUri": "https://x", "cibaInterval": "9"}}
+    )
+    assert realm.attributes["shortVerificationUri"] == "https://x"
     assert realm.attributes["cibaInterval"] == "9"
     assert realm.attributes["parRequestUriLifespan"] == "60"
 

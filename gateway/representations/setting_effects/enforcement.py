@@ -1,0 +1,113 @@
+"""Refuses settings that would promise a protection which this version does not give.
+
+Every document of a client, client scope or realm passes here when it is read, whichever way it
+came. What a stored object has already may be sent back unchanged: it came with a file, whose
+import has reported it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gateway.domain.client_scopes import ClientScope
+from gateway.domain.clients import Client
+from gateway.domain.errors import FieldError
+from gateway.domain.realm import Realm
+from gateway.representations.refusals import describe, join
+from gateway.representations.setting_effects.client_rows import CLIENT_ATTRIBUTE_ROWS
+from gateway.representations.setting_effects.policies import demanding_policies
+from gateway.representations.setting_effects.realm_rows import (
+    REALM_ATTRIBUTE_ROWS,
+    REALM_FIELD_ROWS,
+)
+from gateway.representations.setting_effects.rows import Effect, SettingRow
+from gateway.representations.setting_effects.scope_rows import SCOPE_ATTRIBUTE_ROWS
+
+_POLICIES: Final = "clientPolicies"
+_PROFILES: Final = "clientProfiles"
+
+
+@dataclass(frozen=True, slots=True)
+class IneffectiveSetting(FieldError):
+    """A setting without the effect that its author expects; `reason` says what is missing."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        """Render as one line."""
+        return f"{self.path}: {self.given} has no effect, {self.reason}; allowed: {self.allowed}"
+
+
+class _Refusals:
+    """The refused rows of one place, found by exact name or by prefix."""
+
+    def __init__(self, rows: tuple[SettingRow, ...]) -> None:
+        found = [row for row in rows if row.effect is Effect.REFUSED]
+        self._exact = {row.name: row for row in found if not row.name.endswith("*")}
+        self._prefixes = tuple(row for row in found if row.name.endswith("*"))
+
+    def __call__(
+        self, after: Mapping[str, Any], before: Mapping[str, Any], path: str
+    ) -> Iterator[IneffectiveSetting]:
+        """Yield what `after` newly sets."""
+        for name, value in after.items():
+            row = self._row(name)
+            if row is None or row.refuses is None or not row.refuses(value):
+                continue
+            if name not in before or before[name] != value:
+                at = join(path, name)
+                yield IneffectiveSetting(at, describe(value), row.allowed, row.note)
+
+    def _row(self, name: str) -> SettingRow | None:
+        row = self._exact.get(name)
+        if row is None:
+            row = next((each for each in self._prefixes if each.covers(name)), None)
+        return row
+
+
+_CLIENT_ATTRIBUTES: Final = _Refusals(CLIENT_ATTRIBUTE_ROWS)
+_SCOPE_ATTRIBUTES: Final = _Refusals(SCOPE_ATTRIBUTE_ROWS)
+_REALM_ATTRIBUTES: Final = _Refusals(REALM_ATTRIBUTE_ROWS)
+_REALM_FIELDS: Final = _Refusals(tuple(row for row in REALM_FIELD_ROWS if row.name != _POLICIES))
+_NOTHING: Final[Mapping[str, str]] = {}
+
+
+def ineffective_of_client(
+    client: Client, before: Client | None = None, path: str = ""
+) -> list[IneffectiveSetting]:
+    """Return the settings of `client` that would be ignored and that `before` does not have."""
+    had = _NOTHING if before is None else before.attributes
+    return list(_CLIENT_ATTRIBUTES(client.attributes, had, join(path, "attributes")))
+
+
+def ineffective_of_scope(
+    scope: ClientScope, before: ClientScope | None = None, path: str = ""
+) -> list[IneffectiveSetting]:
+    """Return the settings of `scope` that would be ignored and that `before` does not have."""
+    had = _NOTHING if before is None else before.attributes
+    return list(_SCOPE_ATTRIBUTES(scope.attributes, had, join(path, "attributes")))
+
+
+def ineffective_of_realm(
+    realm: Realm, before: Realm | None = None, path: str = ""
+) -> list[IneffectiveSetting]:
+    """Return the settings of `realm` that would be ignored and that `before` does not have."""
+    had = _NOTHING if before is None else before.attributes
+    fields = {} if before is None else before.unmodelled
+    return [
+        *_REALM_ATTRIBUTES(realm.attributes, had, join(path, "attributes")),
+        *_REALM_FIELDS(realm.unmodelled, fields, path),
+        *_policies(realm.unmodelled, fields, path),
+    ]
+
+
+def _policies(
+    after: Mapping[str, Any], before: Mapping[str, Any], path: str
+) -> Iterator[IneffectiveSetting]:
+    known = demanding_policies(before.get(_POLICIES), before.get(_PROFILES))
+    found = demanding_policies(after.get(_POLICIES), after.get(_PROFILES))
+    for name, reason in found.items():
+        if known.get(name) != reason:
+            given = f"the enabled policy {describe(name)}"
+            missing = f"client policies are not applied yet: {reason}"
+            yield IneffectiveSetting(join(path, _POLICIES), given, "a disabled policy", missing)

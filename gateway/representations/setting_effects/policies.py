@@ -1,0 +1,117 @@
+"""Executors of client policies: which of them an enabled policy may name.
+
+No policy is applied yet. An executor that only judges requests that fail anyway, or that would
+allow more, does no harm; of any other the operator would expect a protection.
+Keycloak: client policy executors, global client profiles (26.7)
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from gateway.representations.setting_effects.rows import Place, SettingRow, refused, stored, works
+
+_EXECUTOR: Final = Place.EXECUTOR
+_NO_REQUEST: Final = "Judges requests that no endpoint accepts"
+
+_DEMANDS: Final[Mapping[str, str]] = {
+    "auth-flow-enforcer": "the flow would not be chosen",
+    "confidential-client": "public clients would be accepted",
+    "consent-required": "clients without consent would be accepted",
+    "dpop-bind-enforcer": "tokens would not be bound",
+    "full-scope-disabled": "clients with full scope would be accepted",
+    "holder-of-key-enforcer": "tokens would not be bound",
+    "reject-request": "requests would be accepted",
+    "reject-ropc-grant": "the password grant would be accepted",
+    "secure-client-authenticator": "any client authentication method would be accepted",
+    "secure-client-uris": "addresses without TLS would be accepted",
+    "secure-client-uris-pattern": "any address would be accepted",
+    "secure-redirect-uris-enforcer": "any redirect URI would be accepted",
+    "secure-signature-algorithm": "any algorithm would be accepted",
+    "tls-client-auth-ca-subject-dn": "any trusted certificate authority would be accepted",
+    "use-lightweight-access-token": "access tokens would hold all claims",
+}
+_HARMLESS: Final = (
+    *("downscope-assertion-grant-enforcer", "intent-client-bind-checker", "jwt-claim-enforcer"),
+    *("pkce-enforcer", "reject-implicit-grant", "saml-avoid-redirect"),
+    *("saml-secure-client-uris", "saml-signature-enforcer", "secure-ciba-req-sig-algorithm"),
+    *("secure-ciba-session", "secure-ciba-signed-authn-req", "secure-logout"),
+    *("secure-client-authentication-assertion", "secure-par-content", "secure-request-object"),
+    *("secure-response-type", "secure-session", "secure-signature-algorithm-signed-jwt"),
+    *("client-id-metadata-document",),
+)
+_LOOSER: Final = ("registration-access-token-rotation-disabled", "suppress-refresh-token-rotation")
+_GLOBAL_PROFILES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("fapi-1-baseline", "fapi-1-advanced"), _DEMANDS["secure-client-authenticator"]
+    ),
+    **dict.fromkeys(
+        ("fapi-2-security-profile", "fapi-2-message-signing"), _DEMANDS["holder-of-key-enforcer"]
+    ),
+    **dict.fromkeys(
+        ("fapi-2-dpop-security-profile", "fapi-2-dpop-message-signing"),
+        _DEMANDS["dpop-bind-enforcer"],
+    ),
+    **dict.fromkeys(
+        ("oauth-2-1-for-confidential-client", "oauth-2-1-for-public-client"),
+        _DEMANDS["reject-ropc-grant"],
+    ),
+}
+"""Keycloak's own profiles that demand something, and the first thing that would be missing."""
+_ROTATION: Final = "secret-rotation"
+_EVALUATED: Final = frozenset({"any-client", "client-access-type"})
+"""Conditions under which secrets are rotated; a policy with another one applies to no client."""
+_UNKNOWN: Final = "an executor that this version does not know would not judge"
+
+EXECUTOR_ROWS: Final[tuple[SettingRow, ...]] = (
+    *(
+        refused(
+            *(_EXECUTOR, name, f"client policies are not applied yet: {reason}"),
+            refuses=bool,
+            sample=name,
+            allowed="a disabled policy",
+        )
+        for name, reason in _DEMANDS.items()
+    ),
+    *works(
+        *(_EXECUTOR, "tests/spec/test_client_secret_rotation.py", _ROTATION),
+        note="With the conditions `any-client` and `client-access-type`; others are refused",
+    ),
+    *stored(_EXECUTOR, _NO_REQUEST, *_HARMLESS),
+    *stored(_EXECUTOR, "It would allow more; the stricter default holds", *_LOOSER),
+)
+
+
+def demanding_policies(policies: Any, profiles: Any) -> dict[str, str]:
+    """Return the reason of each enabled policy that demands something, by the policy's name.
+
+    `policies` and `profiles` are the checked documents `clientPolicies` and `clientProfiles`.
+    """
+    known = {profile.get("name"): profile for profile in _items(profiles, "profiles")}
+    found: dict[str, str] = {}
+    for policy in _items(policies, "policies"):
+        if not policy.get("enabled") or not policy.get("conditions"):
+            continue
+        for name in policy.get("profiles") or ():
+            reason = _demand(policy, known[name]) if name in known else _GLOBAL_PROFILES.get(name)
+            if reason:
+                found[str(policy.get("name"))] = reason
+    return found
+
+
+def _demand(policy: Mapping[str, Any], profile: Mapping[str, Any]) -> str | None:
+    conditions = {condition.get("condition") for condition in _items(policy, "conditions")}
+    for executor in _items(profile, "executors"):
+        name = executor.get("executor")
+        if name == _ROTATION:
+            if not conditions <= _EVALUATED:
+                return "its conditions are not evaluated: secrets would not expire"
+        elif name not in (*_HARMLESS, *_LOOSER):
+            return _DEMANDS.get(str(name), _UNKNOWN)
+    return None
+
+
+def _items(document: Any, name: str) -> Iterator[Mapping[str, Any]]:
+    items = document.get(name) if isinstance(document, Mapping) else None
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, Mapping):
+            yield item

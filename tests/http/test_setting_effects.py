@@ -1,0 +1,419 @@
+"""Settings of clients and realms work, are stored only, or are refused with the reason.
+
+Each row of the table of effects is set through the real nginx. Spec: issue part 18
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from click.testing import CliRunner
+
+from gateway.cli import main
+from gateway.representations.realm_attributes import MIRRORED
+from gateway.representations.setting_effects import SETTING_ROWS, Effect, Place, SettingRow
+from tests.support.spec_stack import Stack
+from tests.support.wire import SECRET, basic
+
+REALM = "effects"
+ADDRESS = "https://a.test/x"
+ELLIPTIC = {"defaultSignatureAlgorithm": "ES384"}
+"""Its keys are made quickly."""
+BAD = httpx2.codes.BAD_REQUEST
+FLOWS = ("browser", "registration", "resetCredentials", "dockerAuthentication", "firstBrokerLogin")
+KEPT_FLOWS = {f"{name}Flow" for name in FLOWS}
+
+
+def rows(place: Place, effect: Effect) -> list[SettingRow]:
+    return [row for row in SETTING_ROWS if row.place is place and row.effect is effect]
+
+
+def samples(place: Place, effect: Effect) -> dict[str, Any]:
+    """Return a value of each setting; an address where Keycloak asks for one."""
+    return {
+        row.example: ADDRESS if row.name.lower().endswith(("url", "uri")) else row.sample
+        for row in rows(place, effect)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Administered:
+    """The admin API of the realm behind nginx."""
+
+    stack: Stack
+    token: str
+
+    def ask(self, method: str, path: str = "", document: object = None) -> httpx2.Response:
+        """Send a request below the realm; a path that begins with `/` stands alone."""
+        url = path if path.startswith("/") else f"/admin/realms/{REALM}/{path}".rstrip("/")
+        return self.stack.http.request(
+            method,
+            f"{self.stack.nginx.https}{url}",
+            json=document,
+            headers={"Authorization": f"Bearer {self.token}"},
+        )
+
+    def get(self, path: str = "") -> Any:
+        """Return the document at a path."""
+        response = self.ask("GET", path)
+        assert response.status_code == httpx2.codes.OK, response.text
+        return response.json()
+
+    def done(self, method: str, path: str, document: object) -> str:
+        """Do what must succeed; return the last segment of Location."""
+        response = self.ask(method, path, document)
+        assert response.is_success, f"{method} {path}: {response.status_code} {response.text}"
+        return str(response.headers.get("location", "")).rsplit("/", 1)[-1]
+
+    def refusal(self, method: str, path: str, document: object) -> str:
+        """Return the text of a 400."""
+        response = self.ask(method, path, document)
+        assert response.status_code == BAD, f"{document}: {response.status_code} {response.text}"
+        return str(response.json()["errorMessage"])
+
+    def client(self, **fields: Any) -> str:
+        """Make a client; return its internal id."""
+        return self.done("POST", "clients", {"secret": SECRET, **fields})
+
+
+@pytest.fixture
+def realm(spec: Stack) -> Iterator[Administered]:
+    """Make a realm, and remove it."""
+    administered = Administered(spec, spec.administrator())
+    administered.done("POST", "/admin/realms", {"realm": REALM, "enabled": True, **ELLIPTIC})
+    yield administered
+    administered.done("DELETE", "", None)
+
+
+def off_values(row: SettingRow) -> tuple[str, ...]:
+    """Return the values that switch a refused setting off."""
+    return getattr(row.refuses, "accepted", ("false",)) or ("",)
+
+
+def test_each_refused_attribute_of_a_client_is_refused_with_its_reason(
+    realm: Administered,
+) -> None:
+    refused = rows(Place.CLIENT_ATTRIBUTE, Effect.REFUSED)
+    for row in refused:
+        attributes = {row.example: row.sample}
+        told = realm.refusal("POST", "clients", {"clientId": "new", "attributes": attributes})
+        assert told.startswith(f"attributes.{row.example}: "), told
+        assert row.note in told
+    assert realm.get("clients?clientId=new") == []
+    made = realm.client(clientId="changed")
+    before = realm.get(f"clients/{made}")
+    together = {row.example: row.sample for row in refused}
+    told = realm.refusal("PUT", f"clients/{made}", {"attributes": together})
+    assert all(f"attributes.{name}: " in told for name in together)
+    assert realm.get(f"clients/{made}") == before
+
+
+def test_values_that_switch_a_refused_attribute_off_are_stored(realm: Administered) -> None:
+    refused = rows(Place.CLIENT_ATTRIBUTE, Effect.REFUSED)
+    off = {row.example: off_values(row)[0] for row in refused}
+    made = realm.client(clientId="off", attributes=off)
+    stored = realm.get(f"clients/{made}")
+    assert {name: text for name, text in off.items() if text}.items() <= stored[
+        "attributes"
+    ].items()
+    realm.done("PUT", f"clients/{made}", stored)
+    assert realm.get(f"clients/{made}") == stored
+
+
+def test_each_stored_attribute_of_a_client_comes_back_unchanged(realm: Administered) -> None:
+    sent = samples(Place.CLIENT_ATTRIBUTE, Effect.STORED) | {"not.of.keycloak": "1"}
+    dropped = samples(Place.CLIENT_ATTRIBUTE, Effect.NOT_STORED)
+    made = realm.client(clientId="stored", attributes=sent | dropped)
+    stored = realm.get(f"clients/{made}")
+    assert sent.items() <= stored["attributes"].items()
+    assert not dropped.keys() & stored["attributes"].keys()
+    realm.done("PUT", f"clients/{made}", stored)
+    assert realm.get(f"clients/{made}") == stored
+
+
+STORED_FIELDS: Mapping[str, Any] = {
+    "name": "n",
+    "description": "d",
+    "type": "t",
+    "rootUrl": "https://a.test",
+    "baseUrl": "/b",
+    "adminUrl": "https://a.test/admin",
+    "alwaysDisplayInConsole": True,
+    "frontchannelLogout": True,
+    "redirectUris": ["https://a.test/cb"],
+    "standardFlowEnabled": False,
+    "implicitFlowEnabled": True,
+    "surrogateAuthRequired": True,
+    "authorizationServicesEnabled": True,
+    "nodeReRegistrationTimeout": 9,
+    "registeredNodes": {"node": 1},
+    "authorizationSettings": {"policies": []},
+    "defaultRoles": ["r"],
+}
+
+
+def test_each_stored_field_of_a_client_comes_back_unchanged(realm: Administered) -> None:
+    assert set(STORED_FIELDS) == samples(Place.CLIENT_FIELD, Effect.STORED).keys()
+    made = realm.client(clientId="fields", serviceAccountsEnabled=True, **STORED_FIELDS)
+    stored = realm.get(f"clients/{made}")
+    assert {name: stored[name] for name in STORED_FIELDS} == STORED_FIELDS
+
+
+def test_attributes_of_client_scopes_are_refused_or_come_back(realm: Administered) -> None:
+    scope = {"name": "s", "protocol": "openid-connect"}
+    for row in rows(Place.SCOPE_ATTRIBUTE, Effect.REFUSED):
+        attributes = {row.example: row.sample}
+        told = realm.refusal("POST", "client-scopes", {**scope, "attributes": attributes})
+        assert row.note in told
+    sent = samples(Place.SCOPE_ATTRIBUTE, Effect.STORED) | {"always.display.consent": "false"}
+    made = realm.done("POST", "client-scopes", {**scope, "attributes": sent})
+    stored = realm.get(f"client-scopes/{made}")
+    assert stored["attributes"] == sent
+    changed = {**stored, "attributes": {"always.display.consent": "true"}}
+    assert "consent" in realm.refusal("PUT", f"client-scopes/{made}", changed)
+    realm.done("PUT", f"client-scopes/{made}", stored)
+
+
+def test_each_refused_setting_of_a_realm_is_refused_with_its_reason(realm: Administered) -> None:
+    before = realm.get()
+    for row in rows(Place.REALM_ATTRIBUTE, Effect.REFUSED):
+        attributes = before["attributes"] | {row.example: row.sample}
+        assert row.note in realm.refusal("PUT", "", {"attributes": attributes})
+    for row in rows(Place.REALM_FIELD, Effect.REFUSED):
+        assert row.name in realm.refusal("PUT", "", {row.name: row.sample})
+        new = {"realm": "never", row.name: row.sample}
+        assert row.name in realm.refusal("POST", "/admin/realms", new)
+    client = {"clientId": "c", "attributes": {"dpop.bound.access.tokens": "true"}}
+    told = realm.refusal("POST", "/admin/realms", {"realm": "never", "clients": [client]})
+    assert told.startswith("clients[c].attributes.dpop.bound.access.tokens: ")
+    assert realm.ask("GET", "/admin/realms/never").status_code == httpx2.codes.NOT_FOUND
+    assert realm.get() == before
+
+
+def test_each_stored_attribute_of_a_realm_comes_back_unchanged(realm: Administered) -> None:
+    sent = {
+        name: value
+        for name, value in samples(Place.REALM_ATTRIBUTE, Effect.STORED).items()
+        if name not in MIRRORED
+    } | {"frontendUrl": ""}
+    realm.done("PUT", "", {"attributes": sent})
+    stored = realm.get()
+    assert sent.items() <= stored["attributes"].items()
+    realm.done("PUT", "", stored)
+    assert realm.get() == stored
+
+
+def another(value: Any) -> Any:
+    """Return another value of the same type."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1
+        case list():
+            return [*value, "x"]
+        case _:
+            return "x"
+
+
+def test_each_stored_field_of_a_realm_comes_back_unchanged(realm: Administered) -> None:
+    before = realm.get()
+    names = samples(Place.REALM_FIELD, Effect.STORED).keys() - KEPT_FLOWS
+    sent = {name: another(before.get(name)) for name in names}
+    sent["smtpServer"] = {"host": "mail.test"}
+    sent["clientProfiles"] = {"profiles": [{"name": "p"}]}
+    sent["requiredCredentials"] = ["otp"]
+    sent["webAuthnPolicyPasswordlessPasskeysEnabled"] = True
+    sent["supportedLocales"] = ["de"]
+    realm.done("PUT", "", sent)
+    stored = realm.get()
+    assert {name: stored.get(name) for name in sent} == sent
+
+
+def test_an_attribute_that_is_also_a_field_of_a_realm_changes_the_field(
+    realm: Administered,
+) -> None:
+    assert {"bruteForceProtected", "clientSessionIdleTimeout"} <= MIRRORED.keys()
+    before = realm.get()
+    chosen = {"bruteForceStrategy": "LINEAR", "defaultSignatureAlgorithm": "ES256"}
+    fields = {
+        name: chosen.get(name, another(before[field]))
+        for name, field in MIRRORED.items()
+        if name != "adminPermissionsEnabled"
+    }
+    texts = {
+        name: str(value).lower() if value in (True, False) else str(value)
+        for name, value in fields.items()
+    }
+    realm.done("PUT", "", {"attributes": texts})
+    after = realm.get()
+    assert {name: after[MIRRORED[name]] for name in fields} == fields
+    assert texts.items() <= after["attributes"].items()
+
+
+def policy(name: str, *, enabled: bool = True) -> dict[str, Any]:
+    conditions = [{"condition": "any-client", "configuration": {}}]
+    return {"name": name, "enabled": enabled, "conditions": conditions, "profiles": [name]}
+
+
+def test_an_enabled_policy_with_an_executor_that_demands_something_is_refused(
+    realm: Administered,
+) -> None:
+    profiles, policies = "client-policies/profiles", "client-policies/policies"
+    refused = samples(Place.EXECUTOR, Effect.REFUSED)
+    harmless = samples(Place.EXECUTOR, Effect.STORED)
+    together = [
+        {"name": name, "executors": [{"executor": name, "configuration": {}}]}
+        for name in (*refused, *harmless)
+    ]
+    realm.done("PUT", profiles, {"profiles": together})
+    asked = {"policies": [policy(name) for name in refused]}
+    told = realm.refusal("PUT", policies, asked)
+    for row in rows(Place.EXECUTOR, Effect.REFUSED):
+        assert f'the enabled policy "{row.name}" has no effect, {row.note}' in told
+    fine = [policy(name) for name in harmless]
+    disabled = [policy(name, enabled=False) for name in refused]
+    realm.done("PUT", policies, {"policies": [*fine, *disabled, policy("later")]})
+    later = {"name": "later", "executors": [{"executor": "reject-ropc-grant"}]}
+    told = realm.refusal("PUT", profiles, {"profiles": [*together, later]})
+    assert "the password grant would be accepted" in told
+
+
+def test_a_rotation_of_secrets_is_refused_with_a_condition_that_is_not_evaluated(
+    realm: Administered,
+) -> None:
+    rotation = {"name": "rotation", "executors": [{"executor": "secret-rotation"}]}
+    realm.done("PUT", "client-policies/profiles", {"profiles": [rotation]})
+    fine = policy("rotation")
+    realm.done("PUT", "client-policies/policies", {"policies": [fine]})
+    narrow = fine | {"conditions": [{"condition": "client-roles", "configuration": {}}]}
+    told = realm.refusal("PUT", "client-policies/policies", {"policies": [narrow]})
+    assert "its conditions are not evaluated: secrets would not expire" in told
+    realm.done("PUT", "client-policies/policies", {"policies": []})
+
+
+METADATA: Mapping[str, Any] = {
+    "dpop_bound_access_tokens": True,
+    "require_pushed_authorization_requests": True,
+    "request_object_signing_alg": "ES512",
+    "request_object_encryption_alg": "RSA-OAEP",
+    "id_token_encrypted_response_alg": "RSA-OAEP",
+    "id_token_encrypted_response_enc": "A256GCM",
+    "userinfo_encrypted_response_alg": "RSA-OAEP",
+    "authorization_encrypted_response_alg": "RSA-OAEP",
+    "default_acr_values": ["gold"],
+}
+
+
+def test_a_client_cannot_register_itself_with_a_setting_without_effect(
+    realm: Administered,
+) -> None:
+    sent = [("openid-connect", {name: value}) for name, value in METADATA.items()]
+    sent += [
+        ("default", {"clientId": "d", "attributes": {row.example: row.sample}})
+        for row in rows(Place.CLIENT_ATTRIBUTE, Effect.REFUSED)[:2]
+    ]
+    initial = realm.ask("POST", "clients-initial-access", {"count": len(sent)}).json()["token"]
+    for provider, document in sent:
+        response = realm.stack.http.post(
+            f"{realm.stack.nginx.https}/realms/{REALM}/clients-registrations/{provider}",
+            json=document,
+            headers={"Authorization": f"Bearer {initial}"},
+        )
+        assert response.status_code == BAD, f"{document}: {response.text}"
+        answer = response.json()
+        assert answer["error"] == "invalid_client_metadata"
+        assert "has no effect" in answer["error_description"]
+
+
+def written_file(folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return a realm document with every refused setting, and the settings' paths."""
+    client = samples(Place.CLIENT_ATTRIBUTE, Effect.REFUSED)
+    scope = samples(Place.SCOPE_ATTRIBUTE, Effect.REFUSED)
+    attributes = samples(Place.REALM_ATTRIBUTE, Effect.REFUSED)
+    fields = samples(Place.REALM_FIELD, Effect.REFUSED)
+    document = {
+        "realm": REALM,
+        "attributes": attributes,
+        **fields,
+        "clientScopes": [{"name": "s", "protocol": "openid-connect", "attributes": scope}],
+        "clients": [{"clientId": "filed", "attributes": client}],
+    }
+    (folder / "realm.json").write_text(json.dumps(document))
+    paths = [f"clients[filed].attributes.{name}" for name in client]
+    paths += [f"clientScopes[s].attributes.{name}" for name in scope]
+    return document, [*paths, *(f"attributes.{name}" for name in attributes), *fields]
+
+
+def run(realm: Administered, *arguments: str) -> str:
+    gateway = realm.stack.gateways[0]
+    done = CliRunner(env=dict(realm.stack.settings[gateway.pid])).invoke(main, arguments)
+    assert done.exit_code in {0, 1}, done.output
+    return done.output
+
+
+def test_a_realm_file_is_imported_and_its_settings_without_effect_are_reported(
+    realm: Administered, tmp_path: Path
+) -> None:
+    document, paths = written_file(tmp_path)
+    file = str(tmp_path / "realm.json")
+    planned = json.loads(run(realm, "realm", "plan", "--output", "json", file))
+    (ineffective,) = [one["ineffective"] for one in planned]
+    for lines in (ineffective, run(realm, "realm", "import", file).splitlines()):
+        told = [line.removeprefix(f"realm {REALM}: ").partition(": ")[0] for line in lines]
+        assert set(paths) <= set(told), lines
+    assert run(realm, "realm", "plan", file).startswith(f"realm {REALM}: in sync")
+    (client,) = realm.get("clients?clientId=filed")
+    assert document["clients"][0]["attributes"].items() <= client["attributes"].items()
+    realm.done("PUT", f"clients/{client['id']}", client)
+    realm.done("PUT", "", realm.get())
+    client["attributes"]["dpop.bound.access.tokens"] = "false"
+    realm.done("PUT", f"clients/{client['id']}", client)
+    client["attributes"]["dpop.bound.access.tokens"] = "true"
+    assert "DPoP" in realm.refusal("PUT", f"clients/{client['id']}", client)
+
+
+def test_a_partial_import_reports_settings_without_effect(realm: Administered) -> None:
+    bound = {"clientId": "bound", "attributes": {"dpop.bound.access.tokens": "true"}}
+    answer = realm.ask("POST", "partialImport", {"clients": [bound, {"clientId": "plain"}]}).json()
+    assert answer["added"] == 2
+    (told,) = answer["ineffectiveSettings"]
+    assert told.startswith("clients[bound].attributes.dpop.bound.access.tokens: ")
+    again = {"ifResourceExists": "SKIP", "clients": [bound]}
+    assert "ineffectiveSettings" not in realm.ask("POST", "partialImport", again).json()
+
+
+def statuses_by_secret(realm: Administered, client_id: str) -> tuple[int, int]:
+    """Return the statuses of token requests with the secret in the header, and in the form."""
+    grant = {"grant_type": "client_credentials"}
+    form = grant | {"client_id": client_id, "client_secret": SECRET}
+    by_header = realm.stack.token(REALM, grant, Authorization=basic(client_id))
+    return by_header.status_code, realm.stack.token(REALM, form).status_code
+
+
+def test_a_client_limited_to_one_way_of_sending_its_secret_is_refused_by_the_other(
+    realm: Administered,
+) -> None:
+    statuses = {}
+    for method in ("client_secret_basic", "client_secret_post", ""):
+        name = f"limited-{method}"
+        attributes = {"client.secret.authentication.allowed.method": method}
+        realm.client(clientId=name, serviceAccountsEnabled=True, attributes=attributes)
+        statuses[method] = statuses_by_secret(realm, name)
+    assert statuses == {
+        "client_secret_basic": (200, 401),
+        "client_secret_post": (401, 200),
+        "": (200, 200),
+    }
+
+
+@pytest.mark.parametrize("method", ["client-jwt", "client-secret-jwt", "federated-jwt"])
+def test_a_client_of_a_method_that_does_not_exist_yet_is_not_let_in_by_its_secret(
+    realm: Administered, method: str
+) -> None:
+    realm.client(clientId="c", serviceAccountsEnabled=True, clientAuthenticatorType=method)
+    assert statuses_by_secret(realm, "c") == (401, 401)
