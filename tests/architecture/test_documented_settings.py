@@ -8,6 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "sessions-and-lock-outs.md"
 SURVIVED = ROOT / "docs" / "what-it-survives.md"
+THREATS = ROOT / "docs" / "threat-model.md"
 _NAMED = re.compile(r"\[[\w.]+\]\(\.\./(?P<file>tests/[\w/]+\.py)\)\s+`(?P<test>test_\w+)`")
 
 _OF_CONCERN = re.compile(
@@ -16,7 +17,7 @@ _OF_CONCERN = re.compile(
 )
 
 
-@pytest.mark.parametrize("page", [PAGE, SURVIVED], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [PAGE, SURVIVED, THREATS], ids=lambda page: page.stem)
 def test_every_test_that_the_page_names_exists(page: Path) -> None:
     named = _NAMED.findall(page.read_text())
     missing = [

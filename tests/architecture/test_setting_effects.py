@@ -121,7 +121,7 @@ def test_every_setting_of_keycloak_has_a_row(place: Place) -> None:
         (Place.CLIENT_FIELD, {*CLIENT_FIELDS.shapes, "secret"}),
         (Place.REALM_FIELD, {field.name for field in REALM_FIELDS}),
     ],
-    ids=str,
+    ids=["client", "realm"],
 )
 def test_every_field_has_one_row(place: Place, fields: set[str]) -> None:
     assert Counter(row.name for row in rows(place)) == Counter(fields)

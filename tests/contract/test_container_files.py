@@ -71,7 +71,7 @@ def test_a_service_is_confined(name: str) -> None:
     assert _PINNED.fullmatch(service["image"]), "an image without a version changes by itself"
 
 
-@pytest.mark.parametrize("name", set(_SERVICES) - set(_JOBS))
+@pytest.mark.parametrize("name", sorted(set(_SERVICES) - set(_JOBS)))
 def test_a_service_tells_whether_it_is_well(name: str) -> None:
     assert _SERVICES[name]["healthcheck"]["test"][0] in {"CMD", "CMD-SHELL"}
     assert _SERVICES[name]["restart"] == "unless-stopped"
