@@ -119,7 +119,8 @@ def _checked(
         errors += [_line(field, allowed, given) for field, allowed in found.items()]
         wrong |= found.keys()
         rest = {field: value for field, value in values.items() if field not in found}
-        return _checked(rest, given, wrong, errors) if found else None
+        # A default can be wrong that follows from another setting: leaving it out changes nothing.
+        return _checked(rest, given, wrong, errors) if len(rest) < len(values) else None
     errors += [
         _line(field, allowed, given)
         for field, allowed in disagreements(settings)

@@ -69,9 +69,9 @@ def _govern(realm: ChosenRealm, periods: Mapping[str, int], condition: str = "an
     assert realm.administer("PUT", "/client-policies/policies", {"policies": [policy]}).is_success
 
 
-def _make(realm: ChosenRealm, client_id: str, **attributes: str) -> str:
+def _make(realm: ChosenRealm, client_id: str, *, public: bool = False, **attributes: str) -> str:
     """Add a client and return its path."""
-    document = client(client_id, attributes=attributes)
+    document = client(client_id, attributes=attributes, publicClient=public)
     made = realm.administer("POST", "/clients", document)
     assert made.is_success, made.text
     return f"/clients/{realm.client(client_id)['id']}"
@@ -261,13 +261,10 @@ def test_a_client_that_changes_itself_gets_a_new_secret_before_the_old_one_ends(
 
 def test_a_policy_reaches_the_clients_that_its_condition_names(spec: Stack) -> None:
     with chosen_realm(spec, "conditions", []) as realm:
-        for condition, reached in (
-            ("client-access-type", True),
-            ("client-roles", False),
-        ):
+        for condition, public in (("client-access-type", False), ("any-client", True)):
             _govern(realm, PERIODS, condition)
-            _make(realm, condition)
-            assert (EXPIRES in realm.client(condition)["attributes"]) is reached
+            _make(realm, condition, public=public)
+            assert (EXPIRES in realm.client(condition)["attributes"]) is not public
 
 
 @pytest.mark.parametrize(

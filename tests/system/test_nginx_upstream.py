@@ -71,7 +71,7 @@ def test_connections_to_the_gateway_are_kept_in_every_location(
     ):
         upstream = edge.upstream
         locations = list(proxying_locations(edge.nginx))
-        assert len(locations) == 12
+        assert len(locations) == 20
         for location in locations:
             upstream.forget()
             for number in range(REQUESTS):
@@ -202,7 +202,7 @@ def test_bodies_with_their_secrets_are_never_written_to_a_file(edge: Edge) -> No
 def test_answers_with_their_tokens_are_never_written_to_a_file(edge: Edge) -> None:
     (http,) = dump(edge.nginx.prefix, edge.nginx.configuration).children("http")
     proxying = [block for block in http.walk() if any(block.children("proxy_pass"))]
-    assert [block.value("proxy_max_temp_file_size") for block in proxying] == ["0"] * 9
+    assert [block.value("proxy_max_temp_file_size") for block in proxying] == ["0"] * 15
 
 
 @pytest.mark.parametrize(

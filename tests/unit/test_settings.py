@@ -296,6 +296,11 @@ def test_the_certificate_header_is_set_by_each_of_its_names(name: str) -> None:
     assert load({name: "X-Client-Cert"}).certificate_header == "x-client-cert"
 
 
+def test_a_state_folder_too_long_for_a_socket_is_reported() -> None:
+    with pytest.raises(SettingsError, match="REALMGATE_LISTEN"):
+        load({"REALMGATE_STATE_DIR": "/" + "a" * 120})
+
+
 @pytest.mark.parametrize(
     "name", ["Authorization", "X-Forwarded-For", "ssl-client-verify", "x--y", "-x", "a-b-c-d-e-f"]
 )

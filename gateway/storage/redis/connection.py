@@ -1,7 +1,8 @@
 """A connection to Redis or Valkey: short waits, clear failures, and no server that evicts.
 
-A call takes at most `REPLY`, the wait for a free connection and connecting included. Each pool has
-a circuit breaker: while the server does not answer, calls fail at once.
+A call takes at most `REPLY` once it has a connection, for which it waits at most `FREE_CONNECTION`.
+Each pool has a circuit breaker: while the server does not answer, calls fail at once, those that
+wait for a connection included.
 
 `redis://`, `rediss://` and `unix://`, with `user:password@`, and in the query what the client
 knows: `db`, `ssl_ca_certs`, `ssl_certfile`, `ssl_keyfile`. The URL may hold a password, so no
@@ -10,6 +11,7 @@ is refused. Source: https://redis.io/docs/latest/develop/reference/eviction/
 """
 
 import asyncio
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -30,6 +32,8 @@ OLDEST_VERSION = (6, 0)
 CONNECT: Final = timedelta(milliseconds=250)
 REPLY: Final = timedelta(milliseconds=500)
 """Scripts touch a bounded number of keys, so that each of them ends well within it."""
+FREE_CONNECTION: Final = timedelta(seconds=1)
+"""A burst of calls is no outage: while others get replies, the breaker does not count this wait."""
 _LAST_LOOK: Final = 0.005
 _CONNECTIONS = 32
 _LONGEST_REASON = 200
@@ -39,6 +43,10 @@ _UNCHECKED = (
     "the server does not tell its version and memory policy (INFO is not permitted): make sure"
     " that it is Redis 6 or later, or Valkey, with maxmemory-policy noeviction"
 )
+
+
+class NoFreeConnection(RedisTimeoutError):
+    """Every connection of the pool stayed in use."""
 
 
 class RedisClient(Redis):
@@ -52,6 +60,7 @@ class RedisClient(Redis):
         self.auto_close_connection_pool = True
         self._breaker = CircuitBreaker(self._probe)
         self._deadline = REPLY.total_seconds()
+        self._replied_at = -math.inf
 
     @property
     def breaker(self) -> CircuitBreaker:
@@ -63,31 +72,44 @@ class RedisClient(Redis):
         self._breaker.require_closed()
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(None) as deadline:
-                late = loop.call_later(self._deadline, _expire, deadline, loop)
-                try:
-                    answer = await self._execute(*args, **options)
-                finally:
-                    late.cancel()
+            connection = await self._free_connection()
+            try:
+                self._breaker.require_closed()
+                async with asyncio.timeout(None) as deadline:
+                    late = loop.call_later(self._deadline, _expire, deadline, loop)
+                    try:
+                        await connection.send_command(*args)
+                        answer = await self.parse_response(connection, args[0], **options)
+                    finally:
+                        late.cancel()
+            finally:
+                await self.connection_pool.release(connection)
         except CircuitOpen:
+            raise
+        except NoFreeConnection as failure:
+            if loop.time() - self._replied_at > self._deadline:
+                self._breaker.failed(failure)
             raise
         except (RedisConnectionError, RedisTimeoutError, OSError) as failure:
             self._breaker.failed(failure)
             raise
         except RedisError:
-            self._breaker.succeeded()
+            self._succeeded(loop)
             raise
-        self._breaker.succeeded()
+        self._succeeded(loop)
         return answer
 
-    async def _execute(self, *args: Any, **options: Any) -> Any:
-        """Send a command and return its reply, without redis-py's retries and measurements."""
-        connection = await self.connection_pool.get_connection()  # type: ignore[no-untyped-call] # redis-py
+    def _succeeded(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._replied_at = loop.time()
+        self._breaker.succeeded()
+
+    async def _free_connection(self) -> Any:
+        """Return a connection of the pool; raises NoFreeConnection where all stay in use."""
         try:
-            await connection.send_command(*args)
-            return await self.parse_response(connection, args[0], **options)
-        finally:
-            await self.connection_pool.release(connection)
+            async with asyncio.timeout(FREE_CONNECTION.total_seconds()):
+                return await self.connection_pool.get_connection()  # type: ignore[no-untyped-call] # redis-py
+        except TimeoutError as error:
+            raise NoFreeConnection("every connection is in use") from error
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:  # noqa: FBT001 - as in redis-py
         """Stop probing and close the connections."""
@@ -124,7 +146,7 @@ def create_client(url: Secret) -> RedisClient:
             protocol=2,
             # A caller that finds all of them in use waits for one: a burst is no outage.
             max_connections=_CONNECTIONS,
-            # The client's deadline for a whole call bounds this wait, and the one for a reply.
+            # The client bounds this wait, and the one for a reply.
             timeout=None,
             socket_connect_timeout=CONNECT.total_seconds(),
             # A script may have run although its answer was lost: only callers know what to repeat.

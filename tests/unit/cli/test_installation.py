@@ -33,9 +33,12 @@ STARTING = ["realm import realm.json", "realm import --reference", "migrate"]
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path) -> Iterator[Path]:
-    """Work in a folder that has a `var`, as the root of a system does, and no state in it."""
-    folder = tmp_path / "elsewhere"
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Work in a folder that has a `var`, as the root of a system does, and no state in it.
+
+    Its path is short, for a state folder in it has to leave room for the name of a socket.
+    """
+    folder = tmp_path_factory.mktemp("e") / "elsewhere"
     (folder / "var").mkdir(parents=True)
     (folder / "realm.json").write_text(REALM)
     (folder / "users.json").write_text('{"username": "alice"}\n')
