@@ -18,7 +18,7 @@ import pytest
 
 from tests.support.ports import free_port
 
-_DEADLINE = 20.0
+_DEADLINE = 60.0
 _PAUSE = 0.02
 _PROXY = {"x-forwarded-proto": "https", "x-forwarded-for": "127.0.0.1"}
 
