@@ -120,7 +120,7 @@ class ClientAdministration:
             change.require_match(await shown_client(acting, change.stores, before))
             after = self.merged(before, document)
             require_changeable_clients(acting, before.client_id, after.client_id)
-            require_may_widen_scope(acting, before, after)
+            await require_may_widen_scope(acting, change.stores, before, after)
             await self.store(change, before, after)
             path = f"clients/{before.id}"
             change.record(OperationType.UPDATE, ResourceType.CLIENT, path, document)
