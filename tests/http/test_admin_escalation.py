@@ -21,6 +21,7 @@ ADMINISTRATORS = {
     "realm-only": ["manage-realm"],
     "clients-only": ["manage-clients"],
     "users-and-realm": ["manage-users", "manage-realm", "view-clients"],
+    "clients-and-realm": ["manage-clients", "manage-realm"],
     "everything": ["realm-admin"],
     "nobody": [],
 }
@@ -475,6 +476,27 @@ def test_nobody_widens_the_scope_that_their_token_is_limited_by(
     own = admin_role(realm, management, "manage-clients")
     for method in ("POST", "DELETE"):
         realm.change(method, free, [own], by="narrowed")
+
+
+def test_a_client_is_not_removed_with_a_role_of_more_rights(
+    realm: AdministeredRealm, management: str
+) -> None:
+    """Whoever has the role would lose the rights that it contains."""
+    client = "clients/" + realm.change("POST", "clients", {"clientId": "owner"})
+    realm.change("POST", f"{client}/roles", {"name": "chief"})
+    every = admin_role(realm, management, "realm-admin")
+    realm.change("POST", f"{client}/roles/chief/composites", [every])
+    for path in (f"{client}/roles/chief", client):
+        assert realm.refused("DELETE", path, by="clients-only") == FORBIDDEN
+    registration = f"/realms/{realm.name}/clients-registrations/default/owner"
+    token = realm.administration.token("clients-only", realm.name)
+    sent = {"Authorization": f"Bearer {token}"}
+    answer = realm.administration.http.delete(registration, headers=sent)
+    assert answer.status_code == httpx2.codes.FORBIDDEN
+    overwritten = {"ifResourceExists": "OVERWRITE", "clients": [{"clientId": "owner"}]}
+    by = "clients-and-realm"
+    assert realm.refused("POST", "partialImport", overwritten, by=by) == FORBIDDEN
+    realm.change("DELETE", client, by="everything")
 
 
 @pytest.mark.parametrize("listed", ["default-client-scopes", "optional-client-scopes"])

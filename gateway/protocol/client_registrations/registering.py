@@ -155,9 +155,9 @@ class ClientRegistrations:
             client = await self._alone(change, registrar, client_id)
             try:
                 self._administration.require_removable(registrar.acting, client)
+                await self._administration.forget(change, client)
             except (Forbidden, RefusedByCode) as error:
                 raise forbidden() from error
-            await self._administration.forget(change, client)
 
     async def _alone(self, change: Change, registrar: Registrar, client_id: str) -> Client:
         stores, realm_id = change.stores, change.realm.id
