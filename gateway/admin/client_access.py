@@ -15,6 +15,7 @@ from gateway.admin.escalation import (
     is_above,
     is_administrative_client,
     require_may_lift_scope,
+    require_may_put_in_scope,
 )
 from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Stores
@@ -56,10 +57,29 @@ async def out_of_reach(acting: Acting, stores: Stores, clients: Iterable[Client]
     return frozenset(owner for owner, roles in held.items() if is_above(acting, roles))
 
 
-def require_may_widen_scope(acting: Acting, before: Client, after: Client) -> None:
-    """Raise Forbidden where a token of the client would carry more than the caller's scope."""
-    if after.full_scope_allowed and not before.full_scope_allowed:
+async def require_may_widen_scope(
+    acting: Acting, stores: Stores, before: Client, after: Client
+) -> None:
+    """Raise Forbidden where a token of the client would carry more than the caller's scope.
+
+    By its full scope, or by the roles in the scope of client scopes that it had not before.
+    """
+    if before.full_scope_allowed:
+        return
+    if after.full_scope_allowed:
         require_may_lift_scope(acting)
+    added = _scope_names(after) - _scope_names(before)
+    if not added:
+        return
+    ids = [
+        scope.id for scope in await stores.client_scopes.list(after.realm_id) if scope.name in added
+    ]
+    reached = await stores.role_scopes.reached(after.realm_id, None, ids)
+    await require_may_put_in_scope(acting, stores, sorted(reached))
+
+
+def _scope_names(client: Client) -> frozenset[str]:
+    return frozenset((*client.default_client_scopes, *client.optional_client_scopes))
 
 
 async def shown_client(acting: Acting, stores: Stores, client: Client) -> dict[str, Any]:

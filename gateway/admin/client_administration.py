@@ -24,7 +24,7 @@ from gateway.admin.client_registration import (
 )
 from gateway.admin.client_scope_choice import chosen_scopes, inherited_scopes
 from gateway.admin.errors import Missing, RefusedByCode
-from gateway.admin.escalation import require_changeable_clients
+from gateway.admin.escalation import require_changeable_clients, require_may_grant
 from gateway.admin.flow_uses import require_usable_overrides
 from gateway.admin.protocol_mapper_administration import CheckMapper
 from gateway.admin.secret_rotation import with_rotation_applied
@@ -36,6 +36,7 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic, user_topic
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
+from gateway.domain.ports.storage.role_catalogue import RoleQuery
 from gateway.representations import client_requests
 from gateway.representations.client import read_client
 from gateway.representations.client_uris import WrongAddress, explained, wrong_addresses
@@ -120,7 +121,7 @@ class ClientAdministration:
             change.require_match(await shown_client(acting, change.stores, before))
             after = self.merged(before, document)
             require_changeable_clients(acting, before.client_id, after.client_id)
-            require_may_widen_scope(acting, before, after)
+            await require_may_widen_scope(acting, change.stores, before, after)
             await self.store(change, before, after)
             path = f"clients/{before.id}"
             change.record(OperationType.UPDATE, ResourceType.CLIENT, path, document)
@@ -167,7 +168,7 @@ class ClientAdministration:
     async def remove(self, acting: Acting, client_id: str) -> None:
         """Remove a client with its roles, its service account and its sessions.
 
-        Raises Missing, PreconditionFailed and RefusedByCode.
+        Raises Missing, Forbidden, PreconditionFailed and RefusedByCode.
         """
         async with self._changes.begin(acting) as change:
             client = await find_client_alone(change.stores, acting.realm.id, client_id)
@@ -185,7 +186,14 @@ class ClientAdministration:
             raise RefusedByCode("invalid_request", "Could not delete client")
 
     async def forget(self, change: Change, client: Client) -> None:
-        """Remove a client as part of a change: nothing is removed where its sessions cannot be."""
+        """Remove a client as part of a change: nothing is removed where its sessions cannot be.
+
+        Raises Forbidden where the roles that go with it contain one that the caller lacks: an
+        account with more rights would lose them.
+        """
+        query = RoleQuery(container=client.id)
+        owned = await change.stores.role_catalogue.list(client.realm_id, query)
+        await require_may_grant(change.acting, change.stores, [role.role.id for role in owned])
         _tell(change, client, roles=await has_roles(change.stores, client))
         await change.stores.offline_sessions.leave_all(client.realm_id, client.id)
         await change.stores.clients.remove(client.realm_id, client.id)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
-from gateway.admin.client_access import find_client, find_client_alone
+from gateway.admin.client_access import find_client, find_client_alone, require_may_widen_scope
 from gateway.admin.client_scope_administration import found_scope
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import Client
@@ -46,13 +46,18 @@ class ClientScopeAssignment:
         ]
 
     async def give(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:
-        """Put a scope into a list of a client that has it in neither; others are left alone."""
+        """Put a scope into a list of a client that has it in neither; others are left alone.
+
+        Raises Forbidden where the roles of the scope are beyond the caller's own scope.
+        """
         async with self._changes.begin(acting, alone=True) as change:
             found = await find_client_alone(change.stores, change.realm.id, client)
             scope = await found_scope(change.stores, change.realm, scope_id, _MISSING)
             held = {*found.default_client_scopes, *found.optional_client_scopes}
             if scope.name not in held and scope.protocol == found.protocol:
-                await change.stores.clients.replace(_with(found, listed, scope))
+                after = _with(found, listed, scope)
+                await require_may_widen_scope(acting, change.stores, found, after)
+                await change.stores.clients.replace(after)
             _note(change, OperationType.CREATE, f"{_path(found, listed)}/{scope.id}", found)
 
     async def take(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:

@@ -12,6 +12,7 @@ from gateway.representations.field_table import FieldTable, Kept
 from gateway.representations.realm import read_realm, write_realm
 from gateway.representations.refusals import join, raise_all, refused
 from gateway.representations.secret_rotation import EXECUTOR, read_secret_rotation
+from gateway.representations.setting_effects.policies import GLOBAL_PROFILES
 from gateway.representations.shapes import Flag, Text, TextList, VerbatimObject
 
 _MOST: Final = 200
@@ -114,6 +115,7 @@ def with_policies(realm: Realm, document: Mapping[str, Any]) -> Realm:
         "client policy without name not allowed",
         "proposed client policy name duplicated",
     )
+    _require_profiles(policies, realm)
     return read_realm({"clientPolicies": {"policies": policies}}, base=realm)
 
 
@@ -127,6 +129,18 @@ def _require_executors(profiles: list[dict[str, Any]]) -> None:
                     "proposed client profile contains the executor, which does not have valid "
                     "provider, or has invalid configuration."
                 )
+
+
+def _require_profiles(policies: list[dict[str, Any]], realm: Realm) -> None:
+    """Raise RefusedPolicies for a policy that names a profile which does not exist.
+
+    A policy would have no effect because of a misspelled name.
+    """
+    stored = {profile.get("name") for profile in shown_profiles(realm).get("profiles") or ()}
+    for policy in policies:
+        for name in policy.get("profiles") or ():
+            if name not in stored and name not in GLOBAL_PROFILES:
+                raise RefusedPolicies(f"Policy {policy['name']} contains invalid profile {name}")
 
 
 def _require_names(

@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from gateway.admin.administration_roles import AdminRole
-from tests.support.administered_realm import AdministeredRealm, administered_realm
-from tests.support.administration import SECRET, Administration
+from tests.support.administered_realm import AdministeredRealm, administered_realm, person
+from tests.support.administration import PASSWORD, SECRET, Administration
 
 FORBIDDEN = (403, {"error": "HTTP 403 Forbidden"})
 ADMINISTRATORS = {
@@ -21,6 +21,7 @@ ADMINISTRATORS = {
     "realm-only": ["manage-realm"],
     "clients-only": ["manage-clients"],
     "users-and-realm": ["manage-users", "manage-realm", "view-clients"],
+    "clients-and-realm": ["manage-clients", "manage-realm"],
     "everything": ["realm-admin"],
     "nobody": [],
 }
@@ -52,6 +53,9 @@ NARROWED = {
 }
 """A client of whose service account's roles its tokens carry only `manage-clients`."""
 
+COMPLETE = {"email": "chief@escalation.test", "firstName": "Chief", "lastName": "Officer"}
+"""What the user profile requires of a user who signs in."""
+
 
 @pytest.fixture(scope="module")
 def realm(administration: Administration) -> Iterator[AdministeredRealm]:
@@ -81,6 +85,7 @@ def realm(administration: Administration) -> Iterator[AdministeredRealm]:
         groups=groups,
         users=[
             {"username": "victim", "enabled": True},
+            person("chief", **COMPLETE, clientRoles={"realm-management": ["realm-admin"]}),
             {
                 "username": "service-account-narrowed",
                 "serviceAccountClientId": "narrowed",
@@ -471,6 +476,65 @@ def test_nobody_widens_the_scope_that_their_token_is_limited_by(
     own = admin_role(realm, management, "manage-clients")
     for method in ("POST", "DELETE"):
         realm.change(method, free, [own], by="narrowed")
+
+
+def test_a_client_is_not_removed_with_a_role_of_more_rights(
+    realm: AdministeredRealm, management: str
+) -> None:
+    """Whoever has the role would lose the rights that it contains."""
+    client = "clients/" + realm.change("POST", "clients", {"clientId": "owner"})
+    realm.change("POST", f"{client}/roles", {"name": "chief"})
+    every = admin_role(realm, management, "realm-admin")
+    realm.change("POST", f"{client}/roles/chief/composites", [every])
+    for path in (f"{client}/roles/chief", client):
+        assert realm.refused("DELETE", path, by="clients-only") == FORBIDDEN
+    registration = f"/realms/{realm.name}/clients-registrations/default/owner"
+    token = realm.administration.token("clients-only", realm.name)
+    sent = {"Authorization": f"Bearer {token}"}
+    answer = realm.administration.http.delete(registration, headers=sent)
+    assert answer.status_code == httpx2.codes.FORBIDDEN
+    overwritten = {"ifResourceExists": "OVERWRITE", "clients": [{"clientId": "owner"}]}
+    by = "clients-and-realm"
+    assert realm.refused("POST", "partialImport", overwritten, by=by) == FORBIDDEN
+    realm.change("DELETE", client, by="everything")
+
+
+@pytest.mark.parametrize("listed", ["default-client-scopes", "optional-client-scopes"])
+def test_a_client_scope_with_more_roles_does_not_widen_the_scope_of_a_token(
+    realm: AdministeredRealm, management: str, listed: str
+) -> None:
+    """A default client scope would count for the tokens that the client has already."""
+    fields = {"publicClient": True, "directAccessGrantsEnabled": True, "fullScopeAllowed": False}
+    client = "clients/" + realm.change("POST", "clients", {"clientId": "limited", **fields})
+    added = [
+        "client-scopes/"
+        + realm.change("POST", "client-scopes", {"name": name, "protocol": "openid-connect"})
+        for name in ("wide", "narrow")
+    ]
+    for holder, name in zip(
+        (*added, client), ("realm-admin", *["manage-clients"] * 2), strict=True
+    ):
+        mapped = [admin_role(realm, management, name)]
+        realm.change("POST", f"{holder}/scope-mappings/clients/{management}", mapped)
+    wide, narrow = (path.rpartition("/")[2] for path in added)
+    form = {"grant_type": "password", "client_id": "limited", "username": "chief"}
+    endpoint = f"/realms/{realm.name}/protocol/openid-connect/token"
+    signed_in = realm.administration.http.post(endpoint, data=form | {"password": PASSWORD})
+    token = signed_in.json()["access_token"]
+    answers = [
+        realm.administration.ask(method, f"{realm.name}/{path}", token).status_code
+        for method, path in (
+            ("GET", "clients"),
+            ("PUT", f"{client}/{listed}/{wide}"),
+            ("GET", "users"),
+            ("PUT", f"{client}/{listed}/{narrow}"),
+            ("GET", "users"),
+        )
+    ]
+    assert answers == [200, 403, 403, 204, 403]
+    realm.change("PUT", f"{client}/{listed}/{wide}")
+    for path in (client, *added):
+        realm.change("DELETE", path)
 
 
 def test_a_token_of_limited_scope_does_not_control_the_client_that_it_was_issued_to(

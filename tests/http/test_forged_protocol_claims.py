@@ -46,11 +46,12 @@ FORGED: Mapping[str, object] = {
     "client_id": "automation",
     "username": "admin",
     "token_type": "DPoP",
+    "jwt": "another-token",
     "access_token": "another-token",
     "refresh_token": "another-token",
     "expires_in": 9_999_999_999,
 }
-OF_INTROSPECTION = {"active", "username", "token_type"}
+OF_INTROSPECTION = {"active", "username", "token_type", "jwt"}
 """Names that only an introspection response gives a meaning to."""
 OF_THE_RESPONSE = {"access_token", "refresh_token", "expires_in", "token_type"}
 
@@ -300,6 +301,7 @@ def test_an_introspection_response_says_what_the_token_says(
     assert (answer["active"], answer["token_type"]) == (True, "Bearer")
     assert (answer["client_id"], answer["username"]) == (client_id, "low")
     assert (answer["aud"], "cnf" in answer) == ("watcher", False)
+    assert "jwt" not in answer
 
 
 @pytest.mark.parametrize("client_id", ["forging", "answering"])

@@ -277,10 +277,23 @@ def test_an_enabled_policy_with_an_executor_that_demands_something_is_refused(
         assert f'the enabled policy "{row.name}" has no effect, {row.note}' in told
     fine = [policy(name) for name in harmless]
     disabled = [policy(name, enabled=False) for name in refused]
+    realm.done("PUT", profiles, {"profiles": [*together, {"name": "later", "executors": []}]})
     realm.done("PUT", policies, {"policies": [*fine, *disabled, policy("later")]})
     later = {"name": "later", "executors": [{"executor": "reject-ropc-grant"}]}
     told = realm.refusal("PUT", profiles, {"profiles": [*together, later]})
     assert "the password grant would be accepted" in told
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_policy_of_a_profile_that_does_not_exist_is_refused(
+    realm: Administered, *, enabled: bool
+) -> None:
+    misspelled = policy("rotatoin", enabled=enabled)
+    told = realm.refusal("PUT", "client-policies/policies", {"policies": [misspelled]})
+    assert told == "Policy rotatoin contains invalid profile rotatoin"
+    global_profile = policy("of-every-realm") | {"profiles": ["saml-security-profile"]}
+    realm.done("PUT", "client-policies/policies", {"policies": [global_profile]})
+    realm.done("PUT", "client-policies/policies", {"policies": []})
 
 
 def test_a_rotation_of_secrets_is_refused_with_a_condition_that_is_not_evaluated(

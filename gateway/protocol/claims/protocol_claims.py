@@ -28,10 +28,12 @@ RESERVED_CLAIMS: Final = frozenset(
 
 _OF_TOKENS: Final = RESERVED_CLAIMS | {CLIENT_ID}
 _OF_INTROSPECTION: Final = _OF_TOKENS | {
-    *("active", "username", "token_type"),
+    *("active", "username", "token_type", "jwt"),
     *("prov", "aud_x", "reuse_id"),
 }
-"""`prov`, `aud_x` and `reuse_id` are internal to refresh tokens and are not disclosed."""
+"""`jwt` is the signed access token that the endpoint adds for clients that may have it.
+
+`prov`, `aud_x` and `reuse_id` are internal to refresh tokens and are not disclosed."""
 
 
 class ProtocolClaims(Protocol):

@@ -129,7 +129,7 @@ class ClientRegistrations:
                 if sent.name(document) != client_id:
                     raise OAuthError(_METADATA, "Client Identifier modified")
                 after = await self._merged(change, before, sent, document)
-                _require_changeable(change, before, after)
+                await _require_changeable(change, before, after)
                 by_itself = registrar.is_client
                 after = await self._administration.store(change, before, after, by_itself=by_itself)
                 token = await self._tokens.give(change, after) if registrar.is_client else None
@@ -155,9 +155,9 @@ class ClientRegistrations:
             client = await self._alone(change, registrar, client_id)
             try:
                 self._administration.require_removable(registrar.acting, client)
+                await self._administration.forget(change, client)
             except (Forbidden, RefusedByCode) as error:
                 raise forbidden() from error
-            await self._administration.forget(change, client)
 
     async def _alone(self, change: Change, registrar: Registrar, client_id: str) -> Client:
         stores, realm_id = change.stores, change.realm.id
@@ -193,10 +193,10 @@ async def _require_allowed(
     await require_allowed_scopes(stores, request.realm.realm.id, wanted)
 
 
-def _require_changeable(change: Change, before: Client, after: Client) -> None:
+async def _require_changeable(change: Change, before: Client, after: Client) -> None:
     try:
         require_changeable_clients(change.acting, before.client_id, after.client_id)
-        require_may_widen_scope(change.acting, before, after)
+        await require_may_widen_scope(change.acting, change.stores, before, after)
     except Forbidden as error:
         raise forbidden() from error
 

@@ -57,6 +57,9 @@ _GLOBAL_PROFILES: Final[Mapping[str, str]] = {
     ),
 }
 """Keycloak's own profiles that demand something, and the first thing that would be missing."""
+_GLOBAL_WITHOUT_DEMANDS: Final = frozenset({"fapi-ciba", "saml-security-profile"})
+GLOBAL_PROFILES: Final = _GLOBAL_WITHOUT_DEMANDS | _GLOBAL_PROFILES.keys()
+"""The profiles that every realm of Keycloak 26.7 has."""
 _ROTATION: Final = "secret-rotation"
 _EVALUATED: Final = frozenset({"any-client", "client-access-type"})
 """Conditions under which secrets are rotated; a policy with another one applies to no client."""
