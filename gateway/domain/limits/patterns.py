@@ -93,11 +93,6 @@ def pattern_problem(pattern: str) -> str | None:
     return prepared.reason if isinstance(prepared, _Unusable) else None
 
 
-def is_bounded_pattern(pattern: str) -> bool:
-    """Tell whether `pattern` is a regular expression that may be used."""
-    return pattern_problem(pattern) is None
-
-
 def pattern_weight(pattern: str) -> int:
     """Return how much work it is to prepare the pattern: its length and that of its ranges.
 
