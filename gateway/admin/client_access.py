@@ -1,7 +1,7 @@
 """Who may see what of a client, and who may change what would let them act as it.
 
 Whoever may view clients sees their secrets, as in Keycloak; but a secret of a service account that
-may do more than the caller is masked. Clients that hold administrative roles are changed by nobody.
+may do more than the caller is masked. Clients that hold administrative roles cannot be changed.
 Keycloak: 7.3, 9
 """
 

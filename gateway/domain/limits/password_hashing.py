@@ -1,4 +1,4 @@
-"""Limits of password hashes: what one may cost, whoever has chosen its parameters.
+"""Limits of password hashes: what one may cost, wherever its parameters come from.
 
 New hashes, the rules of `passwordPolicy`, imported credentials and stored ones are all measured
 here. Each maximum takes about half a second on one core of a server of 2024, so that a check with

@@ -149,7 +149,7 @@ class PatternMatches:
         return self._decide(key, prepared, steps)
 
     def run_pending(self) -> None:
-        """Decide what is pending; to be called in a thread, while nobody else uses this."""
+        """Decide what is pending; to be called in a thread, while this is not in use elsewhere."""
         pending, self._pending = self._pending, {}
         for key in pending:
             prepared = _prepare(key[0])

@@ -30,9 +30,9 @@ OTHERS: Final = frozenset(
         *("session_id", "type", "workflow_id"),
     }
 )
-"""Placeholders that name something without rights, or a part of an object that stands before it.
+"""Placeholders that name something without rights, or a part of an object named before it.
 
-`session_id` is among them: ending a session controls nobody's account.
+`session_id` is among them: ending a session gives no control of an account.
 """
 _ROLE_LISTS: Final = frozenset({"role-mappings", "scope-mappings"})
 """What follows one of these names the client whose roles are meant: the client is not changed."""

@@ -1,7 +1,7 @@
 """Executors of client policies: which of them an enabled policy may name.
 
-No policy is applied yet. An executor that only judges requests that fail anyway, or that would
-allow more, does no harm; of any other the operator would expect a protection.
+Only `secret-rotation` is applied. Another executor is harmless where it judges requests that fail
+anyway, or would allow more; of any other one the operator would expect a protection.
 Keycloak: client policy executors, global client profiles (26.7)
 """
 
