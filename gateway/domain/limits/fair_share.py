@@ -31,7 +31,10 @@ def _never() -> bool:
 
 
 caller_is_gone: ContextVar[Callable[[], bool]] = ContextVar("caller_is_gone", default=_never)
-"""Set by the server for each connection: returns, in any thread, whether the peer has closed it."""
+"""Set by Hypercorn's server for each connection: returns, in any thread, whether it was closed.
+
+With another server it is always False: waiting work is then dropped only when it is cancelled.
+"""
 
 
 @dataclass(eq=False, slots=True)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
+MAX_PASSWORD_LENGTH: Final = 1024
+"""Characters of a password; a longer one is never hashed."""
 ARGON2: Final = "argon2"
 ARGON2_MEMORY_KIB: Final = 7168
 """The memory of new hashes."""
