@@ -56,14 +56,19 @@ def governed(spec: Stack) -> Iterator[ChosenRealm]:
         yield made
 
 
-def _govern(realm: ChosenRealm, periods: Mapping[str, int], condition: str = "any-client") -> None:
+def _govern(
+    realm: ChosenRealm,
+    periods: Mapping[str, int],
+    condition: str = "any-client",
+    access_type: str = "confidential",
+) -> None:
     executor = {"executor": "secret-rotation", "configuration": periods}
     profiles = {"profiles": [{"name": "rotation", "executors": [executor]}]}
     assert realm.administer("PUT", "/client-policies/profiles", profiles).is_success
     policy = {
         "name": "rotate",
         "enabled": True,
-        "conditions": [{"condition": condition, "configuration": {"type": ["confidential"]}}],
+        "conditions": [{"condition": condition, "configuration": {"type": [access_type]}}],
         "profiles": ["rotation"],
     }
     assert realm.administer("PUT", "/client-policies/policies", {"policies": [policy]}).is_success
@@ -261,13 +266,10 @@ def test_a_client_that_changes_itself_gets_a_new_secret_before_the_old_one_ends(
 
 def test_a_policy_reaches_the_clients_that_its_condition_names(spec: Stack) -> None:
     with chosen_realm(spec, "conditions", []) as realm:
-        for condition, reached in (
-            ("client-access-type", True),
-            ("client-roles", False),
-        ):
-            _govern(realm, PERIODS, condition)
-            _make(realm, condition)
-            assert (EXPIRES in realm.client(condition)["attributes"]) is reached
+        for access_type, reached in (("confidential", True), ("public", False)):
+            _govern(realm, PERIODS, "client-access-type", access_type)
+            _make(realm, access_type)
+            assert (EXPIRES in realm.client(access_type)["attributes"]) is reached
 
 
 @pytest.mark.parametrize(

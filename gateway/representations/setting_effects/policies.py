@@ -5,9 +5,10 @@ anyway, or would allow more; of any other one the operator would expect a protec
 Keycloak: client policy executors, global client profiles (26.7)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
+from gateway.representations.secret_rotation import EVALUATED_CONDITIONS, SECRET_ROTATION, entries
 from gateway.representations.setting_effects.rows import Place, SettingRow, refused, stored, works
 
 _EXECUTOR: Final = Place.EXECUTOR
@@ -57,9 +58,6 @@ _GLOBAL_PROFILES: Final[Mapping[str, str]] = {
     ),
 }
 """Keycloak's own profiles that demand something, and the first thing that would be missing."""
-_ROTATION: Final = "secret-rotation"
-_EVALUATED: Final = frozenset({"any-client", "client-access-type"})
-"""Conditions under which secrets are rotated; a policy with another one applies to no client."""
 _UNKNOWN: Final = "an executor that this version does not know would not judge"
 
 EXECUTOR_ROWS: Final[tuple[SettingRow, ...]] = (
@@ -73,7 +71,7 @@ EXECUTOR_ROWS: Final[tuple[SettingRow, ...]] = (
         for name, reason in _DEMANDS.items()
     ),
     *works(
-        *(_EXECUTOR, "tests/spec/test_client_secret_rotation.py", _ROTATION),
+        *(_EXECUTOR, "tests/spec/test_client_secret_rotation.py", SECRET_ROTATION),
         note="With the conditions `any-client` and `client-access-type`; others are refused",
     ),
     *stored(_EXECUTOR, _NO_REQUEST, *_HARMLESS),
@@ -86,9 +84,9 @@ def demanding_policies(policies: Any, profiles: Any) -> dict[str, str]:
 
     `policies` and `profiles` are the checked documents `clientPolicies` and `clientProfiles`.
     """
-    known = {profile.get("name"): profile for profile in _items(profiles, "profiles")}
+    known = {profile.get("name"): profile for profile in entries(profiles, "profiles")}
     found: dict[str, str] = {}
-    for policy in _items(policies, "policies"):
+    for policy in entries(policies, "policies"):
         if not policy.get("enabled") or not policy.get("conditions"):
             continue
         for name in policy.get("profiles") or ():
@@ -99,19 +97,12 @@ def demanding_policies(policies: Any, profiles: Any) -> dict[str, str]:
 
 
 def _demand(policy: Mapping[str, Any], profile: Mapping[str, Any]) -> str | None:
-    conditions = {condition.get("condition") for condition in _items(policy, "conditions")}
-    for executor in _items(profile, "executors"):
+    conditions = {condition.get("condition") for condition in entries(policy, "conditions")}
+    for executor in entries(profile, "executors"):
         name = executor.get("executor")
-        if name == _ROTATION:
-            if not conditions <= _EVALUATED:
+        if name == SECRET_ROTATION:
+            if not conditions <= EVALUATED_CONDITIONS:
                 return "its conditions are not evaluated: secrets would not expire"
         elif name not in (*_HARMLESS, *_LOOSER):
             return _DEMANDS.get(str(name), _UNKNOWN)
     return None
-
-
-def _items(document: Any, name: str) -> Iterator[Mapping[str, Any]]:
-    items = document.get(name) if isinstance(document, Mapping) else None
-    for item in items if isinstance(items, list) else ():
-        if isinstance(item, Mapping):
-            yield item
