@@ -48,7 +48,9 @@ async def has_roles(stores: Stores, client: Client) -> bool:
     return bool(await stores.role_catalogue.list(client.realm_id, query))
 
 
-async def out_of_reach(acting: Acting, stores: Stores, clients: Iterable[Client]) -> frozenset[str]:
+async def clients_out_of_reach(
+    acting: Acting, stores: Stores, clients: Iterable[Client]
+) -> frozenset[str]:
     """Return the ids of those whose service account may do more than the caller."""
     if acting.rights.held is None:
         return frozenset()
@@ -64,7 +66,7 @@ def require_may_widen_scope(acting: Acting, before: Client, after: Client) -> No
 
 async def shown_client(acting: Acting, stores: Stores, client: Client) -> dict[str, Any]:
     """Return what the caller sees of the client."""
-    masked = bool(await out_of_reach(acting, stores, [client]))
+    masked = bool(await clients_out_of_reach(acting, stores, [client]))
     return describe_client(acting, client, masked=masked)
 
 

@@ -114,7 +114,7 @@ def _is_limited(acting: Acting) -> bool:
     return acting.caller is not None and acting.caller.scope is not None
 
 
-async def out_of_reach(acting: Acting, stores: Stores) -> frozenset[str]:
+async def roles_out_of_reach(acting: Acting, stores: Stores) -> frozenset[str]:
     """Return the ids of the roles of the realm that the caller may not grant."""
     if acting.rights.held is None:
         return frozenset()
