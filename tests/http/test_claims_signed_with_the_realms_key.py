@@ -12,8 +12,7 @@ import httpx2
 import pytest
 
 from gateway.domain.keys import SignatureAlgorithm
-from gateway.domain.ports.signing import KeyRing
-from tests.support.realm_keys import realm_keys
+from tests.support.realm_keys import StolenKeys, realm_keys
 from tests.support.spec_stack import Stack, protocol
 from tests.support.tokens import claims_of
 from tests.support.wire import PASSWORD, SECRET, audience, client, user
@@ -70,7 +69,7 @@ class SelfSigned:
     """A realm, its keys, and genuine claims of its users and service accounts."""
 
     stack: Stack
-    ring: KeyRing
+    ring: StolenKeys
     genuine: dict[str, Claims] = field(default_factory=dict)
 
     def claims(self, who: str) -> Claims:
