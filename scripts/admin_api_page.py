@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gateway.http.admin.operations import REALM, Decided, Operation, State
 from scripts.admin_operations import read_operations
+from scripts.generated_page import write_or_check
 
 PAGE = Path(__file__).parents[1] / "docs" / "admin-api.md"
 MARK = "<!-- tables -->\n"
@@ -52,14 +53,5 @@ def _who(row: Operation) -> str:
     )
 
 
-def main() -> int:
-    """Write the page, or tell by the exit code whether it is current."""
-    made = page()
-    if "--check" in sys.argv[1:]:
-        return int(PAGE.read_text(encoding="utf-8") != made)
-    PAGE.write_text(made, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(PAGE, page()))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gateway.representations.realm_effects import WAITING
 from gateway.representations.realm_fields import REALM_FIELDS
+from scripts.generated_page import write_or_check
 
 PAGE = Path(__file__).parents[1] / "docs" / "realms.md"
 MARK = "<!-- table -->\n"
@@ -30,14 +31,5 @@ def _table() -> Iterator[str]:
         yield f"| {reason} | {listed} |\n"
 
 
-def main() -> int:
-    """Write the page, or tell by the exit code whether it is current."""
-    made = page()
-    if "--check" in sys.argv[1:]:
-        return int(PAGE.read_text(encoding="utf-8") != made)
-    PAGE.write_text(made, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(PAGE, page()))

@@ -1,6 +1,6 @@
 """Writes the tables of docs/effects-of-settings.md: what each setting of Keycloak does.
 
-`python -m scripts.setting_effects_page`; with `--check` it only tells whether the page is current.
+`python -m scripts.setting_effects_page`; with `--check` it returns whether the page is current.
 """
 
 import sys
@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from gateway.representations.setting_effects import SETTING_ROWS, Effect, Place, SettingRow
+from scripts.generated_page import write_or_check
 
 PAGE = Path(__file__).parents[1] / "docs" / "effects-of-settings.md"
 MARK = "<!-- tables -->\n"
@@ -47,14 +48,5 @@ def _note(row: SettingRow) -> str:
     return f"Allowed: {row.allowed}. Any other value is refused: {row.note}"
 
 
-def main() -> int:
-    """Write the page, or tell by the exit code whether it is current."""
-    made = page()
-    if "--check" in sys.argv[1:]:
-        return int(PAGE.read_text(encoding="utf-8") != made)
-    PAGE.write_text(made, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(PAGE, page()))

@@ -19,9 +19,9 @@ from gateway.admin.controlled_objects import ControlledObject, ObjectKind
 from gateway.admin.errors import Forbidden
 from gateway.admin.escalation import (
     has_every_right,
-    out_of_reach,
     require_rights_of,
     rights_of_roles,
+    roles_out_of_reach,
 )
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
@@ -65,7 +65,7 @@ async def require_may_control_subtree(acting: Acting, stores: Stores, group_id: 
     if has_every_right(acting):
         return
     realm_id, holders = acting.realm.id, set[str]()
-    for role_id in await out_of_reach(acting, stores):
+    for role_id in await roles_out_of_reach(acting, stores):
         found = await stores.group_catalogue.having_role(realm_id, role_id, 0, _ALL)
         holders.update(group.id for group in found)
     above = await stores.group_catalogue.with_parents(realm_id, sorted(holders))

@@ -1,7 +1,7 @@
 """Who may see what of a client, and who may change what would let them act as it.
 
 Whoever may view clients sees their secrets, as in Keycloak; but a secret of a service account that
-may do more than the caller is masked. Clients that hold administrative roles are changed by nobody.
+may do more than the caller is masked. Clients that hold administrative roles cannot be changed.
 Keycloak: 7.3, 9
 """
 
@@ -49,7 +49,9 @@ async def has_roles(stores: Stores, client: Client) -> bool:
     return bool(await stores.role_catalogue.list(client.realm_id, query))
 
 
-async def out_of_reach(acting: Acting, stores: Stores, clients: Iterable[Client]) -> frozenset[str]:
+async def clients_out_of_reach(
+    acting: Acting, stores: Stores, clients: Iterable[Client]
+) -> frozenset[str]:
     """Return the ids of those whose service account may do more than the caller."""
     if acting.rights.held is None:
         return frozenset()
@@ -84,7 +86,7 @@ def _scope_names(client: Client) -> frozenset[str]:
 
 async def shown_client(acting: Acting, stores: Stores, client: Client) -> dict[str, Any]:
     """Return what the caller sees of the client."""
-    masked = bool(await out_of_reach(acting, stores, [client]))
+    masked = bool(await clients_out_of_reach(acting, stores, [client]))
     return describe_client(acting, client, masked=masked)
 
 

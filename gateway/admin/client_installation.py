@@ -3,7 +3,7 @@
 from typing import Final
 
 from gateway.admin.access import Acting
-from gateway.admin.client_access import find_client, has_roles, out_of_reach
+from gateway.admin.client_access import clients_out_of_reach, find_client, has_roles
 from gateway.admin.errors import Missing
 from gateway.domain.ports.storage import Database
 from gateway.representations.client_installation import (
@@ -30,7 +30,7 @@ class ClientInstallation:
         async with self._database.read() as stores:
             client = await find_client(stores, acting.realm.id, client_id)
             found = _kind(kind)
-            masked = bool(await out_of_reach(acting, stores, [client]))
+            masked = bool(await clients_out_of_reach(acting, stores, [client]))
             roles = await has_roles(stores, client)
         return found.write(Installation(acting.realm, client, url, has_roles=roles, masked=masked))
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 from gateway.admin.access import Acting
 from gateway.admin.client_access import (
     VIEW_CLIENTS,
+    clients_out_of_reach,
     describe_client,
     find_client,
-    out_of_reach,
     shown_client,
 )
 from gateway.admin.errors import TooMany
@@ -53,7 +53,7 @@ class ClientListing:
             found = await _matching(stores, acting.realm.id, query)
             if len(found) > MOST:
                 raise TooMany(f"More than {MOST} clients: ask page by page, with first and max")
-            masked = await out_of_reach(acting, stores, found)
+            masked = await clients_out_of_reach(acting, stores, found)
             return [describe_client(acting, client, masked=client.id in masked) for client in found]
 
     async def one(self, acting: Acting, client_id: str) -> dict[str, Any]:

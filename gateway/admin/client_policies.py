@@ -1,4 +1,4 @@
-"""Reading and replacing a realm's client profiles and policies: `secret-rotation` alone acts.
+"""Reading and replacing a realm's client profiles and policies: only `secret-rotation` acts.
 
 Keycloak: 7.1 (client-policies)
 """

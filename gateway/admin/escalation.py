@@ -1,11 +1,11 @@
 """Callers grant no rights above their own. `account_control` protects accounts that have more.
 
 Administrative roles are those of `realm-management` in a realm; in `master`, `admin`,
-`create-realm` and the roles of each `<realm>-realm`. They may be granted, by whatever way they
-reach somebody, by those alone who act with all of them, or with more. A key that the realm is to
-sign with is brought by those alone who act with all of them. Whoever acts by a token of limited
-scope makes no scope wider than that, or the token would be good for all that its owner may do.
-Nobody changes these roles themselves, nor the clients that hold them. Other roles are free.
+`create-realm` and the roles of each `<realm>-realm`. A caller may grant one, directly or by a
+group or role that contains it, only where the caller acts with it, or with more. Only a caller
+with all of them imports a key that the realm signs with. A caller with a token of limited scope
+makes no scope wider than that, or the token would carry all rights of its owner. These roles, and
+the clients that own them, cannot be changed. Other roles may be granted freely.
 
 Keycloak: 9; it looks at the roles that are named and not at what they contain, nor at groups
 """
@@ -114,7 +114,7 @@ def _is_limited(acting: Acting) -> bool:
     return acting.caller is not None and acting.caller.scope is not None
 
 
-async def out_of_reach(acting: Acting, stores: Stores) -> frozenset[str]:
+async def roles_out_of_reach(acting: Acting, stores: Stores) -> frozenset[str]:
     """Return the ids of the roles of the realm that the caller may not grant."""
     if acting.rights.held is None:
         return frozenset()

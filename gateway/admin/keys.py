@@ -22,8 +22,8 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 
 PUBLISH_FOR = timedelta(seconds=120)
-"""The default: a JWKS may be cached for 60 s, and a gateway that no message reached keeps its copy
-for the age that is configured, 60 s where none is."""
+"""The default: a JWKS may be cached for 60 s, and a gateway without messages and without the change
+log keeps its copy for the age that is configured, 60 s where none is."""
 SHORTEST_OVERLAP = timedelta(hours=1)
 """What an old key verifies at least, however short the realm's tokens live."""
 _LIFESPAN_OVERRIDE = "access.token.lifespan"
@@ -43,8 +43,8 @@ class KeyState:
 class KeyChange:
     """What a rotation or a disabling did.
 
-    `announced` is False when no message reached the gateways: they learn of the change when
-    their copy of the realm has aged.
+    `announced` is False when no message reached the gateways: they read the change log within
+    seconds.
     """
 
     realm: str

@@ -68,7 +68,7 @@ class ImportedRealm:
     ineffective: tuple[IneffectiveSetting, ...] = ()
     """Settings that were stored and do not protect as the file says."""
     announced: bool = True
-    """False when no message reached the gateways: they learn of it when their copy has aged."""
+    """False when no message reached the gateways: they read the change log within seconds."""
     topics: tuple[str, ...] = ()
     """What the gateways are told: that the realm has changed, or only some of its clients."""
 

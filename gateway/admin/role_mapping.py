@@ -10,7 +10,7 @@ from typing import Any
 from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
 from gateway.admin.errors import Missing
-from gateway.admin.escalation import out_of_reach, require_may_grant
+from gateway.admin.escalation import require_may_grant, roles_out_of_reach
 from gateway.admin.group_listing import NO_GROUP
 from gateway.admin.role_administration import require_client
 from gateway.admin.role_listing import RoleListing
@@ -60,7 +60,7 @@ class RoleMapping:
             await _require_both(stores, acting.realm, mapping)
             query = RoleQuery(mapping.holder, share, container=mapping.client or "")
             found = await stores.role_catalogue.list(acting.realm.id, query)
-            hidden = await out_of_reach(acting, stores) if share is Share.MISSING else ()
+            hidden = await roles_out_of_reach(acting, stores) if share is Share.MISSING else ()
             return [role_answer(role, brief=brief) for role in found if role.role.id not in hidden]
 
     async def give(self, acting: Acting, mapping: MappedRoles, document: Sequence[Any]) -> None:

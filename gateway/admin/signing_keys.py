@@ -6,13 +6,13 @@ Keycloak: realm keys of a new realm, and the fallback keys it makes for what cli
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
 
 from gateway.admin.key_work import run_key_work
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.key_lifecycle import signing_key
 from gateway.domain.keys import (
+    ALGORITHM_ATTRIBUTES,
     ALGORITHMS_OF_CLIENTS,
     FALLBACK_PRIORITY,
     KeyAlgorithm,
@@ -24,11 +24,6 @@ from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.key_provider import standard_config
-
-_CHOSEN_BY_CLIENTS: Final = (
-    *("access.token.signed.response.alg", "id.token.signed.response.alg"),
-    "user.info.response.signature.alg",
-)
 
 
 def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[KeyAlgorithm, ...]:
@@ -42,7 +37,7 @@ def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[KeyAlgo
 
 
 def _chosen_by(client: Client) -> tuple[KeyAlgorithm, ...]:
-    named = (client.attributes.get(name) for name in _CHOSEN_BY_CLIENTS)
+    named = (client.attributes.get(name) for name in ALGORITHM_ATTRIBUTES)
     return tuple(key_algorithm(name) for name in named if name in ALGORITHMS_OF_CLIENTS)
 
 

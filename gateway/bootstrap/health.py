@@ -73,13 +73,14 @@ class _Clock:
         before, self._reported = self._reported, largest > CLOCK_LEEWAY
         if not self._reported:
             return data
-        reason = f"the clock of this gateway is {_text(data)} ahead: at most 15 s are allowed"
+        allowed = round(CLOCK_LEEWAY.total_seconds())
+        reason = f"the clock of this gateway is {_text(data)}; allowed: {allowed} s"
         if not before:
             structlog.get_logger().error("clock differs", **data)
         raise CheckFailed(reason, decides=largest > LARGEST_SKEW)
 
     async def _skew(self, ask: Callable[[], Awaitable[datetime]]) -> float | None:
-        """Return the seconds by which we are ahead of a store, half a round trip being the ask."""
+        """Return the seconds by which this clock is ahead of a store's; None without an answer."""
         clock = self._services.clock
         try:
             before = clock.now()
@@ -91,8 +92,12 @@ class _Clock:
 
 
 def _text(data: Mapping[str, int]) -> str:
+    """Return the differences in words; negative seconds are behind the store."""
     names = {"redis_seconds": "Redis", "sql_seconds": "SQL"}
-    return " and ".join(f"{seconds} s of {names[name]}" for name, seconds in data.items())
+    return " and ".join(
+        f"{abs(seconds)} s {'behind' if seconds < 0 else 'ahead of'} {names[name]}"
+        for name, seconds in data.items()
+    )
 
 
 class _RedisServer:

@@ -129,8 +129,7 @@ def _tell(change: "KeyChange") -> None:
         click.echo(f"realm {change.realm}: new {new.algorithm} key {new.kid} {begins}")
     if not change.announced:
         click.echo(
-            "No running gateway could be told: each notices when its copy of the realm has aged "
-            "(REALMGATE_CACHE_AGE).",
+            "Redis cannot be reached: running gateways read the change from the database in 5 s.",
             err=True,
         )
 

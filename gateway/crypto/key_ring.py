@@ -70,7 +70,7 @@ class PyJwtKeyRing:
     """The KeyRing of one realm.
 
     Tokens for clients are signed by public-key algorithms or, where a client chose it, by HMAC.
-    Tokens for the gateways are told apart by the claim `typ`: see INTERNAL_TYPES.
+    Tokens for the gateways are distinguished by the claim `typ`: see INTERNAL_TYPES.
     """
 
     def __init__(self, records: tuple[RealmKey, ...]) -> None:

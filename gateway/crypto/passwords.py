@@ -21,10 +21,14 @@ from gateway.crypto.password_schemes import ARGON2, SCHEMES, PasswordScheme
 from gateway.crypto.stored_passwords import StoredPassword, read_stored_password
 from gateway.domain.errors import FieldError, InvalidInput, SecretUnreadable
 from gateway.domain.limits.fair_share import FairThreads
-from gateway.domain.limits.password_hashing import ALIASES, MAX_WAITING_HASHES, max_iterations
+from gateway.domain.limits.password_hashing import (
+    ALIASES,
+    MAX_PASSWORD_LENGTH,
+    MAX_WAITING_HASHES,
+    max_iterations,
+)
 from gateway.domain.secrets import Secret
 
-MAX_PASSWORD_LENGTH = 1024
 _NICENESS = 10
 """A tenth of the share of a thread that answers requests; beyond 19 the kernel takes 19."""
 _NO_SALT = bytes(16)

@@ -1,4 +1,4 @@
-"""Unwrapping of keys and certificates: PEM blocks, or base64 of DER alone.
+"""Unwrapping of keys and certificates: PEM blocks, or DER in base64.
 
 Spec: RFC 7468 §2, §3; RFC 4648 §4
 """
@@ -17,7 +17,7 @@ CERTIFICATE_LABELS: Final = (b"CERTIFICATE", b"X509 CERTIFICATE")
 
 
 def is_pem(data: bytes) -> bool:
-    """Tell whether a PEM block begins somewhere."""
+    """Return whether the data has a PEM block."""
     return _BEGIN in data
 
 

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.serialization import load_der_public_key
 from gateway.crypto import base64url
 from gateway.crypto.der import BIT_STRING, INTEGER, OBJECT_IDENTIFIER, SEQUENCE, DerReader
 from gateway.domain.limits.key_documents import (
+    MAX_EC_POINT_BYTES,
     MAX_RSA_EXPONENT_BITS,
     MAX_RSA_PUBLIC_BITS,
     MIN_RSA_BITS,
@@ -31,7 +32,6 @@ _OCTET_KEYS: Final = frozenset(
     bytes.fromhex(f"2b65{last:02x}") for last in (0x6E, 0x6F, 0x70, 0x71)
 )
 """X25519, X448, Ed25519 and Ed448: each has one length."""
-_MAX_POINT_BYTES: Final = 256
 _MIN_EXPONENT: Final = 3
 _CURVES: Final = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)
 _JWK_CURVES: Final = {"EC": ("P-256", "P-384", "P-521"), "OKP": ("Ed25519",)}
@@ -58,7 +58,7 @@ def check_public_key_info(der: bytes) -> None:
     elif kind == _EC_PUBLIC_KEY:
         if algorithm.tag != OBJECT_IDENTIFIER:
             raise UnsupportedKey("The curve of a key must be named")
-        require_at_most(len(bits), _MAX_POINT_BYTES, "Public key in bytes")
+        require_at_most(len(bits), MAX_EC_POINT_BYTES, "Public key in bytes")
     elif kind not in _OCTET_KEYS:
         raise UnsupportedKey("Keys are RSA, EC or Ed25519 keys")
 
@@ -82,7 +82,8 @@ def load_public_jwk(jwk: Mapping[str, Any]) -> PublicKey:
     elif kind not in _JWK_CURVES or jwk["crv"] not in _JWK_CURVES[kind]:
         raise UnsupportedKey("Keys of clients are RSA, EC or Ed25519 keys")
     else:
-        _check_length(jwk["x"], _MAX_POINT_BYTES)
+        for name in ("x", "y") if kind == "EC" else ("x",):
+            _check_length(jwk[name], MAX_EC_POINT_BYTES * 8)
     return require_supported(jwt.PyJWK(dict(jwk)).key)
 
 

@@ -67,7 +67,7 @@ def read_stored_password(credential_data: str, secret_data: str) -> StoredPasswo
 
 
 def _require_affordable(stored: StoredPassword) -> None:
-    """Raise SecretUnreadable for a hash that must not be computed, whoever has stored it."""
+    """Raise SecretUnreadable for a hash that must not be computed, however it was stored."""
     parameters = HashParameters(
         algorithm=stored.algorithm,
         iterations=stored.iterations,

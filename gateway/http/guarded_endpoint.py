@@ -24,6 +24,7 @@ from gateway.http.replies import Headers, Reply, send_reply
 from gateway.protocol.realm_checks import require_enabled, require_https
 
 LONGEST_REALM_NAME: Final = 255
+"""Characters; a longer name is that of no realm and is not looked up."""
 _DEFAULT_HEADERS: Final = SecurityHeaders()
 
 

@@ -27,7 +27,7 @@ class LateRoutes(BaseRoute):
         self._building = asyncio.Lock()
 
     def build(self) -> Sequence[BaseRoute]:
-        """Return the routes, built anew."""
+        """Build and return the routes, for inspection."""
         return self._build()
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:

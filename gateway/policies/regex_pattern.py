@@ -1,7 +1,7 @@
 """`regexPattern(p)`: the whole password matches p. Keycloak: password policy `regexPattern`.
 
-A pattern that could take longer than anybody waits is refused when the realm is written; a password
-for which all patterns together take too long is refused.
+A pattern that could match for hours is refused when the realm is written; a password for which all
+patterns together take too long is refused.
 """
 
 import asyncio

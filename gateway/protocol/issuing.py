@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from gateway.domain.clients import Client
+from gateway.domain.keys import ID_TOKEN_ALGORITHM
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.certificate_binding import confirmation_claim
@@ -31,7 +32,6 @@ from gateway.protocol.session_limits import (
 )
 from gateway.protocol.token_context import SessionKind, TokenContext
 from gateway.protocol.token_signing import (
-    ID_TOKEN_ALGORITHM,
     access_token_hash,
     sign_access_token,
     sign_for_client,

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from gateway.domain.clients import Client
 from gateway.domain.event_details import SIGNATURE_ALGORITHM, SIGNATURE_REQUIRED
-from gateway.domain.keys import HeaderType
+from gateway.domain.keys import USERINFO_ALGORITHM, HeaderType
 from gateway.protocol.access_tokens import ActiveToken
+from gateway.protocol.claims.protocol_claims import IntrospectionClaims
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.token_signing import (
-    USERINFO_ALGORITHM,
     sign_access_token,
     sign_by_default,
     sign_for_client,
@@ -27,7 +27,7 @@ _ABOUT_THE_JWT: Final = frozenset(
 )
 _OF_THE_SUBJECT: Final = frozenset({"aud", "sub"})
 """What a lightweight token may leave to introspection."""
-_ABOUT_THE_ANSWER: Final = frozenset({"active", "client_id", "username", "token_type", "jwt"})
+_ABOUT_THE_ANSWER: Final = frozenset({*IntrospectionClaims.last, "jwt"})
 _ACCESS_TOKEN: Final = "Bearer"  # noqa: S105 - a type
 
 

@@ -79,8 +79,8 @@ class Sessions:
     ) -> UserSession | None:
         """Return the session while it lasts.
 
-        One that is over is not ended here: the clock of this gateway may be wrong, and what a store
-        holds of an expired session it forgets by itself.
+        One that is over is not ended here: the clock of this gateway may be wrong, and the stores
+        remove expired sessions by themselves.
         """
         session = await self._stored(realm.id, session_id, offline=offline)
         if session is None or is_over(session_ends_at(realm.session_limits, session), now):

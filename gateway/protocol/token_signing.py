@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from gateway.domain.clients import Client
 from gateway.domain.keys import (
+    ACCESS_TOKEN_ALGORITHM,
     ALGORITHMS_OF_CLIENTS,
+    ID_TOKEN_ALGORITHM,
     HeaderType,
     KeyAlgorithm,
     SignatureAlgorithm,
@@ -21,9 +23,6 @@ from gateway.domain.keys import (
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.requests import ProtocolRequest
 
-ACCESS_TOKEN_ALGORITHM: Final = "access.token.signed.response.alg"  # noqa: S105 - an attribute
-ID_TOKEN_ALGORITHM: Final = "id.token.signed.response.alg"  # noqa: S105 - an attribute
-USERINFO_ALGORITHM: Final = "user.info.response.signature.alg"
 RFC_9068_HEADER: Final = "access.token.header.type.rfc9068"
 
 _HASHES: Final[Mapping[str, str]] = {

@@ -14,7 +14,7 @@ from gateway.domain.client_secrets import ROTATED_SECRET, SECRET_TIMES
 from gateway.domain.clients import Client
 from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import FieldError
-from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
+from gateway.domain.keys import ALGORITHM_ATTRIBUTES, ALGORITHMS_OF_CLIENTS
 from gateway.domain.limits.patterns import MAY_TAKE_HOURS, pattern_problem
 from gateway.representations.refusals import describe, join
 from gateway.representations.shapes import MAX_INTEGER, TextMap
@@ -133,9 +133,7 @@ _CHECKS: Final[Mapping[str, Callable[[str], str | None]]] = {
     "client.session.max.lifespan": _seconds,
     "client.offline.session.idle.timeout": _seconds,
     "client.offline.session.max.lifespan": _seconds,
-    "access.token.signed.response.alg": _algorithm,
-    "id.token.signed.response.alg": _algorithm,
-    "user.info.response.signature.alg": _algorithm,
+    **dict.fromkeys(ALGORITHM_ATTRIBUTES, _algorithm),
     "access.token.header.type.rfc9068": _flag,
     "client.introspection.response.allow.jwt.claim.enabled": _flag,
 }

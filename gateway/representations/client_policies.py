@@ -11,7 +11,7 @@ from gateway.domain.realm import Realm
 from gateway.representations.field_table import FieldTable, Kept
 from gateway.representations.realm import read_realm, write_realm
 from gateway.representations.refusals import join, raise_all, refused
-from gateway.representations.secret_rotation import EXECUTOR, read_secret_rotation
+from gateway.representations.secret_rotation import SECRET_ROTATION, read_secret_rotation
 from gateway.representations.setting_effects.policies import GLOBAL_PROFILES
 from gateway.representations.shapes import Flag, Text, TextList, VerbatimObject
 
@@ -123,7 +123,7 @@ def _require_executors(profiles: list[dict[str, Any]]) -> None:
     """Raise RefusedPolicies for a `secret-rotation` that makes no sense."""
     for profile in profiles:
         for executor in profile.get("executors") or ():
-            is_rotation = executor["executor"] == EXECUTOR
+            is_rotation = executor["executor"] == SECRET_ROTATION
             if is_rotation and read_secret_rotation(executor["configuration"]) is None:
                 raise RefusedPolicies(
                     "proposed client profile contains the executor, which does not have valid "

@@ -9,7 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.domain.errors import FieldError
-from gateway.domain.limits.password_hashing import hash_refusal, stored_hash_parameters
+from gateway.domain.limits.password_hashing import (
+    MAX_PASSWORD_LENGTH,
+    hash_refusal,
+    stored_hash_parameters,
+)
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
 from gateway.representations.instants import Milliseconds
@@ -48,7 +52,6 @@ _LEGACY = frozenset(
 )
 _HASHED = frozenset({PASSWORD, "password-history"})
 _MOST = 100
-_LONGEST_PASSWORD = 1024
 _LONGEST_DATA = 100_000
 _LONGEST_LABEL = 255
 
@@ -169,9 +172,9 @@ def read_label(value: Any, path: str) -> str | None:
 def _new_password(fields: Mapping[str, Any], path: str) -> NewPassword:
     errors: list[FieldError] = []
     text = fields["value"]
-    fine = isinstance(text, str) and 0 < len(text) <= _LONGEST_PASSWORD and is_plain_text(text)
+    fine = isinstance(text, str) and 0 < len(text) <= MAX_PASSWORD_LENGTH and is_plain_text(text)
     if not fine:
-        allowed = f"a password of 1 to {_LONGEST_PASSWORD} characters"
+        allowed = f"a password of 1 to {MAX_PASSWORD_LENGTH} characters"
         errors.append(FieldError(join(path, "value"), "a hidden value", allowed))
     if fields.get("type", PASSWORD) != PASSWORD:
         errors.append(FieldError(join(path, "type"), "another type", f"{PASSWORD}, beside a value"))

@@ -1,10 +1,10 @@
 """The client policy executor `secret-rotation`: how long secrets of clients last.
 
-The conditions that are evaluated are `any-client` and `client-access-type`; a policy with another
-one applies to no client. Keycloak 26.7: executor secret-rotation
+A policy with a condition that is not evaluated here applies to no client.
+Keycloak 26.7: executor secret-rotation
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -12,7 +12,7 @@ from typing import Any, Final
 from gateway.domain.clients import Client
 from gateway.domain.realm import Realm
 
-EXECUTOR: Final = "secret-rotation"
+SECRET_ROTATION: Final = "secret-rotation"  # noqa: S105 - an executor
 _EXPIRATION: Final = "expiration-period"
 _ROTATED: Final = "rotated-expiration-period"
 _REMAINING: Final = "remaining-rotation-period"
@@ -54,7 +54,7 @@ def secret_rotation_for(realm: Realm, client: Client) -> SecretRotation | None:
         return None
     found: SecretRotation | None = None
     executors = _executors(realm)
-    for policy in _entries(realm.unmodelled.get("clientPolicies"), "policies"):
+    for policy in entries(realm.unmodelled.get("clientPolicies"), "policies"):
         if _applies(policy, client):
             for profile in policy.get("profiles") or ():
                 found = executors.get(profile, found)
@@ -64,9 +64,9 @@ def secret_rotation_for(realm: Realm, client: Client) -> SecretRotation | None:
 def _executors(realm: Realm) -> dict[str, SecretRotation]:
     """Return the rotation of each profile that has one, by the profile's name."""
     found: dict[str, SecretRotation] = {}
-    for profile in _entries(realm.unmodelled.get("clientProfiles"), "profiles"):
-        for executor in _entries(profile, "executors"):
-            if executor.get("executor") == EXECUTOR:
+    for profile in entries(realm.unmodelled.get("clientProfiles"), "profiles"):
+        for executor in entries(profile, "executors"):
+            if executor.get("executor") == SECRET_ROTATION:
                 rotation = read_secret_rotation(executor.get("configuration") or {})
                 if rotation is not None:
                     found[str(profile.get("name"))] = rotation
@@ -74,21 +74,24 @@ def _executors(realm: Realm) -> dict[str, SecretRotation]:
 
 
 def _applies(policy: Mapping[str, Any], client: Client) -> bool:
-    conditions = list(_entries(policy, "conditions"))
+    conditions = entries(policy, "conditions")
     enabled = policy.get("enabled") is True
     return enabled and bool(conditions) and all(_holds(one, client) for one in conditions)
 
 
 def _holds(condition: Mapping[str, Any], client: Client) -> bool:
     configuration = condition.get("configuration") or {}
-    match condition.get("condition"):
-        case "any-client":
-            holds = True
-        case "client-access-type":
-            holds = _access_type(client) in (configuration.get("type") or ())
-        case _:
-            return False
-    return holds != (configuration.get("is-negative-logic") is True)
+    evaluate = _CONDITIONS.get(str(condition.get("condition")))
+    negated = configuration.get("is-negative-logic") is True
+    return evaluate is not None and evaluate(client, configuration) != negated
+
+
+def _is_any(_client: Client, _configuration: Mapping[str, Any]) -> bool:
+    return True
+
+
+def _has_access_type(client: Client, configuration: Mapping[str, Any]) -> bool:
+    return _access_type(client) in (configuration.get("type") or ())
 
 
 def _access_type(client: Client) -> str:
@@ -97,7 +100,14 @@ def _access_type(client: Client) -> str:
     return "public" if client.public_client else "confidential"
 
 
-def _entries(document: Any, name: str) -> Iterable[Mapping[str, Any]]:
+_CONDITIONS: Final[Mapping[str, Callable[[Client, Mapping[str, Any]], bool]]] = {
+    "any-client": _is_any,
+    "client-access-type": _has_access_type,
+}
+EVALUATED_CONDITIONS: Final = frozenset(_CONDITIONS)
+
+
+def entries(document: Any, name: str) -> Sequence[Mapping[str, Any]]:
     """Return the objects of a list; what was stored unchecked may be anything."""
     items = document.get(name) if isinstance(document, Mapping) else None
     return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []

@@ -108,7 +108,7 @@ class Settings(BaseModel):
     cache_clients: Annotated[int, whole_number(1, _MOST_KEPT)] = 10_000
     """Clients that one worker keeps in memory."""
     cache_age: Duration = timedelta(seconds=60)
-    """The oldest a cached realm or client may be when an invalidation message was lost."""
+    """How long a cached realm or client is used before it is compared with the database."""
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], one_of("debug", "info", "warning", "error")
     ] = "info"

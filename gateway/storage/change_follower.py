@@ -1,8 +1,8 @@
 """Invalidates in this process what the log of changes says, for messages that were lost.
 
 Messages come within milliseconds, where Redis carries them. The log is written in the transaction
-of the change, so it also tells of changes whose publisher was cut off from Redis, or died before
-it published. Each worker asks for new records every `POLL`: one look at the end of a primary key.
+of the change, so it also has changes whose publisher could not reach Redis, or died before it
+published. Each worker reads new records every `POLL`: one range at the end of a primary key.
 An id may become visible after a higher one, since transactions commit in any order: so ids are
 read again for `REREAD` after they were first seen.
 """
@@ -32,7 +32,7 @@ class ChangeFollower:
         self._seen: dict[int, float] = {}
 
     async def follow(self) -> None:
-        """Read the log until cancelled; a database that is away is asked again later."""
+        """Read the log until cancelled; an unavailable database is read again later."""
         while True:
             with suppress(StoreUnavailable):
                 await self.read()

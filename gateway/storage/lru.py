@@ -1,4 +1,4 @@
-"""A bounded table that forgets what was not used for longest, or all of one group at once.
+"""A bounded table that drops the least recently used values, or all of one group at once.
 
 It is bounded in entries and in bytes: administrators and users decide how large a value is.
 """

@@ -1,6 +1,6 @@
 """What must be in place before a worker answers: schema, realms, administrator.
 
-Redis may be away: what it would have been told, gateways learn by the age of what they keep.
+Redis may be unavailable: other gateways then read the change from the change log.
 """
 
 import asyncio

@@ -12,12 +12,12 @@ from gateway.admin.changes import Changes
 from gateway.admin.controlled_objects import ControlledObject, ObjectKind
 from gateway.admin.errors import Forbidden
 from gateway.admin.escalation import (
-    out_of_reach,
     require_changeable_clients,
     require_changeable_role,
     require_may_compose,
     require_may_grant,
     require_may_join,
+    roles_out_of_reach,
 )
 from gateway.admin.realm_defaults import ensure_administration, ensure_realm_defaults
 from gateway.domain.clock import SystemClock
@@ -135,7 +135,7 @@ async def test_what_a_role_contains_counts_however_deep(realms: SqlDatabase) -> 
             assert not await may_grant(stores, acting("manage-users"), ["plain-role", name])
             assert await may_grant(stores, acting("manage-users", "manage-realm"), [name])
         assert await may_grant(stores, acting("manage-users"), ["plain-role"])
-        reach = await out_of_reach(acting("manage-users"), stores)
+        reach = await roles_out_of_reach(acting("manage-users"), stores)
         assert {"wrapped-role", "wrapped-twice-role", manage_realm} <= reach
         assert "plain-role" not in reach
 
@@ -158,11 +158,11 @@ async def test_the_roles_out_of_reach_are_those_that_may_not_be_granted(
 ) -> None:
     async with realms.read() as stores:
         for who in (acting("manage-users"), acting("manage-clients", "view-events"), acting()):
-            reach = await out_of_reach(who, stores)
+            reach = await roles_out_of_reach(who, stores)
             for one in await stores.roles.list("demo-id"):
                 assert (one.id in reach) is not await may_grant(stores, who, [one.id]), one.name
-        assert await out_of_reach(acting(*AdminRole), stores) == frozenset()
-        assert await out_of_reach(operator(DEMO), stores) == frozenset()
+        assert await roles_out_of_reach(acting(*AdminRole), stores) == frozenset()
+        assert await roles_out_of_reach(operator(DEMO), stores) == frozenset()
 
 
 async def test_in_master_a_role_over_a_realm_is_granted_by_who_has_that_very_role(
@@ -192,7 +192,7 @@ async def test_in_master_admin_and_create_realm_are_granted_by_who_has_them(
         assert await may_grant(stores, in_master("create-realm"), create)
         admin = await ids(stores, "master", None, "admin")
         assert not await may_grant(stores, in_master("admin", "create-realm"), admin)
-        reach = await out_of_reach(in_master(master_realm=AdminRole), stores)
+        reach = await roles_out_of_reach(in_master(master_realm=AdminRole), stores)
         assert {*create, *admin} <= reach
 
 
@@ -203,7 +203,7 @@ async def test_in_master_every_other_role_is_free(realms: SqlDatabase) -> None:
         await stores.roles.add(role("admin", of="master", client="device-uuid"))
         free = ["plain-role", "wrapped-role", "admin-role"]
         assert await may_grant(stores, who, free)
-        assert not await out_of_reach(who, stores) & set(free)
+        assert not await roles_out_of_reach(who, stores) & set(free)
 
 
 async def test_a_user_is_controlled_by_callers_with_all_its_administrative_roles(

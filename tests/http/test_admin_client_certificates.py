@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import httpx2
+import jwt
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -279,6 +280,16 @@ def test_the_public_part_of_what_is_sent_is_kept_in_place_of_any_other(
     assert attributes(realm) == kept
     assert realm.get(KEY) == response.json()
     assert "privateKey" not in response.json()
+
+
+@pytest.mark.parametrize("curve", [ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()])
+def test_a_key_set_may_use_each_curve(realm: AdministeredRealm, curve: ec.EllipticCurve) -> None:
+    sent = ec.generate_private_key(curve).public_key()
+    document = {"keys": [jwt.algorithms.ECAlgorithm.to_jwk(sent, as_dict=True)]}
+    response = upload(realm, "JSON Web Key Set", json.dumps(document).encode())
+    assert response.status_code == 200, response.text
+    spki = sent.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    assert realm.get(KEY)["publicKey"] == base64_of(spki)
 
 
 def test_a_key_set_is_told_with_its_first_key(realm: AdministeredRealm) -> None:

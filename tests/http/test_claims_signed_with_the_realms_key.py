@@ -5,14 +5,14 @@ Every token here has a good signature of the realm's own key. Spec: RFC 8725 §3
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
 import pytest
 
 from gateway.domain.keys import SignatureAlgorithm
-from gateway.domain.ports.signing import KeyRing
-from tests.support.realm_keys import forged_token, realm_keys
+from tests.support.realm_keys import StolenKeys, realm_keys
 from tests.support.spec_stack import Stack, protocol
 from tests.support.tokens import claims_of
 from tests.support.wire import PASSWORD, SECRET, audience, client, user
@@ -69,7 +69,7 @@ class SelfSigned:
     """A realm, its keys, and genuine claims of its users and service accounts."""
 
     stack: Stack
-    ring: KeyRing
+    ring: StolenKeys
     genuine: dict[str, Claims] = field(default_factory=dict)
 
     def claims(self, who: str) -> Claims:
@@ -86,7 +86,7 @@ class SelfSigned:
 
     def answers(self, claims: Mapping[str, Any]) -> Answers:
         """Sign the claims with the realm's key, and use the token everywhere."""
-        token = forged_token(self.ring, claims, SignatureAlgorithm.ES256)
+        token = self.ring.sign(claims, SignatureAlgorithm.ES256, datetime.now(UTC))
         form = {"client_id": "watcher", "client_secret": SECRET, "token": token}
         introspection = f"{self.stack.nginx.https}{protocol(REALM)}/token/introspect"
         return Answers(

@@ -4,13 +4,13 @@ Every token here carries a good signature of the realm's own key.
 """
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from gateway.domain.keys import SignatureAlgorithm
-from gateway.domain.ports.signing import KeyRing
-from tests.support.realm_keys import forged_token, realm_keys
+from tests.support.realm_keys import StolenKeys, realm_keys
 from tests.support.wire import Wire, claims_of
 
 Claims = dict[str, Any]
@@ -18,13 +18,13 @@ INACTIVE = {"active": False}
 
 
 @pytest.fixture
-def ring(wire: Wire) -> KeyRing:
+def ring(wire: Wire) -> StolenKeys:
     """Return the realm's own keys, taken from the gateway's database."""
     return realm_keys(wire.gateway.state_dir, "wire")
 
 
-def _signed(ring: KeyRing, claims: Claims) -> str:
-    return forged_token(ring, claims, SignatureAlgorithm.RS256)
+def _signed(ring: StolenKeys, claims: Claims) -> str:
+    return ring.sign(claims, SignatureAlgorithm.RS256, datetime.now(UTC))
 
 
 def _without(name: str) -> Callable[[Claims], Claims]:
@@ -61,7 +61,7 @@ CHANGES: dict[str, Callable[[Claims], Claims]] = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_rightly_signed_token_is_inactive_when_it_is(
-    wire: Wire, ring: KeyRing, change: Callable[[Claims], Claims]
+    wire: Wire, ring: StolenKeys, change: Callable[[Claims], Claims]
 ) -> None:
     claims = claims_of(wire.token("aud"))
     assert wire.introspect(_signed(ring, claims)).json()["active"] is True
@@ -73,12 +73,19 @@ def test_a_token_from_before_its_clients_not_before_is_inactive(wire: Wire) -> N
     assert wire.introspect(wire.token("stale")).json() == INACTIVE
 
 
-@pytest.mark.parametrize("typ", ["ID", "Logout"])
+@pytest.mark.parametrize(
+    ("typ", "answered"),
+    [
+        ("ID", (400, "unsupported_token_type")),
+        ("Logout", (400, "unsupported_token_type")),
+        ("Refresh", (200, "invalid_token")),
+    ],
+)
 def test_a_token_of_another_kind_cannot_be_revoked_as_one(
-    wire: Wire, ring: KeyRing, typ: str
+    wire: Wire, ring: StolenKeys, typ: str, answered: tuple[int, str]
 ) -> None:
-    """RFC 7009 §2.2.1."""
+    """RFC 7009 §2.2, §2.2.1. No gateway signs a refresh token by a key that clients see."""
     form = {"client_id": "aud", "client_secret": "a-clients-secret"}
     token = _signed(ring, claims_of(wire.token("aud")) | {"typ": typ})
     answer = wire.post("revoke", form | {"token": token})
-    assert (answer.status_code, answer.json()["error"]) == (400, "unsupported_token_type")
+    assert (answer.status_code, answer.json()["error"]) == answered

@@ -56,22 +56,27 @@ def governed(spec: Stack) -> Iterator[ChosenRealm]:
         yield made
 
 
-def _govern(realm: ChosenRealm, periods: Mapping[str, int], condition: str = "any-client") -> None:
+def _govern(
+    realm: ChosenRealm,
+    periods: Mapping[str, int],
+    condition: str = "any-client",
+    access_type: str = "confidential",
+) -> None:
     executor = {"executor": "secret-rotation", "configuration": periods}
     profiles = {"profiles": [{"name": "rotation", "executors": [executor]}]}
     assert realm.administer("PUT", "/client-policies/profiles", profiles).is_success
     policy = {
         "name": "rotate",
         "enabled": True,
-        "conditions": [{"condition": condition, "configuration": {"type": ["confidential"]}}],
+        "conditions": [{"condition": condition, "configuration": {"type": [access_type]}}],
         "profiles": ["rotation"],
     }
     assert realm.administer("PUT", "/client-policies/policies", {"policies": [policy]}).is_success
 
 
-def _make(realm: ChosenRealm, client_id: str, *, public: bool = False, **attributes: str) -> str:
+def _make(realm: ChosenRealm, client_id: str, **attributes: str) -> str:
     """Add a client and return its path."""
-    document = client(client_id, attributes=attributes, publicClient=public)
+    document = client(client_id, attributes=attributes)
     made = realm.administer("POST", "/clients", document)
     assert made.is_success, made.text
     return f"/clients/{realm.client(client_id)['id']}"
@@ -261,10 +266,10 @@ def test_a_client_that_changes_itself_gets_a_new_secret_before_the_old_one_ends(
 
 def test_a_policy_reaches_the_clients_that_its_condition_names(spec: Stack) -> None:
     with chosen_realm(spec, "conditions", []) as realm:
-        for condition, public in (("client-access-type", False), ("any-client", True)):
-            _govern(realm, PERIODS, condition)
-            _make(realm, condition, public=public)
-            assert (EXPIRES in realm.client(condition)["attributes"]) is not public
+        for access_type, reached in (("confidential", True), ("public", False)):
+            _govern(realm, PERIODS, "client-access-type", access_type)
+            _make(realm, access_type)
+            assert (EXPIRES in realm.client(access_type)["attributes"]) is reached
 
 
 @pytest.mark.parametrize(

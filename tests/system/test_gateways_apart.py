@@ -205,7 +205,7 @@ def test_a_clock_that_differs_is_reported_and_far_off_it_fails_readiness(apart: 
     assert check["data"] == {"redis_seconds": 10, "sql_seconds": 10}
     status, check = apart.hour.check("clock")
     assert (status, check["status"]) == (503, "DOWN")
-    assert "3600 s of Redis and 3600 s of SQL" in check["data"]["reason"]
+    assert "3600 s ahead of Redis and 3600 s ahead of SQL" in check["data"]["reason"]
     logged = [line for line in apart.hour.gateway.log() if line["event"] == "clock differs"]
     assert [(line["redis_seconds"], line["sql_seconds"]) for line in logged] == [(3600, 3600)]
 

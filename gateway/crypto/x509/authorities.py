@@ -74,13 +74,8 @@ class AuthorityBundle:
             if is_issued_by(authority, authority):
                 self._anchors.add(authority.digest)
 
-    @classmethod
-    def from_pem(cls, data: bytes) -> "AuthorityBundle":
-        """Read a PEM bundle; raises ValueError or MalformedCertificate."""
-        return cls(_parse_bundle(data))
-
     def renew(self) -> None:
-        """Take over what has changed; `edition` is another then."""
+        """Read the authorities again where they come from a file that was replaced."""
 
     def __iter__(self) -> Iterator[ParsedCertificate]:
         return (item for authorities in self._by_subject.values() for item in authorities)
@@ -130,14 +125,14 @@ class AuthorityFile(AuthorityBundle):
         """Read the file; raises OSError, ValueError or MalformedCertificate."""
         self._file = WatchedFile(file)
         self._problem: str | None = None
-        super().__init__(_parse_bundle(self._file.read()))
+        super().__init__(parse_authorities(self._file.read()))
 
     def renew(self) -> None:
         """Read the file again if it was replaced."""
         try:
             content = self._file.read_if_changed()
             if content is not None:
-                super().__init__(_parse_bundle(content))
+                super().__init__(parse_authorities(content))
                 self.edition += 1
                 self._problem = None
         except (OSError, ValueError, MalformedCertificate) as error:
@@ -149,7 +144,8 @@ class AuthorityFile(AuthorityBundle):
             structlog.get_logger().error("client authorities not renewed", reason=problem)
 
 
-def _parse_bundle(data: bytes) -> tuple[ParsedCertificate, ...]:
+def parse_authorities(data: bytes) -> tuple[ParsedCertificate, ...]:
+    """Parse a PEM bundle; raises ValueError or MalformedCertificate."""
     certificates = pem_blocks(data, *CERTIFICATE_LABELS)
     if not certificates:
         raise ValueError("no PEM certificate")

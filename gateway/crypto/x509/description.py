@@ -14,12 +14,11 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from gateway.crypto import base64url, certificates
-from gateway.crypto.pem import CERTIFICATE_LABELS, pem_blocks
+from gateway.crypto.pem import CERTIFICATE_LABELS, is_pem, pem_blocks
 from gateway.crypto.x509.issuing import PkiRefused
 from gateway.crypto.x509.parse import names_from_der
 
 ESCAPED_BEGINNING = b"-----BEGIN%20"
-PEM_BEGINNING = b"-----BEGIN "
 
 ALTERNATIVE_NAMES: dict[type[x509.GeneralName], str] = {
     x509.DNSName: "DNS",
@@ -51,11 +50,8 @@ def load_certificate(data: bytes) -> x509.Certificate:
     if ESCAPED_BEGINNING in text:
         text = unquote_to_bytes(text)
     try:
-        if PEM_BEGINNING in text:
-            return certificates.load_certificate(
-                next(iter(pem_blocks(text, *CERTIFICATE_LABELS)), b"")
-            )
-        return certificates.load_certificate(data)
+        der = next(iter(pem_blocks(text, *CERTIFICATE_LABELS)), b"") if is_pem(text) else data
+        return certificates.load_certificate(der)
     except x509.InvalidVersion as error:
         raise ValueError(str(error)) from error
 

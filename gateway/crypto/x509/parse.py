@@ -13,6 +13,7 @@ from datetime import datetime
 from cryptography import x509
 
 from gateway.crypto.certificates import load_certificate
+from gateway.crypto.der import EXPLICIT_0, OBJECT_IDENTIFIER, SEQUENCE, SET
 from gateway.domain.distinguished_names import Attribute, DistinguishedName
 from gateway.domain.distinguished_names.der import (
     Element,
@@ -22,7 +23,6 @@ from gateway.domain.distinguished_names.der import (
 )
 from gateway.domain.ports.certificates import MalformedCertificate
 
-SEQUENCE, SET, OBJECT_IDENTIFIER, EXPLICIT_VERSION = 0x30, 0x31, 0x06, 0xA0
 CONTINUES = SIGN = 0x80
 SECOND_ARCS = 40
 LONGEST_IDENTIFIER = 64
@@ -108,7 +108,7 @@ def _to_be_signed(der: bytes) -> tuple[Element, ...]:
     """Return serial number, signature algorithm, issuer, validity and subject."""
     certificate = _content(read_element(der), SEQUENCE)
     elements = read_elements(_content(read_element(certificate), SEQUENCE))
-    first = 1 if elements and elements[0].tag == EXPLICIT_VERSION else 0
+    first = 1 if elements and elements[0].tag == EXPLICIT_0 else 0
     if len(elements) < first + 5:
         raise ValueError("certificate is cut short")
     return elements[first : first + 5]

@@ -59,7 +59,7 @@ class RevocationLists:
     def refusal(self, path: CertificationPath, now: datetime) -> str | None:
         """Return why a certificate of the path counts as revoked, None when none does.
 
-        The caller has renewed the bundle, from which the path is.
+        The path must come from the bundle as it was renewed last.
         """
         self._read_again_when_changed()
         for certificate, issuer in path.links:

@@ -1,4 +1,5 @@
 """Limits of every cost that depends on input: one module for each kind of cost.
 
-Code that parses, hashes, matches or caches input takes its bounds from here, and from nowhere else.
+Code that parses, hashes or matches input takes its bounds from here. A cache is made with the
+mechanism of `caches` and states its size in bytes where it is made.
 """

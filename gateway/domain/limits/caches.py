@@ -18,7 +18,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _ENTRY: Final = 200
-"""Bytes that an entry takes beside its key and its value: its share of two hash tables."""
+"""Bytes that an entry takes besides its key and its value: its share of two hash tables."""
 _LARGEST_SHARE: Final = 8
 """One entry may take this part of a generation, so that it cannot push out all the others."""
 _OPAQUE: Final = 4096
@@ -30,7 +30,7 @@ class SizedCache(Generic[K, V]):
     """Keeps the values used last, of at most `most_bytes` as `weigh` counts them.
 
     There are two generations. A value that is found in the older one moves to the younger one;
-    when the younger one is full it becomes the older one, and what nobody asked for is dropped.
+    when the younger one is full it becomes the older one, whose unused values are dropped.
     A hit costs one look into a dictionary. None cannot be a value.
     """
 

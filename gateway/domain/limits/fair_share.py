@@ -31,7 +31,10 @@ def _never() -> bool:
 
 
 caller_is_gone: ContextVar[Callable[[], bool]] = ContextVar("caller_is_gone", default=_never)
-"""Set by the server for each connection: tells from any thread whether the peer has closed it."""
+"""Set by Hypercorn's server for each connection: returns, in any thread, whether it was closed.
+
+With another server it is always False: waiting work is then dropped only when it is cancelled.
+"""
 
 
 @dataclass(eq=False, slots=True)
@@ -46,7 +49,7 @@ class _Job:
     cancelled: bool = False
 
     def run(self) -> None:
-        """Do the work; raises Overloaded where nobody waits for it any more, or for too long."""
+        """Do the work; raises Overloaded where its caller has gone, or has waited for too long."""
         self.cancelled = not self.future.set_running_or_notify_cancel()
         if self.cancelled:
             return
@@ -103,7 +106,7 @@ class FairThreads:
         self._realms: dict[str, _Realm] = {}
 
     async def run(self, realm_id: str, work: Callable[[], ResultT]) -> ResultT:
-        """Return what `work` returns; raises Overloaded where there is no room, or for too long.
+        """Return what `work` returns; raises Overloaded without room, or after too long a wait.
 
         Cancelling the caller takes waiting work away; running work goes on and keeps its place.
         """

@@ -15,6 +15,8 @@ MAX_RSA_PRIVATE_BITS: Final = 4096
 """A signature takes 2 ms, the checks of an imported key 0.2 s, none of them 50 ms at a time."""
 MAX_RSA_EXPONENT_BITS: Final = 64
 """OpenSSL's own limit for long keys: verifying costs a multiplication for each bit."""
+MAX_EC_POINT_BYTES: Final = 256
+"""Of an encoded point, or of one coordinate in a JWK; P-521 takes 133 and 66."""
 
 MAX_CERTIFICATE_BYTES: Final = 64 * 1024
 MAX_DOCUMENT_BYTES: Final = 1024 * 1024

@@ -1,4 +1,4 @@
-"""Limits of password hashes: what one may cost, whoever has chosen its parameters.
+"""Limits of password hashes: what one may cost, wherever its parameters come from.
 
 New hashes, the rules of `passwordPolicy`, imported credentials and stored ones are all measured
 here. Each maximum takes about half a second on one core of a server of 2024, so that a check with
@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
+MAX_PASSWORD_LENGTH: Final = 1024
+"""Characters of a password; a longer one is never hashed."""
 ARGON2: Final = "argon2"
 ARGON2_MEMORY_KIB: Final = 7168
 """The memory of new hashes."""

@@ -93,11 +93,6 @@ def pattern_problem(pattern: str) -> str | None:
     return prepared.reason if isinstance(prepared, _Unusable) else None
 
 
-def is_bounded_pattern(pattern: str) -> bool:
-    """Tell whether `pattern` is a regular expression that may be used."""
-    return pattern_problem(pattern) is None
-
-
 def pattern_weight(pattern: str) -> int:
     """Return how much work it is to prepare the pattern: its length and that of its ranges.
 
@@ -154,7 +149,7 @@ class PatternMatches:
         return self._decide(key, prepared, steps)
 
     def run_pending(self) -> None:
-        """Decide what is pending; to be called in a thread, while nobody else uses this."""
+        """Decide what is pending; to be called in a thread, while this is not in use elsewhere."""
         pending, self._pending = self._pending, {}
         for key in pending:
             prepared = _prepare(key[0])

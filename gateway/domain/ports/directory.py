@@ -1,7 +1,8 @@
 """What answering a request needs to know of realms and clients, from memory where possible.
 
 A directory may lag behind the database by seconds, never by more than its stated age: whoever
-writes realms, keys, clients, users or roles publishes the topic of what changed on Invalidation.
+writes realms, keys, clients, users or roles records the topic of what changed in the change log
+and publishes it on Invalidation.
 """
 
 from collections.abc import Mapping

@@ -28,7 +28,7 @@ def client_topic(realm_id: str, client: str) -> str:
 
 
 class Invalidation(Protocol):
-    """Messages between gateways; losing them is allowed, for caches also age."""
+    """Messages between gateways; they may be lost, since every worker also reads the change log."""
 
     @property
     def connected(self) -> bool:

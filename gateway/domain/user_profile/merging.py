@@ -56,7 +56,7 @@ def merged(
 ) -> Merged:
     """Return what becomes of a user's values; `before` is None for a new user.
 
-    `locked` are attributes that nobody changes, whatever the profile says. `matches` may leave
+    `locked` are attributes that are never changed, whatever the profile says. `matches` may leave
     some pending, and then the result is to be thrown away; without it all are done at once.
     """
     merging = _Merging(profile, sent, before, locked, matches or matches_at_once())

@@ -14,6 +14,7 @@ from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.roles import EffectiveRoles
 from gateway.http.exchange import Exchange
+from gateway.http.guarded_endpoint import LONGEST_REALM_NAME
 from gateway.http.realm_endpoint import RealmContext
 from gateway.protocol.access_tokens import AccessTokens, ActiveToken
 from gateway.protocol.certificate_binding import require_binding
@@ -24,7 +25,6 @@ from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
 
 _PARTS: Final = 2
-_LONGEST_NAME: Final = 255
 
 
 class AdminAuthentication:
@@ -56,7 +56,7 @@ class AdminAuthentication:
     async def _realm(self, issuer: str) -> RealmEntry | None:
         base = self._context.issuer("")
         name = unquote(issuer.removeprefix(base)) if issuer.startswith(base) else ""
-        if not name or len(name) > _LONGEST_NAME:
+        if not name or len(name) > LONGEST_REALM_NAME:
             return None
         return await self._context.directory.realm(name)
 

@@ -2,8 +2,8 @@
 
 Every operation that is not a GET controls each user, client, group and role that its path names,
 unless the row of the table declares why it is harmless; a GET does so where its row declares that
-the answer gives control. A placeholder that is not listed here stops the gateway at its start, so
-a new path cannot bypass the rule of `gateway.admin.account_control`.
+the answer gives control. A placeholder that is not listed here is an error when the routes are
+built, so a new path cannot bypass the rule of `gateway.admin.account_control`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,9 +30,9 @@ OTHERS: Final = frozenset(
         *("session_id", "type", "workflow_id"),
     }
 )
-"""Placeholders that name something without rights, or a part of an object that stands before it.
+"""Placeholders that name something without rights, or a part of an object named before it.
 
-`session_id` is among them: ending a session controls nobody's account.
+`session_id` is among them: ending a session gives no control of an account.
 """
 _ROLE_LISTS: Final = frozenset({"role-mappings", "scope-mappings"})
 """What follows one of these names the client whose roles are meant: the client is not changed."""

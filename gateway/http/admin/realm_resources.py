@@ -16,7 +16,6 @@ from gateway.admin.realm_creation import RealmCreation
 from gateway.admin.realm_listing import RealmListing
 from gateway.admin.realm_sessions import RealmSessions
 from gateway.domain.clock import Clock
-from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import OnlineSessionStore
@@ -39,7 +38,6 @@ class RealmParts:
 
     database: Database
     changes: Changes
-    invalidation: Invalidation
     clock: Clock
     keys: KeyFactory
     passwords: PasswordHasher

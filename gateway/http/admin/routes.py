@@ -82,7 +82,6 @@ def _realms(parts: AdminParts, changes: Changes) -> RealmParts:
     return RealmParts(
         database=parts.database,
         changes=changes,
-        invalidation=parts.invalidation,
         clock=parts.context.clock,
         keys=parts.keys,
         passwords=parts.passwords,

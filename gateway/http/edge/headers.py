@@ -40,7 +40,7 @@ _SENT_ONCE: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class EdgeHeaders:
-    """Headers by lower-case name; `ambiguous` names one that came twice or askew, and must not."""
+    """Headers by lower-case name; `ambiguous` names one that was repeated or misspelled."""
 
     values: dict[bytes, bytes] = field(repr=False)
     ambiguous: bytes | None

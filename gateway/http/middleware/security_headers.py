@@ -14,11 +14,11 @@ from gateway.domain.errors import StoreUnavailable
 from gateway.domain.ports.directory import Directory
 from gateway.domain.realm import MASTER, SecurityHeaders
 from gateway.http.exchange import exchange_of
+from gateway.http.guarded_endpoint import LONGEST_REALM_NAME
 from gateway.http.path_segments import split_path
 from gateway.http.security_headers import for_every_response
 
 _DEFAULT: Final = SecurityHeaders()
-_LONGEST_NAME: Final = 255
 
 
 class SecurityHeadersMiddleware:
@@ -45,9 +45,9 @@ class SecurityHeadersMiddleware:
         await self._app(scope, receive, send_with_headers)
 
     async def _find(self, scope: Scope) -> SecurityHeaders:
-        name = realm_in_path(scope)
+        name = _realm_in_path(scope)
         # A store may refuse control characters, and no realm has them in its name.
-        if name is None or len(name) > _LONGEST_NAME or not name.isprintable():
+        if name is None or len(name) > LONGEST_REALM_NAME or not name.isprintable():
             return _DEFAULT
         try:
             entry = await self._directory.realm(name)
@@ -56,7 +56,7 @@ class SecurityHeadersMiddleware:
         return _DEFAULT if entry is None else entry.realm.security_headers
 
 
-def realm_in_path(scope: Scope) -> str | None:
+def _realm_in_path(scope: Scope) -> str | None:
     """Return the name of the realm that a path belongs to, matched or not."""
     match split_path(scope):
         case ["realms", name, *_] | ["admin", "realms", name, *_] | ["admin", name, "console", *_]:

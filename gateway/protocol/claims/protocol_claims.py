@@ -46,7 +46,7 @@ class ProtocolClaims(Protocol):
 
     @property
     def last(self) -> tuple[str, ...]:
-        """Return the members that stand after those of mappers."""
+        """Return the members that follow those of mappers."""
         ...
 
     def members(self) -> dict[str, Any]:

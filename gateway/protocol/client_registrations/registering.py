@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from gateway.admin.account_control import require_may_control
 from gateway.admin.changes import Change, Changes
-from gateway.admin.client_access import has_roles, out_of_reach, require_may_widen_scope
+from gateway.admin.client_access import clients_out_of_reach, has_roles, require_may_widen_scope
 from gateway.admin.client_administration import AddressesRefused, ClientAdministration
 from gateway.admin.client_scope_choice import chosen_scopes
 from gateway.admin.controlled_objects import ControlledObject, ObjectKind
@@ -106,7 +106,7 @@ class ClientRegistrations:
         async with self._database.read() as stores:
             found = await stores.clients.find_by_client_id(request.realm.realm.id, client_id)
             client = await registrar.require_view(stores, found)
-            masked = bool(await out_of_reach(registrar.acting, stores, [client]))
+            masked = bool(await clients_out_of_reach(registrar.acting, stores, [client]))
             roles = await has_roles(stores, client)
         request.event.client_id = client.client_id
         token = Secret(registrar.token) if registrar.is_client and registrar.token else None
@@ -133,7 +133,7 @@ class ClientRegistrations:
                 by_itself = registrar.is_client
                 after = await self._administration.store(change, before, after, by_itself=by_itself)
                 token = await self._tokens.give(change, after) if registrar.is_client else None
-                masked = bool(await out_of_reach(registrar.acting, change.stores, [after]))
+                masked = bool(await clients_out_of_reach(registrar.acting, change.stores, [after]))
         return Seen(after, masked=masked, token=Secret(token) if token else None)
 
     async def _merged(

@@ -224,4 +224,4 @@ _OTHER_PRODUCTS: Final[tuple[SettingRow, ...]] = (
 )
 
 CLIENT_ATTRIBUTE_ROWS: Final = (*_WORKING, *_REFUSED, *_STORED, *_OTHER_PRODUCTS)
-"""Rows with an exact name come before those that stand for many."""
+"""Rows with an exact name come before those with a prefix."""

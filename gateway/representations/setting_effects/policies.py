@@ -1,13 +1,14 @@
 """Executors of client policies: which of them an enabled policy may name.
 
-No policy is applied yet. An executor that only judges requests that fail anyway, or that would
-allow more, does no harm; of any other the operator would expect a protection.
+Only `secret-rotation` is applied. Another executor is harmless where it judges requests that fail
+anyway, or would allow more; of any other one the operator would expect a protection.
 Keycloak: client policy executors, global client profiles (26.7)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
+from gateway.representations.secret_rotation import EVALUATED_CONDITIONS, SECRET_ROTATION, entries
 from gateway.representations.setting_effects.rows import Place, SettingRow, refused, stored, works
 
 _EXECUTOR: Final = Place.EXECUTOR
@@ -60,9 +61,6 @@ _GLOBAL_PROFILES: Final[Mapping[str, str]] = {
 _GLOBAL_WITHOUT_DEMANDS: Final = frozenset({"fapi-ciba", "saml-security-profile"})
 GLOBAL_PROFILES: Final = _GLOBAL_WITHOUT_DEMANDS | _GLOBAL_PROFILES.keys()
 """The profiles that every realm of Keycloak 26.7 has."""
-_ROTATION: Final = "secret-rotation"
-_EVALUATED: Final = frozenset({"any-client", "client-access-type"})
-"""Conditions under which secrets are rotated; a policy with another one applies to no client."""
 _UNKNOWN: Final = "an executor that this version does not know would not judge"
 
 EXECUTOR_ROWS: Final[tuple[SettingRow, ...]] = (
@@ -76,7 +74,7 @@ EXECUTOR_ROWS: Final[tuple[SettingRow, ...]] = (
         for name, reason in _DEMANDS.items()
     ),
     *works(
-        *(_EXECUTOR, "tests/spec/test_client_secret_rotation.py", _ROTATION),
+        *(_EXECUTOR, "tests/spec/test_client_secret_rotation.py", SECRET_ROTATION),
         note="With the conditions `any-client` and `client-access-type`; others are refused",
     ),
     *stored(_EXECUTOR, _NO_REQUEST, *_HARMLESS),
@@ -89,9 +87,9 @@ def demanding_policies(policies: Any, profiles: Any) -> dict[str, str]:
 
     `policies` and `profiles` are the checked documents `clientPolicies` and `clientProfiles`.
     """
-    known = {profile.get("name"): profile for profile in _items(profiles, "profiles")}
+    known = {profile.get("name"): profile for profile in entries(profiles, "profiles")}
     found: dict[str, str] = {}
-    for policy in _items(policies, "policies"):
+    for policy in entries(policies, "policies"):
         if not policy.get("enabled") or not policy.get("conditions"):
             continue
         for name in policy.get("profiles") or ():
@@ -102,19 +100,12 @@ def demanding_policies(policies: Any, profiles: Any) -> dict[str, str]:
 
 
 def _demand(policy: Mapping[str, Any], profile: Mapping[str, Any]) -> str | None:
-    conditions = {condition.get("condition") for condition in _items(policy, "conditions")}
-    for executor in _items(profile, "executors"):
+    conditions = {condition.get("condition") for condition in entries(policy, "conditions")}
+    for executor in entries(profile, "executors"):
         name = executor.get("executor")
-        if name == _ROTATION:
-            if not conditions <= _EVALUATED:
+        if name == SECRET_ROTATION:
+            if not conditions <= EVALUATED_CONDITIONS:
                 return "its conditions are not evaluated: secrets would not expire"
         elif name not in (*_HARMLESS, *_LOOSER):
             return _DEMANDS.get(str(name), _UNKNOWN)
     return None
-
-
-def _items(document: Any, name: str) -> Iterator[Mapping[str, Any]]:
-    items = document.get(name) if isinstance(document, Mapping) else None
-    for item in items if isinstance(items, list) else ():
-        if isinstance(item, Mapping):
-            yield item

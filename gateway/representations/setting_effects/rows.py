@@ -33,9 +33,9 @@ class Effect(StrEnum):
 class SettingRow:
     """One setting.
 
-    A `name` that ends with `*` stands for every name with that beginning. `note` is the effect of
+    A `name` that ends with `*` covers every name with that beginning. `note` is the effect of
     a setting that works, why a stored one is harmless, or the reason of a refusal, and `sample` a
-    value of it. `refuses` tells which values are refused. `test` is the file that shows the
+    value of it. `refuses` returns whether a value is refused. `test` is the file that shows the
     effect.
     """
 
@@ -101,4 +101,4 @@ class OtherThan:
 
 
 is_given: Final = OtherThan()
-"""Tells whether a text setting has a value."""
+"""Returns whether a text setting has a value."""

@@ -7,7 +7,7 @@ ends by itself: a record when the realm would not count it any more, a year afte
 where the realm counts for ever (permanent lock-out), for the lock itself stands in SQL.
 
 Time is the server's, never the caller's: gateways whose clocks differ count alike. A wiped Redis
-gives `failureFactor` guesses anew.
+gives `failureFactor` new guesses.
 Keycloak: 4.1 (brute-force protection)
 """
 

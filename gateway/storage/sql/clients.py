@@ -1,4 +1,4 @@
-"""Clients: one JSON document each, the secret sealed beside it, the rotated one sealed in it."""
+"""Clients: one JSON document each, the secret sealed in a column, the rotated one in it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

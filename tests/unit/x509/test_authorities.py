@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from gateway.crypto.x509.authorities import AuthorityBundle
+from gateway.crypto.x509.authorities import AuthorityBundle, parse_authorities
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
 from gateway.crypto.x509.requirements import CertificateRefused, require_client
 
@@ -242,4 +242,4 @@ def test_an_authority_whose_own_signature_is_weak_is_refused_unless_it_is_the_an
 
 def test_a_bundle_that_is_no_pem_is_refused() -> None:
     with pytest.raises(ValueError, match="PEM"):
-        AuthorityBundle.from_pem(b"nothing")
+        parse_authorities(b"nothing")

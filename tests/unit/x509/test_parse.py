@@ -12,7 +12,7 @@ from cryptography.x509.oid import NameOID
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateway.crypto.x509.authorities import AuthorityBundle
+from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import X509CertificateReader
 from gateway.domain.certificates import Standing
@@ -189,7 +189,7 @@ def test_a_certificate_with_one_bit_changed_is_never_trusted(
     """RFC 5280 §6.1.3: every bit of it is signed, or is the signature."""
     der = bytearray(certificate_zoo["valid"].der)
     der[place % len(der)] ^= 1 << bit
-    bundle = AuthorityBundle.from_pem((certificate_zoo.directory / "ca.crt").read_bytes())
+    bundle = AuthorityFile(certificate_zoo.directory / "ca.crt")
     reader = X509CertificateReader(bundle, None, SetClock(datetime.now(UTC)))
     try:
         read = reader.read(bytes(der), verified_by_proxy=True)

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from gateway.crypto.x509.authorities import AuthorityBundle
+from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.pki_directory import TRUST_BUNDLE
 from gateway.crypto.x509.pki_revocation import revoke
 from gateway.crypto.x509.reader import REMEMBERED_BYTES, X509CertificateReader
@@ -51,7 +51,7 @@ MALFORMED = {"huge 91 kB"}
 
 
 def reader_of(zoo: Zoo, clock: SetClock | None = None) -> X509CertificateReader:
-    bundle = AuthorityBundle.from_pem((zoo.directory / TRUST_BUNDLE).read_bytes())
+    bundle = AuthorityFile(zoo.directory / TRUST_BUNDLE)
     lists = RevocationLists(zoo.directory / "ca.crl", bundle)
     return X509CertificateReader(bundle, lists, clock or SetClock(datetime.now(UTC)))
 
@@ -89,7 +89,7 @@ def test_each_kind_of_certificate_has_its_standing(
 
 @pytest.mark.parametrize("kind", ["device-1", "device-2", "user"])
 def test_what_certs_init_makes_is_trusted(pki: Path, kind: str) -> None:
-    bundle = AuthorityBundle.from_pem((pki / TRUST_BUNDLE).read_bytes())
+    bundle = AuthorityFile(pki / TRUST_BUNDLE)
     reader = X509CertificateReader(
         bundle, RevocationLists(pki / "ca.crl", bundle), SetClock(datetime.now(UTC))
     )
@@ -101,7 +101,7 @@ def test_what_certs_init_makes_is_trusted(pki: Path, kind: str) -> None:
 
 def test_an_authority_does_not_pass_for_a_client(pki: Path) -> None:
     """Attack A7: neither our own root nor the issuing authority."""
-    bundle = AuthorityBundle.from_pem((pki / TRUST_BUNDLE).read_bytes())
+    bundle = AuthorityFile(pki / TRUST_BUNDLE)
     reader = X509CertificateReader(bundle, None, SetClock(datetime.now(UTC)))
     for name in ("root.crt", "issuing.crt"):
         assert reader.read(_der(pki / name), verified_by_proxy=True).standing is REFUSED

@@ -12,7 +12,12 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from structlog.testing import capture_logs
 
 from gateway.crypto.x509 import revocation
-from gateway.crypto.x509.authorities import AuthorityBundle, CertificationPath
+from gateway.crypto.x509.authorities import (
+    AuthorityBundle,
+    AuthorityFile,
+    CertificationPath,
+    parse_authorities,
+)
 from gateway.crypto.x509.development_pki import create_pki
 from gateway.crypto.x509.issuing import (
     Authority,
@@ -40,7 +45,7 @@ class Pki:
         self.directory, self.file = directory, directory / "ca.crl"
         self.issuing = read_authority(directory, ISSUING)
         self.root = read_authority(directory, ROOT)
-        self.bundle = AuthorityBundle.from_pem((directory / "ca.crt").read_bytes())
+        self.bundle = AuthorityFile(directory / "ca.crt")
         self.device = x509.load_pem_x509_certificate((directory / "device-1.crt").read_bytes())
 
     @property
@@ -188,7 +193,7 @@ def test_an_authority_that_may_not_sign_lists_has_none(tmp_path: Path) -> None:
         .sign(key, hashes.SHA256())
     )
     authority = Authority(certificate, key)
-    bundle = AuthorityBundle.from_pem(pem(certificate))
+    bundle = AuthorityBundle(parse_authorities(pem(certificate)))
     file = tmp_path / "ca.crl"
     file.write_bytes(pem(issue_revocation_list(authority, (), 1, Validity(NOW - DAY, NOW + DAY))))
     assert RevocationLists(file, bundle).status(NOW).problem == "no list of a known authority"

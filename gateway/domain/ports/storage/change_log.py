@@ -33,5 +33,5 @@ class ChangeLogReader(Protocol):
         ...
 
     async def after(self, identity: int) -> Sequence[RecordedChange]:
-        """Return the changes with higher ids, in their order; a purge leaves some thousand."""
+        """Return the changes with higher ids, in their order."""
         ...
