@@ -35,6 +35,7 @@ _MAX_POINT_BYTES: Final = 256
 _MIN_EXPONENT: Final = 3
 _CURVES: Final = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)
 _JWK_CURVES: Final = {"EC": ("P-256", "P-384", "P-521"), "OKP": ("Ed25519",)}
+_COORDINATES: Final = {"EC": ("x", "y"), "OKP": ("x",)}
 _DIGITS_PER_BYTE: Final = 4 / 3
 
 
@@ -82,7 +83,8 @@ def load_public_jwk(jwk: Mapping[str, Any]) -> PublicKey:
     elif kind not in _JWK_CURVES or jwk["crv"] not in _JWK_CURVES[kind]:
         raise UnsupportedKey("Keys of clients are RSA, EC or Ed25519 keys")
     else:
-        _check_length(jwk["x"], _MAX_POINT_BYTES)
+        for name in _COORDINATES[kind]:
+            _check_length(jwk[name], 8 * _MAX_POINT_BYTES)
     return require_supported(jwt.PyJWK(dict(jwk)).key)
 
 
