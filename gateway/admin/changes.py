@@ -4,7 +4,8 @@ The event is stored with the change or neither is; gateways are told once both a
 Keycloak: 10.4
 """
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -77,8 +78,11 @@ class Change:
         before, after = self.realm.events, self._after.events
         if not (before.admin_enabled or after.admin_enabled):
             return
-        for noted in self._noted:
-            wanted = after.admin_details_enabled and noted.representation is not None
+        details: list[str | None] = [None] * len(self._noted)
+        if after.admin_details_enabled:
+            # A whole realm takes long to mask: other requests go on meanwhile.
+            details = await asyncio.to_thread(_details, self._noted)
+        for noted, representation in zip(self._noted, details, strict=True):
             event = AdminEvent(
                 id=str(uuid4()),
                 realm_id=self.realm.id,
@@ -87,7 +91,7 @@ class Change:
                 resource=noted.resource,
                 resource_path=noted.path,
                 auth=_auth(self.acting.caller, self.acting.address),
-                representation=recorded(noted.resource, noted.representation) if wanted else None,
+                representation=representation,
             )
             await self.stores.admin_events.add(event)
 
@@ -119,6 +123,13 @@ class Changes:
         # What is stored stays stored, and gateways that a message does not reach read the log.
         with suppress(StoreUnavailable):
             await self._invalidation.publish(change.topics)
+
+
+def _details(noted: Iterable[_Noted]) -> list[str | None]:
+    return [
+        None if one.representation is None else recorded(one.resource, one.representation)
+        for one in noted
+    ]
 
 
 def _auth(caller: Caller | None, address: str | None) -> AuthDetails:

@@ -14,6 +14,7 @@ from gateway.admin.client_access import (
 )
 from gateway.admin.errors import TooMany
 from gateway.domain.clients import Client
+from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.storage.clients import ClientSearch
 
@@ -54,7 +55,10 @@ class ClientListing:
             if len(found) > MOST:
                 raise TooMany(f"More than {MOST} clients: ask page by page, with first and max")
             masked = await clients_out_of_reach(acting, stores, found)
-            return [describe_client(acting, client, masked=client.id in masked) for client in found]
+            return [
+                describe_client(acting, client, masked=client.id in masked)
+                async for client in in_slices(found)
+            ]
 
     async def one(self, acting: Acting, client_id: str) -> dict[str, Any]:
         """Return the client; raises Forbidden, and Missing for whoever may look for clients."""

@@ -11,7 +11,7 @@ from gateway.admin.default_clients import default_clients
 from gateway.admin.escalation import is_administrative_client
 from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
-from gateway.domain.realm import Realm
+from gateway.domain.limits.event_loop import in_slices
 from gateway.representations.client_requests import given_field, new_client
 from gateway.representations.masking import MASK
 from gateway.representations.partial_import import Action, IfExists, Kind, Outcome
@@ -37,10 +37,12 @@ class ImportedClients:
 
     async def take(self, items: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Outcome]:
         """Store the clients; raises AlreadyExists, Forbidden, RefusedByCode and InvalidInput."""
+        realm = self._change.realm
+        built_in = {document["clientId"] for document in default_clients(realm)}
         wanted = [
             (name, item)
             for name, item in _named(items)
-            if not _is_built_in(self._change.realm, name)
+            if name not in built_in and not is_administrative_client(realm, name)
         ]
         stores, realm_id = self._change.stores, self._change.realm.id
         found = await stores.clients.named(realm_id, [name for name, _ in wanted])
@@ -48,7 +50,7 @@ class ImportedClients:
         if known and self._policy is IfExists.FAIL:
             first = next(name for name, _ in wanted if name in known)
             raise AlreadyExists(f"Client id '{first}' already exists")
-        return [await self._take(known.get(name), item) for name, item in wanted]
+        return [await self._take(known.get(name), item) async for name, item in in_slices(wanted)]
 
     async def _take(self, before: Client | None, item: Mapping[str, Any]) -> Outcome:
         if before is None:
@@ -84,11 +86,6 @@ def _named(
         given = f"{describe(twice[0])} twice"
         raise InvalidInput((FieldError("clients", given, "each client once"),))
     return [(name, item) for _, name, item in named]
-
-
-def _is_built_in(realm: Realm, client_id: str) -> bool:
-    built_in = {document["clientId"] for document in default_clients(realm)}
-    return client_id in built_in or is_administrative_client(realm, client_id)
 
 
 def _kept(before: Client, item: Mapping[str, Any]) -> dict[str, Any]:

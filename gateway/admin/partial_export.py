@@ -36,13 +36,13 @@ class PartialExport:
             parts = await RealmDocument(stores, realm, masked=True).loaded()
             document = await realm_document(stores, realm)
             if groups_and_roles:
-                document["roles"] = parts.roles()
+                document["roles"] = await parts.roles()
                 document["groups"] = await parts.groups()
                 document["defaultGroups"] = parts.default_groups()
             document |= await parts.scopes()
             document |= await parts.scope_mappings(clients=clients)
             if clients:
-                document["clients"] = parts.clients()
+                document["clients"] = await parts.clients()
                 document["users"] = await _accounts(stores, realm.id, parts)
             document |= await parts.components()
             document |= await parts.sign_in()

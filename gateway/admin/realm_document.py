@@ -11,6 +11,7 @@ from gateway.authentication.realm_profile import stored_profile
 from gateway.domain.client_scopes import RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.groups import Group
+from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.ports.storage.role_catalogue import Holding
 from gateway.domain.ports.storage.user_batches import WholeUser
@@ -57,12 +58,12 @@ class RealmDocument:
         """Return every part that does not grow with the number of users."""
         return {
             **self.settings(),
-            "roles": self.roles(),
+            "roles": await self.roles(),
             "groups": await self.groups(),
             "defaultGroups": self.default_groups(),
             **await self.scopes(),
             **await self.scope_mappings(),
-            "clients": self.clients(),
+            "clients": await self.clients(),
             **await self.components(),
             **await self.sign_in(),
         }
@@ -71,11 +72,11 @@ class RealmDocument:
         """Return the settings."""
         return write_realm(self._realm, masked=self._masked)
 
-    def roles(self) -> dict[str, Any]:
+    async def roles(self) -> dict[str, Any]:
         """Return the roles of the realm and of its clients."""
         clients: dict[str, list[dict[str, Any]]] = defaultdict(list)
         realm: list[dict[str, Any]] = []
-        for role in self._roles.values():
+        async for role in in_slices(self._roles.values()):
             parts = {part: names for part, names in self._names(role.composites).items() if names}
             written = write_role(role, parts)
             (realm if role.client is None else clients[self._public(role.client)]).append(written)
@@ -91,9 +92,12 @@ class RealmDocument:
         """Return the paths of the groups that new users join."""
         return [group.path for group in self._groups.values() if group.is_default]
 
-    def clients(self) -> list[dict[str, Any]]:
+    async def clients(self) -> list[dict[str, Any]]:
         """Return the clients."""
-        return [write_client(client, masked=self._masked) for client in self._clients.values()]
+        return [
+            write_client(client, masked=self._masked)
+            async for client in in_slices(self._clients.values())
+        ]
 
     async def scopes(self) -> dict[str, Any]:
         """Return the client scopes, and which of them new clients get."""
@@ -103,7 +107,7 @@ class RealmDocument:
             for kind in RealmDefault
         }
         return {
-            "clientScopes": [write_client_scope(scope) for scope in scopes],
+            "clientScopes": [write_client_scope(scope) async for scope in in_slices(scopes)],
             "defaultDefaultClientScopes": listed[RealmDefault.DEFAULT],
             "defaultOptionalClientScopes": listed[RealmDefault.OPTIONAL],
         }

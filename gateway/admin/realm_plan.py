@@ -141,7 +141,7 @@ class RealmPlanner:
         raise_all(errors)
         plan = replace(plan, clients=clients, scopes=scopes)
         if not report_ineffective:
-            raise_all(plan.ineffective())
+            raise_all(await asyncio.to_thread(plan.ineffective))
         return plan
 
     async def new_passwords(self, stores: Stores, plan: RealmPlan) -> list[NewPassword]:

@@ -131,7 +131,6 @@ class RoleBook:
 
 async def load_roles(stores: Stores, realm: Realm) -> RoleBook:
     """Return the roles of the realm and of its clients."""
-    clients = await stores.clients.list(realm.id)
-    roles = RoleBook(stores, realm, {client.client_id: client.id for client in clients})
+    roles = RoleBook(stores, realm, await stores.clients.ids(realm.id))
     await roles.load()
     return roles

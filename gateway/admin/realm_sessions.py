@@ -58,17 +58,17 @@ class RealmSessions:
     async def statistics(self, realm: Realm) -> list[dict[str, Any]]:
         """Return how many sessions each client takes part in, where there are any."""
         async with self._database.read() as stores:
-            clients = await stores.clients.list(realm.id)
-            ids = [client.id for client in clients]
+            clients = await stores.clients.ids(realm.id)
+            ids = [*clients.values()]
             offline = await stores.offline_sessions.counts_of_clients(realm.id, ids)
             active = await self._online.counts_of_clients(realm.id, ids)
         return [
             {
-                "offline": str(offline.get(client.id, 0)),
-                "clientId": client.client_id,
-                "active": str(active.get(client.id, 0)),
-                "id": client.id,
+                "offline": str(offline.get(identity, 0)),
+                "clientId": client_id,
+                "active": str(active.get(identity, 0)),
+                "id": identity,
             }
-            for client in clients
-            if client.id in offline or client.id in active
+            for client_id, identity in sorted(clients.items())
+            if identity in offline or identity in active
         ]

@@ -4,6 +4,7 @@ Which scopes new clients get is a setting: the whole list. Roles are put into sc
 out. Keycloak: realm import, client scopes
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -25,7 +26,8 @@ async def read_scopes(
 ) -> GivenScopes:
     """Return what the file says of client scopes; raises InvalidInput."""
     known = await _by_name(stores, realm_id) if realm_id else {}
-    return read_realm_scopes(document, realm_id, known, path)
+    # Very many scopes take seconds to judge: other requests go on meanwhile.
+    return await asyncio.to_thread(read_realm_scopes, document, realm_id, known, path)
 
 
 async def inherited_by_clients(
@@ -108,7 +110,7 @@ async def store_scope_mappings(
         return False
     errors: list[FieldError] = []
     scopes = await _by_name(stores, realm.id)
-    clients = {client.client_id: client.id for client in await stores.clients.list(realm.id)}
+    clients = await stores.clients.ids(realm.id)
     ids = {name: scope.id for name, scope in scopes.items()}
     for mapping in given.mappings:
         try:

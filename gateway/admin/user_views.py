@@ -11,6 +11,7 @@ from gateway.admin.access import Rights
 from gateway.admin.administration_roles import AdminRole
 from gateway.authentication.permanent_lockout import REASON_ATTRIBUTE
 from gateway.authentication.realm_profile import profile_document, profile_rules, rules_in
+from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.user_profile.profile import UserProfile, Viewer
@@ -41,10 +42,12 @@ async def listed_users(
 ) -> list[dict[str, Any]]:
     """Return users as lists show them."""
     if brief:
-        return [brief_user(user) for user in users]
+        return [brief_user(user) async for user in in_slices(users)]
     rules = await profile_rules(stores, realm)
     with_otp = await _having_otp(stores, realm, users)
-    return [full_user(_seen(rules, user), totp=user.id in with_otp) for user in users]
+    return [
+        full_user(_seen(rules, user), totp=user.id in with_otp) async for user in in_slices(users)
+    ]
 
 
 def unmanaged_attributes(rules: UserProfile, user: User) -> dict[str, list[str]]:

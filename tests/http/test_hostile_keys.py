@@ -5,11 +5,13 @@ the interpreter lock, so that a worker answers to no realm.
 """
 
 import base64
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import httpx2
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.support.hostile_stack import HostileStack
 from tests.support.key_documents import (
@@ -121,3 +123,31 @@ def test_keys_are_generated_for_a_realm_no_faster_than_their_turn(stack: Hostile
     answers = stack.at_once(20, "POST", f"{REALM}/components", component)
     assert {answer.status_code for answer in answers} == {201, 503}
     assert all(int(one.headers["Retry-After"]) > 0 for one in answers if one.status_code == 503)
+
+
+def base64url(number: int, size: int) -> str:
+    return base64.urlsafe_b64encode(number.to_bytes(size)).rstrip(b"=").decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "curve"),
+    [("P-256", ec.SECP256R1()), ("P-384", ec.SECP384R1()), ("P-521", ec.SECP521R1())],
+)
+def test_a_key_set_has_keys_of_each_curve_and_no_longer_ones(
+    stack: HostileStack, name: str, curve: ec.EllipticCurve
+) -> None:
+    numbers = ec.generate_private_key(curve).public_key().public_numbers()
+    size = (curve.key_size + 7) // 8
+    jwk = {"kty": "EC", "crv": name, "kid": "k", "use": "sig"}
+    jwk |= {"x": base64url(numbers.x, size), "y": base64url(numbers.y, size)}
+
+    def answer(**changed: str) -> httpx2.Response:
+        document = {"keys": [{**jwk, **changed}]}
+        return upload(stack, "JSON Web Key Set", json.dumps(document).encode())
+
+    taken = answer()
+    assert taken.status_code == 200, taken.text
+    for coordinate in ("x", "y"):
+        refused = answer(**{coordinate: "A" * 10_000})
+        assert refused.status_code == 400
+        assert refused.json()["error"].startswith("Digits of a JWK: 10000 given")

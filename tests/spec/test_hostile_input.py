@@ -171,6 +171,13 @@ def test_a_profile_of_too_large_patterns_is_refused(spec: Stack) -> None:
     assert processor_seconds(spec) - before < 0.5
 
 
+def test_a_pattern_whose_groups_make_each_step_long_is_refused(spec: Stack) -> None:
+    administer(spec, "POST", "", {"realm": "many-groups", "enabled": True})
+    answer = put_profile(spec, "many-groups", 1, "()" * 1_300 + "(.)*(.)*b")
+    assert answer.status_code == 400
+    assert "It may match for hours" in answer.text
+
+
 CLIENT = {"grant_type": "client_credentials", "client_id": "svc", "client_secret": SECRET}
 
 

@@ -1,6 +1,7 @@
 """Which patterns are matched at all: those whose ways to match are few. Spec: CWE-1333."""
 
 import threading
+import time
 
 import pytest
 from hypothesis import given
@@ -174,6 +175,9 @@ def test_a_stored_pattern_is_not_prepared_on_the_event_loop() -> None:
         ("[a-z]{1,20}", None),
         ("[\u4e00-\u9fa5]*", None),
         ("(a+)+b", MAY_TAKE_HOURS),
+        ("()" * 30 + "(.)*(.)*b", None),
+        ("()" * 1_300 + "(.)*(.)*b", MAY_TAKE_HOURS),
+        ("(?:" + "()" * 1_000 + "a)*(.)*b", MAY_TAKE_HOURS),
         ("a" * 4_097, TOO_LARGE),
         ("[a-\uffff]*" * 5, TOO_LARGE),
         ("(?<=a*)b", "look-behind requires fixed-width pattern"),
@@ -192,3 +196,14 @@ def test_steps_of_a_longer_text_are_never_fewer(body: str, length: int, more: in
     assert list(prepared.steps) == sorted(prepared.steps)
     shorter, longer = "a" * max(0, length - more), "a" * length
     assert patterns._steps(prepared, shorter) <= patterns._steps(prepared, longer)
+
+
+@pytest.mark.parametrize("groups", [0, 40, 100, 180])
+def test_groups_that_each_choice_saves_count_as_steps(groups: int) -> None:
+    pattern = "()" * groups + "(.)*(.)*b"
+    prepared = patterns._prepare(pattern)
+    assert isinstance(prepared, patterns._Prepared)
+    begun = time.thread_time()
+    assert prepared.compiled.fullmatch("a" * 512) is None
+    # Five nanoseconds each, and as much again for a machine that is busy.
+    assert time.thread_time() - begun < 10e-9 * patterns._steps(prepared, "a" * 512)

@@ -37,7 +37,7 @@ class WatchedFile:
         content = self.path.read_bytes()
         self._digest = hashlib.sha256(content).digest()
         # The state from before: a change while it was read is seen the next time.
-        self._state = state if time.time_ns() - max(state[3:]) > _SETTLED else None
+        self._state = state if _is_settled(state) else None
         return content
 
     def read_if_changed(self) -> bytes | None:
@@ -57,3 +57,12 @@ class WatchedFile:
     def _look(self) -> _State:
         found = os.stat(self._name)  # noqa: PTH116 - twice as fast as by a Path
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _is_settled(state: _State) -> bool:
+    """Tell whether a later change would show: no time of the file is the present.
+
+    A time in the future, set by a copy or by a clock that went ahead, is no present either.
+    """
+    now = time.time_ns()
+    return all(abs(now - changed) > _SETTLED for changed in state[3:])

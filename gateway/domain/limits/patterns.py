@@ -39,6 +39,8 @@ TOO_LARGE: Final = "It is too long, or has too large ranges of characters"
 _MOST_STEPS: Final = 64 * (LONGEST_FOR_PATTERN + 1) ** 2
 # A repeat or an alternative is entered more slowly than a character is compared.
 _CHOOSING: Final = 16
+_GROUPS_OF_A_STEP: Final = 32
+"""A choice saves the places of all groups before it: as long as a step, for so many of them."""
 _LENGTHS: Final = (16, 32, 64, 128, 256, 512, LONGEST_FOR_PATTERN)
 """Lengths of texts for which steps are counted; a text counts as the next longer one."""
 _PREPARING: Final = 4_000
@@ -207,7 +209,8 @@ def _examine(pattern: str) -> _Prepared | _Unusable:
         parsed = _parse(pattern)
         if len(pattern) + _range_weight(parsed) > LARGEST_PATTERN:
             return _Unusable(TOO_LARGE)
-        steps = tuple(_Steps(length).sequence(parsed)[1] for length in _LENGTHS)
+        saving = max(1, parsed.state.groups / _GROUPS_OF_A_STEP)
+        steps = tuple(saving * _Steps(length).sequence(parsed)[1] for length in _LENGTHS)
         if not steps[-1] <= _MOST_STEPS:
             return _Unusable(MAY_TAKE_HOURS)
         # Not by `re.compile`, which keeps hundreds of patterns whatever their size.

@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import Select, delete, insert, select, update
 
 from gateway.domain.client_scopes import ClientScope
+from gateway.domain.limits.event_loop import in_slices
 from gateway.representations.client_scope import restore_client_scope, write_client_scope
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import client_scopes
@@ -24,7 +25,7 @@ class SqlClientScopes:
             .where(client_scopes.c.realm_id == realm_id)
             .order_by(client_scopes.c.name)
         )
-        return tuple(_read(row) for row in rows)
+        return tuple([_read(row) async for row in in_slices(rows)])
 
     async def find(self, realm_id: str, scope_id: str) -> ClientScope | None:
         """Return the scope with that id."""

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, and_, delete, insert, select, update
 
 from gateway.domain.client_secrets import ROTATED_SECRET
 from gateway.domain.clients import Client
+from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage.clients import ClientSearch
 from gateway.domain.roles import EffectiveRoles
@@ -55,7 +56,7 @@ class SqlClients:
             rows = await self._transaction.execute(
                 select(clients).where(clients.c.realm_id == realm_id, clients.c.client_id.in_(some))
             )
-            found += [read_row(row, self._secrets) for row in rows]
+            found += [read_row(row, self._secrets) async for row in in_slices(rows)]
         return tuple(found)
 
     async def search(
@@ -69,7 +70,7 @@ class SqlClients:
             .offset(first)
             .limit(maximum)
         )
-        return tuple(read_row(row, self._secrets) for row in rows)
+        return tuple([read_row(row, self._secrets) async for row in in_slices(rows)])
 
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]
@@ -87,7 +88,14 @@ class SqlClients:
         rows = await self._transaction.execute(
             select(clients).where(clients.c.realm_id == realm_id).order_by(clients.c.client_id)
         )
-        return tuple(read_row(row, self._secrets) for row in rows)
+        return tuple([read_row(row, self._secrets) async for row in in_slices(rows)])
+
+    async def ids(self, realm_id: str) -> Mapping[str, str]:
+        """Return the ids of the realm's clients by client_id."""
+        rows = await self._transaction.execute(
+            select(clients.c.client_id, clients.c.id).where(clients.c.realm_id == realm_id)
+        )
+        return {row.client_id: row.id async for row in in_slices(rows)}
 
     async def add(self, client: Client) -> None:
         """Store a new client, its secret sealed; raises AlreadyExists."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import delete, select
 
+from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage.documents import DocumentKind
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.inserts import insert_into
@@ -39,7 +40,7 @@ class SqlDocuments:
             .where(realm_documents.c.realm_id == realm_id, realm_documents.c.kind == kind)
             .order_by(realm_documents.c.name)
         )
-        return {row.name: row.document for row in rows}
+        return {row.name: row.document async for row in in_slices(rows)}
 
     async def put(
         self, realm_id: str, kind: DocumentKind, name: str, document: Mapping[str, Any]

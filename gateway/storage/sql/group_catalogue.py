@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 
 from gateway.domain.groups import Group
+from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage.group_catalogue import GroupQuery
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
@@ -87,7 +88,7 @@ class SqlGroupCatalogue:
     async def with_parents(self, realm_id: str, group_ids: Sequence[str]) -> tuple[Group, ...]:
         """Return the groups and all that are above them, by path."""
         known = await self._lineage(realm_id, group_ids)
-        found = (group_of(row, known) for row in known.values())
+        found = [group_of(row, known) async for row in in_slices(known.values())]
         return tuple(sorted(found, key=lambda group: group.path))
 
     async def child_counts(self, realm_id: str, group_ids: Sequence[str]) -> Mapping[str, int]:
@@ -121,7 +122,8 @@ class SqlGroupCatalogue:
         )
         page = select(users).join(group_members, of_group).where(users.c.realm_id == realm_id)
         ordered = page.order_by(users.c.username).offset(first).limit(maximum)
-        return tuple(read_user(row) for row in await self._transaction.execute(ordered))
+        rows = await self._transaction.execute(ordered)
+        return tuple([read_user(row) async for row in in_slices(rows)])
 
     async def having_role(
         self, realm_id: str, role_id: str, first: int, maximum: int
@@ -171,7 +173,7 @@ class SqlGroupCatalogue:
         slim = _matching(select(groups.c.id, groups.c.name, groups.c.attributes), realm_id, query)
         return [
             row.id
-            for row in await self._transaction.execute(slim)
+            async for row in in_slices(await self._transaction.execute(slim))
             if (query.exact or contains((row.name,), query.search))
             and all(text in row.attributes.get(name, ()) for name, text in query.attributes.items())
         ]
@@ -184,13 +186,13 @@ class SqlGroupCatalogue:
         parents = tuple({row.parent for row in rows if row.parent is not None})
         known = await self._lineage(realm_id, parents)
         known |= {row.id: row for row in rows}
-        return tuple(group_of(row, known) for row in rows)
+        return tuple([group_of(row, known) async for row in in_slices(rows)])
 
     async def _lineage(self, realm_id: str, group_ids: Sequence[str]) -> dict[str, Row[Any]]:
         found: dict[str, Row[Any]] = {}
         for some in _chunks(group_ids):
             rows = await self._transaction.execute(_with_all_above(realm_id, some))
-            found |= {row.id: row for row in rows}
+            found |= {row.id: row async for row in in_slices(rows)}
         return found
 
     async def _descend(

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.groups import Group
+from gateway.domain.limits.event_loop import in_slices
 from gateway.storage.sql.inserts import insert_into
 from gateway.storage.sql.lineage import groups_of
 from gateway.storage.sql.schema import group_members, group_roles, groups
@@ -25,7 +26,7 @@ class SqlGroups:
 
     async def list(self, realm_id: str) -> tuple[Group, ...]:
         """Return the realm's groups, by path."""
-        return _by_path((await self._rows(groups.c.realm_id == realm_id)).values())
+        return await _by_path(await self._rows(groups.c.realm_id == realm_id))
 
     async def add(self, group: Group) -> None:
         """Store a new group, whose path follows from its parent; raises AlreadyExists."""
@@ -91,7 +92,7 @@ class SqlGroups:
                 group_members.c.realm_id == realm_id
             )
         )
-        return _gathered((row.user_id, row.group_id) for row in rows)
+        return await _gathered((row.user_id, row.group_id) for row in rows)
 
     async def granted(self, realm_id: str) -> Mapping[str, frozenset[str]]:
         """Return the ids of the roles granted to groups directly, by group id."""
@@ -100,7 +101,7 @@ class SqlGroups:
                 group_roles.c.realm_id == realm_id
             )
         )
-        return _gathered((row.group_id, row.role_id) for row in rows)
+        return await _gathered((row.group_id, row.role_id) for row in rows)
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[Group, ...]:
         """Return the groups of a user, by path; parents are not implied."""
@@ -112,7 +113,7 @@ class SqlGroups:
             )
         )
         joined = {row.group_id for row in rows}
-        return tuple(group for group in _by_path(known.values()) if group.id in joined)
+        return tuple(group for group in await _by_path(known) if group.id in joined)
 
     async def grant(self, realm_id: str, group_id: str, role_ids: Sequence[str]) -> None:
         """Give roles to a group: its members, and those of its children, have them."""
@@ -127,7 +128,7 @@ class SqlGroups:
 
     async def _rows(self, condition: ColumnElement[bool]) -> dict[str, Row[Any]]:
         rows = await self._transaction.execute(select(groups).where(condition))
-        return {row.id: row for row in rows}
+        return {row.id: row async for row in in_slices(rows)}
 
 
 def _values(group: Group) -> dict[str, Any]:
@@ -139,16 +140,15 @@ def _values(group: Group) -> dict[str, Any]:
     }
 
 
-def _gathered(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
+async def _gathered(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
     gathered: dict[str, set[str]] = defaultdict(set)
-    for one, other in pairs:
+    async for one, other in in_slices(pairs):
         gathered[one].add(other)
     return {one: frozenset(others) for one, others in gathered.items()}
 
 
-def _by_path(rows: Iterable[Row[Any]]) -> tuple[Group, ...]:
-    known = {row.id: row for row in rows}
-    found = (group_of(row, known) for row in known.values())
+async def _by_path(known: Mapping[str, Row[Any]]) -> tuple[Group, ...]:
+    found = [group_of(row, known) async for row in in_slices(known.values())]
     return tuple(sorted(found, key=lambda group: group.path))
 
 

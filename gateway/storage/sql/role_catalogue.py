@@ -20,6 +20,7 @@ from sqlalchemy import (
     update,
 )
 
+from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
 from gateway.domain.roles import ListedRole, Role
 from gateway.domain.users import User
@@ -77,12 +78,13 @@ class SqlRoleCatalogue:
             statement = statement.where(_share(realm_id, query.holder, query.share))
         if not query.search:
             page = statement.offset(query.first).limit(query.maximum)
-            return tuple(_read(row) for row in await self._transaction.execute(page))
+            rows = await self._transaction.execute(page)
+            return tuple([_read(row) async for row in in_slices(rows)])
         searched = (roles.c.name, roles.c.description)
         statement = statement.where(or_(*(may_contain(text, query.search) for text in searched)))
         found = [
             _read(row)
-            for row in await self._transaction.execute(statement)
+            async for row in in_slices(await self._transaction.execute(statement))
             if contains((row.name, row.description), query.search)
         ]
         end = None if query.maximum is None else query.first + query.maximum
@@ -121,7 +123,8 @@ class SqlRoleCatalogue:
         known = [role_id for role_id in role_ids if is_name(role_id)]
         for start in range(0, len(known), _AT_ONCE):
             some = _listed(realm_id).where(roles.c.id.in_(known[start : start + _AT_ONCE]))
-            found |= {row.id: _read(row) for row in await self._transaction.execute(some)}
+            rows = await self._transaction.execute(some)
+            found |= {row.id: _read(row) async for row in in_slices(rows)}
         return found
 
     async def containing(self, realm_id: str, role_ids: Sequence[str]) -> frozenset[str]:
@@ -193,7 +196,8 @@ class SqlRoleCatalogue:
         )
         page = select(users).join(user_roles, of_role).where(users.c.realm_id == realm_id)
         ordered = page.order_by(users.c.username).offset(first).limit(maximum)
-        return tuple(read_user(row) for row in await self._transaction.execute(ordered))
+        rows = await self._transaction.execute(ordered)
+        return tuple([read_user(row) async for row in in_slices(rows)])
 
 
 def write_attributes(attributes: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:

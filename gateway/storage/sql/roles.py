@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sqlalchemy import CTE, Select, and_, delete, insert, select
 
+from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.roles import EffectiveRoles, Role
 from gateway.storage.sql.inserts import insert_into
 from gateway.storage.sql.lineage import Given
@@ -27,13 +28,16 @@ class SqlRoles:
         links = await self._transaction.execute(
             select(role_composites).where(role_composites.c.realm_id == realm_id)
         )
-        for link in links:
+        async for link in in_slices(links):
             composites[link.role_id].add(link.composite_id)
         rows = await self._transaction.execute(
             select(roles).where(roles.c.realm_id == realm_id).order_by(roles.c.name, roles.c.id)
         )
         return tuple(
-            replace(read_role(row), composites=frozenset(composites[row.id])) for row in rows
+            [
+                replace(read_role(row), composites=frozenset(composites[row.id]))
+                async for row in in_slices(rows)
+            ]
         )
 
     async def add(self, role: Role) -> None:

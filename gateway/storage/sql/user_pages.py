@@ -29,6 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import TSQUERY
 
+from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.users import UserQuery
 from gateway.storage.sql.column_types import Name
 from gateway.storage.sql.schema import users
@@ -186,7 +187,7 @@ class UserPages:
         rows = await self._transaction.execute(
             select(users).join_from(page, users, of_page).order_by(page.c.username)
         )
-        return list(rows)
+        return [row async for row in in_slices(rows)]
 
     async def _number(self, names: Select[tuple[str]]) -> int:
         rows = await self._transaction.execute(select(func.count()).select_from(names.subquery()))

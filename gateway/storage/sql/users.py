@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, Table, delete, func, insert, select, update
 
+from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.users import Credential, User, UserQuery
 from gateway.storage.sql.attribute_index import index_terms
@@ -74,7 +75,7 @@ class SqlUsers:
     ) -> tuple[User, ...]:
         """Return a page of the users that match, by username; service accounts left out."""
         rows = await UserPages(self._transaction, realm_id, query).page(first, maximum)
-        return tuple(read_user(row) for row in rows)
+        return tuple([read_user(row) async for row in in_slices(rows)])
 
     async def count(self, realm_id: str, query: UserQuery) -> int:
         """Return how many users match."""
@@ -106,7 +107,7 @@ class SqlUsers:
         rows = await self._transaction.execute(
             select(users).where(users.c.realm_id == realm_id).order_by(users.c.username)
         )
-        return tuple(read_user(row) for row in rows)
+        return tuple([read_user(row) async for row in in_slices(rows)])
 
     async def add(self, user: User) -> None:
         """Store a new user; raises AlreadyExists."""

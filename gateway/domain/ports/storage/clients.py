@@ -52,6 +52,10 @@ class ClientRepository(Protocol):
         """Return what service accounts may do, by the ids of the clients that have one."""
         ...
 
+    async def ids(self, realm_id: str) -> Mapping[str, str]:
+        """Return the ids of the realm's clients by client_id."""
+        ...
+
     async def add(self, client: Client) -> None:
         """Store a new client, its secret sealed; raises AlreadyExists."""
         ...

@@ -1,0 +1,25 @@
+"""How long one loop over many items may hold the event loop.
+
+A realm may have any number of clients, users and roles, and each of them takes its time to read
+from a row or to write into a document. Loops over them pause, so that other requests go on.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from time import monotonic
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+LONGEST_SLICE: Final = 0.01
+"""Seconds that a loop may work before other requests have their turn."""
+
+
+async def in_slices(items: Iterable[T]) -> AsyncIterator[T]:
+    """Yield the items; let other requests go on whenever a slice of time has been used."""
+    end = monotonic() + LONGEST_SLICE
+    for item in items:
+        yield item
+        if monotonic() >= end:
+            await asyncio.sleep(0)
+            end = monotonic() + LONGEST_SLICE

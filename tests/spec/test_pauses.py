@@ -1,0 +1,97 @@
+"""Documents of many parts do not hold up other requests: how long a worker works for them at once.
+
+A pause is the processor time that the workers take while one small request waits for its answer.
+"""
+
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.support.spec_stack import Stack
+
+CLIENTS = 10_000
+SCOPES = 10_000
+LONGEST_PAUSE = 0.15
+"""In seconds; reading the rows of so many clients at once takes longer."""
+
+
+def processor_seconds(stack: Stack) -> float:
+    """Return the processor time of all threads of the workers, to the nanosecond."""
+    total = 0
+    for worker in stack.gateways[0].workers():
+        for task in os.scandir(f"/proc/{worker}/task"):
+            try:
+                total += int(Path(task.path, "schedstat").read_text().split()[0])
+            except (FileNotFoundError, ProcessLookupError):  # the thread has ended
+                continue
+    return total / 1e9
+
+
+def longest_pause(stack: Stack, work: "Future[httpx2.Response]") -> float:
+    """Ask small requests until the work is done; return the most that one of them waited for."""
+    longest = 0.0
+    while not work.done():
+        before = processor_seconds(stack)
+        assert stack.http.get(f"{stack.nginx.https}/realms/spec").status_code == 200
+        longest = max(longest, processor_seconds(stack) - before)
+    return longest
+
+
+def send(stack: Stack, method: str, path: str, document: Any = None) -> httpx2.Response:
+    """Send a document to the admin API."""
+    return stack.http.request(
+        method,
+        f"{stack.nginx.https}/admin/realms{path}",
+        json=document,
+        headers={"Authorization": f"Bearer {stack.administrator()}"},
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def pauses(spec: Stack) -> dict[str, tuple[int, float]]:
+    """Status and longest pause of each request about a realm of very many clients."""
+    clients = [{"clientId": f"c{number}"} for number in range(CLIENTS)]
+    scopes = [{"name": f"s{n}", "protocol": "openid-connect"} for n in range(SCOPES)]
+    asked = {
+        "create": ("POST", "", {"realm": "large", "clients": clients}),
+        "import": (
+            "POST",
+            "/large/partialImport",
+            {"ifResourceExists": "SKIP", "clients": clients},
+        ),
+        "list": ("GET", "/large/clients?max=10000", None),
+        "export": ("POST", "/large/partial-export?exportClients=true", None),
+        "delete": ("DELETE", "/large", None),
+        "scopes": ("POST", "", {"realm": "scopes", "clientScopes": scopes}),
+    }
+    found: dict[str, tuple[int, float]] = {}
+    with ThreadPoolExecutor(1) as threads:
+        for name, (method, path, document) in asked.items():
+            work = threads.submit(send, spec, method, path, document)
+            pause = longest_pause(spec, work)
+            found[name] = (work.result().status_code, pause)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("request_name", "status"),
+    [
+        ("create", 201),
+        ("import", 200),
+        ("list", 200),
+        ("export", 200),
+        ("delete", 204),
+        ("scopes", 201),
+    ],
+)
+def test_large_documents_do_not_hold_up_small_requests(
+    pauses: dict[str, tuple[int, float]], request_name: str, status: int
+) -> None:
+    answered, pause = pauses[request_name]
+    assert answered == status
+    assert pause < LONGEST_PAUSE
