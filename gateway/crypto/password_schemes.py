@@ -77,9 +77,13 @@ class Pbkdf2:
         return StoredPassword(self.name, iterations, salt, value)
 
     def matches(self, password: str, stored: StoredPassword) -> bool:
-        """Compare; the length is the stored one, for old Keycloaks wrote 64 bytes for SHA-256."""
-        value = self._derive(password, stored.salt, stored.iterations, len(stored.value))
-        return hmac.compare_digest(value, stored.value)
+        """Compare the first block, of 160 bits or more: each further one would cost the same again.
+
+        Keycloak writes 64 bytes for SHA-1, and wrote as many for SHA-256 in old versions.
+        """
+        expected = stored.value[: self.digest.digest_size]
+        value = self._derive(password, stored.salt, stored.iterations, len(expected))
+        return hmac.compare_digest(value, expected)
 
     def _derive(self, password: str, salt: bytes, iterations: int, length: int) -> bytes:
         return PBKDF2HMAC(self.digest, length, salt, iterations).derive(password.encode())

@@ -100,6 +100,8 @@ def _web_authn(kind: str, resident_key: str) -> tuple[Kept, ...]:
     )
 
 
+_ALGORITHM: Final = Choice(SignatureAlgorithm, empty=SignatureAlgorithm.RS256)
+"""Terraform sends the empty text for the default."""
 _OTP_APPLICATIONS = ["totpAppFreeOTPName", "totpAppGoogleName", "totpAppMicrosoftAuthenticatorName"]
 
 REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
@@ -108,7 +110,7 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     _own("displayName", "display_name", _NAME, absent),
     _own("displayNameHtml", "display_name_html", Text(), absent),
     _own("notBefore", "not_before", Count(unit="seconds since 1970")),
-    _own("defaultSignatureAlgorithm", "default_signature_algorithm", Choice(SignatureAlgorithm)),
+    _own("defaultSignatureAlgorithm", "default_signature_algorithm", _ALGORITHM),
     Setting("revokeRefreshToken", "refresh_tokens", "revoke_on_use", Flag()),
     Setting("refreshTokenMaxReuse", "refresh_tokens", "max_reuse", Count()),
     _token("accessTokenLifespan", "access_token"),

@@ -50,7 +50,7 @@ _FIELDS: Final[Mapping[str, Shape]] = {
     "id": Text(most=255),
     "alias": _NAME,
     "name": _NAME,
-    "providerId": _NAME,
+    "providerId": Text(most=255),
     "enabled": Flag(),
     "defaultAction": Flag(),
     "priority": Count(),

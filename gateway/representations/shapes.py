@@ -110,14 +110,20 @@ class OneOf(Same):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Generic[ChoiceT]):
-    """One of an enumeration's values; `any_case` takes them in capitals as well."""
+    """One of an enumeration's values; `any_case` takes them in capitals as well.
+
+    The empty text stands for `empty`, and is refused where that is None.
+    """
 
     choices: type[ChoiceT]
     any_case: bool = False
+    empty: ChoiceT | None = None
 
     def read(self, value: Any, path: str) -> ChoiceT:
         """Return the member."""
         text = value.lower() if self.any_case and isinstance(value, str) else value
+        if text == "" and self.empty is not None:
+            return self.empty
         for member in self.choices:
             if member.value == text:
                 return member

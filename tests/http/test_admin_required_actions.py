@@ -55,6 +55,12 @@ def test_a_realm_has_the_actions_that_it_is_created_with(realm: OwnRealm) -> Non
     assert realm.get("authentication/unregistered-required-actions") == []
 
 
+def test_an_empty_provider_as_terraform_sends_it_leaves_the_provider(realm: OwnRealm) -> None:
+    action = realm.get(UPDATE)
+    realm.done("PUT", UPDATE, {**action, "providerId": ""})
+    assert realm.get(UPDATE) == action
+
+
 def test_what_is_not_sent_of_an_action_is_off(realm: OwnRealm) -> None:
     sent = {"alias": "UPDATE_PROFILE", "name": "Told", "priority": 7, "defaultAction": True}
     realm.done("PUT", UPDATE, sent)

@@ -255,6 +255,27 @@ def test_an_attribute_that_is_also_a_field_of_a_realm_changes_the_field(
     assert texts.items() <= after["attributes"].items()
 
 
+def test_attributes_that_repeat_fields_as_in_old_exports_are_accepted(
+    realm: Administered,
+) -> None:
+    headers = realm.get()["browserSecurityHeaders"]
+    attributes = {f"_browser_header.{name}": value for name, value in headers.items()}
+    attributes["client-policies.profiles"] = '{"profiles":[]}'
+    attributes["client-policies.policies"] = '{"policies":[]}'
+    realm.done("PUT", "", {"attributes": attributes})
+    old = {"realm": "old-export", "enabled": True, "attributes": attributes, **ELLIPTIC}
+    changed = {"browserSecurityHeaders": headers | {"xFrameOptions": "DENY"}}
+    told = realm.refusal("POST", "/admin/realms", old | changed)
+    assert told.startswith("attributes._browser_header.xFrameOptions: "), told
+    realm.done("POST", "/admin/realms", old)
+    realm.done("DELETE", "/admin/realms/old-export", None)
+    empty = {"profiles": [{"name": "p", "executors": []}]}
+    named = {"attributes": {"client-policies.profiles": json.dumps(empty)}}
+    assert "clientProfiles" in realm.refusal("PUT", "", named)
+    for text in ("[]", "{", "[" * 20_000):
+        realm.refusal("PUT", "", {"attributes": {"client-policies.policies": text}})
+
+
 def policy(name: str, *, enabled: bool = True) -> dict[str, Any]:
     conditions = [{"condition": "any-client", "configuration": {}}]
     return {"name": name, "enabled": enabled, "conditions": conditions, "profiles": [name]}

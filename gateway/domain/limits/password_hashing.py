@@ -29,21 +29,10 @@ MAX_HASH_BYTES: Final = 512
 MAX_SALT_BYTES: Final = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Pbkdf2Limit:
-    """Length of the digest, and the most rounds for a hash of that length."""
-
-    digest_bytes: int
-    rounds: int
-
-
-PBKDF2: Final[Mapping[str, Pbkdf2Limit]] = MappingProxyType(
-    {
-        "pbkdf2": Pbkdf2Limit(20, 3_000_000),
-        "pbkdf2-sha256": Pbkdf2Limit(32, 3_000_000),
-        "pbkdf2-sha512": Pbkdf2Limit(64, 1_500_000),
-    }
+PBKDF2_ITERATIONS: Final[Mapping[str, int]] = MappingProxyType(
+    {"pbkdf2": 3_000_000, "pbkdf2-sha256": 3_000_000, "pbkdf2-sha512": 1_500_000}
 )
+"""Of one block: no more is computed of a hash, however long it is."""
 ALIASES: Final[Mapping[str, str]] = MappingProxyType(
     {"pbkdf2-sha-256": "pbkdf2-sha256", "pbkdf2-sha-512": "pbkdf2-sha512"}
 )
@@ -68,7 +57,7 @@ def max_iterations(algorithm: str) -> int:
     name = ALIASES.get(algorithm, algorithm)
     if name == ARGON2:
         return MAX_ARGON2_WORK_KIB // ARGON2_MEMORY_KIB
-    return PBKDF2[name].rounds
+    return PBKDF2_ITERATIONS[name]
 
 
 def hash_refusal(hashed: HashParameters) -> str | None:
@@ -82,14 +71,10 @@ def hash_refusal(hashed: HashParameters) -> str | None:
     name = ALIASES.get(hashed.algorithm, hashed.algorithm)
     if name == ARGON2:
         return _argon2_refusal(hashed)
-    limit = PBKDF2.get(name)
-    if limit is None:
+    most = PBKDF2_ITERATIONS.get(name)
+    if most is None or 0 < hashed.iterations <= most:
         return None
-    blocks = -(-hashed.hash_bytes // limit.digest_bytes)
-    most = limit.rounds // blocks
-    if 0 < hashed.iterations <= most:
-        return None
-    return f"1 to {most} iterations of {name} for a hash of {hashed.hash_bytes} bytes"
+    return f"1 to {most} iterations of {name}"
 
 
 def stored_hash_parameters(made: Mapping[str, Any], secret: Mapping[str, Any]) -> HashParameters:

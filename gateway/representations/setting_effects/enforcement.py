@@ -5,6 +5,7 @@ came. What a stored object has already may be sent back unchanged: it came with 
 import has reported it.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,7 +13,7 @@ from typing import Any, Final
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError
-from gateway.domain.realm import Realm
+from gateway.domain.realm import Realm, SecurityHeaders
 from gateway.representations.refusals import describe, join
 from gateway.representations.setting_effects.client_rows import CLIENT_ATTRIBUTE_ROWS
 from gateway.representations.setting_effects.policies import demanding_policies
@@ -70,6 +71,12 @@ _SCOPE_ATTRIBUTES: Final = _Refusals(SCOPE_ATTRIBUTE_ROWS)
 _REALM_ATTRIBUTES: Final = _Refusals(REALM_ATTRIBUTE_ROWS)
 _REALM_FIELDS: Final = _Refusals(tuple(row for row in REALM_FIELD_ROWS if row.name != _POLICIES))
 _NOTHING: Final[Mapping[str, str]] = {}
+_HEADER: Final = "_browser_header."
+_DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
+    "client-policies.profiles": (_PROFILES, "profiles"),
+    "client-policies.policies": (_POLICIES, "policies"),
+}
+"""The field that an attribute repeats, and the member of both that lists what they hold."""
 
 
 def ineffective_of_client(
@@ -95,10 +102,32 @@ def ineffective_of_realm(
     had = _NOTHING if before is None else before.attributes
     fields = {} if before is None else before.unmodelled
     return [
-        *_REALM_ATTRIBUTES(realm.attributes, had, join(path, "attributes")),
+        *_REALM_ATTRIBUTES(_without_repeated_fields(realm), had, join(path, "attributes")),
         *_REALM_FIELDS(realm.unmodelled, fields, path),
         *_policies(realm.unmodelled, fields, path),
     ]
+
+
+def _without_repeated_fields(realm: Realm) -> dict[str, str]:
+    """Return the attributes without those that say what a field says, as old Keycloaks wrote."""
+    headers = dict(SecurityHeaders().values) | dict(realm.security_headers.values)
+    repeated = {f"{_HEADER}{name}": value for name, value in headers.items()}
+    return {
+        name: value
+        for name, value in realm.attributes.items()
+        if repeated.get(name) != value and not _repeats_document(realm, name, value)
+    }
+
+
+def _repeats_document(realm: Realm, name: str, value: str) -> bool:
+    field, items = _DOCUMENTS.get(name, ("", ""))
+    try:
+        said = json.loads(value) if field else None
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(said, Mapping):
+        return False
+    return said in ({}, {items: []}, realm.unmodelled.get(field))
 
 
 def _policies(

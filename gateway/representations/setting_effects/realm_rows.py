@@ -132,7 +132,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             *(_ATTRIBUTE, name, _NOT_BY_ATTRIBUTE),
             refuses=is_given,
             sample="x",
-            allowed=f"nothing here, but {field}",
+            allowed=f"nothing, or what {field} says",
         )
         for name, field in (
             ("_browser_header.*", "browserSecurityHeaders"),

@@ -68,6 +68,7 @@ def with_parameters(**changed: str) -> dict[str, list[str]]:
 
 IMPORTED = {
     "pbkdf2": keycloak("pbkdf2", 1000, pbkdf2("sha1", "pässword", 20)),
+    "64 bytes of SHA-1": keycloak("pbkdf2", 1000, pbkdf2("sha1", "pässword", 64)),
     "pbkdf2-sha256": keycloak("pbkdf2-sha256", 1000, pbkdf2("sha256", "pässword", 32)),
     "64 bytes by an old Keycloak": keycloak(
         "pbkdf2-sha256", 1000, pbkdf2("sha256", "pässword", 64)
@@ -353,8 +354,8 @@ TOO_EXPENSIVE = {
     "argon2 of 129 bytes": keycloak("argon2", 1, bytes(129), ARGON2_PARAMETERS),
     "argon2 without memory": keycloak("argon2", 1, bytes(32)),
     "10,000,000 rounds": keycloak("pbkdf2-sha256", 10_000_000, bytes(32)),
-    "1,500,001 rounds, two blocks": keycloak("pbkdf2-sha256", 1_500_001, bytes(64)),
-    "26 blocks": keycloak("pbkdf2", 1_300_000, bytes(512)),
+    "3,000,001 rounds, two blocks": keycloak("pbkdf2-sha256", 3_000_001, bytes(64)),
+    "a hash of 513 bytes": keycloak("pbkdf2", 1000, bytes(513)),
     "infinite rounds": ('{"algorithm":"pbkdf2","hashIterations":Infinity}', "{}"),
 }
 
@@ -410,3 +411,20 @@ def test_a_rule_above_the_maximum_costs_the_maximum_and_makes_no_new_hash(
 def test_keycloaks_defaults_are_well_inside_the_limits(name: str) -> None:
     defaults = {scheme.name: scheme.default_iterations for scheme in password_schemes.SCHEMES}
     assert 2 * defaults[name] <= max_iterations(name)
+
+
+@pytest.mark.parametrize("name", ["pbkdf2", "pbkdf2-sha256", "pbkdf2-sha512"])
+def test_one_block_of_a_long_pbkdf2_hash_is_computed(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Each block costs all iterations again: 26 of them for 512 bytes of SHA-1."""
+    lengths: list[int] = []
+    derive = PBKDF2HMAC
+
+    def counting(algorithm: Any, length: int, salt: bytes, iterations: int) -> Any:
+        lengths.append(length)
+        return derive(algorithm, length, salt, iterations)
+
+    monkeypatch.setattr(password_schemes, "PBKDF2HMAC", counting)
+    assert not verify_password(Secret("p"), *keycloak(name, 1, bytes(512)))
+    assert lengths == [{"pbkdf2": 20, "pbkdf2-sha256": 32, "pbkdf2-sha512": 64}[name]]
