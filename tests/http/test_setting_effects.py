@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from gateway.cli import main
 from gateway.representations.realm_attributes import MIRRORED
 from gateway.representations.setting_effects import SETTING_ROWS, Effect, Place, SettingRow
-from tests.support.spec_stack import Stack
+from tests.support.spec_stack import Stack, refusal
 from tests.support.wire import SECRET, basic
 
 REALM = "effects"
@@ -427,6 +427,16 @@ def statuses_by_secret(realm: Administered, client_id: str) -> tuple[int, int]:
     form = grant | {"client_id": client_id, "client_secret": SECRET}
     by_header = realm.stack.token(REALM, grant, Authorization=basic(client_id))
     return by_header.status_code, realm.stack.token(REALM, form).status_code
+
+
+def test_a_token_request_with_a_dpop_proof_gets_no_unbound_token(spec: Stack) -> None:
+    """RFC 9449 §5: proofs are not supported yet, and a bearer token is not what was asked for."""
+    form = {"grant_type": "client_credentials", "client_id": "svc", "client_secret": SECRET}
+    assert spec.token("spec", form).status_code == 200
+    for proof in ("garbage", "a.b.c"):
+        refused = spec.token("spec", form, DPoP=proof)
+        text = "DPoP is not supported: send no DPoP header"
+        assert refusal(refused) == (400, "invalid_request", text)
 
 
 def test_a_client_limited_to_one_way_of_sending_its_secret_is_refused_by_the_other(

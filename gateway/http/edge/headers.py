@@ -31,6 +31,7 @@ _SENT_ONCE: Final = frozenset(
         b"authorization",
         b"content-type",
         b"content-length",
+        b"dpop",
         b"if-match",
         b"if-none-match",
         b"traceparent",
