@@ -465,6 +465,10 @@ def test_nobody_widens_the_scope_that_their_token_is_limited_by(
         assert realm.refused(*mapping, by="narrowed") == FORBIDDEN
     widened = {"clientId": "narrowed", "fullScopeAllowed": True}
     assert realm.refused("PUT", client, widened, by="narrowed") == FORBIDDEN
+    page = {"clientId": "narrow-page", "fullScopeAllowed": False}
+    other = "clients/" + realm.change("POST", "clients", page)
+    lifted = page | {"fullScopeAllowed": True}
+    assert realm.refused("PUT", other, lifted, by="narrowed") == FORBIDDEN
     registration = "/realms/escalation/clients-registrations/default/narrowed"
     token = realm.administration.token("narrowed", realm.name)
     answer = realm.administration.http.put(
