@@ -19,6 +19,7 @@ UNBOUNDED_IN_BYTES = {
 ALLOWED = {
     ("gateway/supervisor/whole_requests.py", "lru_cache"): "512 names of headers, 64 bytes each",
     ("gateway/supervisor/answers.py", "lru_cache"): "one text: the date of the current second",
+    ("gateway/observability/redaction.py", "lru_cache"): "1,024 names, 64 characters each",
     ("gateway/storage/lru.py", "OrderedDict"): "bounded in bytes there, with groups",
     ("gateway/protocol/client_scopes.py", "WeakKeyDictionary"): "one value for a realm in memory",
     ("gateway/protocol/disclosure.py", "WeakKeyDictionary"): "one value for a client in memory",

@@ -102,7 +102,8 @@ def cached(most_bytes: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
             key = (args, tuple(kwargs.items())) if kwargs else args
-            found = results.get(key)
+            # Nearly every value is in the younger generation: found without another call.
+            found = results._young.get(key) or results.get(key)  # noqa: SLF001 - the same module
             if found is None:
                 found = (function(*args, **kwargs),)
                 results.put(key, found)
