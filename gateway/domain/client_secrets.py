@@ -28,6 +28,8 @@ def expires_at(client: Client) -> int:
 
 def has_expired(client: Client, now: datetime) -> bool:
     """Tell whether the secret has expired; a time that cannot be read has."""
+    if not client.attributes.get(SECRET_EXPIRES):
+        return False
     try:
         end = expires_at(client)
     except ValueError:

@@ -141,7 +141,7 @@ def grant_scopes(realm: RealmEntry, client: Client, requested: str | None) -> Gr
     None asks for nothing beyond the defaults. Raises invalid_scope on any name that the client
     was not given, and on more than `gateway.domain.limits.scopes` allows.
     """
-    excess = scope_excess(requested or "")
+    excess = scope_excess(requested) if requested else None
     if excess is not None:
         raise _invalid_scope(excess)
     names = _names(requested)

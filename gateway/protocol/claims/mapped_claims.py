@@ -96,10 +96,12 @@ class MappedClaims:
 
         A free claim under a protocol name is dropped, also where the protocol claim is absent.
         """
-        document, reserved = protocol.members(), protocol.reserved
-        for name, value in self._free.items():
-            if name not in reserved:
-                document.setdefault(name, value)
+        document = protocol.members()
+        if self._free:
+            reserved = protocol.reserved
+            for name, value in self._free.items():
+                if name not in reserved:
+                    document.setdefault(name, value)
         for name in protocol.last:
             document[name] = document.pop(name)
         return document
@@ -124,5 +126,5 @@ def _joined(before: Sequence[str], roles: Sequence[str]) -> Sequence[str]:
 
 
 def _auth_time(subject: TokenSubject) -> int | None:
-    text = subject.session_notes.get(AUTH_TIME, "")
-    return int(text) if _SECONDS.fullmatch(text) else None
+    text = subject.session_notes.get(AUTH_TIME)
+    return int(text) if text and _SECONDS.fullmatch(text) else None
