@@ -82,6 +82,26 @@ def stored_database(request: pytest.FixtureRequest) -> StoredDatabase:
     return found
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+async def shared_database(
+    request: pytest.FixtureRequest,
+    sqlite_template: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    secrets_at_rest: SecretsAtRest,
+) -> AsyncIterator[SqlDatabase]:
+    """Return a migrated database of each kind in turn, one for all tests of a file."""
+    if request.param == "sqlite":
+        path = shutil.copy(sqlite_template, tmp_path_factory.mktemp("shared") / "realmgate.db")
+        url = Secret(f"sqlite:///{path}")
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres")
+        url = server.url(await asyncio.to_thread(server.create_database))
+        await migrate(url)
+    opened = SqlDatabase(url, secrets_at_rest)
+    yield opened
+    await opened.dispose()
+
+
 @pytest.fixture
 async def database(
     stored_database: StoredDatabase, secrets_at_rest: SecretsAtRest
