@@ -5,6 +5,7 @@ import re
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from copy import copy
 from dataclasses import astuple, replace
 from datetime import timedelta
 from pathlib import Path
@@ -364,7 +365,7 @@ async def test_the_connection_for_questions_cannot_write(
 ) -> None:
     """Whatever a question says, it changes nothing."""
     engines = create_engines(parse_database_url(stored_database.url))
-    question = Questions.of(engines.reader.dialect).revocation
+    question = copy(Questions.of(engines.reader.dialect).revocation)
     question.text = "DELETE FROM realms"
     (refused,) = await asyncio.gather(engines.questioner.ask(question, ()), return_exceptions=True)
     await engines.dispose()

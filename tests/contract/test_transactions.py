@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from copy import copy
 
 import pytest
 from sqlalchemy import text
@@ -107,7 +108,7 @@ async def test_a_command_is_flushed_to_disk(stored_database: StoredDatabase) -> 
     engines = create_engines(parse_database_url(stored_database.url))
     dialect = engines.reader.dialect
     text_of = {"sqlite": "PRAGMA synchronous", "postgresql": "SHOW synchronous_commit"}
-    question = Questions.of(dialect).revocation
+    question = copy(Questions.of(dialect).revocation)
     question.text = text_of[dialect.name]
     try:
         ((answer,),) = await engines.commander.ask(question, ())

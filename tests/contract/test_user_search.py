@@ -40,6 +40,17 @@ def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.fixture
 async def people(database: SqlDatabase) -> SqlDatabase:
+    """Store people for a test that changes them."""
+    return await _store_people(database)
+
+
+@pytest.fixture(scope="module")
+async def unchanged_people(shared_database: SqlDatabase) -> SqlDatabase:
+    """Store people once, for all tests that only read."""
+    return await _store_people(shared_database)
+
+
+async def _store_people(database: SqlDatabase) -> SqlDatabase:
     """Store people, and others with their ids in another realm."""
     await store_realms(database, "demo", "other", "third")
     async with database.write() as stores:
@@ -79,8 +90,8 @@ async def test_users_are_found_by_when_they_were_made(people: SqlDatabase) -> No
     assert await _found(people, both, of="other-id") == ""
 
 
-async def test_a_user_is_found_by_id_and_by_address(people: SqlDatabase) -> None:
-    async with people.read() as stores:
+async def test_a_user_is_found_by_id_and_by_address(unchanged_people: SqlDatabase) -> None:
+    async with unchanged_people.read() as stores:
         assert await stores.users.find_by_id("demo-id", "alice-uuid") == _PEOPLE[0]
         assert await stores.users.find_by_email("demo-id", "alice@example.test") == _PEOPLE[0]
         for wrong in ("ghost", "alice", "ALICE-UUID", "nul\0", "x" * 300):
@@ -100,14 +111,14 @@ async def test_of_several_users_with_one_address_the_first_by_name_is_found(
     assert found.username == "aaron"
 
 
-async def test_everybody_is_found_but_service_accounts(people: SqlDatabase) -> None:
+async def test_everybody_is_found_but_service_accounts(unchanged_people: SqlDatabase) -> None:
     everybody = "alice bob carol dave21 dave_1 erin o'neil yang"
-    assert await _found(people, UserQuery()) == everybody
+    assert await _found(unchanged_people, UserQuery()) == everybody
     for nothing in ("", "  ", "*", "**"):
-        assert await _found(people, UserQuery(search=nothing)) == everybody
-    assert await _found(people, UserQuery(username="", email="", exact=True)) == everybody
-    assert await _found(people, UserQuery(search="service")) == ""
-    assert await _found(people, UserQuery(search="id:service-account-device-uuid")) == ""
+        assert await _found(unchanged_people, UserQuery(search=nothing)) == everybody
+    assert await _found(unchanged_people, UserQuery(username="", email="", exact=True)) == everybody
+    assert await _found(unchanged_people, UserQuery(search="service")) == ""
+    assert await _found(unchanged_people, UserQuery(search="id:service-account-device-uuid")) == ""
 
 
 @pytest.mark.parametrize(
@@ -170,10 +181,10 @@ async def test_everybody_is_found_but_service_accounts(people: SqlDatabase) -> N
     ],
 )
 async def test_search_is_a_prefix_of_any_name_or_address(
-    people: SqlDatabase, search: str, expected: str
+    unchanged_people: SqlDatabase, search: str, expected: str
 ) -> None:
-    assert await _found(people, UserQuery(search=search)) == expected
-    assert await _found(people, UserQuery(search=search), of="other-id") == ""
+    assert await _found(unchanged_people, UserQuery(search=search)) == expected
+    assert await _found(unchanged_people, UserQuery(search=search), of="other-id") == ""
 
 
 @pytest.mark.parametrize("prefix", ["a\U0010ffff", "z\ud7ff", "~", "Ω"])
@@ -222,10 +233,10 @@ async def test_the_last_of_a_prefix_is_found_and_not_its_neighbours(
     ],
 )
 async def test_each_field_narrows_the_search(
-    people: SqlDatabase, query: UserQuery, expected: str
+    unchanged_people: SqlDatabase, query: UserQuery, expected: str
 ) -> None:
-    assert await _found(people, query) == expected
-    assert await _found(people, query, of="other-id") == ""
+    assert await _found(unchanged_people, query) == expected
+    assert await _found(unchanged_people, query, of="other-id") == ""
 
 
 @pytest.mark.parametrize(
@@ -238,25 +249,25 @@ async def test_each_field_narrows_the_search(
     ids=["wildcards", "words", "attributes"],
 )
 async def test_a_search_that_would_take_too_long_is_refused(
-    people: SqlDatabase, query: UserQuery
+    unchanged_people: SqlDatabase, query: UserQuery
 ) -> None:
     with pytest.raises(InvalidInput, match=r"^(search|q): more given, at most"):
-        await _found(people, query)
+        await _found(unchanged_people, query)
 
 
 @pytest.mark.parametrize("longest", ["%" * 255, "/" * 255, "İ" * 255, "z" * 255])
 async def test_a_text_that_grows_when_it_is_compared_finds_nobody(
-    people: SqlDatabase, longest: str
+    unchanged_people: SqlDatabase, longest: str
 ) -> None:
-    assert await _found(people, UserQuery(search=longest)) == ""
-    assert await _found(people, UserQuery(search=f'"{longest[2:]}"')) == ""
-    assert await _found(people, UserQuery(username=longest, email=longest)) == ""
-    assert await _found(people, UserQuery(username=longest, exact=True)) == ""
-    assert await _found(people, UserQuery(last_name=longest, exact=True)) == ""
+    assert await _found(unchanged_people, UserQuery(search=longest)) == ""
+    assert await _found(unchanged_people, UserQuery(search=f'"{longest[2:]}"')) == ""
+    assert await _found(unchanged_people, UserQuery(username=longest, email=longest)) == ""
+    assert await _found(unchanged_people, UserQuery(username=longest, exact=True)) == ""
+    assert await _found(unchanged_people, UserQuery(last_name=longest, exact=True)) == ""
 
 
-async def test_pages_follow_each_other_in_the_order_of_names(people: SqlDatabase) -> None:
-    async with people.read() as stores:
+async def test_pages_follow_each_other_in_the_order_of_names(unchanged_people: SqlDatabase) -> None:
+    async with unchanged_people.read() as stores:
         pages = [
             [found.username for found in await stores.users.search("demo-id", UserQuery(), *page)]
             for page in ((0, 2), (2, 2), (6, 2), (8, 2), (1, 0), (3, 100))
