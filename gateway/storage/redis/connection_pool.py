@@ -43,12 +43,15 @@ class FairConnectionPool(ConnectionPool):
         """
         await self._wait_for_free()
         connection = self.get_available_connection()  # type: ignore[no-untyped-call] # redis-py
+        is_open = False
         try:
-            if not await _is_open(connection):
+            is_open = await _is_open(connection)
+            if not is_open:
                 await self._open(connection)
-        except BaseException:
-            await self.release(connection)
-            raise
+                is_open = True
+        finally:
+            if not is_open:
+                await self.release(connection)
         return connection
 
     async def release(self, connection: AbstractConnection) -> None:
