@@ -54,6 +54,7 @@ class _Worker:
     ready: bool = False
     replaces: int | None = None
     dismissed: bool = False
+    asked_to_end: float | None = None
 
 
 class Backoff:
@@ -88,7 +89,7 @@ class Supervisor:
         self._backoff = Backoff()
         self._restart_at: list[float] = []
         self._log = structlog.get_logger("gateway.supervisor")
-        self._ending: float | None = None
+        self._ending = False
         self._exit_code = 0
 
     def run(self) -> int:
@@ -100,22 +101,25 @@ class Supervisor:
             self._selector.register(signals, selectors.EVENT_READ, None)
             for _ in range(self._count):
                 self._start()
-            while self._workers or (self._restart_at and self._ending is None):
+            while self._workers or (self._restart_at and not self._ending):
                 self._wait(signals)
         return self._exit_code
 
     def _wait(self, signals: socket.socket) -> None:
         now = time.monotonic()
         pause = min([_TICK, *(max(0.0, moment - now) for moment in self._restart_at)])
-        for key, _ in self._selector.select(pause):
-            if key.data is None:
-                for number in signals.recv(4096):
-                    self._on_signal(signal.Signals(number))
-            else:
-                self._on_ready(key.data)
+        found = [key.data for key, _ in self._selector.select(pause)]
+        # Signals last: a worker that is reaped takes its pipe with it, and its number may be given
+        # to the pipe of the next one at once.
+        for worker in found:
+            if worker is not None:
+                self._on_ready(worker)
+        if None in found:
+            for number in signals.recv(4096):
+                self._on_signal(signal.Signals(number))
         self._restart_due()
         self._kill_overdue()
-        if self._ending is None:
+        if not self._ending:
             self._tend()
 
     def _on_signal(self, number: signal.Signals) -> None:
@@ -123,7 +127,7 @@ class Supervisor:
             self._end()
         elif number == signal.SIGCHLD:
             self._reap()
-        elif number == signal.SIGHUP and self._ending is None:
+        elif number == signal.SIGHUP and not self._ending:
             self._log.info("replacing workers")
             self._replace_all()
 
@@ -139,9 +143,12 @@ class Supervisor:
 
     def _start(self, replaces: int | None = None) -> None:
         read_end, write_end = os.pipe()
+        # Held back until the child handles them itself: it would write them into our socket.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
         pid = os.fork()
         if pid == 0:
             self._become_worker(read_end, write_end)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
         os.close(write_end)
         worker = _Worker(pid, read_end, time.monotonic(), replaces=replaces)
         self._workers[pid] = worker
@@ -156,6 +163,7 @@ class Supervisor:
                 signal.signal(number, signal.SIG_DFL)
             # Ctrl-C reaches the whole process group; only the supervisor decides about ending.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
             self._selector.close()
             os.close(self._held_end)
             os.close(read_end)
@@ -180,7 +188,7 @@ class Supervisor:
             return
         self._log.info("worker ready", worker=worker.pid)
         if worker.replaces in self._workers:
-            os.kill(worker.replaces, signal.SIGTERM)
+            self._ask_to_end(self._workers[worker.replaces])
 
     def _reap(self) -> None:
         ended = [
@@ -199,7 +207,7 @@ class Supervisor:
                 self._selector.unregister(worker.ready_pipe)
             os.close(worker.ready_pipe)
         replaced = any(other.replaces == worker.pid for other in self._workers.values())
-        if self._ending is not None or replaced or worker.dismissed:
+        if self._ending or replaced or worker.dismissed:
             return
         if worker.replaces in self._workers:
             return
@@ -215,23 +223,28 @@ class Supervisor:
         now = time.monotonic()
         due = [moment for moment in self._restart_at if moment <= now]
         self._restart_at = [moment for moment in self._restart_at if moment > now]
-        for _ in due if self._ending is None else ():
+        for _ in due if not self._ending else ():
             self._start()
 
     def _end(self) -> None:
-        if self._ending is not None:
+        if self._ending:
             return
-        self._ending = time.monotonic()
+        self._ending = True
         self._log.info("ending", workers=len(self._workers))
-        for pid in self._workers:
-            os.kill(pid, signal.SIGTERM)
+        for worker in self._workers.values():
+            self._ask_to_end(worker)
+
+    def _ask_to_end(self, worker: _Worker) -> None:
+        worker.asked_to_end = worker.asked_to_end or time.monotonic()
+        os.kill(worker.pid, signal.SIGTERM)
 
     def _kill_overdue(self) -> None:
-        if self._ending is None or time.monotonic() < self._ending + self._patience.total_seconds():
-            return
-        for pid in self._workers:
-            self._log.error("worker killed, it did not end in time", worker=pid)
-            os.kill(pid, signal.SIGKILL)
+        """Kill workers that did not end in time, those that were replaced included."""
+        latest = time.monotonic() - self._patience.total_seconds()
+        for worker in self._workers.values():
+            if worker.asked_to_end is not None and worker.asked_to_end <= latest:
+                self._log.error("worker killed, it did not end in time", worker=worker.pid)
+                os.kill(worker.pid, signal.SIGKILL)
 
 
 @contextmanager

@@ -28,12 +28,14 @@ _DRAIN: Final = timedelta(milliseconds=500)
 
 def run_worker(plan: WorkerPlan, lifeline: Lifeline) -> int:
     """Run one worker to its end; returns the exit code."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        try:
-            runner.run(_work(plan, lifeline))
-        except RealmgateError as failure:
-            structlog.get_logger().error("worker cannot start", reason=str(failure))
-            return CANNOT_START
+    # The process ends with the worker. Closing the loop would wait, at times for ever, for
+    # connections that were given up while they were opened.
+    runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
+    try:
+        runner.run(_work(plan, lifeline))
+    except RealmgateError as failure:
+        structlog.get_logger().error("worker cannot start", reason=str(failure))
+        return CANNOT_START
     return 0
 
 

@@ -5,7 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,10 @@ from redis.exceptions import ResponseError
 
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.secrets import Secret
+from gateway.storage.redis import connection_pool
 from gateway.storage.redis.circuit_breaker import FAILURES, CircuitOpen
 from gateway.storage.redis.connection import check_server, create_client, ping
+from gateway.storage.redis.connection_pool import FairConnectionPool, NoFreeConnection
 from gateway.storage.redis.invalidation import CHANNEL, RedisInvalidation
 from gateway.storage.redis.private_server import PrivateRedis
 from tests.support.deadline import eventually, eventually_succeeds
@@ -188,6 +192,62 @@ async def test_a_server_that_stands_still_opens_the_circuit_until_it_answers(
         os.kill(own_redis.pid, signal.SIGCONT)
     await eventually(lambda: not client.breaker.is_open)
     await ping(client)
+    await client.aclose()
+
+
+async def test_who_asks_first_for_a_connection_gets_it_first(redis_server: RedisServer) -> None:
+    pool = FairConnectionPool.from_url(redis_server.url.reveal(), max_connections=1)
+    order: list[int] = []
+
+    async def use(number: int) -> None:
+        connection = await pool.get_connection()
+        order.append(number)
+        await pool.release(connection)
+
+    held = await pool.get_connection()
+    waiting = [asyncio.create_task(use(number)) for number in range(5)]
+    await asyncio.sleep(0)
+    await pool.release(held)
+    await asyncio.gather(use(5), *waiting)
+    assert order == list(range(6))
+    await pool.aclose()
+
+
+async def test_where_every_connection_stays_in_use_a_caller_is_refused(
+    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_pool, "FREE_CONNECTION", timedelta(milliseconds=50))
+    pool = FairConnectionPool.from_url(redis_server.url.reveal(), max_connections=1)
+    held = await pool.get_connection()
+    with pytest.raises(NoFreeConnection):
+        await pool.get_connection()
+    await pool.release(held)
+    await pool.release(await pool.get_connection())
+    await pool.aclose()
+
+
+async def test_cancelled_calls_lose_no_connection(redis_server: RedisServer) -> None:
+    client = create_client(redis_server.url)
+    for steps in range(40):
+        calls = [asyncio.create_task(ping(client)) for _ in range(40)]
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+    assert not client.connection_pool._in_use_connections
+    await asyncio.gather(*(ping(client) for _ in range(100)))
+    await client.aclose()
+
+
+async def test_calls_that_wait_while_the_event_loop_is_held_up_are_answered(
+    redis_server: RedisServer,
+) -> None:
+    client = create_client(redis_server.url)
+    calls = [asyncio.create_task(ping(client)) for _ in range(100)]
+    await asyncio.sleep(0)
+    time.sleep(1.1 * connection_pool.FREE_CONNECTION.total_seconds())  # noqa: ASYNC251 - on purpose
+    await asyncio.gather(*calls)
     await client.aclose()
 
 

@@ -1,6 +1,7 @@
 """A connection to Redis or Valkey: short waits, clear failures, and no server that evicts.
 
-A call takes at most `REPLY` once it has a connection, for which it waits at most `FREE_CONNECTION`.
+A call takes at most `REPLY` once it has a connection, for which it waits at most `FREE_CONNECTION`,
+and which it opens within `CONNECT`.
 Each pool has a circuit breaker: while the server does not answer, calls fail at once, those that
 wait for a connection included.
 
@@ -13,11 +14,11 @@ is refused. Source: https://redis.io/docs/latest/develop/reference/eviction/
 import asyncio
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -27,14 +28,13 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from gateway.domain.errors import FieldError, InvalidInput, StoreUnavailable
 from gateway.domain.secrets import Secret
 from gateway.storage.redis.circuit_breaker import CircuitBreaker, CircuitOpen
+from gateway.storage.redis.connection_pool import FairConnectionPool, NoFreeConnection
+from gateway.storage.redis.deadlines import expire, time_limit
 
 OLDEST_VERSION = (6, 0)
-CONNECT: Final = timedelta(milliseconds=250)
 REPLY: Final = timedelta(milliseconds=500)
 """Scripts touch a bounded number of keys, so that each of them ends well within it."""
-FREE_CONNECTION: Final = timedelta(seconds=1)
-"""A burst of calls is no outage: while others get replies, the breaker does not count this wait."""
-_LAST_LOOK: Final = 0.005
+_CLOSE: Final = timedelta(seconds=1)
 _CONNECTIONS = 32
 _LONGEST_REASON = 200
 _NOTHING = "rg:nothing"
@@ -45,19 +45,16 @@ _UNCHECKED = (
 )
 
 
-class NoFreeConnection(RedisTimeoutError):
-    """Every connection of the pool stayed in use."""
-
-
 class RedisClient(Redis):
     """A client whose every command has a deadline and goes through the pool's circuit breaker.
 
     Subscriptions hold a connection of their own and wait for messages as long as they say.
     """
 
-    def __init__(self, pool: BlockingConnectionPool) -> None:
+    def __init__(self, pool: FairConnectionPool) -> None:
         super().__init__(connection_pool=pool)
         self.auto_close_connection_pool = True
+        self._pool = pool
         self._breaker = CircuitBreaker(self._probe)
         self._deadline = REPLY.total_seconds()
         self._replied_at = -math.inf
@@ -72,21 +69,22 @@ class RedisClient(Redis):
         self._breaker.require_closed()
         loop = asyncio.get_running_loop()
         try:
-            connection = await self._free_connection()
+            connection = await self._pool.get_connection()
             try:
                 self._breaker.require_closed()
                 async with asyncio.timeout(None) as deadline:
-                    late = loop.call_later(self._deadline, _expire, deadline, loop)
+                    late = loop.call_later(self._deadline, expire, deadline, loop)
                     try:
                         await connection.send_command(*args)
                         answer = await self.parse_response(connection, args[0], **options)
                     finally:
                         late.cancel()
             finally:
-                await self.connection_pool.release(connection)
+                await self._pool.release(connection)
         except CircuitOpen:
             raise
         except NoFreeConnection as failure:
+            # A burst of calls is no outage: this wait counts only where nobody gets replies.
             if loop.time() - self._replied_at > self._deadline:
                 self._breaker.failed(failure)
             raise
@@ -103,18 +101,12 @@ class RedisClient(Redis):
         self._replied_at = loop.time()
         self._breaker.succeeded()
 
-    async def _free_connection(self) -> Any:
-        """Return a connection of the pool; raises NoFreeConnection where all stay in use."""
-        try:
-            async with asyncio.timeout(FREE_CONNECTION.total_seconds()):
-                return await self.connection_pool.get_connection()  # type: ignore[no-untyped-call] # redis-py
-        except TimeoutError as error:
-            raise NoFreeConnection("every connection is in use") from error
-
     async def aclose(self, close_connection_pool: bool | None = None) -> None:  # noqa: FBT001 - as in redis-py
         """Stop probing and close the connections."""
         await self._breaker.close()
-        await super().aclose(close_connection_pool)
+        with suppress(TimeoutError):
+            async with time_limit(_CLOSE):
+                await super().aclose(close_connection_pool)
 
     async def _probe(self) -> None:
         """Ask over a connection outside the pool, whose connections may all be waiting."""
@@ -128,27 +120,17 @@ class RedisClient(Redis):
             await connection.disconnect(nowait=True)
 
 
-def _expire(deadline: asyncio.Timeout, loop: asyncio.AbstractEventLoop) -> None:
-    """End a call after one more look at its socket.
-
-    A reply that came while the event loop was held up is read before the call is given up, so that
-    a busy gateway does not take its own delay for an outage.
-    """
-    deadline.reschedule(loop.time() + _LAST_LOOK)
-
-
 def create_client(url: Secret) -> RedisClient:
     """Return a client that connects when first used; raises InvalidInput for a wrong URL."""
     try:
-        pool = BlockingConnectionPool.from_url(
+        pool = FairConnectionPool.from_url(
             url.reveal(),
             decode_responses=True,
             protocol=2,
             # A caller that finds all of them in use waits for one: a burst is no outage.
             max_connections=_CONNECTIONS,
-            # The client bounds this wait, and the one for a reply.
-            timeout=None,
-            socket_connect_timeout=CONNECT.total_seconds(),
+            # The pool bounds this wait, and the client the one for a reply.
+            socket_connect_timeout=None,
             # A script may have run although its answer was lost: only callers know what to repeat.
             retry=Retry(NoBackoff(), 0),
         )

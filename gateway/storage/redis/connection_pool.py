@@ -1,0 +1,87 @@
+"""A bounded pool of connections to Redis: who waits longest gets the next one.
+
+redis-py's own `BlockingConnectionPool` lets a new caller take the connection that a waiting one was
+woken for, which then waits again behind all others, and it loses a connection whose caller is
+cancelled while giving it back.
+"""
+
+import asyncio
+from datetime import timedelta
+from typing import Any, Final
+
+from redis.asyncio.connection import AbstractConnection, ConnectionPool
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from gateway.storage.redis.deadlines import time_limit
+
+FREE_CONNECTION: Final = timedelta(seconds=1)
+"""The longest wait for a connection."""
+CONNECT: Final = timedelta(milliseconds=500)
+"""The longest time to open one: TLS and authentication included."""
+
+
+class NoFreeConnection(RedisTimeoutError):
+    """Every connection of the pool stayed in use."""
+
+
+class FairConnectionPool(ConnectionPool):
+    """At most `max_connections` connections, given to callers in the order in which they ask.
+
+    Belongs to one event loop.
+    """
+
+    def __init__(self, *, max_connections: int, **options: Any) -> None:
+        super().__init__(max_connections=max_connections, **options)
+        self._free = asyncio.Semaphore(max_connections)
+
+    async def get_connection(self, *_arguments: Any, **_options: Any) -> Any:
+        """Return an open connection.
+
+        Raises NoFreeConnection where all stay in use for FREE_CONNECTION, RedisTimeoutError where
+        opening one takes longer than CONNECT, and another RedisError where the server refuses it.
+        """
+        await self._wait_for_free()
+        connection = self.get_available_connection()  # type: ignore[no-untyped-call] # redis-py
+        is_open = False
+        try:
+            is_open = await _is_open(connection)
+            if not is_open:
+                await self._open(connection)
+                is_open = True
+        finally:
+            if not is_open:
+                await self.release(connection)
+        return connection
+
+    async def release(self, connection: AbstractConnection) -> None:
+        """Give a connection back. Never waits, so that a cancelled caller loses none."""
+        self._in_use_connections.remove(connection)
+        self._available_connections.append(connection)
+        self._free.release()
+
+    async def _wait_for_free(self) -> None:
+        if not self._free.locked():
+            await self._free.acquire()
+            return
+        try:
+            async with time_limit(FREE_CONNECTION):
+                await self._free.acquire()
+        except TimeoutError as error:
+            raise NoFreeConnection("every connection is in use") from error
+
+    async def _open(self, connection: AbstractConnection) -> None:
+        try:
+            async with time_limit(CONNECT):
+                await self.ensure_connection(connection)
+        except TimeoutError as error:
+            await connection.disconnect(nowait=True)
+            raise RedisTimeoutError("the server accepts no connection in time") from error
+
+
+async def _is_open(connection: AbstractConnection) -> bool:
+    """Tell whether a command can be sent: bytes that nothing asked for spoil a connection."""
+    try:
+        return connection.is_connected and not await connection.can_read()
+    except RedisConnectionError:
+        return False
