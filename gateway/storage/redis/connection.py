@@ -29,7 +29,7 @@ from gateway.domain.errors import FieldError, InvalidInput, StoreUnavailable
 from gateway.domain.secrets import Secret
 from gateway.storage.redis.circuit_breaker import CircuitBreaker, CircuitOpen
 from gateway.storage.redis.connection_pool import FairConnectionPool, NoFreeConnection
-from gateway.storage.redis.deadlines import expire, time_limit
+from gateway.storage.redis.deadlines import time_limit
 
 OLDEST_VERSION = (6, 0)
 REPLY: Final = timedelta(milliseconds=500)
@@ -72,13 +72,9 @@ class RedisClient(Redis):
             connection = await self._pool.get_connection()
             try:
                 self._breaker.require_closed()
-                async with asyncio.timeout(None) as deadline:
-                    late = loop.call_later(self._deadline, expire, deadline, loop)
-                    try:
-                        await connection.send_command(*args)
-                        answer = await self.parse_response(connection, args[0], **options)
-                    finally:
-                        late.cancel()
+                async with time_limit(REPLY):
+                    await connection.send_command(*args)
+                    answer = await self.parse_response(connection, args[0], **options)
             finally:
                 await self._pool.release(connection)
         except CircuitOpen:

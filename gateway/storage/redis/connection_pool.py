@@ -17,7 +17,7 @@ from gateway.storage.redis.deadlines import time_limit
 
 FREE_CONNECTION: Final = timedelta(seconds=1)
 """The longest wait for a connection."""
-CONNECT: Final = timedelta(milliseconds=500)
+CONNECT: Final = timedelta(milliseconds=250)
 """The longest time to open one: TLS and authentication included."""
 
 

@@ -13,11 +13,6 @@ _LAST_LOOK: Final = 0.005
 _PARTS: Final = 5
 
 
-def expire(deadline: asyncio.Timeout, loop: asyncio.AbstractEventLoop) -> None:
-    """End a call after one more look at its socket: a reply that has come already is read."""
-    deadline.reschedule(loop.time() + _LAST_LOOK)
-
-
 @asynccontextmanager
 async def time_limit(limit: timedelta) -> AsyncIterator[None]:
     """Raise TimeoutError where the block takes longer than `limit`.
@@ -37,7 +32,8 @@ async def time_limit(limit: timedelta) -> AsyncIterator[None]:
             if left:
                 timer = loop.call_later(part, end_part)
             else:
-                expire(deadline, loop)
+                # One more look at the sockets: a reply that has come already is read.
+                deadline.reschedule(loop.time() + _LAST_LOOK)
 
         timer = loop.call_later(part, end_part)
         try:
