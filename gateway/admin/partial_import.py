@@ -27,7 +27,7 @@ from gateway.admin.realm_groups import Books, load_groups
 from gateway.admin.realm_roles import load_roles
 from gateway.admin.user_import import NewUser, read_users
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.limits.event_loop import free_in_slices, in_slices
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import OnlineSessionStore
@@ -106,6 +106,9 @@ class PartialImport:
             change.tell(realm_topic(change.realm.id))
             async for outcome in in_slices(outcomes):
                 _record(change, outcome)
+        parts = [*given.clients, *given.users]
+        del given, passwords
+        await free_in_slices(parts)
         return await asyncio.to_thread(write_outcomes, outcomes, ineffective)
 
     async def _store(

@@ -31,3 +31,12 @@ async def in_slices(items: Iterable[T]) -> AsyncIterator[T]:
                     held.enter_context(large_document())
                 await asyncio.sleep(0)
                 end = monotonic() + LONGEST_SLICE
+
+
+async def free_in_slices(items: list[object]) -> None:
+    """Empty the list; objects that nothing else refers to are freed a slice at a time.
+
+    A container that goes out of scope frees all of its items at once.
+    """
+    async for _ in in_slices(range(len(items))):
+        items.pop()

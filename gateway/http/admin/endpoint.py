@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope
 from gateway.admin.access import Acting, AdminAccess, Caller, Rights
 from gateway.admin.account_control import AccountControl
 from gateway.admin.errors import Forbidden, Missing
+from gateway.domain.limits.event_loop import free_in_slices
 from gateway.domain.limits.large_documents import LARGE_DOCUMENT, large_document
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.realm import Realm
@@ -116,7 +117,11 @@ class AdminEndpoint(GuardedEndpoint):
             return await operation.handler(request)
         with large_document() if _is_large(headers) else nullcontext():
             document = await read_admin_body(receive, headers, body)
-            return await operation.handler(replace(request, body=document))
+            reply = await operation.handler(replace(request, body=document))
+            parts = _parts(document)
+            del document
+            await free_in_slices(parts)
+            return reply
 
     def _realm(
         self, scope: Scope, entry: RealmEntry | None, caller: Caller, exchange: Exchange
@@ -139,6 +144,12 @@ def _require(operation: Operation, rights: Rights) -> None:
     rights.require(*operation.allowed)
     if operation.also:
         rights.require(*operation.also)
+
+
+def _parts(document: object) -> list[object]:
+    """Return the items of the lists of a document: most of it, where it is large."""
+    values = document.values() if isinstance(document, dict) else (document,)
+    return [item for value in values if isinstance(value, list) for item in value]
 
 
 def _is_large(headers: EdgeHeaders) -> bool:
