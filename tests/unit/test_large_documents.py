@@ -1,4 +1,4 @@
-"""Large documents: full garbage collections wait, messages are bounded, parts are freed in slices."""
+"""Large documents: full collections wait, topics are bounded, parts are freed in slices."""
 
 import gc
 import sys
