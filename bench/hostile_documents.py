@@ -172,6 +172,16 @@ def _grown(largest: int, make: Callable[[int], Any]) -> bytes:
         count = min(_MOST_ITEMS, int(0.97 * count * largest / len(body)))
 
 
+def _listed(count: int) -> range:
+    """Count users or clients, of which one document may have so many."""
+    return range(min(count, 100_000))
+
+
+def _named(count: int) -> range:
+    """Count roles or groups, of which one document may have so many."""
+    return range(min(count, 10_000))
+
+
 def _profile(count: int) -> dict[str, Any]:
     names = ("username", "email", *(f"a{number}" for number in range(min(count, 498))))
     pattern = {"pattern": {"pattern": _COSTLY_PATTERN}, "length": {"max": 5}, "email": {}}
@@ -183,24 +193,24 @@ _OF_SCHEMA: Final[dict[str, dict[str, Callable[[int], Any]]]] = {
     "RealmRepresentation": {
         "many users": lambda count: {
             "realm": "hostile-users",
-            "users": [{"username": f"u{n}", "enabled": True} for n in range(count)],
+            "users": [{"username": f"u{n}", "enabled": True} for n in _listed(count)],
         },
         "many roles": lambda count: {
             "realm": "hostile-roles",
-            "roles": {"realm": [{"name": f"r{n}"} for n in range(count)]},
+            "roles": {"realm": [{"name": f"r{n}"} for n in _named(count)]},
         },
         "many groups": lambda count: {
             "realm": "hostile-groups",
-            "groups": [{"name": f"g{n}"} for n in range(count)],
+            "groups": [{"name": f"g{n}"} for n in _named(count)],
         },
         "many clients": lambda count: {
             "realm": "hostile-clients",
-            "clients": [{"clientId": f"c{n}"} for n in range(count)],
+            "clients": [{"clientId": f"c{n}"} for n in _listed(count)],
         },
     },
     "PartialImportRepresentation": {
-        "many users": lambda count: {"users": [{"username": f"u{n}"} for n in range(count)]},
-        "many clients": lambda count: {"clients": [{"clientId": f"c{n}"} for n in range(count)]},
+        "many users": lambda count: {"users": [{"username": f"u{n}"} for n in _listed(count)]},
+        "many clients": lambda count: {"clients": [{"clientId": f"c{n}"} for n in _listed(count)]},
     },
     "ClientRepresentation": {
         "many addresses": lambda count: {

@@ -36,7 +36,8 @@ _PAUSE: Final = at_most(100, 50)
 _GROWTH: Final = at_most(10, 5)
 _WORST: Final = 8
 _NOT_LET_IN: Final = (0, 401, 502, 503, 504)
-_TIMEOUT: Final = 120
+_TIMEOUT: Final = 600
+"""In seconds, as long as nginx waits for the admin API."""
 _TOKEN_SECONDS: Final = 20
 """Less than an administrator's token lives."""
 _CERTIFICATES: Final = 2_000

@@ -18,7 +18,7 @@ from gateway.admin.errors import Missing
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import AdminEvent, AuthDetails, OperationType, ResourceType
-from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.invalidation import Invalidation, Topics
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.representations.admin_event_representation import recorded
@@ -43,9 +43,14 @@ class Change:
         self.realm = realm
         self.acting = acting
         self.now = now
-        self.topics: list[str] = []
+        self._topics = Topics()
         self._after = realm
         self._noted: list[_Noted] = []
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """What the gateways are told: each topic once, a bounded number of them."""
+        return tuple(self._topics)
 
     def require_match(self, document: object) -> None:
         """Refuse where the caller knew the entity in another state; `document` is what GET shows.
@@ -56,7 +61,7 @@ class Change:
 
     def tell(self, topic: str) -> None:
         """Tell the gateways of it, once it is stored."""
-        self.topics.append(topic)
+        self._topics.add(topic)
 
     def becomes(self, realm: Realm) -> None:
         """Note what the realm is after the change: events go by what it was, or is to be."""

@@ -1,7 +1,7 @@
 """The clients of a realm file: new ones are added, known ones changed, none removed."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -50,9 +50,9 @@ async def read_clients(
     The caller reports settings without effect. Raises InvalidInput with every wrong field of all
     clients.
     """
-    items = embedded(document, "clients", path)
-    known = await _known(stores, realm_id, [item for _, item in items])
     # Very many clients take seconds to judge: other requests go on meanwhile.
+    items, names = await asyncio.to_thread(_named, document, path)
+    known = await _known(stores, realm_id, names)
     read = partial(read_client, realm_id=realm_id, inherited=inherited, report_ineffective=True)
     return await asyncio.to_thread(_changes, items, known, path, clock, read)
 
@@ -81,11 +81,16 @@ def _changes(
     return tuple(changes)
 
 
-async def _known(
-    stores: Stores, realm_id: str, items: Iterable[Mapping[str, Any]]
-) -> dict[str, Client]:
+def _named(
+    document: Mapping[str, Any], path: str
+) -> tuple[Sequence[tuple[str, Mapping[str, Any]]], Sequence[str]]:
+    """Return path and JSON object of each client, and the public names, each once."""
+    items = embedded(document, "clients", path)
+    return items, sorted({_name(item) for _, item in items})
+
+
+async def _known(stores: Stores, realm_id: str, names: Sequence[str]) -> dict[str, Client]:
     """Return the clients of the realm that the file names, by public name."""
-    names = sorted({_name(item) for item in items})
     found = await stores.clients.named(realm_id, names) if realm_id else ()
     return {client.client_id: client for client in found}
 

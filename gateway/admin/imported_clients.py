@@ -1,5 +1,6 @@
 """Clients of a partial import. Keycloak: 7.1 (partialImport)."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from gateway.admin.escalation import is_administrative_client
 from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.realm import Realm
 from gateway.representations.client_requests import given_field, new_client
 from gateway.representations.masking import MASK
 from gateway.representations.partial_import import Action, IfExists, Kind, Outcome
@@ -38,12 +40,7 @@ class ImportedClients:
     async def take(self, items: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Outcome]:
         """Store the clients; raises AlreadyExists, Forbidden, RefusedByCode and InvalidInput."""
         realm = self._change.realm
-        built_in = {document["clientId"] for document in default_clients(realm)}
-        wanted = [
-            (name, item)
-            for name, item in _named(items)
-            if name not in built_in and not is_administrative_client(realm, name)
-        ]
+        wanted = await asyncio.to_thread(_wanted, items, realm)
         stores, realm_id = self._change.stores, self._change.realm.id
         found = await stores.clients.named(realm_id, [name for name, _ in wanted])
         known = {client.client_id: client for client in found}
@@ -70,6 +67,18 @@ class ImportedClients:
         self.ineffective += ineffective_of_client(client, path=at)
         self.new[client.client_id] = client.id
         return Outcome(action, Kind.CLIENT, client.client_id, client.id)
+
+
+def _wanted(
+    items: Sequence[tuple[str, Mapping[str, Any]]], realm: Realm
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return name and JSON object of each client, but for those that every realm has."""
+    built_in = {document["clientId"] for document in default_clients(realm)}
+    return [
+        (name, item)
+        for name, item in _named(items)
+        if name not in built_in and not is_administrative_client(realm, name)
+    ]
 
 
 def _named(

@@ -27,6 +27,7 @@ from gateway.admin.realm_groups import Books, load_groups
 from gateway.admin.realm_roles import load_roles
 from gateway.admin.user_import import NewUser, read_users
 from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.limits.event_loop import free_in_slices, in_slices
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import OnlineSessionStore
@@ -95,7 +96,7 @@ class PartialImport:
         hashes = HashesAhead(self._passwords)
         passwords = [
             credential
-            for user in given.users
+            async for user in in_slices(given.users)
             for credential in user.credentials
             if isinstance(credential, NewPassword)
         ]
@@ -103,9 +104,12 @@ class PartialImport:
         async with self._changes.begin(acting, alone=True) as change:
             outcomes, ineffective = await self._store(change, given, hashes)
             change.tell(realm_topic(change.realm.id))
-            for outcome in outcomes:
+            async for outcome in in_slices(outcomes):
                 _record(change, outcome)
-        return write_outcomes(outcomes, ineffective)
+        parts = [*given.clients, *given.users]
+        del given, passwords
+        await free_in_slices(parts)
+        return await asyncio.to_thread(write_outcomes, outcomes, ineffective)
 
     async def _store(
         self, change: Change, given: _Given, hashes: HashesAhead

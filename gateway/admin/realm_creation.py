@@ -4,6 +4,7 @@ Who may make realms without being an administrator of all of them gets all right
 Keycloak: 7.1 (POST realms), 9 (`create-realm`)
 """
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
@@ -19,6 +20,7 @@ from gateway.admin.realm_roles import ADMIN, CREATE_REALM, RoleBook
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.limits.event_loop import free_in_slices
 from gateway.domain.ports.invalidation import client_topic, user_topic
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.signing import KeyFactory
@@ -55,7 +57,7 @@ class RealmCreation:
         Raises Forbidden, Refused, UnknownField, InvalidInput and AlreadyExists.
         """
         _require_may_create(acting)
-        require_known_realm_fields(document)
+        await asyncio.to_thread(require_known_realm_fields, document)
         if not document.get("realm"):
             raise Refused("Realm name cannot be empty")
         if document.get("id") is None:
@@ -72,7 +74,10 @@ class RealmCreation:
                 change.tell(topic)
             await _grant_rights(change, plan.realm)
             change.record(OperationType.CREATE, ResourceType.REALM, plan.realm.name, document)
-        return plan.realm
+        realm, parts = plan.realm, [*plan.clients, *plan.users]
+        del plan
+        await free_in_slices(parts)
+        return realm
 
     async def _read(
         self, planner: RealmPlanner, hashes: HashesAhead, document: Mapping[str, Any]

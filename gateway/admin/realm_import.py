@@ -15,7 +15,7 @@ from gateway.admin.realm_files import RealmFile
 from gateway.admin.realm_plan import ImportedRealm, RealmPlanner
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, StoreUnavailable
-from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.invalidation import Invalidation, Topics
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
@@ -102,7 +102,7 @@ class RealmImport:
                     )
                     raise InvalidInput((*errors, free)) from taken
             raise_all(errors)
-            topics = [topic for realm in imported for topic in realm.topics]
+            topics = tuple(Topics(topic for realm in imported for topic in realm.topics))
             await stores.change_log.record(topics)
         announced = await self._announce(topics)
         return tuple(replace(realm, announced=announced) for realm in imported)

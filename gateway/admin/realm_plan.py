@@ -7,7 +7,7 @@ Keycloak: realm import, RealmRepresentation
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from gateway.admin.client_import import ClientChange, read_clients
 from gateway.admin.client_registration import ensure_service_account
@@ -28,7 +28,8 @@ from gateway.admin.signing_keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.user_import import NewUser, UserImport, read_users, unknown_users
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.ports.invalidation import client_topic, realm_topic
+from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.ports.invalidation import Topics, client_topic, realm_topic
 from gateway.domain.ports.passwords import PasswordMaker
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Stores
@@ -46,9 +47,6 @@ from gateway.representations.setting_effects import (
     ineffective_of_realm,
     ineffective_of_scope,
 )
-
-_MOST_TOPICS: Final = 100
-"""Where more clients have changed, their realm is told of instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +149,7 @@ class RealmPlanner:
             users = await unknown_users(stores, plan.realm.id, users)
         return [
             credential
-            for new in users
+            async for new in in_slices(users)
             for credential in new.credentials
             if isinstance(credential, NewPassword)
         ]
@@ -163,10 +161,11 @@ class RealmPlanner:
             await stores.realms.add(realm)
         elif realm != plan.before:
             await stores.realms.replace(realm)
-        algorithms = signing_algorithms(realm, (change.client for change in plan.clients))
+        clients = [change.client async for change in in_slices(plan.clients)]
+        algorithms = await asyncio.to_thread(signing_algorithms, realm, clients)
         new_keys = await ensure_signing_keys(stores, realm, algorithms, self._keys, self._clock)
         new_sign_in = await store_sign_in(stores, realm, plan.before, plan.sign_in)
-        await check_overrides(stores, realm, (change.client for change in plan.clients))
+        await check_overrides(stores, realm, clients)
         new_scopes = await store_scopes(stores, realm, plan.scopes)
         for change in plan.clients:
             await change.store(stores)
@@ -184,9 +183,9 @@ class RealmPlanner:
             or any((new_keys, new_sign_in, new_scopes, roles.changed, groups.changed))
             or users > 0
         )
-        topics = _topics_of_clients(plan, accounts)
-        if beyond_clients or new_profile or len(topics) > _MOST_TOPICS:
-            topics = (realm_topic(realm.id),)
+        topics: tuple[str, ...] = (realm_topic(realm.id),)
+        if not beyond_clients and not new_profile:
+            topics = await asyncio.to_thread(_topics_of_clients, plan, accounts)
         return ImportedRealm(
             id=realm.id,
             name=realm.name,
@@ -204,7 +203,7 @@ class RealmPlanner:
         return frozenset(
             [
                 change.client.client_id
-                for change in plan.clients
+                async for change in in_slices(plan.clients)
                 if await ensure_service_account(
                     stores, change.client, default, self._clock, new=change.before is None
                 )
@@ -232,8 +231,8 @@ class RealmPlanner:
 def _topics_of_clients(plan: RealmPlan, accounts: frozenset[str]) -> tuple[str, ...]:
     clients = (change.client for change in plan.clients if change.client != change.before)
     new_accounts = (change.client for change in plan.clients if change.client.client_id in accounts)
-    ids = dict.fromkeys(client.id for client in (*clients, *new_accounts))
-    return tuple(client_topic(plan.realm.id, identity) for identity in ids)
+    changed = (*clients, *new_accounts)
+    return tuple(Topics(client_topic(plan.realm.id, client.id) for client in changed))
 
 
 def _read_parts(

@@ -15,6 +15,7 @@ from gateway.domain.authentication_flows import AuthenticatorConfig, Execution, 
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput, UnusableSetting
 from gateway.domain.flow_effects import client_methods, second_factor
+from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import FlowBindings, Realm
 from gateway.domain.sign_in_rules import DIRECT_GRANT, RequiredAction
@@ -56,7 +57,7 @@ async def store_sign_in(
 
 async def check_overrides(stores: Stores, realm: Realm, clients: Iterable[Client]) -> None:
     """Refuse flows of clients' own that could not take effect; raises InvalidInput."""
-    own = [client for client in clients if DIRECT_GRANT in client.flow_overrides]
+    own = [client async for client in in_slices(clients) if DIRECT_GRANT in client.flow_overrides]
     if not own:
         return
     flows = flows_in(realm.id, await stores.documents.list(realm.id, _FLOW))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
+from gateway.representations.large_json import WINDOW, LargeJson
 from gateway.representations.refusals import join, located, refused
 from gateway.representations.repetitions import repeated
 
@@ -45,9 +46,7 @@ def misread(error: json.JSONDecodeError) -> tuple[str, str]:
 def parse_json(text: bytes, source: str | Path) -> Any:
     """Return the JSON value in `text`; raises InvalidInput naming the file, line and column."""
     try:
-        value = json.loads(
-            text.decode("utf-8-sig"), object_pairs_hook=unrepeated, parse_constant=reject_constant
-        )
+        value = _parse(text.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         place = f"{source}, line {error.lineno}, column {error.colno}"
         raise InvalidInput((FieldError(place, *misread(error)),)) from error
@@ -62,6 +61,13 @@ def parse_json(text: bytes, source: str | Path) -> Any:
     with located(source):
         check_json(value, "")
     return value
+
+
+def _parse(text: str) -> Any:
+    decoder = json.JSONDecoder(object_pairs_hook=unrepeated, parse_constant=reject_constant)
+    if len(text) > WINDOW:
+        return LargeJson(text, decoder, MAX_DEPTH).parse()
+    return decoder.decode(text)
 
 
 def check_text(value: str, path: str) -> None:

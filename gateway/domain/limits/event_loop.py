@@ -6,8 +6,11 @@ from a row or to write into a document. Loops over them pause, so that other req
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from contextlib import ExitStack
 from time import monotonic
 from typing import Final, TypeVar
+
+from gateway.domain.limits.large_documents import large_document
 
 T = TypeVar("T")
 
@@ -18,8 +21,22 @@ LONGEST_SLICE: Final = 0.01
 async def in_slices(items: Iterable[T]) -> AsyncIterator[T]:
     """Yield the items; let other requests go on whenever a slice of time has been used."""
     end = monotonic() + LONGEST_SLICE
-    for item in items:
-        yield item
-        if monotonic() >= end:
-            await asyncio.sleep(0)
-            end = monotonic() + LONGEST_SLICE
+    with ExitStack() as held:
+        many = False
+        for item in items:
+            yield item
+            if monotonic() >= end:
+                if not many:
+                    many = True
+                    held.enter_context(large_document())
+                await asyncio.sleep(0)
+                end = monotonic() + LONGEST_SLICE
+
+
+async def free_in_slices(items: list[object]) -> None:
+    """Empty the list; objects that nothing else refers to are freed a slice at a time.
+
+    A container that goes out of scope frees all of its items at once.
+    """
+    async for _ in in_slices(range(len(items))):
+        items.pop()

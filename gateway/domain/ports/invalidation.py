@@ -4,12 +4,14 @@ A change records its topics in its own transaction (`Stores.change_log`) and pub
 it. Messages are fast and may be lost; the record cannot be, and every worker reads it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 REALM_TOPIC: Final = "realm:"
 USER_TOPIC: Final = "user:"
 CLIENT_TOPIC: Final = "client:"
+MOST_TOPICS: Final = 100
+"""Of one realm and one change; where more has changed, the realm is invalidated instead."""
 
 
 def realm_topic(realm_id: str) -> str:
@@ -25,6 +27,32 @@ def user_topic(realm_id: str, user_id: str) -> str:
 def client_topic(realm_id: str, client: str) -> str:
     """Return what a change of the client with internal id `client` is told as."""
     return f"{CLIENT_TOPIC}{realm_id}:{client}"
+
+
+class Topics:
+    """The topics of one change, each once: a bounded number of them for each realm."""
+
+    def __init__(self, topics: Iterable[str] = ()) -> None:
+        self._of_realms: dict[str, dict[str, None]] = {}
+        for topic in topics:
+            self.add(topic)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the topics, those of one realm together."""
+        for topics in self._of_realms.values():
+            yield from topics
+
+    def add(self, topic: str) -> None:
+        """Add a topic; that of a whole realm replaces those of its users and clients."""
+        kind, _, rest = topic.partition(":")
+        realm_id = rest if f"{kind}:" == REALM_TOPIC else rest.rpartition(":")[0]
+        whole = realm_topic(realm_id)
+        known = self._of_realms.setdefault(realm_id, {})
+        if whole in known:
+            return
+        known[topic] = None
+        if topic == whole or len(known) > MOST_TOPICS:
+            self._of_realms[realm_id] = {whole: None}
 
 
 class Invalidation(Protocol):

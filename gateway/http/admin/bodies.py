@@ -12,6 +12,7 @@ from starlette.types import Receive
 
 from gateway.admin.errors import MalformedBody, Refused
 from gateway.domain.errors import InvalidInput
+from gateway.domain.limits.large_documents import LARGE_DOCUMENT
 from gateway.http.admin.operations import Body, Media
 from gateway.http.edge.headers import EdgeHeaders
 from gateway.http.form import FormRefused, read_body
@@ -21,7 +22,6 @@ from gateway.representations.plain_json import is_plain_text, parse_json
 _JSON: Final = b"application/json"
 _TEXT: Final = b"text/plain"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-_QUICKLY_PARSED: Final = 256 * 1024
 _KINDS: Final = {Media.OBJECT: dict, Media.LIST: list}
 
 
@@ -56,7 +56,7 @@ async def _read(receive: Receive, headers: EdgeHeaders, wanted: Body) -> Any:
     # Keycloak takes a body that nobody describes for what is expected.
     if kind not in {_JSON, b""}:
         raise FormRefused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "not JSON")
-    if len(body) > _QUICKLY_PARSED:
+    if len(body) > LARGE_DOCUMENT:
         # A whole realm takes seconds to judge: the other requests go on meanwhile.
         return await asyncio.to_thread(_json, body, wanted.media)
     return _json(body, wanted.media)

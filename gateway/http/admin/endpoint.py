@@ -7,7 +7,8 @@ Keycloak: 7 (resolution order), 9; 0.3 (headers). Keycloak does not check `sslRe
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from typing import Final
 
 from starlette.types import Receive, Scope
@@ -15,6 +16,8 @@ from starlette.types import Receive, Scope
 from gateway.admin.access import Acting, AdminAccess, Caller, Rights
 from gateway.admin.account_control import AccountControl
 from gateway.admin.errors import Forbidden, Missing
+from gateway.domain.limits.event_loop import free_in_slices
+from gateway.domain.limits.large_documents import LARGE_DOCUMENT, large_document
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.realm import Realm
 from gateway.http.admin.authentication import AdminAuthentication
@@ -22,6 +25,7 @@ from gateway.http.admin.bodies import read_admin_body
 from gateway.http.admin.controlled_paths import controlled_path
 from gateway.http.admin.operations import Decided, Operation
 from gateway.http.admin.requests import AdminRequest
+from gateway.http.edge.headers import EdgeHeaders
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.form import parse_form
@@ -106,11 +110,18 @@ class AdminEndpoint(GuardedEndpoint):
             path=scope["path_params"],
             query=Parameters.of(pairs),
             pairs=pairs,
-            body=None if body is None else await read_admin_body(receive, headers, body),
             public_url=self._services.context.public_url,
             url_path=_url_path(scope),
         )
-        return await operation.handler(request)
+        if body is None:
+            return await operation.handler(request)
+        with large_document() if _is_large(headers) else nullcontext():
+            document = await read_admin_body(receive, headers, body)
+            reply = await operation.handler(replace(request, body=document))
+            parts = _parts(document)
+            del document
+            await free_in_slices(parts)
+            return reply
 
     def _realm(
         self, scope: Scope, entry: RealmEntry | None, caller: Caller, exchange: Exchange
@@ -133,6 +144,17 @@ def _require(operation: Operation, rights: Rights) -> None:
     rights.require(*operation.allowed)
     if operation.also:
         rights.require(*operation.also)
+
+
+def _parts(document: object) -> list[object]:
+    """Return the items of the lists of a document: most of it, where it is large."""
+    values = document.values() if isinstance(document, dict) else (document,)
+    return [item for value in values if isinstance(value, list) for item in value]
+
+
+def _is_large(headers: EdgeHeaders) -> bool:
+    length = headers.values.get(b"content-length")
+    return length is None or int(length) > LARGE_DOCUMENT
 
 
 def _url_path(scope: Scope) -> str:

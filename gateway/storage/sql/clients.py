@@ -180,9 +180,10 @@ def _is(realm_id: str, client: str) -> ColumnElement[bool]:
 
 
 def _portions(names: Sequence[str]) -> Iterator[list[str]]:
-    fitting = [name for name in names if is_name(name)]
-    for start in range(0, len(fitting), _NAMES_AT_ONCE):
-        yield fitting[start : start + _NAMES_AT_ONCE]
+    for start in range(0, len(names), _NAMES_AT_ONCE):
+        fitting = [name for name in names[start : start + _NAMES_AT_ONCE] if is_name(name)]
+        if fitting:
+            yield fitting
 
 
 def _context(realm_id: str, client: str) -> str:

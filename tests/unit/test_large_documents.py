@@ -1,0 +1,52 @@
+"""Large documents: full collections wait, topics are bounded, parts are freed in slices."""
+
+import gc
+import sys
+import weakref
+
+from gateway.domain.limits.event_loop import free_in_slices
+from gateway.domain.limits.large_documents import large_document
+from gateway.domain.ports.invalidation import (
+    MOST_TOPICS,
+    Topics,
+    client_topic,
+    realm_topic,
+    user_topic,
+)
+
+
+def test_full_collections_wait_until_the_last_large_document_is_handled() -> None:
+    before = (gc.get_threshold(), sys.getswitchinterval())
+    with large_document():
+        with large_document():
+            assert gc.get_threshold()[:2] == before[0][:2]
+            assert gc.get_threshold()[2] > 1_000_000
+        assert gc.get_threshold()[2] > 1_000_000
+        assert sys.getswitchinterval() < before[1]
+    assert (gc.get_threshold(), sys.getswitchinterval()) == before
+
+
+def test_a_change_of_very_many_clients_publishes_the_topic_of_their_realm() -> None:
+    few = [client_topic("a", str(number)) for number in range(MOST_TOPICS)]
+    other = user_topic("b", "1")
+    assert list(Topics([*few, *few, other])) == [*few, other]
+    assert list(Topics([*few, other, client_topic("a", "more")])) == [realm_topic("a"), other]
+
+
+def test_the_topic_of_a_realm_replaces_those_of_its_users_and_clients() -> None:
+    client, other = client_topic("a", "1"), client_topic("b", "1")
+    assert list(Topics([client, other, realm_topic("a"), client])) == [realm_topic("a"), other]
+
+
+class Part:
+    """What can be referred to weakly."""
+
+
+async def test_parts_that_nothing_else_refers_to_are_freed() -> None:
+    kept, freed = Part(), Part()
+    reference = weakref.ref(freed)
+    parts: list[object] = [kept, freed]
+    del freed
+    await free_in_slices(parts)
+    assert parts == []
+    assert reference() is None
