@@ -82,9 +82,10 @@ class GuardedEndpoint(ABC):
 
     @final
     async def _checked(self, scope: Scope, receive: Receive, exchange: Exchange) -> Reply:
-        entry = await self._find_realm(scope, exchange)
-        if entry is None and self._unknown_realm_first and "realm" in scope["path_params"]:
-            raise RealmNotFound(f"no realm {scope['path_params']['realm'][:LONGEST_REALM_NAME]!r}")
+        name = scope["path_params"].get("realm")
+        entry = None if name is None else await self._find_realm(name, exchange)
+        if entry is None and self._unknown_realm_first and name is not None:
+            raise RealmNotFound(f"no realm {name[:LONGEST_REALM_NAME]!r}")
         if scope["method"] == "OPTIONS":
             return Reply(HTTPStatus.OK, (allow_header(self.methods),))
         # A method that the endpoint does not have changes and returns nothing: it gets its 405.
@@ -107,10 +108,7 @@ class GuardedEndpoint(ABC):
         require_https(realm, facts.remote_address, secure=facts.secure)
 
     @final
-    async def _find_realm(self, scope: Scope, exchange: Exchange) -> RealmEntry | None:
-        name = scope["path_params"].get("realm")
-        if name is None:
-            return None
+    async def _find_realm(self, name: str, exchange: Exchange) -> RealmEntry | None:
         # Of a realm that is unknown, or cannot be read now: it is not looked for a second time.
         exchange.security_headers = _DEFAULT_HEADERS
         entry = await self._directory.realm(name) if len(name) <= LONGEST_REALM_NAME else None

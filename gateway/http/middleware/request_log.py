@@ -4,7 +4,7 @@ The line names realm, client, certificate thumbprint and token id, never a secre
 certificate or the query. The outermost layer: what fails below it is written too, and passes on.
 """
 
-import uuid
+import secrets
 from time import perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -35,7 +35,7 @@ class RequestLog:
             await self._app(scope, receive, send)
             return
         started = perf_counter()
-        exchange = Exchange(request_id=uuid.uuid4().hex)
+        exchange = Exchange(request_id=secrets.token_hex(16))
         attach(scope, exchange)
         trace = self._tracer.begin(scope["method"], _traceparent(scope))
         status = 0
