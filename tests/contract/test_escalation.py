@@ -1,5 +1,6 @@
 """Who may grant what: the one rule of `gateway.admin.escalation`, asked on both databases."""
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -320,3 +321,26 @@ async def test_a_change_checks_what_its_request_controls_within_the_transaction(
     with pytest.raises(Forbidden):
         async with changes.begin(who):
             pytest.fail("the change began")
+
+
+async def test_a_change_waits_for_another_that_gives_its_object_more_rights(
+    realms: SqlDatabase,
+) -> None:
+    """Without the row lock it would read the rights from before the other transaction."""
+    changes = Changes(realms, SystemClock(), Messages())
+    alice = ControlledObject(ObjectKind.USER, "alice-uuid")
+    who = replace(acting("manage-users"), controls=(alice,))
+
+    async def change() -> None:
+        async with changes.begin(who):
+            pass
+
+    async with realms.write() as stores:
+        assert await stores.users.find_alone("demo-id", "alice-uuid") is not None
+        view_events = await ids(stores, "demo", "realm-management", "view-events")
+        await stores.roles.grant("demo-id", "alice-uuid", view_events)
+        waiting = asyncio.create_task(change())
+        done, _ = await asyncio.wait({waiting}, timeout=0.3)
+    assert not done
+    with pytest.raises(Forbidden):
+        await waiting

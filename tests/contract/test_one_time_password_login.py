@@ -163,13 +163,16 @@ async def test_a_code_is_taken_once_by_any_gateway(
     await other.sign_in(REALM, code=code(1))
 
 
+@pytest.mark.parametrize("code_reusable", [False, True])
 async def test_of_many_at_once_with_one_code_one_gets_in(
-    database: SqlDatabase, open_gateway: OpenGateway
+    database: SqlDatabase, open_gateway: OpenGateway, *, code_reusable: bool
 ) -> None:
+    """RFC 4226: a counted code is accepted once, also where a realm allows timed codes again."""
+    realm = replace(REALM, otp_policy=OtpPolicy(code_reusable=code_reusable))
     gateways = [open_gateway(), open_gateway()]
     await _store(database, device("hotp"), device(key="unused"))
     said = await asyncio.gather(
-        *(gateways[number % 2].sign_in(REALM, code=counted(0)) for number in range(12)),
+        *(gateways[number % 2].sign_in(realm, code=counted(0)) for number in range(12)),
         return_exceptions=True,
     )
     assert sum(isinstance(one, User) for one in said) == 1

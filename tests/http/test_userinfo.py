@@ -71,3 +71,12 @@ def test_a_bound_token_needs_its_certificate(wire: Wire) -> None:
     assert wire.http.get(PATH, headers=bearer | certificates["device-1"]).status_code == 200
     assert wire.http.get(PATH, headers=bearer | certificates["device-2"]).status_code == 401
     assert wire.http.get(PATH, headers=bearer).status_code == 401
+
+
+def test_a_lightweight_token_is_refused(wire: Wire) -> None:
+    """Keycloak: a token that names no subject is for introspection only."""
+    signed_in = wire.sign_in(form={"client_id": "light", "scope": "openid"})
+    response = _ask(wire, str(signed_in.json()["access_token"]))
+    assert (response.status_code, response.content) == (401, b"")
+    text = 'error_description="Lightweight access token not allowed for userinfo endpoint"'
+    assert text in response.headers["www-authenticate"]

@@ -137,6 +137,16 @@ def test_logout_says_what_is_wrong_and_may_be_repeated(spec: Stack) -> None:
     assert refusal(spec.refresh(refresh)) == OVER
 
 
+def test_a_logout_with_a_repeated_parameter_ends_no_session(spec: Stack) -> None:
+    """RFC 6749 §3.2: two values of a parameter may be read differently on the way here."""
+    refresh = spec.signed_in(spec.fresh())["refresh_token"]
+    url = f"{spec.nginx.https}{protocol('spec')}/logout"
+    form: dict[str, str | list[str]] = {"client_id": "app", "refresh_token": [refresh, refresh]}
+    refused = spec.http.post(url, data=form)
+    assert refusal(refused) == (400, "invalid_request", "duplicated parameter")
+    assert spec.refresh(refresh).status_code == 200
+
+
 def test_userinfo_tells_the_bearer_who_the_user_is(spec: Stack) -> None:
     tokens = spec.signed_in("alice", scope="openid")
     response = spec.userinfo(tokens["access_token"])

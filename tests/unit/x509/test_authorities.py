@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from gateway.crypto.x509.authorities import AuthorityBundle, parse_authorities
+from gateway.crypto.x509.authorities import LONGEST_PATH, AuthorityBundle, parse_authorities
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
 from gateway.crypto.x509.requirements import CertificateRefused, require_client
 
@@ -186,6 +186,7 @@ def _chains() -> Mapping[str, tuple[str, Node, tuple[Node, ...]]]:
 
 
 CHAINS = _chains()
+ROOT = issue("root", None, CA)
 
 
 @pytest.mark.parametrize("kind", CHAINS)
@@ -238,6 +239,24 @@ def test_an_authority_whose_own_signature_is_weak_is_refused_unless_it_is_the_an
     assert "sha224" in judge(issue("leaf", weak_link), weak_link, weak_root)
     link = issue("middle", weak_root, CA)
     assert judge(issue("leaf", link), link, weak_root) == "path of 3"
+
+
+def test_an_authority_with_a_weak_key_is_refused_as_a_link_and_as_the_anchor() -> None:
+    """SP 800-131A: a key that can be computed issues certificates for anyone."""
+    weak_link = issue("middle", ROOT, CA, key=ec.generate_private_key(ec.SECP192R1()))
+    assert "weak" in judge(issue("leaf", weak_link), weak_link, ROOT)
+    weak_root = issue("root", None, CA, key=ec.generate_private_key(ec.SECP192R1()))
+    assert "weak" in judge(issue("leaf", weak_root), weak_root)
+
+
+def test_a_path_has_at_most_eight_certificates() -> None:
+    """The work for one certificate is bounded, whatever the bundle contains."""
+    authorities = [ROOT]
+    for number in range(LONGEST_PATH - 1):
+        authorities.append(issue(f"authority {number}", authorities[-1], CA))
+    accepted, refused = (issue("leaf", authority) for authority in authorities[-2:])
+    assert judge(accepted, *authorities) == f"path of {LONGEST_PATH}"
+    assert "no path leads" in judge(refused, *authorities)
 
 
 def test_a_bundle_that_is_no_pem_is_refused() -> None:

@@ -160,6 +160,19 @@ def test_revocation_takes_effect_on_the_next_use(own_zoo: Zoo) -> None:
     assert refused.reason == "CN=device-1,OU=Devices,O=Realmgate Demonstration was revoked"
 
 
+def test_an_authority_that_leaves_the_bundle_takes_its_certificates_with_it(
+    own_zoo: Zoo, tmp_path: Path
+) -> None:
+    """A certificate that was found trusted is checked again after the bundle is replaced."""
+    bundle = own_zoo.directory / TRUST_BUNDLE
+    reader = X509CertificateReader(AuthorityFile(bundle), None, SetClock(datetime.now(UTC)))
+    der = own_zoo["valid"].der
+    assert reader.read(der, verified_by_proxy=True).standing is TRUSTED
+    other = make_zoo(tmp_path / "other", datetime.now(UTC)).directory / TRUST_BUNDLE
+    other.replace(bundle)
+    assert reader.read(der, verified_by_proxy=True).standing is REFUSED
+
+
 def test_a_stale_list_refuses_every_certificate_of_its_authority(certificate_zoo: Zoo) -> None:
     """Attack A10: fail closed; certificates of strangers are not concerned."""
     clock = SetClock(datetime.now(UTC))

@@ -170,6 +170,19 @@ def test_a_partial_list_does_not_count(own_pki: Pki) -> None:
     assert "there is no revocation list" in (lists.refusal(own_pki.path, NOW) or "")
 
 
+def test_a_list_signed_over_a_weak_hash_does_not_count(own_pki: Pki) -> None:
+    """A collision would let a caller exchange the list for one without its certificate."""
+    weak = (
+        x509.CertificateRevocationListBuilder()
+        .issuer_name(own_pki.issuing.certificate.subject)
+        .last_update(NOW)
+        .next_update(NOW + DAY)
+        .sign(own_pki.issuing.key, hashes.SHA224())
+    )
+    lists = own_pki.write(weak, own_pki.list_of(own_pki.root))
+    assert "there is no revocation list" in (lists.refusal(own_pki.path, NOW) or "")
+
+
 def test_an_authority_that_may_not_sign_lists_has_none(tmp_path: Path) -> None:
     """RFC 5280 §6.3.3 (f): key usage cRLSign."""
     key = generate_key(KeyAlgorithm.ECDSA)
