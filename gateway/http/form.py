@@ -86,6 +86,8 @@ def parse_form(body: bytes, most: int = MAX_FIELDS) -> list[tuple[str, str]]:
 
 def query_names(query: bytes) -> list[str]:
     """Return the names in a query; the values are nobody's business."""
+    if not query:
+        return []
     if query.count(b"&") >= MAX_FIELDS:
         raise FormRefused(HTTPStatus.BAD_REQUEST, "Too many query parameters")
     return [name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True)]

@@ -30,7 +30,7 @@ from gateway.protocol.session_limits import (
     client_session_ends_at,
     longest_client_session,
 )
-from gateway.protocol.token_context import SessionKind, TokenContext
+from gateway.protocol.token_context import SessionKind, new_token_id
 from gateway.protocol.token_signing import (
     access_token_hash,
     sign_access_token,
@@ -196,7 +196,7 @@ def access_claims(
     claims = AccessTokenClaims(
         expires_at=int(expires_at.timestamp()),
         issued_at=int(request.now.timestamp()),
-        token_id=_context(issue, lightweight=lightweight).new_token_id(),
+        token_id=new_token_id(_session_kind(part), issue.grant, lightweight=lightweight),
         issuer=request.issuer,
         audiences=mapped.audiences,
         subject=subject.user.id if part is None or mapped.includes_subject else None,
@@ -209,12 +209,10 @@ def access_claims(
     return AccessToken(claims, mapped.document(claims))
 
 
-def _context(issue: Issue, *, lightweight: bool) -> TokenContext:
-    if issue.part is None:
-        session = SessionKind.TRANSIENT
-    else:
-        session = SessionKind.OFFLINE if issue.part.session.offline else SessionKind.ONLINE
-    return TokenContext(session, lightweight, issue.grant)
+def _session_kind(part: SessionPart | None) -> SessionKind:
+    if part is None:
+        return SessionKind.TRANSIENT
+    return SessionKind.OFFLINE if part.session.offline else SessionKind.ONLINE
 
 
 def _refresh_token(

@@ -29,10 +29,10 @@ class TokenContext:
     lightweight: bool
     grant: str
 
-    def new_token_id(self) -> str:
-        """Return a new id with this prefix."""
-        kind = _LIGHTWEIGHT if self.lightweight else _REGULAR
-        return f"{self.session}{kind}{self.grant}:{uuid.uuid4()}"
+
+def new_token_id(session: SessionKind, grant: str, *, lightweight: bool) -> str:
+    """Return a new id with the prefix that `parse_token_id` reads."""
+    return f"{session}{_LIGHTWEIGHT if lightweight else _REGULAR}{grant}:{uuid.uuid4()}"
 
 
 def parse_token_id(token_id: object) -> TokenContext:

@@ -18,6 +18,7 @@ UNBOUNDED_IN_BYTES = {
 }
 ALLOWED = {
     ("gateway/supervisor/whole_requests.py", "lru_cache"): "512 names of headers, 64 bytes each",
+    ("gateway/http/edge/facts.py", "lru_cache"): "4,096 addresses, 64 characters each",
     ("gateway/supervisor/answers.py", "lru_cache"): "one text: the date of the current second",
     ("gateway/observability/redaction.py", "lru_cache"): "1,024 names, 64 characters each",
     ("gateway/storage/lru.py", "OrderedDict"): "bounded in bytes there, with groups",
