@@ -16,6 +16,7 @@ from bench.report import write_report
 from bench.rows import (
     administration,
     crowd,
+    earlier,
     events,
     export,
     guard,
@@ -62,6 +63,7 @@ ROWS = {
     "memory": memory,
     "hostile input": hostile_input,
     "start": start,
+    "earlier": earlier,
 }
 
 _ALONE = 0.97
@@ -79,8 +81,16 @@ def _arguments() -> argparse.Namespace:
     length.add_argument("--quick", action="store_true", help="short rounds, rough figures")
     length.add_argument("--full", action="store_true", help="longer rounds, 10,000,000 events")
     parser.add_argument("--only", metavar="ROW", action="append", choices=ROWS, help=str([*ROWS]))
+    parser.add_argument(
+        "--earlier", metavar="REVISION", help="what the row `earlier` compares this version with"
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="where the results go")
     return parser.parse_args()
+
+
+def _rows(earlier: str | None) -> list[str]:
+    """Return all rows; without a revision there is none to compare this version with."""
+    return [name for name in ROWS if name != "earlier" or earlier is not None]
 
 
 def main() -> int:
@@ -93,8 +103,8 @@ def main() -> int:
     results: dict[str, Result] = {}
     failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="realmgate-bench-") as folder:
-        bench = Bench(Workspace(Path(folder), plan))
-        for name in arguments.only or ROWS:
+        bench = Bench(Workspace(Path(folder), plan), arguments.earlier)
+        for name in arguments.only or _rows(arguments.earlier):
             began = time.monotonic()
             try:
                 results[name] = ROWS[name].measure(bench)

@@ -12,8 +12,10 @@ from bench.workspace import Workspace
 class Bench:
     """One run of the bench."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, earlier: str | None = None) -> None:
+        """Compare with the revision `earlier`, where that is asked for."""
         self.workspace = workspace
+        self.earlier = earlier
         self.plan = workspace.plan
 
     @cached_property

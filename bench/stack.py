@@ -42,6 +42,13 @@ class Site:
 
     state: Path
     certificates: Path
+    tree: Path | None = None
+    """Another checkout whose program runs, with the packages installed for this one."""
+
+    @property
+    def program(self) -> tuple[str | Path, ...]:
+        """Return the command that the arguments of `realmgate` follow."""
+        return (_REALMGATE,) if self.tree is None else (sys.executable, "-m", "gateway")
 
     def environment(self, **settings: object) -> dict[str, str]:
         """Return the environment of a gateway on this state; `settings` as in `.env.example`."""
@@ -53,7 +60,8 @@ class Site:
             "public_url": "https://localhost:8443",
         } | settings
         names = {f"REALMGATE_{name.upper()}": str(value) for name, value in own.items()}
-        return {"PATH": os.environ["PATH"], "PYTHONPATH": str(self.state / "hidden"), **names}
+        first = [str(self.state / "hidden"), *([str(self.tree)] if self.tree else [])]
+        return {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(first), **names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +111,15 @@ def make_certificates(workspace: Workspace) -> Path:
     return folder
 
 
-def make_site(workspace: Workspace, name: str, certificates: Path) -> Site:
+def make_site(
+    workspace: Workspace, name: str, certificates: Path, tree: Path | None = None
+) -> Site:
     """Make a state folder whose database holds the two realms of the measurements."""
     state = workspace.new_folder(name)
     secret = state / "proxy.secret"
     secret.write_text(secrets.token_urlsafe(32))
     secret.chmod(0o600)
-    site = Site(state, certificates)
+    site = Site(state, certificates, tree)
     _hide_what_only_tests_bring(state / "hidden")
     import_realms(site, realm_documents())
     return site
@@ -121,7 +131,7 @@ def import_realms(
     """Import realms and what they hold, as an operator would."""
     file = site.state / "realms.json"
     file.write_text(json.dumps(documents))
-    command: list[str | Path] = [_REALMGATE, "realm", "import", "--reference", file]
+    command = [*site.program, "realm", "import", "--reference", file]
     environment = site.environment(**settings)
     output_of(command, cores="0,1", seconds=120, environment=environment, cwd=site.state)
 
@@ -196,7 +206,7 @@ def gateway(
     settings = {"listen": f"unix:{socket}", "management_port": port} | start.settings
     log = site.state / f"gateway-{port}.log"
     with running(
-        [_REALMGATE, "start"],
+        [*site.program, "start"],
         cores=start.cores,
         log=log,
         environment=site.environment(**settings),
