@@ -1,6 +1,7 @@
 """What a token costs against an earlier revision, both measured in one run."""
 
 from contextlib import ExitStack
+from pathlib import Path
 from statistics import median
 
 from bench.context import Bench
@@ -78,6 +79,16 @@ def _check_out(workspace: Workspace, revision: str) -> None:
     """Write the files of the revision into the workspace."""
     archive = workspace.folder / "earlier.tar"
     folder = workspace.new_folder("earlier")
-    command = ["git", "-C", ROOT, "archive", "--output", archive, revision, "gateway", "nginx"]
+    command: list[str | Path] = [
+        "git",
+        "-C",
+        ROOT,
+        "archive",
+        "--output",
+        archive,
+        revision,
+        "gateway",
+        "nginx",
+    ]
     output_of(command, cores="0,1", seconds=30)
     output_of(["tar", "-xf", archive, "-C", folder], cores="0,1", seconds=30)
