@@ -12,6 +12,7 @@ from typing import Final
 from gateway.admin.administration_roles import REALM_MANAGEMENT, AdminRole, administration_client
 from gateway.admin.controlled_objects import ControlledObject
 from gateway.admin.errors import Forbidden
+from gateway.admin.realm_roles import CREATE_REALM
 from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import MASTER, Realm
@@ -115,3 +116,12 @@ def _holder(caller: Caller, realm: Realm) -> str | None:
 
 def _names(held: EffectiveRoles, client: str) -> tuple[str, ...]:
     return next((names for name, names in held.clients if name == client), ())
+
+
+def may_create_realms(acting: Acting) -> bool:
+    """Tell whether the caller has `create-realm` in the realm that administers the others."""
+    if acting.caller is None:
+        return True
+    held = acting.rights.held
+    in_master = acting.caller.realm.name == MASTER
+    return in_master and held is not None and CREATE_REALM in held.realm

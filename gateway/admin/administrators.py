@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from gateway.admin.access import Acting, AdminAccess, Caller
+from gateway.admin.access import Acting, AdminAccess, Caller, may_create_realms
 from gateway.admin.administration_roles import REALM_MANAGEMENT, AdminRole
 from gateway.admin.errors import Forbidden, NotAuthenticated
-from gateway.admin.realm_creation import may_create_realms
 from gateway.admin.realm_roles import ADMIN, CREATE_REALM
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import MASTER

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.access import Acting, Caller
+from gateway.admin.access import Acting, Caller, may_create_realms
 from gateway.admin.administration_roles import AdminRole, administration_client
 from gateway.admin.changes import Change, Changes
 from gateway.admin.errors import Forbidden, Refused
@@ -90,15 +90,6 @@ class RealmCreation:
             new = await planner.new_passwords(stores, plan)
         await hashes.prepare_all(plan.realm, new)
         return plan
-
-
-def may_create_realms(acting: Acting) -> bool:
-    """Tell whether the caller has `create-realm` in the realm that administers the others."""
-    if acting.caller is None:
-        return True
-    held = acting.rights.held
-    in_master = acting.caller.realm.name == MASTER
-    return in_master and held is not None and CREATE_REALM in held.realm
 
 
 def _require_may_create(acting: Acting) -> None:

@@ -15,7 +15,7 @@ from gateway.representations.refusals import attempt, describe, join, raise_all,
 from gateway.representations.role import RoleName, read_role_names
 from gateway.representations.shapes import Text, TextList
 from gateway.representations.spelling import Names
-from gateway.representations.user import TextLists
+from gateway.representations.text_lists import TextLists
 
 _NAMES: Final = Names(
     (

@@ -10,7 +10,7 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.representations.names import PrintableName
 from gateway.representations.refusals import UnknownField, attempt, raise_all, refused
 from gateway.representations.shapes import Text
-from gateway.representations.user import TextLists
+from gateway.representations.text_lists import TextLists
 
 _FIELDS: Final = frozenset(
     {

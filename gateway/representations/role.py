@@ -10,7 +10,7 @@ from gateway.representations.names import PrintableName
 from gateway.representations.refusals import attempt, describe, join, raise_all, refused
 from gateway.representations.shapes import Text, TextList
 from gateway.representations.spelling import Names
-from gateway.representations.user import TextLists
+from gateway.representations.text_lists import TextLists
 
 _NAMES = Names(
     (

@@ -16,12 +16,12 @@ from gateway.domain.users import User, canonical_name
 from gateway.representations.field_table import FieldTable, Kept, Setting, absent
 from gateway.representations.instants import Milliseconds
 from gateway.representations.names import UrlName, VisibleName
-from gateway.representations.refusals import attempt, join, raise_all, refused
-from gateway.representations.shapes import Count, Flag, Same, Shape, Text, TextList, TextOfScalar
+from gateway.representations.refusals import join, raise_all, refused
+from gateway.representations.shapes import Count, Flag, Same, Shape, Text, TextList
+from gateway.representations.text_lists import TextLists
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _LONGEST_EMAIL = 254
-_MOST_ATTRIBUTES = 1000
 
 
 class Username(Same):
@@ -43,37 +43,6 @@ class EmailAddress(Same):
         if not text.isprintable() or not _EMAIL.fullmatch(text):
             raise refused(path, value, "an e-mail address")
         return canonical_name(text)
-
-
-class TextLists:
-    """`attributes`: lists of texts by name; a single value counts as a list of one.
-
-    A number or a boolean counts as its text, for so kcadm sends what looks like one, and null as
-    nothing.
-    """
-
-    def read(self, value: Any, path: str) -> dict[str, tuple[str, ...]]:
-        """Return the lists."""
-        if not isinstance(value, Mapping) or len(value) > _MOST_ATTRIBUTES:
-            raise refused(path, value, f"an object of at most {_MOST_ATTRIBUTES} lists of texts")
-        errors: list[FieldError] = []
-        lists: dict[str, tuple[str, ...]] = {}
-        for name, item in value.items():
-            at = join(path, name)
-            attempt(errors, "", Text(least=1, most=255).read, name, at)
-            lists[name] = attempt(errors, (), TextList(TextOfScalar()).read, _listed(item), at)
-        raise_all(errors)
-        return lists
-
-    def write(self, value: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
-        """Return the object."""
-        return {name: list(texts) for name, texts in value.items()}
-
-
-def _listed(item: Any) -> Any:
-    if item is None:
-        return []
-    return [item] if isinstance(item, (str, int, float)) else item
 
 
 def _empty(value: Mapping[str, Any]) -> bool:

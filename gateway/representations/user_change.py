@@ -20,7 +20,8 @@ from gateway.representations.group import read_group_paths
 from gateway.representations.instants import Milliseconds
 from gateway.representations.refusals import attempt, raise_all, refused
 from gateway.representations.shapes import Flag, Shape, Text, TextList
-from gateway.representations.user import USER_TABLE, EmailAddress, TextLists, Username
+from gateway.representations.text_lists import TextLists
+from gateway.representations.user import USER_TABLE, EmailAddress, Username
 
 _NAMES: Final = (USERNAME, EMAIL)
 """What counts where it stands in the user itself alone, not among its attributes."""
