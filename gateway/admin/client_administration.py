@@ -37,8 +37,12 @@ from gateway.domain.ports.invalidation import client_topic, realm_topic, user_to
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage.role_catalogue import RoleQuery
-from gateway.representations import client_requests
 from gateway.representations.client import read_client
+from gateway.representations.client_requests import (
+    changed_client_document,
+    given_field,
+    new_client_document,
+)
 from gateway.representations.client_uris import WrongAddress, explained, wrong_addresses
 
 _BUILT_IN: Final = frozenset(
@@ -78,7 +82,7 @@ class ClientAdministration:
 
     async def add(self, acting: Acting, document: Mapping[str, Any]) -> Client:
         """Add a client; raises UnknownField, InvalidInput, RefusedByCode and AlreadyExists."""
-        whole = client_requests.new_client(document)
+        whole = new_client_document(document)
         async with self._changes.begin(acting) as change:
             client = await self.register(change, whole)
             path = f"clients/{client.id}"
@@ -128,7 +132,7 @@ class ClientAdministration:
 
     def merged(self, before: Client, document: Mapping[str, Any]) -> Client:
         """Return the client as it is to be; what was wrong with it before may stay wrong."""
-        sent = client_requests.changed_client(document, before)
+        sent = changed_client_document(document, before)
         _require_name(sent)
         after = read_client(sent, before.realm_id, base=before)
         known = wrong_addresses(before)
@@ -249,7 +253,7 @@ def _tell(change: Change, client: Client, *, roles: bool) -> None:
 
 
 def _require_name(document: Mapping[str, Any]) -> None:
-    if client_requests.given_field(document, "clientId") == "":
+    if given_field(document, "clientId") == "":
         raise RefusedByCode("invalid_input", "Client ID cannot be blank")
 
 

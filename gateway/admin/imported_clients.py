@@ -14,7 +14,7 @@ from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.realm import Realm
-from gateway.representations.client_requests import given_field, new_client
+from gateway.representations.client_requests import given_field, new_client_document
 from gateway.representations.masking import MASK
 from gateway.representations.partial_import import Action, IfExists, Kind, Outcome
 from gateway.representations.refusals import describe, describe_name, raise_all
@@ -61,7 +61,7 @@ class ImportedClients:
 
     async def _add(self, item: Mapping[str, Any], action: Action) -> Outcome:
         client = await self._administration.register(
-            self._change, new_client(item), report_ineffective=True
+            self._change, new_client_document(item), report_ineffective=True
         )
         at = f"clients[{describe_name(client.client_id)}]"
         self.ineffective += ineffective_of_client(client, path=at)

@@ -11,10 +11,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gateway.admin.key_work import run_key_work
-from gateway.domain import key_lifecycle
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput, RealmNotFound, StoreUnavailable
+from gateway.domain.key_lifecycle import (
+    foremost,
+    lasting,
+    signing_key,
+    standing,
+    superseded,
+    verifies,
+)
 from gateway.domain.keys import KeyAlgorithm, KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.ports.invalidation import Invalidation, realm_topic
 from gateway.domain.ports.signing import KeyFactory
@@ -76,10 +83,7 @@ class RealmKeys:
         async with self._database.read() as stores:
             for realm in await _realms(stores, realm_name):
                 keys = await stores.keys.list(realm.id)
-                states += [
-                    KeyState(realm.name, key, key_lifecycle.standing(key, keys, now))
-                    for key in keys
-                ]
+                states += [KeyState(realm.name, key, standing(key, keys, now)) for key in keys]
         return tuple(states)
 
     async def rotate(
@@ -140,9 +144,9 @@ class RealmKeys:
     def _succession(self, key: RealmKey, keys: tuple[RealmKey, ...]) -> timedelta | None:
         """Return when a successor has to sign; None where a key remains that lasts."""
         peers = [other for other in keys if other.algorithm is key.algorithm and other != key]
-        if key.status is not KeyStatus.ACTIVE or any(map(key_lifecycle.lasting, peers)):
+        if key.status is not KeyStatus.ACTIVE or any(map(lasting, peers)):
             return None
-        signer = key_lifecycle.signing_key(peers, key.algorithm, self._clock.now())
+        signer = signing_key(peers, key.algorithm, self._clock.now())
         return PUBLISH_FOR if signer else timedelta()
 
     async def _generate(
@@ -159,11 +163,11 @@ class RealmKeys:
     ) -> tuple[RealmKey, ...]:
         now = self._clock.now()
         keys = await stores.keys.list_alone(successor.realm_id)
-        retiring = key_lifecycle.superseded(keys, successor, now, longest)
+        retiring = superseded(keys, successor, now, longest)
         gone = _forgotten(keys, now)
         for key in (*retiring, *gone):
             await stores.keys.replace(key)
-        priority = key_lifecycle.foremost(keys, successor.algorithm)
+        priority = foremost(keys, successor.algorithm)
         await stores.keys.add(replace(successor, priority=priority))
         return retiring
 
@@ -205,7 +209,7 @@ def _forgotten(keys: tuple[RealmKey, ...], now: datetime) -> tuple[RealmKey, ...
     return tuple(
         replace(key, status=KeyStatus.DISABLED)
         for key in keys
-        if key.status is not KeyStatus.DISABLED and not key_lifecycle.verifies(key, now)
+        if key.status is not KeyStatus.DISABLED and not verifies(key, now)
     )
 
 

@@ -22,8 +22,8 @@ from gateway.crypto.jws_headers import encoded_headers
 from gateway.crypto.private_keys import PrivateKey, load_private_key
 from gateway.crypto.public_keys import PublicKey
 from gateway.crypto.secret_keys import ParsedSecretKey
-from gateway.domain import key_lifecycle
 from gateway.domain.errors import InvalidToken
+from gateway.domain.key_lifecycle import signing_key, standing, verifies
 from gateway.domain.keys import (
     INTERNAL_TYPES,
     HeaderType,
@@ -125,7 +125,7 @@ class PyJwtKeyRing:
         return claims
 
     def _signer(self, algorithm: KeyAlgorithm, now: datetime) -> RealmKey:
-        record = key_lifecycle.signing_key(self._records, algorithm, now)
+        record = signing_key(self._records, algorithm, now)
         if record is None:
             raise LookupError(f"the realm has no active {algorithm} key")
         return record
@@ -140,13 +140,13 @@ class PyJwtKeyRing:
         return next((key.rsa_information for key in signing if key.rsa_information), None)
 
     def _published(self, now: datetime) -> list[ParsedKey]:
-        published = [key for key in self._keys.values() if key_lifecycle.verifies(key.record, now)]
+        published = [key for key in self._keys.values() if verifies(key.record, now)]
         published.sort(key=lambda key: key.record.active_from, reverse=True)
         published.sort(key=lambda key: not self._signs(key.record, now))
         return published
 
     def _signs(self, record: RealmKey, now: datetime) -> bool:
-        return key_lifecycle.standing(record, self._records, now) is KeyStatus.ACTIVE
+        return standing(record, self._records, now) is KeyStatus.ACTIVE
 
 
 Keys = Mapping[str, ParsedSecretKey] | Mapping[str, ParsedKey | ParsedSecretKey]
@@ -181,7 +181,7 @@ def _verified(token: str, keys: Keys, now: datetime) -> Mapping[str, Any]:
 def _key_of(header: dict[str, Any], keys: Keys, now: datetime) -> ParsedKey | ParsedSecretKey:
     kid = header.get("kid")
     key = keys.get(kid) if isinstance(kid, str) else None
-    if key is None or not key_lifecycle.verifies(key.record, now):
+    if key is None or not verifies(key.record, now):
         raise InvalidToken("kid names no key of this realm that verifies")
     if header.get("alg") != key.record.algorithm.value:
         raise InvalidToken("alg is not the algorithm of the key")

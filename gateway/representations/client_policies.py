@@ -12,7 +12,7 @@ from gateway.representations.field_table import FieldTable, Kept
 from gateway.representations.realm import read_realm, write_realm
 from gateway.representations.refusals import join, raise_all, refused
 from gateway.representations.secret_rotation import SECRET_ROTATION, read_secret_rotation
-from gateway.representations.setting_effects.policies import GLOBAL_PROFILES
+from gateway.representations.setting_effects import GLOBAL_PROFILES
 from gateway.representations.shapes import Flag, Text, TextList, VerbatimObject
 
 _MOST: Final = 200

@@ -25,7 +25,7 @@ def given_field(document: Mapping[str, Any], name: str) -> Any:
     return document.get(snake_case(name)) if value is None else value
 
 
-def new_client(document: Mapping[str, Any]) -> dict[str, Any]:
+def new_client_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the whole document of a client to add; raises UnknownField."""
     CLIENT_FIELDS.require_known(document, REPRESENTATION)
     added: dict[str, Any] = {}
@@ -39,7 +39,7 @@ def new_client(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, **added}
 
 
-def changed_client(document: Mapping[str, Any], before: Client) -> dict[str, Any]:
+def changed_client_document(document: Mapping[str, Any], before: Client) -> dict[str, Any]:
     """Return what of a client is to be changed; raises UnknownField.
 
     What it has already, though Keycloak's representation has no such field, may be sent back.

@@ -56,7 +56,7 @@ class AttackDetectionHandlers:
             change.record(OperationType.DELETE, ResourceType.USER_LOGIN_FAILURE, path)
 
 
-def operations(handlers: AttackDetectionHandlers) -> tuple[Operation, ...]:
+def attack_detection_operations(handlers: AttackDetectionHandlers) -> tuple[Operation, ...]:
     """Return the rows."""
     one = f"{_USERS}/{{user_id}}"
     return (

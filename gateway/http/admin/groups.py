@@ -140,7 +140,7 @@ class GroupsHandlers:
         return done_reply()
 
 
-def operations(handlers: GroupsHandlers) -> tuple[Operation, ...]:
+def group_operations(handlers: GroupsHandlers) -> tuple[Operation, ...]:
     """Return the rows."""
     return (*_of_realm(handlers), *_of_group(handlers, f"{REALM}/groups/{{group_id}}"))
 

@@ -7,7 +7,8 @@ from gateway.admin.role_administration import RoleAdministration
 from gateway.admin.role_mapping import RoleMapping
 from gateway.admin.role_members import RoleMembers
 from gateway.domain.ports.storage import Database
-from gateway.http.admin import groups, role_mappings, roles
+from gateway.http.admin import role_mappings, roles
+from gateway.http.admin.groups import GroupsHandlers, group_operations
 from gateway.http.admin.operations import Operation
 
 
@@ -17,8 +18,6 @@ def role_operations(database: Database, changes: Changes) -> tuple[Operation, ..
     mapping = RoleMapping(database, changes)
     return (
         *roles.operations(roles.RolesHandlers(administration, RoleMembers(database))),
-        *groups.operations(
-            groups.GroupsHandlers(GroupListing(database), GroupAdministration(changes))
-        ),
+        *group_operations(GroupsHandlers(GroupListing(database), GroupAdministration(changes))),
         *role_mappings.operations(role_mappings.RoleMappingsHandlers(mapping)),
     )

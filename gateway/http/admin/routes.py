@@ -20,7 +20,8 @@ from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
-from gateway.http.admin import attack_detection, left_out
+from gateway.http.admin import left_out
+from gateway.http.admin.attack_detection import AttackDetectionHandlers, attack_detection_operations
 from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.client_resources import ClientParts, client_operations
 from gateway.http.admin.configuration_resources import (
@@ -72,7 +73,7 @@ def build_operations(parts: AdminParts) -> tuple[Operation, ...]:
         *client_operations(_clients(parts, changes)),
         *scope_operations(ScopeParts(database, changes, parts.context)),
         *configuration_operations(_configuration(parts, changes)),
-        *attack_detection.operations(attack_detection.AttackDetectionHandlers(lockouts, changes)),
+        *attack_detection_operations(AttackDetectionHandlers(lockouts, changes)),
         *_events(parts, changes).operations(),
         *left_out.operations(),
     )

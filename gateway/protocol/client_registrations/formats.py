@@ -10,7 +10,13 @@ from typing import Any, Final, Protocol
 
 from gateway.domain.clients import Client
 from gateway.protocol.errors import OAuthError
-from gateway.representations import client_requests, openid_client
+from gateway.representations.client_requests import given_field
+from gateway.representations.openid_client import (
+    BASIC_SCOPE,
+    client_of_metadata,
+    read_metadata,
+    requested_scopes,
+)
 
 
 class Format(Protocol):
@@ -50,7 +56,7 @@ class KeycloakFormat:
 
     def name(self, document: Mapping[str, Any]) -> object:
         """Return `clientId`."""
-        return client_requests.given_field(document, "clientId")
+        return given_field(document, "clientId")
 
     def scopes(self, document: Mapping[str, Any]) -> tuple[str, ...] | None:  # noqa: ARG002 - a Format
         """Return None."""
@@ -66,19 +72,19 @@ class OpenIdFormat:
 
     def new_client(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a client whose name is made here."""
-        metadata = openid_client.read_metadata(document)
+        metadata = read_metadata(document)
         if metadata.get("client_id") is not None:
             raise OAuthError("invalid_client_metadata", "Client Identifier included")
-        client = openid_client.client_of_metadata(metadata, new=True)
-        scopes = openid_client.requested_scopes(metadata)
+        client = client_of_metadata(metadata, new=True)
+        scopes = requested_scopes(metadata)
         if scopes is None:
             return client
-        always = [openid_client.BASIC_SCOPE]
+        always = [BASIC_SCOPE]
         return {**client, "defaultClientScopes": always, "optionalClientScopes": list(scopes)}
 
     def changed_client(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what is said."""
-        return openid_client.client_of_metadata(openid_client.read_metadata(document), new=False)
+        return client_of_metadata(read_metadata(document), new=False)
 
     def name(self, document: Mapping[str, Any]) -> object:
         """Return `client_id`."""
@@ -86,7 +92,7 @@ class OpenIdFormat:
 
     def scopes(self, document: Mapping[str, Any]) -> tuple[str, ...] | None:
         """Return what `scope` says."""
-        return openid_client.requested_scopes(openid_client.read_metadata(document))
+        return requested_scopes(read_metadata(document))
 
     def with_scopes(self, client: Client, scopes: tuple[str, ...]) -> Client:
         """Return the client with these scopes to ask for; it keeps those that it always gets."""

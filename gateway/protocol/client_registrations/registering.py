@@ -38,7 +38,7 @@ from gateway.protocol.client_registrations.policies import (
 )
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.requests import ProtocolRequest
-from gateway.representations import client_requests
+from gateway.representations.client_requests import given_field, new_client_document
 from gateway.representations.refusals import UnknownField
 
 _METADATA: Final = "invalid_client_metadata"
@@ -82,7 +82,7 @@ class ClientRegistrations:
         registrar = await self._registrars.of(request)
         await registrar.require_new()
         with _metadata_refused():
-            whole = client_requests.new_client(sent.new_client(document))
+            whole = new_client_document(sent.new_client(document))
             async with self._changes.begin(registrar.acting, alone=True) as change:
                 if registrar.kind is TokenKind.INITIAL:
                     await _use_up(change, registrar)
@@ -188,7 +188,7 @@ async def _require_allowed(
 ) -> None:
     wanted: list[str] = []
     for name in ("defaultClientScopes", "optionalClientScopes"):
-        given = client_requests.given_field(whole, name)
+        given = given_field(whole, name)
         wanted += [scope for scope in given or () if isinstance(scope, str)]
     await require_allowed_scopes(stores, request.realm.realm.id, wanted)
 

@@ -12,7 +12,7 @@ from gateway.representations.setting_effects.enforcement import (
     ineffective_of_realm,
     ineffective_of_scope,
 )
-from gateway.representations.setting_effects.policies import EXECUTOR_ROWS
+from gateway.representations.setting_effects.policies import EXECUTOR_ROWS, GLOBAL_PROFILES
 from gateway.representations.setting_effects.realm_rows import (
     REALM_ATTRIBUTE_ROWS,
     REALM_FIELD_ROWS,
@@ -35,6 +35,7 @@ SETTING_ROWS: Final[tuple[SettingRow, ...]] = (
 """Every setting, by place."""
 
 __all__ = (
+    "GLOBAL_PROFILES",
     "SETTING_ROWS",
     "Effect",
     "IneffectiveSetting",

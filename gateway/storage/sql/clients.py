@@ -56,7 +56,7 @@ class SqlClients:
             rows = await self._transaction.execute(
                 select(clients).where(clients.c.realm_id == realm_id, clients.c.client_id.in_(some))
             )
-            found += [read_row(row, self._secrets) async for row in in_slices(rows)]
+            found += [read_client_row(row, self._secrets) async for row in in_slices(rows)]
         return tuple(found)
 
     async def search(
@@ -70,7 +70,7 @@ class SqlClients:
             .offset(first)
             .limit(maximum)
         )
-        return tuple([read_row(row, self._secrets) async for row in in_slices(rows)])
+        return tuple([read_client_row(row, self._secrets) async for row in in_slices(rows)])
 
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]
@@ -88,7 +88,7 @@ class SqlClients:
         rows = await self._transaction.execute(
             select(clients).where(clients.c.realm_id == realm_id).order_by(clients.c.client_id)
         )
-        return tuple([read_row(row, self._secrets) async for row in in_slices(rows)])
+        return tuple([read_client_row(row, self._secrets) async for row in in_slices(rows)])
 
     async def ids(self, realm_id: str) -> Mapping[str, str]:
         """Return the ids of the realm's clients by client_id."""
@@ -143,7 +143,7 @@ class SqlClients:
         # SQLite has no such lock and needs none: a transaction that may write is alone.
         rows = await self._transaction.execute(one.with_for_update() if alone else one)
         row = rows.first()
-        return None if row is None else read_row(row, self._secrets)
+        return None if row is None else read_client_row(row, self._secrets)
 
     def _values(self, client: Client) -> dict[str, Any]:
         secret, rotated = client.secret, client.rotated_secret
@@ -162,7 +162,7 @@ class SqlClients:
         }
 
 
-def read_row(row: Any, secrets: SecretsAtRest) -> Client:
+def read_client_row(row: Any, secrets: SecretsAtRest) -> Client:
     """Return the client of a row."""
     client = restore_client(row.document, row.realm_id)
     rotated = row.document.get("attributes", {}).get(ROTATED_SECRET)

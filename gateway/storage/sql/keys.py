@@ -27,7 +27,7 @@ class SqlKeys:
             .where(realm_keys.c.realm_id == realm_id)
             .order_by(realm_keys.c.created_at.desc(), realm_keys.c.kid)
         )
-        return tuple(read_row(row, self._secrets) for row in rows)
+        return tuple(read_key_row(row, self._secrets) for row in rows)
 
     async def list_alone(self, realm_id: str) -> tuple[RealmKey, ...]:
         """Return the same, and let nobody else change them until the transaction ends."""
@@ -81,7 +81,7 @@ class SqlKeys:
         }
 
 
-def read_row(row: Any, secrets: SecretsAtRest) -> RealmKey:
+def read_key_row(row: Any, secrets: SecretsAtRest) -> RealmKey:
     """Return the key of a row."""
     private_key = secrets.unseal(row.private_key, _context(row.realm_id, row.kid))
     return RealmKey(

@@ -19,9 +19,10 @@ from gateway.domain.sign_in_rules import SignInRules
 from gateway.domain.users import Credential
 from gateway.representations.client_scope import restore_client_scope
 from gateway.representations.stored_flows import rules_in
-from gateway.storage.sql import clients, keys, realms
+from gateway.storage.sql.clients import read_client_row
 from gateway.storage.sql.column_types import instant_of, is_name
 from gateway.storage.sql.groups import path_of
+from gateway.storage.sql.keys import read_key_row
 from gateway.storage.sql.lookup_statements import (
     CREDENTIAL_COLUMNS,
     GROUP_COLUMNS,
@@ -30,6 +31,7 @@ from gateway.storage.sql.lookup_statements import (
     Questions,
 )
 from gateway.storage.sql.questions import Question, Questioner, mark_of
+from gateway.storage.sql.realms import read_realm_row
 from gateway.storage.sql.roles import effective
 from gateway.storage.sql.schema import users
 from gateway.storage.sql.users import credential_context, read_credential, read_user
@@ -128,16 +130,16 @@ class SqlLookups:
         found = [_key(item) for item in _items(row.keys)]
         found.sort(key=lambda key: key.kid)
         found.sort(key=lambda key: key.created_at, reverse=True)
-        realm = realms.read_row(row, self._secrets)
+        realm = read_realm_row(row, self._secrets)
         return StoredRealm(
             realm,
-            tuple(keys.read_row(key, self._secrets) for key in found),
+            tuple(read_key_row(key, self._secrets) for key in found),
             _scopes(row),
             _sign_in(realm, row),
         )
 
     def _client(self, row: Any) -> ClientEntry:
-        client = clients.read_row(row, self._secrets)
+        client = read_client_row(row, self._secrets)
         limited = not client.full_scope_allowed
         in_scope = _names(_items(row.scope_roles)) if limited else EffectiveRoles()
         if row.account_id is None or not client.service_accounts_enabled:

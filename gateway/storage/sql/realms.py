@@ -54,7 +54,7 @@ class SqlRealms:
         rows = await self._transaction.execute(
             select(realms).where(*conditions).order_by(realms.c.name)
         )
-        return tuple(read_row(row, self._secrets) for row in rows)
+        return tuple(read_realm_row(row, self._secrets) for row in rows)
 
     async def add(self, realm: Realm) -> None:
         """Store a new realm; raises AlreadyExists."""
@@ -102,7 +102,7 @@ class SqlRealms:
         return None if secret is None else self._secrets.seal(secret.reveal(), context)
 
 
-def read_row(row: Any, secrets: SecretsAtRest) -> Realm:
+def read_realm_row(row: Any, secrets: SecretsAtRest) -> Realm:
     """Return the realm of a row."""
     realm = read_realm(row.document, report_ineffective=True)
     if row.smtp_password is None and row.smtp_token_secret is None:

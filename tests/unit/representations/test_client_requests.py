@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateway.domain.clients import Client
-from gateway.representations.client_requests import changed_client, new_client
+from gateway.representations.client_requests import changed_client_document, new_client_document
 from gateway.representations.refusals import UnknownField
 
 BEFORE = Client(
@@ -14,11 +14,11 @@ BEFORE = Client(
 
 
 def test_a_new_client_without_a_name_is_named_by_its_id() -> None:
-    document = new_client({"name": "N"})
+    document = new_client_document({"name": "N"})
     assert document["clientId"] == document["id"] != ""
-    assert new_client({"id": "own"})["clientId"] == "own"
-    assert new_client({"clientId": None, "id": "own"})["clientId"] == "own"
-    assert new_client({"client_id": "named"}).get("clientId") is None
+    assert new_client_document({"id": "own"})["clientId"] == "own"
+    assert new_client_document({"clientId": None, "id": "own"})["clientId"] == "own"
+    assert new_client_document({"client_id": "named"}).get("clientId") is None
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_new_client_without_a_name_is_named_by_its_id() -> None:
 def test_a_new_client_may_be_called_from_where_it_redirects_to(
     sent: dict[str, Any], origins: list[str] | None
 ) -> None:
-    assert new_client(sent).get("webOrigins") == origins
+    assert new_client_document(sent).get("webOrigins") == origins
 
 
 @pytest.mark.parametrize(
@@ -49,12 +49,12 @@ def test_a_new_client_may_be_called_from_where_it_redirects_to(
     ],
 )
 def test_attributes_are_changed_one_by_one(sent: dict[str, Any], attributes: Any) -> None:
-    assert changed_client(sent, BEFORE).get("attributes") == attributes
+    assert changed_client_document(sent, BEFORE).get("attributes") == attributes
 
 
 @pytest.mark.parametrize("spelling", ["registeredNodes", "registered_nodes"])
 def test_nodes_are_added_to_those_that_are_known(spelling: str) -> None:
-    changed = changed_client({spelling: {"m": 6}}, BEFORE)
+    changed = changed_client_document({spelling: {"m": 6}}, BEFORE)
     assert changed[spelling] == {"n": 5, "m": 6}
 
 
@@ -64,26 +64,29 @@ def test_lists_of_scopes_are_left_out_of_a_change() -> None:
         **{name: ["x"] for name in ("default_client_scopes", "optionalClientScopes")},
         "name": "N",
     }
-    assert changed_client(sent, BEFORE) == {"name": "N", "authorizationServicesEnabled": False}
+    assert changed_client_document(sent, BEFORE) == {
+        "name": "N",
+        "authorizationServicesEnabled": False,
+    }
 
 
 @pytest.mark.parametrize(
     "spelling", ["authorizationServicesEnabled", "authorization_services_enabled"]
 )
 def test_authorization_services_stay_on_where_it_is_said(spelling: str) -> None:
-    assert changed_client({spelling: True}, BEFORE) == {spelling: True}
+    assert changed_client_document({spelling: True}, BEFORE) == {spelling: True}
 
 
 def test_a_field_that_keycloak_has_not_is_refused() -> None:
     for document in ({"clientId": "x", "bogus": 1}, {"bogus": None}):
         with pytest.raises(UnknownField):
-            new_client(document)
+            new_client_document(document)
         with pytest.raises(UnknownField):
-            changed_client(document, BEFORE)
+            changed_client_document(document, BEFORE)
 
 
 def test_a_field_that_the_client_has_already_may_be_sent_back() -> None:
     before = Client("id", "realm", "x", document={"vendor": {"a": 1}})
-    assert changed_client({"vendor": {"a": 2}}, before)["vendor"] == {"a": 2}
+    assert changed_client_document({"vendor": {"a": 2}}, before)["vendor"] == {"a": 2}
     with pytest.raises(UnknownField):
-        changed_client({"vendor": {"a": 2}}, BEFORE)
+        changed_client_document({"vendor": {"a": 2}}, BEFORE)
