@@ -23,7 +23,7 @@ from redis import Redis
 from bench.processes import BenchError
 from gateway.domain.clock import SystemClock
 from gateway.domain.secrets import Secret
-from gateway.domain.sessions import UserSession
+from gateway.domain.sessions.session import UserSession
 from gateway.storage.redis import server_script
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.sessions import RedisSessions

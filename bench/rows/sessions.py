@@ -20,7 +20,7 @@ from bench.stack import Site, Start, stack
 
 if TYPE_CHECKING:
     from bench.session_sizes import Rows
-    from gateway.domain.sessions import UserSession
+    from gateway.domain.sessions.session import UserSession
 
 TITLE = "Bytes of a session"
 HOW = (

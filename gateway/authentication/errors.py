@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gateway.domain.errors import RealmgateError
-from gateway.domain.event_errors import RESOLVE_REQUIRED_ACTIONS, USER_DISABLED
+from gateway.domain.events import RESOLVE_REQUIRED_ACTIONS, USER_DISABLED
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,24 +24,28 @@ from gateway.authentication.errors import (
 from gateway.authentication.one_time_password import OneTimePasswordCheck, first_device
 from gateway.authentication.permanent_lockout import is_locked_for_good, lock_for_good
 from gateway.domain.errors import Overloaded, StoreUnavailable
-from gateway.domain.event_errors import (
+from gateway.domain.events import (
     INVALID_USER,
     INVALID_USER_CREDENTIALS,
     USER_DISABLED,
     USER_NOT_FOUND,
     USER_TEMPORARILY_DISABLED,
 )
-from gateway.domain.flow_effects import SecondFactor
+from gateway.domain.flows import (
+    UPDATE_PASSWORD,
+    VERIFY_EMAIL,
+    VERIFY_PROFILE,
+    SecondFactor,
+    SignInDemands,
+)
 from gateway.domain.login_failures import Admission, FailureOutcome
 from gateway.domain.ports.invalidation import Invalidation, user_topic
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.domain.required_actions import UPDATE_PASSWORD, VERIFY_EMAIL, VERIFY_PROFILE
 from gateway.domain.secrets import Secret
-from gateway.domain.sign_in_rules import SignInDemands
 from gateway.domain.users import Credential, User, sought_name
-from gateway.representations.credentials import PASSWORD
+from gateway.representations.users import PASSWORD
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,13 @@ from gateway.domain.user_profile.profile import (
     UserProfile,
     Viewer,
 )
-from gateway.representations.profile_component import (
+from gateway.representations.user_profiles import (
     PROFILE_PROVIDER,
     StoredProfile,
     restored_profile,
+    rules_of,
+    standard_user_profile,
 )
-from gateway.representations.user_profile import rules_of, standard_user_profile
 
 _NAME: Final = PROFILE_PROVIDER
 """What the document is stored under."""

@@ -14,7 +14,7 @@ from gateway import __version__
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.health import health_checks, read_gauges
 from gateway.bootstrap.services import Services
-from gateway.crypto.client_keys import CryptographyClientKeys
+from gateway.crypto.keys import CryptographyClientKeys
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.tracing import Tracer
 from gateway.http.application import build_http_application

@@ -8,11 +8,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.crypto.encryption_keys import load_or_create_keys, parse_keys
+from gateway.crypto.keys import PyJwtKeyFactory, load_or_create_keys, parse_keys
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
-from gateway.crypto.signing_keys import PyJwtKeyFactory
 from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.login_failures import LoginFailureStore

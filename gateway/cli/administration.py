@@ -14,8 +14,7 @@ import click
 from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
-    from gateway.admin.access import Acting
-    from gateway.admin.changes import Changes
+    from gateway.admin.access import Acting, Changes
     from gateway.bootstrap.services import Services
 
 Result = TypeVar("Result")
@@ -43,8 +42,7 @@ class Administration:
 
     async def acting(self, realm_name: str) -> "Acting":
         """Return the operator on a realm; raises RealmNotFound."""
-        from gateway.admin.access import operator
-        from gateway.admin.finding import find_realm
+        from gateway.admin.access import find_realm, operator
 
         async with self.services.database.read() as stores:
             return operator(await find_realm(stores, realm_name))
@@ -56,7 +54,7 @@ def administer(work: Callable[[Administration], Awaitable[Result]]) -> Result:
 
 
 async def _administer(work: Callable[[Administration], Awaitable[Result]]) -> Result:
-    from gateway.admin.changes import Changes
+    from gateway.admin.access import Changes
     from gateway.bootstrap.services import open_services
 
     async with open_services(installed_settings()) as services:

@@ -22,7 +22,7 @@ from gateway.cli.columns import show_rows
 
 if TYPE_CHECKING:
     from gateway.admin.access import Acting
-    from gateway.admin.client_administration import ClientAdministration
+    from gateway.admin.clients import ClientAdministration
     from gateway.domain.clients import Client
 
 _client = click.argument("client_id", metavar="CLIENT")
@@ -48,7 +48,7 @@ def list_(realm: str, search: str, output: str) -> None:
 
     found = [one for one in administer(ask) if search in one.client_id]
     if output == "json":
-        from gateway.representations.client import write_client
+        from gateway.representations.clients import write_client
 
         echo_document([write_client(one) for one in found])
         return
@@ -69,7 +69,7 @@ def list_(realm: str, search: str, output: str) -> None:
 @click.option("--include-secrets", is_flag=True, help="Show its secret.")
 def show(client_id: str, realm: str, *, include_secrets: bool) -> None:
     """Show CLIENT, given by its public name, as JSON."""
-    from gateway.representations.client import write_client
+    from gateway.representations.clients import write_client
 
     async def ask(administration: Administration) -> "Client":
         acting = await administration.acting(realm)
@@ -130,7 +130,7 @@ def delete(client_id: str, realm: str, *, yes: bool) -> None:
 
 
 async def _found(administration: Administration, acting: "Acting", client_id: str) -> "Client":
-    from gateway.admin.errors import Missing
+    from gateway.admin.access import Missing
 
     async with administration.services.database.read() as stores:
         found = await stores.clients.find_by_client_id(acting.realm.id, client_id)
@@ -140,8 +140,8 @@ async def _found(administration: Administration, acting: "Acting", client_id: st
 
 
 def _administration(administration: Administration) -> "ClientAdministration":
-    from gateway.admin.client_administration import ClientAdministration
-    from gateway.protocol.mapper_checks import check_mapper
+    from gateway.admin.clients import ClientAdministration
+    from gateway.protocol.scopes import check_mapper
 
     services = administration.services
     return ClientAdministration(

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import click
 
-from gateway.admin.errors import BadRequest, Refused, RefusedByCode
+from gateway.admin.access import BadRequest, Refused, RefusedByCode
 from gateway.domain.errors import InvalidInput, RealmgateError, StoreUnavailable
 
 

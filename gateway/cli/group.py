@@ -22,7 +22,7 @@ from gateway.cli.columns import show_rows
 
 if TYPE_CHECKING:
     from gateway.admin.access import Acting
-    from gateway.admin.group_administration import GroupAdministration
+    from gateway.admin.groups import GroupAdministration
     from gateway.domain.groups import Group
 
 _group = click.argument("path", metavar="/PATH")
@@ -59,7 +59,7 @@ def show(path: str, realm: str) -> None:
     """Show the group at /PATH with its attributes and roles, as JSON."""
 
     async def ask(administration: Administration) -> dict[str, Any]:
-        from gateway.admin.group_listing import GroupListing
+        from gateway.admin.groups import GroupListing
 
         acting = await administration.acting(realm)
         listing = GroupListing(administration.services.database)
@@ -97,7 +97,7 @@ def update(path: str, realm: str, assignments: tuple[str, ...]) -> None:
         raise click.UsageError("Give at least one --set FIELD=VALUE.")
 
     async def work(administration: Administration) -> None:
-        from gateway.admin.group_listing import GroupListing
+        from gateway.admin.groups import GroupListing
 
         acting = await administration.acting(realm)
         listing = GroupListing(administration.services.database)
@@ -129,7 +129,7 @@ def delete(path: str, realm: str, *, yes: bool) -> None:
 
 
 async def _found(administration: Administration, acting: "Acting", path: str) -> str:
-    from gateway.admin.errors import Missing
+    from gateway.admin.access import Missing
 
     async with administration.services.database.read() as stores:
         found = await stores.group_catalogue.find_by_path(acting.realm.id, path)
@@ -139,6 +139,6 @@ async def _found(administration: Administration, acting: "Acting", path: str) ->
 
 
 def _groups(administration: Administration) -> "GroupAdministration":
-    from gateway.admin.group_administration import GroupAdministration
+    from gateway.admin.groups import GroupAdministration
 
     return GroupAdministration(administration.changes)

@@ -68,7 +68,7 @@ def export(name: str, output: Path | None, *, include_secrets: bool) -> None:
 
 
 async def _export(name: str, output: "BinaryIO", *, clear: bool) -> None:
-    from gateway.admin.realm_export import stream_realm
+    from gateway.admin.realm_files import stream_realm
     from gateway.bootstrap.services import open_services
     from gateway.domain.errors import RealmNotFound
 

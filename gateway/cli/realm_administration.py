@@ -20,7 +20,7 @@ from gateway.cli.administration import (
 from gateway.cli.columns import show_rows
 
 if TYPE_CHECKING:
-    from gateway.admin.realm_changes import RealmChanges
+    from gateway.admin.realms import RealmChanges
 
 _name = click.argument("name")
 
@@ -31,7 +31,7 @@ def list_(output: str) -> None:
     """List the realms."""
 
     async def ask(administration: Administration) -> list[dict[str, Any]]:
-        from gateway.representations.realm_views import brief_realm
+        from gateway.representations.realms import brief_realm
 
         async with administration.services.database.read() as stores:
             return [brief_realm(realm) for realm in await stores.realms.list()]
@@ -52,7 +52,7 @@ def show(name: str) -> None:
     """Show every setting of the realm NAME as JSON, secrets masked."""
 
     async def ask(administration: Administration) -> dict[str, Any]:
-        from gateway.admin.realm_listing import RealmListing
+        from gateway.admin.realms import RealmListing
 
         listing = RealmListing(administration.services.database)
         return await listing.one(await administration.acting(name))
@@ -69,8 +69,8 @@ def create(name: str, assignments: tuple[str, ...], *, enabled: bool) -> None:
     document = {"enabled": enabled, **assigned(assignments, never=("realm",)), "realm": name}
 
     async def work(administration: Administration) -> str:
-        from gateway.admin.new_passwords import NewPasswords
-        from gateway.admin.realm_creation import RealmCreation
+        from gateway.admin.realm_files import RealmCreation
+        from gateway.admin.users import NewPasswords
         from gateway.domain.realm import MASTER
 
         services = administration.services
@@ -92,7 +92,7 @@ def create(name: str, assignments: tuple[str, ...], *, enabled: bool) -> None:
 @set_option
 def update(name: str, assignments: tuple[str, ...]) -> None:
     """Change settings of the realm NAME; `--set realm=NEW` gives it another name."""
-    from gateway.representations.realm_fields import IMPORTED, NOT_IMPORTED
+    from gateway.representations.realms import IMPORTED, NOT_IMPORTED
 
     beside = (IMPORTED | NOT_IMPORTED) - {"defaultGroups"}
     document = assigned(assignments, never=beside | {"id"})
@@ -122,7 +122,7 @@ def delete(name: str, *, yes: bool) -> None:
 
 
 def _changes(administration: Administration) -> "RealmChanges":
-    from gateway.admin.realm_changes import RealmChanges
+    from gateway.admin.realms import RealmChanges
     from gateway.listeners import LISTENERS
 
     services = administration.services

@@ -13,8 +13,7 @@ from gateway.cli.columns import counted, visible
 from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
-    from gateway.admin.realm_files import RealmFile
-    from gateway.admin.realm_plan import ImportedRealm
+    from gateway.admin.realm_files import ImportedRealm, RealmFile
 
 
 def import_files(
@@ -31,7 +30,7 @@ def import_files(
 async def _import(
     files: "tuple[RealmFile, ...]", *, skip_existing: bool
 ) -> "tuple[ImportedRealm, ...]":
-    from gateway.admin.realm_import import RealmImport
+    from gateway.admin.realm_files import RealmImport
     from gateway.bootstrap.services import open_services
     from gateway.storage.sql.migrate import migrate
 

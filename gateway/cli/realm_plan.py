@@ -17,9 +17,7 @@ from gateway.cli.columns import visible
 from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
-    from gateway.admin.realm_difference import Difference
-    from gateway.admin.realm_files import RealmFile
-    from gateway.admin.realm_rehearsal import RealmDifference
+    from gateway.admin.realm_files import Difference, RealmDifference, RealmFile
 
 _DIFFERS = 1
 _LONGEST = 100
@@ -66,7 +64,7 @@ def apply(files: tuple[Path, ...]) -> None:
 
 
 async def _rehearse(files: "tuple[RealmFile, ...]") -> "tuple[RealmDifference, ...]":
-    from gateway.admin.realm_rehearsal import RealmRehearsal
+    from gateway.admin.realm_files import RealmRehearsal
     from gateway.bootstrap.services import open_services
 
     async with open_services(installed_settings()) as services:

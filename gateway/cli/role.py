@@ -25,7 +25,7 @@ from gateway.cli.columns import show_rows
 
 if TYPE_CHECKING:
     from gateway.admin.access import Acting
-    from gateway.admin.role_administration import RoleAddress, RoleAdministration
+    from gateway.admin.roles import RoleAddress, RoleAdministration
 
 _role = click.argument("name", metavar="ROLE")
 _OWN = ("description", "attributes")
@@ -133,7 +133,7 @@ def delete(name: str, realm: str, *, yes: bool) -> None:
 
 
 async def _address(administration: Administration, acting: "Acting", name: str) -> "RoleAddress":
-    from gateway.admin.role_administration import RoleAddress
+    from gateway.admin.roles import RoleAddress
 
     client_id, slash, own = name.rpartition("/")
     if not slash:
@@ -142,7 +142,7 @@ async def _address(administration: Administration, acting: "Acting", name: str) 
 
 
 async def _client(administration: Administration, acting: "Acting", client_id: str) -> str:
-    from gateway.admin.errors import Missing
+    from gateway.admin.access import Missing
 
     async with administration.services.database.read() as stores:
         found = await stores.clients.find_by_client_id(acting.realm.id, client_id)
@@ -152,6 +152,6 @@ async def _client(administration: Administration, acting: "Acting", client_id: s
 
 
 def _roles(administration: Administration) -> "RoleAdministration":
-    from gateway.admin.role_administration import RoleAdministration
+    from gateway.admin.roles import RoleAdministration
 
     return RoleAdministration(administration.services.database, administration.changes)

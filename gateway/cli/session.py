@@ -17,7 +17,7 @@ from gateway.cli.columns import counted, show_rows
 from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
-    from gateway.admin.session_administration import SessionAdministration
+    from gateway.admin.sessions import SessionAdministration
     from gateway.domain.sessions import UserSession
 
 Result = TypeVar("Result")
@@ -96,7 +96,7 @@ def end(session_id: str | None, realm: str, name: str | None, *, everybody: bool
 
 def run_sessions(act: "Callable[[SessionAdministration], Awaitable[Result]]") -> Result:
     """Return what `act` does with the use cases."""
-    from gateway.admin.session_administration import SessionAdministration
+    from gateway.admin.sessions import SessionAdministration
     from gateway.bootstrap import open_services
     from gateway.domain.errors import RealmNotFound
 

@@ -21,9 +21,9 @@ from gateway.cli.installation import installed_settings
 from gateway.cli.user_import import import_
 
 if TYPE_CHECKING:
-    from gateway.admin.user_administration import UserAdministration
+    from gateway.admin.users import UserAdministration
     from gateway.domain.users import User
-    from gateway.representations.credentials import NewPassword
+    from gateway.representations.users import NewPassword
 
 Result = TypeVar("Result")
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -91,9 +91,8 @@ def create(
 
 
 async def _create(administration: Administration, realm: str, document: dict[str, Any]) -> "User":
-    from gateway.admin.finding import find_user
-    from gateway.admin.new_passwords import NewPasswords
-    from gateway.admin.user_creation import UserCreation
+    from gateway.admin.access import find_user
+    from gateway.admin.users import NewPasswords, UserCreation
 
     services = administration.services
     acting = await administration.acting(realm)
@@ -115,7 +114,7 @@ async def _create(administration: Administration, realm: str, document: dict[str
 def show(name: str, realm: str, output: str) -> None:
     """Show USER, given by name or id: roles, lock-out, what is due."""
     from gateway.cli.user_lines import role_names, user_lines
-    from gateway.representations.user import write_user
+    from gateway.representations.users import write_user
 
     shown = _run(lambda users: users.show(realm, name))
     if output == "text":
@@ -149,7 +148,7 @@ def list_(
         _list_lockouts(realm, output)
         return
     from gateway.domain.users import UserQuery
-    from gateway.representations.user import write_user
+    from gateway.representations.users import write_user
 
     found = _run(lambda users: users.search(realm, UserQuery(search=search), first, maximum))
     if output == "json":
@@ -183,7 +182,7 @@ def roles(
     name: str, realm: str, add: tuple[str, ...], remove: tuple[str, ...], output: str
 ) -> None:
     """Show, give and take the roles of USER."""
-    from gateway.admin.user_administration import RoleChange, read_role_arguments
+    from gateway.admin.users import RoleChange, read_role_arguments
     from gateway.cli.user_lines import role_names
 
     if add or remove:
@@ -250,7 +249,7 @@ def _list_lockouts(realm: str, output: str) -> None:
 
 
 def _password(file: Any, *, temporary: bool) -> "NewPassword":
-    from gateway.admin.user_administration import new_password
+    from gateway.admin.users import new_password
 
     return new_password(_password_text(file), temporary=temporary)
 
@@ -285,14 +284,13 @@ def _first_line(file: Any) -> str:
 
 
 def _tell(output: str, user: "User", line: str) -> None:
-    from gateway.representations.user import write_user
+    from gateway.representations.users import write_user
 
     click.echo(json.dumps(write_user(user), indent=2) if output == "json" else line)
 
 
 def _run(act: "Callable[[UserAdministration], Awaitable[Result]]") -> Result:
-    from gateway.admin.lockouts import Lockouts
-    from gateway.admin.user_administration import UserAdministration
+    from gateway.admin.users import Lockouts, UserAdministration
     from gateway.bootstrap import open_services
     from gateway.domain.errors import RealmNotFound
 

@@ -19,7 +19,7 @@ from gateway.cli.columns import counted
 from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
-    from gateway.admin.user_stream import StreamedUsers
+    from gateway.admin.realm_files import StreamedUsers
     from gateway.domain.errors import InvalidInput
 
 
@@ -70,10 +70,10 @@ async def _import(
     refuse: "Callable[[InvalidInput], None] | None",
     progress: "Callable[[StreamedUsers], None]",
 ) -> "StreamedUsers":
-    from gateway.admin.user_stream import UserStream
+    from gateway.admin.realm_files import UserStream
     from gateway.bootstrap import open_services
     from gateway.domain.errors import RealmNotFound
-    from gateway.representations.streamed_json import stream_objects
+    from gateway.representations.json_input import stream_objects
 
     async with open_services(installed_settings()) as services:
         users = UserStream(

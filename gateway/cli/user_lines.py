@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from gateway.admin.lockouts import Lockout
-from gateway.admin.user_administration import ShownUser
+from gateway.admin.users import Lockout, ShownUser
 from gateway.domain.users import User
 
 _UNKNOWN = "not known: Redis does not answer"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from gateway.domain.event_errors import INVALID_TOKEN
+from gateway.domain.events import INVALID_TOKEN
 
 _MOST_TOLD: Final = 100
 

@@ -6,7 +6,7 @@ from gateway.http.admin.operations import Operation
 from gateway.http.admin.routes import AdminParts, build_admin_routes, build_operations
 from gateway.http.parts import HttpParts, grant_services, realm_context
 from gateway.http.registration.routes import RegistrationParts, build_registration_routes
-from gateway.protocol.access_tokens import AccessTokens
+from gateway.protocol.tokens import AccessTokens
 
 
 def administration_routes(parts: HttpParts) -> list[BaseRoute]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from structlog.typing import FilteringBoundLogger
 
-from gateway.admin.errors import (
+from gateway.admin.access import (
     AdminRefusal,
     BadRequest,
     Forbidden,
@@ -40,8 +40,8 @@ from gateway.http.form import FormRefused
 from gateway.http.replies import Headers, Reply, json_reply, oauth_error, prose_error
 from gateway.policies.candidate import PasswordRefused
 from gateway.protocol.errors import BearerChallenge, OAuthError
-from gateway.representations.profile_refusals import ProfileViolated
 from gateway.representations.refusals import UnknownField
+from gateway.representations.user_profiles import ProfileViolated
 
 WRONG_CONTENT_TYPE: Final = "The content-type header value did not match the value in @Consumes"
 _CHANGED_SINCE: Final = "It has changed since it was read: read it again"

@@ -25,8 +25,8 @@ from gateway.http.realm_endpoint import RealmContext
 from gateway.policies.candidate import PasswordBlacklists
 from gateway.protocol.event_recording import EventRecording
 from gateway.protocol.grant_services import GrantServices
-from gateway.protocol.refresh_tokens import RefreshTokens
 from gateway.protocol.sessions import Sessions
+from gateway.protocol.tokens import RefreshTokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,12 @@ from gateway.http.oidc.token import TokenHandler
 from gateway.http.oidc.userinfo import UserinfoHandler
 from gateway.http.realm_endpoint import ProtocolHandler, RealmContext, RealmEndpoint
 from gateway.http.replies import NO_STORE, Headers
-from gateway.protocol.access_tokens import AccessTokens
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.logout import LogoutEndpoint
 from gateway.protocol.revocation import RevocationEndpoint
 from gateway.protocol.token_endpoint import TokenEndpoint
+from gateway.protocol.tokens import AccessTokens
 from gateway.protocol.userinfo import UserinfoEndpoint
 
 _PROTOCOL: Final = "/realms/{realm}/protocol/openid-connect"

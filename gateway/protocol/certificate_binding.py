@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
-from gateway.domain.event_errors import INVALID_REQUEST, NOT_ALLOWED
+from gateway.domain.events import INVALID_REQUEST, NOT_ALLOWED
 from gateway.protocol.errors import EventFailure, OAuthError
 
 BOUND_ACCESS_TOKENS: Final = "tls.client.certificate.bound.access.tokens"

@@ -6,8 +6,7 @@ expired neither is accepted. Keycloak 26.7: `client-secret`; Spec: RFC 7591 §3.
 
 from datetime import datetime
 
-from gateway.domain.client_secrets import accepts_rotated_secret, has_expired
-from gateway.domain.clients import Client
+from gateway.domain.clients import Client, accepts_rotated_secret, has_expired
 
 
 def secret_refusal(client: Client, given: str, now: datetime) -> str | None:

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.ports.directory import RealmEntry
-from gateway.protocol.client_scopes import OPENID, scopes_of
 from gateway.protocol.grants import GRANTS
+from gateway.protocol.scopes import OPENID, scopes_of
 
 _CLIENT_AUTHENTICATION_METHODS: Final = (
     "client_secret_basic",

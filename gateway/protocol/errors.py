@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from gateway.domain.errors import RealmgateError
-from gateway.domain.event_details import REASON
-from gateway.domain.event_errors import INVALID_CLIENT_CREDENTIALS
+from gateway.domain.events import INVALID_CLIENT_CREDENTIALS, REASON
 
 
 @dataclass(frozen=True, slots=True)

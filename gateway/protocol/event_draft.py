@@ -7,7 +7,7 @@ What comes of the draft decides one place, see event_recording. Keycloak: EventB
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gateway.domain.event_types import EventType
+from gateway.domain.events import EventType
 
 
 @dataclass(slots=True)

@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 from secrets import token_hex
 from typing import Final
 
-from gateway.domain.event_types import SAVED_BY_DEFAULT, EventType, name_of
-from gateway.domain.events import UserEvent
+from gateway.domain.events import SAVED_BY_DEFAULT, EventType, UserEvent, name_of
 from gateway.domain.limits.caches import cached
 from gateway.domain.ports.events import EventListeners, EventLog
 from gateway.domain.ports.metrics import Metrics

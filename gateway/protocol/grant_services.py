@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from gateway.authentication.password import PasswordLogin
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.storage import Database
-from gateway.protocol.refresh_tokens import RefreshTokens
 from gateway.protocol.sessions import Sessions
+from gateway.protocol.tokens import RefreshTokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,17 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway.domain.errors import InvalidToken
-from gateway.domain.event_details import DETAIL, REASON, TOKEN_ID, TOKEN_ISSUED_FOR, TOKEN_TYPE
-from gateway.domain.event_errors import INVALID_REQUEST, INVALID_TOKEN
-from gateway.domain.event_types import EventType
+from gateway.domain.events import (
+    DETAIL,
+    INVALID_REQUEST,
+    INVALID_TOKEN,
+    REASON,
+    TOKEN_ID,
+    TOKEN_ISSUED_FOR,
+    TOKEN_TYPE,
+    EventType,
+)
 from gateway.domain.ports.directory import Directory
-from gateway.protocol.access_tokens import AccessTokens
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.audiences import audiences_of
 from gateway.protocol.claims.mapped_claims import MappedClaims
@@ -25,16 +31,15 @@ from gateway.protocol.client_authentication import (
     AuthenticatedClient,
     authenticate_confidential_client,
 )
-from gateway.protocol.client_scopes import still_granted
-from gateway.protocol.disclosure import Disclosure, disclose
 from gateway.protocol.errors import (
     ClientAuthenticationFailed,
     EventFailure,
     OAuthError,
     duplicated_parameter,
 )
-from gateway.protocol.refresh_tokens import RefreshTokens, read_refresh_token
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import Disclosure, disclose, still_granted
+from gateway.protocol.tokens import AccessTokens, RefreshTokens, read_refresh_token
 
 INACTIVE: Final[dict[str, Any]] = {"active": False}
 _REFRESH_TOKEN: Final = "refresh_token"  # noqa: S105 - a kind of token, not one

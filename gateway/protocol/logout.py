@@ -3,14 +3,14 @@
 Keycloak: 12.6 (POST with refresh_token)
 """
 
-from gateway.domain.event_types import EventType
+from gateway.domain.events import EventType
 from gateway.domain.ports.directory import Directory
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
 from gateway.protocol.errors import OAuthError, duplicated_parameter
-from gateway.protocol.refresh_tokens import read_refresh_token
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
+from gateway.protocol.tokens import read_refresh_token
 
 
 class LogoutEndpoint:

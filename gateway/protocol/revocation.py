@@ -9,20 +9,25 @@ from typing import Any
 
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
-from gateway.domain.event_details import REVOKED_CLIENT, TOKEN_ID
-from gateway.domain.event_errors import (
+from gateway.domain.events import (
     INVALID_REQUEST,
     INVALID_TOKEN_TYPE,
+    REVOKED_CLIENT,
+    TOKEN_ID,
     USER_SESSION_NOT_FOUND,
+    EventType,
 )
-from gateway.domain.event_types import EventType
-from gateway.protocol.access_tokens import AccessTokens, OtherKindOfToken
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
 from gateway.protocol.errors import EventFailure, OAuthError, duplicated_parameter
 from gateway.protocol.grant_services import GrantServices
-from gateway.protocol.refresh_tokens import genuine_refresh_token, note_refresh_token
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.tokens import (
+    AccessTokens,
+    OtherKindOfToken,
+    genuine_refresh_token,
+    note_refresh_token,
+)
 
 
 class RevocationEndpoint:

@@ -8,21 +8,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from gateway.admin.errors import Missing
-from gateway.admin.scope_mapping_administration import OF_THE_REALM, in_scope
+from gateway.admin.access import Missing
+from gateway.admin.clients import OF_THE_REALM, in_scope
 from gateway.domain.clients import OPENID_CONNECT, Client, ProtocolMapper
 from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.claims.audiences import audiences_of
-from gateway.protocol.client_scopes import GrantedScopes, still_granted
-from gateway.protocol.disclosure import disclose
-from gateway.protocol.issuing import Issue, SessionPart, access_claims, id_claims
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import GrantedScopes, disclose, still_granted
+from gateway.protocol.tokens import Issue, SessionPart, access_claims, id_claims
 from gateway.protocol.userinfo import userinfo_document
-from gateway.representations.role_answers import role_answer
+from gateway.representations.roles import role_answer
 
 _LETTERS: Final = "na"
 _NO_CLIENT: Final = "Could not find client"

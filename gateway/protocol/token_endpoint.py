@@ -4,13 +4,13 @@ grant_type -> client authentication -> repeated parameters -> the grant itself.
 Spec: RFC 6749 §3.2; Keycloak: 1.1
 """
 
-from gateway.domain.event_details import GRANT_TYPE, SCOPE, TOKEN_ID
+from gateway.domain.events import GRANT_TYPE, SCOPE, TOKEN_ID
 from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
 from gateway.protocol.errors import OAuthError, duplicated_parameter
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.grants import GRANTS, Grant
-from gateway.protocol.issuing import TokenResponse
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.tokens import TokenResponse
 
 
 class TokenEndpoint:

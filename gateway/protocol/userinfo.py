@@ -8,17 +8,21 @@ from http import HTTPStatus
 from typing import Any
 
 from gateway.domain.errors import InvalidToken
-from gateway.domain.event_details import AUTH_METHOD, SIGNATURE_REQUIRED, USERNAME
-from gateway.domain.event_errors import ACCESS_DENIED, INVALID_TOKEN
-from gateway.domain.event_types import EventType
-from gateway.protocol.access_tokens import AccessTokens, ActiveToken
+from gateway.domain.events import (
+    ACCESS_DENIED,
+    AUTH_METHOD,
+    INVALID_TOKEN,
+    SIGNATURE_REQUIRED,
+    USERNAME,
+    EventType,
+)
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.protocol_claims import UserinfoClaims
-from gateway.protocol.client_scopes import OPENID, still_granted
-from gateway.protocol.disclosure import Disclosure, disclose
 from gateway.protocol.errors import BearerChallenge, EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import OPENID, Disclosure, disclose, still_granted
+from gateway.protocol.tokens import AccessTokens, ActiveToken
 
 _SCHEME = "bearer"
 

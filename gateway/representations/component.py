@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
+from gateway.representations.json_input import check_text
 from gateway.representations.names import UrlName
-from gateway.representations.plain_json import check_text
 from gateway.representations.refusals import attempt, join, raise_all, refused_secret
 from gateway.representations.shapes import Shape, Text
 from gateway.representations.strict_fields import read_strictly

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from gateway.domain.errors import FieldError
-from gateway.representations.plain_json import check_json, check_text
+from gateway.representations.json_input import check_json, check_text
 from gateway.representations.refusals import UnknownField, attempt
 from gateway.representations.shapes import Shape
 from gateway.representations.spelling import Names

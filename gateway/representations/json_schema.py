@@ -6,12 +6,11 @@ Spec: JSON Schema 2020-12 (https://json-schema.org/draft/2020-12)
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from gateway.representations.client import CLIENT_FIELDS
-from gateway.representations.client_attributes import ClientAttributes
-from gateway.representations.client_scope import CLIENT_SCOPE_TABLE
+from gateway.representations.client_scopes import CLIENT_SCOPE_TABLE
+from gateway.representations.clients import CLIENT_FIELDS, ClientAttributes
 from gateway.representations.field_table import FieldTable
 from gateway.representations.protocol_mappers import MAPPER_TABLE
-from gateway.representations.realm import REALM_TABLE
+from gateway.representations.realms import REALM_TABLE
 from gateway.representations.shapes import (
     Choice,
     Count,
@@ -25,7 +24,7 @@ from gateway.representations.shapes import (
     VerbatimList,
     VerbatimObject,
 )
-from gateway.representations.user import USER_TABLE
+from gateway.representations.users import USER_TABLE
 
 Schema = dict[str, Any]
 

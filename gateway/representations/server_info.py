@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from gateway.domain.event_types import EventType, name_of
-from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.events import EventType, OperationType, ResourceType, name_of
 from gateway.domain.keys import SignatureAlgorithm
-from gateway.representations.password_policy import RULES
+from gateway.representations.realms import RULES
 
 COMPATIBLE_WITH: Final = "26.7.3"
 """The version of Keycloak whose API this is: clients decide by it what to send."""

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from gateway.domain.errors import FieldError
-from gateway.representations.plain_json import check_json, check_text
+from gateway.representations.json_input import check_json, check_text
 from gateway.representations.refusals import attempt, join, raise_all, refused
 
 MAX_INTEGER = 2**31 - 1

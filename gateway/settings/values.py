@@ -190,7 +190,7 @@ def _redis(value: Secret) -> Secret:
 
 
 def _keys(value: Secret) -> Secret:
-    from gateway.crypto.encryption_keys import parse_keys  # noqa: PLC0415 - only where given
+    from gateway.crypto.keys import parse_keys  # noqa: PLC0415 - only where given
 
     try:
         parse_keys(value.reveal(), "key")

@@ -6,7 +6,7 @@ from typing import Final
 
 import structlog
 
-from gateway.admin.event_log import remove_expired_events
+from gateway.admin.events import remove_expired_events
 from gateway.domain.clock import CLOCK_LEEWAY, Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.ports.sessions import OnlineSessionStore

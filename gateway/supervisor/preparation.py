@@ -7,10 +7,8 @@ import asyncio
 
 import structlog
 
-from gateway.admin.bootstrap_administrator import ensure_administrator
-from gateway.admin.realm_defaults import ensure_defaults
-from gateway.admin.realm_files import load_realm_files
-from gateway.admin.realm_import import RealmImport
+from gateway.admin.realm_files import RealmImport, load_realm_files
+from gateway.admin.realms import ensure_administrator, ensure_defaults
 from gateway.bootstrap.applications import find_tracer
 from gateway.bootstrap.client_certificates import read_client_certificates
 from gateway.bootstrap.services import Services, open_services

@@ -22,8 +22,11 @@ ALLOWED = {
     ("gateway/supervisor/answers.py", "lru_cache"): "one text: the date of the current second",
     ("gateway/observability/redaction.py", "lru_cache"): "1,024 names, 64 characters each",
     ("gateway/storage/lru.py", "OrderedDict"): "bounded in bytes there, with groups",
-    ("gateway/protocol/client_scopes.py", "WeakKeyDictionary"): "one value for a realm in memory",
-    ("gateway/protocol/disclosure.py", "WeakKeyDictionary"): "one value for a client in memory",
+    ("gateway/protocol/scopes/granted.py", "WeakKeyDictionary"): "one value for a realm in memory",
+    (
+        "gateway/protocol/scopes/disclosure.py",
+        "WeakKeyDictionary",
+    ): "one value for a client in memory",
 }
 """Which module may use which other kind, and why its memory is bounded all the same."""
 

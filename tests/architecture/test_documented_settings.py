@@ -29,7 +29,7 @@ def test_every_test_that_the_page_names_exists(page: Path) -> None:
 
 def test_every_setting_of_sessions_and_lock_outs_is_on_the_page() -> None:
     """What a realm file may say here must have its test."""
-    fields = (ROOT / "gateway" / "representations" / "realm_fields.py").read_text()
+    fields = (ROOT / "gateway" / "representations" / "realms" / "fields.py").read_text()
     concerned = {name for name in _OF_CONCERN.findall(fields) if "_" not in name}
     page = PAGE.read_text()
     assert len(concerned) >= 14

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gateway.representations.field_table import Kept, Setting
-from gateway.representations.realm_effects import WAITING, WITHOUT_EFFECT
-from gateway.representations.realm_fields import REALM_FIELDS
+from gateway.representations.realms.fields import REALM_FIELDS
+from gateway.representations.setting_effects.realm_effects import WAITING, WITHOUT_EFFECT
 from scripts import realm_settings_page
 
 ROOT = Path(__file__).parents[2] / "gateway"
@@ -22,7 +22,7 @@ RULES = (
     "admin",
 )
 _OF_THE_REALM = ROOT / "domain" / "realm"
-_STORED = ROOT / "storage" / "sql" / "realms.py"
+_STORED = ROOT / "storage" / "sql" / "realms" / "repository.py"
 READ_OTHERWISE = {"defaultRole", "id", "realm"}
 """What rules read under another name."""
 READ_FOR_KEYS = {"accessTokenLifespanForImplicitFlow"}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.representations.client import CLIENT_FIELDS
+from gateway.representations.clients.client import CLIENT_FIELDS
 from gateway.representations.protocol_mapper_types import MAPPER_TYPES
-from gateway.representations.realm_fields import REALM_FIELDS
+from gateway.representations.realms.fields import REALM_FIELDS
 from gateway.representations.setting_effects import SETTING_ROWS, Effect, Place, SettingRow
 from scripts import setting_effects_page
 

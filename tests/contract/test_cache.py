@@ -10,7 +10,7 @@ import pytest
 
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.keys import RealmKey
+from gateway.domain.keys.key import RealmKey
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm
 from gateway.domain.ports.signing import KeyFactory

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gateway.domain.client_scopes import ClientScope, RealmDefault
-from gateway.domain.clients import ProtocolMapper
+from gateway.domain.clients.client import ProtocolMapper
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
 from gateway.storage.sql.database import SqlDatabase

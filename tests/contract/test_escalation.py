@@ -1,4 +1,4 @@
-"""Who may grant what: the one rule of `gateway.admin.escalation`, asked on both databases."""
+"""Who may grant what: the rule of `gateway.admin.access.escalation`, on both databases."""
 
 import asyncio
 from collections.abc import Iterable
@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.admin.access import Acting, Rights, operator
-from gateway.admin.account_control import require_may_control
-from gateway.admin.administration_roles import REALM_ADMIN, AdminRole
-from gateway.admin.changes import Changes
-from gateway.admin.controlled_objects import ControlledObject, ObjectKind
-from gateway.admin.errors import Forbidden
-from gateway.admin.escalation import (
+from gateway.admin.access.access import Acting, Rights, operator
+from gateway.admin.access.account_control import require_may_control
+from gateway.admin.access.administration_roles import REALM_ADMIN, AdminRole
+from gateway.admin.access.changes import Changes
+from gateway.admin.access.controlled_objects import ControlledObject, ObjectKind
+from gateway.admin.access.errors import Forbidden
+from gateway.admin.access.escalation import (
     require_changeable_clients,
     require_changeable_role,
     require_may_compose,
@@ -20,7 +20,7 @@ from gateway.admin.escalation import (
     require_may_join,
     roles_out_of_reach,
 )
-from gateway.admin.realm_defaults import ensure_administration, ensure_realm_defaults
+from gateway.admin.realms.defaults import ensure_administration, ensure_realm_defaults
 from gateway.domain.clock import SystemClock
 from gateway.domain.roles import EffectiveRoles, ListedRole
 from gateway.storage.sql.database import SqlDatabase, SqlStores

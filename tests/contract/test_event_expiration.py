@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from gateway.admin import event_log
-from gateway.admin.event_log import remove_expired_events
-from gateway.domain.event_queries import AdminEventQuery, EventPage, UserEventQuery
+from gateway.admin.events import log as event_log
+from gateway.admin.events.log import remove_expired_events
+from gateway.domain.events.queries import AdminEventQuery, EventPage, UserEventQuery
 from gateway.domain.realm import EventsConfig, Realm
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_events import admin_event, user_event

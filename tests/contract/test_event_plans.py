@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from sqlalchemy import CursorResult, Executable, Select, text
 
-from gateway.domain.event_queries import AdminEventQuery, EventPage, Period, UserEventQuery
+from gateway.domain.events.queries import AdminEventQuery, EventPage, Period, UserEventQuery
 from gateway.storage.sql.address import parse_database_url
-from gateway.storage.sql.admin_events import SqlAdminEvents
 from gateway.storage.sql.asynchronous import AsyncConnection
 from gateway.storage.sql.database import SqlDatabase
 from gateway.storage.sql.engine import create_engines
-from gateway.storage.sql.event_pages import SAMPLE
+from gateway.storage.sql.events.admin_events import SqlAdminEvents
+from gateway.storage.sql.events.pages import SAMPLE
+from gateway.storage.sql.events.user_events import SqlUserEvents
 from gateway.storage.sql.transaction import Parameters, Transaction
-from gateway.storage.sql.user_events import SqlUserEvents
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import NOW, store_realms
 

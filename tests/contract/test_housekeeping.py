@@ -7,7 +7,7 @@ import pytest
 
 from gateway.domain.clock import SystemClock
 from gateway.domain.errors import AlreadyExists
-from gateway.domain.event_queries import EventPage, UserEventQuery
+from gateway.domain.events.queries import EventPage, UserEventQuery
 from gateway.domain.realm import EventsConfig
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.sessions import RedisSessions

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
-from gateway.admin.keys import RealmKeys
-from gateway.crypto.signing_keys import PyJwtKeyFactory
-from gateway.domain.key_lifecycle import signing_key
-from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
+from gateway.admin.keys.rotation import RealmKeys
+from gateway.crypto.keys.signing import PyJwtKeyFactory
+from gateway.domain.keys.key import KeyStatus, RealmKey, SignatureAlgorithm
+from gateway.domain.keys.lifecycle import signing_key
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually
 from tests.support.set_clock import SetClock

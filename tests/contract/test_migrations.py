@@ -22,7 +22,7 @@ from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.secrets import Secret
 from gateway.domain.users import UserQuery
-from gateway.representations.realm import write_realm
+from gateway.representations.realms.realm import write_realm
 from gateway.storage.sql import migrations
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase

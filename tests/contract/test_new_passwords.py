@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.lockouts import Lockouts
-from gateway.admin.new_passwords import FORMER_PASSWORD
-from gateway.admin.user_administration import UserAdministration, new_password
-from gateway.admin.user_stream import UserStream
+from gateway.admin.realm_files.user_stream import UserStream
+from gateway.admin.users.administration import UserAdministration, new_password
+from gateway.admin.users.lockouts import Lockouts
+from gateway.admin.users.new_passwords import FORMER_PASSWORD
 from gateway.domain.errors import InvalidInput
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
 from gateway.policies.candidate import PasswordRefused
-from gateway.representations.credentials import PASSWORD
-from gateway.representations.streamed_json import StreamedObject
+from gateway.representations.json_input.streamed import StreamedObject
+from gateway.representations.users.credentials import PASSWORD
 from gateway.storage.password_blacklists import FilePasswordBlacklists
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.login_failures import RedisLoginFailures

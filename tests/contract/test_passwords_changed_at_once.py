@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from gateway.admin.lockouts import Lockouts
-from gateway.admin.new_passwords import FORMER_PASSWORD
-from gateway.admin.user_administration import UserAdministration, new_password
-from gateway.crypto.passwords import PooledPasswordHasher
+from gateway.admin.users.administration import UserAdministration, new_password
+from gateway.admin.users.lockouts import Lockouts
+from gateway.admin.users.new_passwords import FORMER_PASSWORD
+from gateway.crypto.passwords.hasher import PooledPasswordHasher
 from gateway.domain.errors import Overloaded
 from gateway.domain.realm import PasswordRule
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
 from gateway.policies.candidate import PasswordRefused
-from gateway.representations.credentials import PASSWORD
+from gateway.representations.users.credentials import PASSWORD
 from gateway.storage.password_blacklists import FilePasswordBlacklists
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.password_logins import (

@@ -6,8 +6,8 @@ from typing import Any
 
 from gateway.authentication.realm_profile import profile_document
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.representations.profile_component import StoredProfile, write_profile_component
-from gateway.representations.user_profile import standard_user_profile
+from gateway.representations.user_profiles.component import StoredProfile, write_profile_component
+from gateway.representations.user_profiles.profile import standard_user_profile
 from tests.support.realm_imports import Imports
 from tests.support.realm_texts import export_realm
 

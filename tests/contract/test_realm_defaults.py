@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from gateway.admin.administration_roles import AdminRole
-from gateway.admin.realm_defaults import ensure_defaults
+from gateway.admin.access.administration_roles import AdminRole
+from gateway.admin.realms.defaults import ensure_defaults
 from gateway.domain.ports.storage.role_catalogue import Holding
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.user_stream import UserStream
-from gateway.representations.streamed_json import StreamedObject
+from gateway.admin.realm_files.user_stream import UserStream
+from gateway.representations.json_input.streamed import StreamedObject
 from tests.support.created_users import create_user
 from tests.support.realm_imports import ACME, Imports, changed
 from tests.support.realm_texts import export_realm

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.realm_difference import Difference, Sign
-from gateway.admin.realm_files import RealmFile
-from gateway.admin.realm_rehearsal import RealmDifference, RealmRehearsal
+from gateway.admin.realm_files.difference import Difference, Sign
+from gateway.admin.realm_files.files import RealmFile
+from gateway.admin.realm_files.rehearsal import RealmDifference, RealmRehearsal
 from gateway.domain.errors import InvalidInput
 from gateway.policies.candidate import NO_BLACKLISTS
 from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed

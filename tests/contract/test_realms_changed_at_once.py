@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from gateway.admin.session_administration import SessionAdministration
-from gateway.crypto.passwords import PooledPasswordHasher
+from gateway.admin.sessions.administration import SessionAdministration
+from gateway.crypto.passwords.hasher import PooledPasswordHasher
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.storage.redis.connection import create_client

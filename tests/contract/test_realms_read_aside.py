@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.access import operator
-from gateway.admin.new_passwords import NewPasswords
-from gateway.admin.partial_import import PartialImport
+from gateway.admin.access.access import operator
+from gateway.admin.realm_files.partial_import import PartialImport
+from gateway.admin.users.new_passwords import NewPasswords
 from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import Realm
 from gateway.policies.candidate import NO_BLACKLISTS

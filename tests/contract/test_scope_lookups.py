@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.domain.client_scopes import ClientScope, RealmDefault, RoleBoundScope
-from gateway.domain.clients import ProtocolMapper
+from gateway.domain.clients.client import ProtocolMapper
 from gateway.domain.groups import Group
 from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
 from gateway.domain.roles import EffectiveRoles

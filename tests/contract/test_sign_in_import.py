@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from gateway.domain.authentication_flows import Flows
-from gateway.domain.flow_effects import CODE, PASSWORD, USERNAME, SecondFactor
+from gateway.domain.flows.effects import CODE, PASSWORD, USERNAME, SecondFactor
+from gateway.domain.flows.flows import Flows
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.lookups import StoredRealm
 from gateway.domain.ports.storage import DocumentKind
-from gateway.representations.default_flows import default_configs, default_flows
-from gateway.representations.realm_sign_in import write_sign_in
-from gateway.representations.required_action import DEFAULT_ACTIONS
+from gateway.representations.flows.defaults import default_configs, default_flows
+from gateway.representations.flows.required_action import DEFAULT_ACTIONS
+from gateway.representations.realms.sign_in import write_sign_in
 from tests.support.realm_imports import Imports
 from tests.support.realm_texts import export_realm
 

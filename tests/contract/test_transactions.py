@@ -15,7 +15,7 @@ from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase
 from gateway.storage.sql.engine import create_engines
-from gateway.storage.sql.lookup_statements import Questions
+from gateway.storage.sql.lookups.statements import Questions
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import NOW, realm, store_realms
 

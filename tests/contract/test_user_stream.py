@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gateway.admin import user_stream
-from gateway.admin.user_stream import StreamedUsers, UserStream
+from gateway.admin.realm_files import user_stream
+from gateway.admin.realm_files.user_stream import StreamedUsers, UserStream
 from gateway.domain.errors import InvalidInput, RealmNotFound
-from gateway.representations.streamed_json import StreamedObject
+from gateway.representations.json_input.streamed import StreamedObject
 from tests.support.realm_imports import ACME, Imports
 from tests.support.realm_texts import export_realm
 

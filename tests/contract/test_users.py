@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.admin.access import Rights
-from gateway.admin.administration_roles import AdminRole
-from gateway.admin.user_listing import Page, UserListing
+from gateway.admin.access.access import Rights
+from gateway.admin.access.administration_roles import AdminRole
+from gateway.admin.users.listing import Page, UserListing
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.users import UserQuery
 from gateway.storage.sql.database import SqlDatabase

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.lockouts import Lockouts
-from gateway.admin.session_administration import SessionAdministration
-from gateway.admin.user_administration import UserAdministration
+from gateway.admin.sessions.administration import SessionAdministration
+from gateway.admin.users.administration import UserAdministration
+from gateway.admin.users.lockouts import Lockouts
 from gateway.authentication.errors import SignInRefused
 from gateway.authentication.permanent_lockout import is_locked_for_good
 from gateway.domain.ports.storage import Stores

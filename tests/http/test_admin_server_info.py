@@ -10,8 +10,8 @@ from gateway.listeners import LISTENERS
 from gateway.policies import POLICIES
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.grants import GRANTS
-from gateway.representations.password_policy import RULES
 from gateway.representations.protocol_mapper_types import MAPPER_TYPES
+from gateway.representations.realms.password_policy import RULES
 from gateway.representations.server_info import write_password_policies
 from tests.support.administration import Administration
 

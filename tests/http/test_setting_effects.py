@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from gateway.cli import main
-from gateway.representations.realm_attributes import MIRRORED
 from gateway.representations.setting_effects import SETTING_ROWS, Effect, Place, SettingRow
+from gateway.representations.setting_effects.realm_attributes import MIRRORED
 from tests.support.spec_stack import Stack, refusal
 from tests.support.wire import SECRET, basic
 

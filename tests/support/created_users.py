@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.admin.access import operator
-from gateway.admin.changes import Changes
-from gateway.admin.finding import find_realm
-from gateway.admin.new_passwords import NewPasswords
-from gateway.admin.user_creation import UserCreation
+from gateway.admin.access.access import operator
+from gateway.admin.access.changes import Changes
+from gateway.admin.access.finding import find_realm
+from gateway.admin.users.creation import UserCreation
+from gateway.admin.users.new_passwords import NewPasswords
 from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists
 from tests.support.realm_imports import Imports
 

@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.bootstrap_administrator import ensure_administrator
-from gateway.admin.realm_files import RealmFile
-from gateway.admin.realm_import import RealmImport
-from gateway.admin.realm_plan import ImportedRealm
-from gateway.crypto.passwords import PooledPasswordHasher
-from gateway.crypto.signing_keys import PyJwtKeyFactory
-from gateway.domain.clients import Client
+from gateway.admin.realm_files.files import RealmFile
+from gateway.admin.realm_files.import_of_realm import RealmImport
+from gateway.admin.realm_files.plan import ImportedRealm
+from gateway.admin.realms.bootstrap_administrator import ensure_administrator
+from gateway.crypto.keys.signing import PyJwtKeyFactory
+from gateway.crypto.passwords.hasher import PooledPasswordHasher
+from gateway.domain.clients.client import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import InvalidInput, StoreUnavailable
-from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.keys.key import SignatureAlgorithm
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User
-from gateway.representations.realm import dump_realm
+from gateway.representations.realms.realm import dump_realm
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.set_clock import SetClock
 from tests.support.storage import StoredDatabase

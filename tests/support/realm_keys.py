@@ -9,11 +9,11 @@ from typing import Any
 
 import orjson
 
-from gateway.crypto.encryption_keys import load_or_create_keys
-from gateway.crypto.key_ring import ParsedKey
+from gateway.crypto.keys.encryption_keys import load_or_create_keys
+from gateway.crypto.keys.ring import ParsedKey
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
-from gateway.domain.key_lifecycle import signing_key
-from gateway.domain.keys import RealmKey, SignatureAlgorithm
+from gateway.domain.keys.key import RealmKey, SignatureAlgorithm
+from gateway.domain.keys.lifecycle import signing_key
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.database import SqlDatabase
 

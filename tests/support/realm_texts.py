@@ -1,6 +1,6 @@
 """Realms as the text of their file."""
 
-from gateway.admin.realm_export import stream_realm
+from gateway.admin.realm_files.export import stream_realm
 from gateway.domain.ports.storage import Database
 
 

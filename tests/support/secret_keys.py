@@ -4,7 +4,7 @@ import base64
 import sqlite3
 from contextlib import closing
 
-from gateway.crypto.encryption_keys import parse_keys
+from gateway.crypto.keys.encryption_keys import parse_keys
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from tests.support.gateway_process import Gateway
 

@@ -5,8 +5,8 @@ from itertools import cycle
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from gateway.crypto.private_keys import generate_rsa_key
-from gateway.crypto.signing_keys import PyJwtKeyFactory
+from gateway.crypto.keys.private import generate_rsa_key
+from gateway.crypto.keys.signing import PyJwtKeyFactory
 
 
 @pytest.fixture(scope="session")

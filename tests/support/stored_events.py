@@ -3,8 +3,14 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from gateway.domain.event_types import EventType
-from gateway.domain.events import AdminEvent, AuthDetails, OperationType, ResourceType, UserEvent
+from gateway.domain.events.records import (
+    AdminEvent,
+    AuthDetails,
+    OperationType,
+    ResourceType,
+    UserEvent,
+)
+from gateway.domain.events.types import EventType
 from tests.support.stored_values import NOW
 
 

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.domain.authentication_flows import Execution, Flow, FlowKind, Flows, Requirement
 from gateway.domain.errors import UnusableSetting
-from gateway.domain.flow_effects import (
+from gateway.domain.flows.effects import (
     CODE,
     PASSWORD,
     USER_CONFIGURED,
@@ -15,6 +14,7 @@ from gateway.domain.flow_effects import (
     client_methods,
     second_factor,
 )
+from gateway.domain.flows.flows import Execution, Flow, FlowKind, Flows, Requirement
 
 REQUIRED, DISABLED = Requirement.REQUIRED, Requirement.DISABLED
 ALTERNATIVE, CONDITIONAL = Requirement.ALTERNATIVE, Requirement.CONDITIONAL

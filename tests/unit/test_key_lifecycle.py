@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gateway.domain.key_lifecycle import (
+from gateway.domain.keys.key import KeyStatus, RealmKey, SignatureAlgorithm
+from gateway.domain.keys.lifecycle import (
     foremost,
     lasting,
     signing_key,
@@ -14,7 +15,6 @@ from gateway.domain.key_lifecycle import (
     superseded,
     verifies,
 )
-from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.secrets import Secret
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

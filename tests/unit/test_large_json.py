@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.representations import large_json
-from gateway.representations.large_json import LargeJson
+from gateway.representations.json_input import large as large_json
+from gateway.representations.json_input.large import LargeJson
 
 FEW = settings(max_examples=200, deadline=None)
 VALUES = st.recursive(

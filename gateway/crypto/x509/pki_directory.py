@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from gateway.crypto.certificates import load_stored_certificate
-from gateway.crypto.private_keys import load_own_private_key
+from gateway.crypto.keys import load_own_private_key
 from gateway.crypto.x509.issuing import Authority, PkiRefused, PrivateKey
 
 ROOT, ISSUING, SERVER = "root", "issuing", "server"

@@ -11,10 +11,10 @@ from typing import Protocol
 
 from gateway.domain.client_scopes import RoleBoundScope
 from gateway.domain.clients import Client
+from gateway.domain.flows import STANDARD, SignInRules
 from gateway.domain.ports.signing import KeyRing
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
-from gateway.domain.sign_in_rules import STANDARD, SignInRules
 from gateway.domain.users import User
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from gateway.domain.client_scopes import RoleBoundScope
+from gateway.domain.flows import STANDARD, SignInRules
 from gateway.domain.keys import RealmKey
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.realm import Realm
-from gateway.domain.sign_in_rules import STANDARD, SignInRules
 from gateway.domain.users import Credential, User
 
 ValueT = TypeVar("ValueT")

@@ -8,21 +8,19 @@ import json
 from typing import Final
 from urllib.parse import unquote
 
-from gateway.admin.access import Caller
-from gateway.admin.errors import NotAuthenticated
+from gateway.admin.access import Caller, NotAuthenticated
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.roles import EffectiveRoles
 from gateway.http.exchange import Exchange
 from gateway.http.guarded_endpoint import LONGEST_REALM_NAME
 from gateway.http.realm_endpoint import RealmContext
-from gateway.protocol.access_tokens import AccessTokens, ActiveToken
 from gateway.protocol.certificate_binding import require_binding
-from gateway.protocol.client_scopes import still_granted
-from gateway.protocol.disclosure import scope_of
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import scope_of, still_granted
+from gateway.protocol.tokens import AccessTokens, ActiveToken
 
 _PARTS: Final = 2
 

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from starlette.types import Receive
 
-from gateway.admin.errors import MalformedBody, Refused
+from gateway.admin.access import MalformedBody, Refused
 from gateway.domain.errors import InvalidInput
 from gateway.domain.limits.large_documents import LARGE_DOCUMENT
 from gateway.http.admin.operations import Body, Media
 from gateway.http.edge.headers import EdgeHeaders
 from gateway.http.form import FormRefused, read_body
 from gateway.http.multipart import parse_multipart
-from gateway.representations.plain_json import is_plain_text, parse_json
+from gateway.representations.json_input import is_plain_text, parse_json
 
 _JSON: Final = b"application/json"
 _TEXT: Final = b"text/plain"

@@ -13,9 +13,15 @@ from typing import Final
 
 from starlette.types import Receive, Scope
 
-from gateway.admin.access import Acting, AdminAccess, Caller, Rights
-from gateway.admin.account_control import AccountControl
-from gateway.admin.errors import Forbidden, Missing
+from gateway.admin.access import (
+    AccountControl,
+    Acting,
+    AdminAccess,
+    Caller,
+    Forbidden,
+    Missing,
+    Rights,
+)
 from gateway.domain.limits.event_loop import free_in_slices
 from gateway.domain.limits.large_documents import LARGE_DOCUMENT, large_document
 from gateway.domain.ports.directory import RealmEntry

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
-from gateway.admin.errors import BadRequest
+from gateway.admin.access import BadRequest
 from gateway.protocol.parameters import Parameters
 
 _DAY: Final = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")

@@ -7,8 +7,7 @@ Keycloak: 7; https://www.keycloak.org/docs-api/latest/rest-api/index.html
 from collections.abc import Iterator
 from typing import Final
 
-from gateway.admin.administration_roles import AdminRole
-from gateway.admin.errors import Missing, MissingPart
+from gateway.admin.access import AdminRole, Missing, MissingPart
 from gateway.http.admin.operations import REALM, Operation, not_here
 from gateway.http.admin.requests import AdminRequest, document_reply
 from gateway.http.replies import Reply

@@ -11,8 +11,7 @@ from enum import Enum, StrEnum
 from http import HTTPStatus
 from typing import Final, Protocol
 
-from gateway.admin.administration_roles import AdminRole
-from gateway.admin.errors import Missing, MissingPart, NotHere
+from gateway.admin.access import AdminRole, Missing, MissingPart, NotHere
 from gateway.http.admin.requests import AdminRequest
 from gateway.http.replies import Reply
 

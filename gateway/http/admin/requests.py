@@ -7,9 +7,7 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
-from gateway.admin.access import Acting, Rights
-from gateway.admin.entity_tags import entity_tag
-from gateway.admin.errors import UnknownPage
+from gateway.admin.access import Acting, Rights, UnknownPage, entity_tag
 from gateway.domain.realm import Realm
 from gateway.http.replies import JSON_UTF8, Reply, json_reply
 from gateway.protocol.parameters import Parameters

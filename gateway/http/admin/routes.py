@@ -6,12 +6,9 @@ from dataclasses import dataclass
 
 from starlette.routing import BaseRoute
 
-from gateway.admin.access import AdminAccess
-from gateway.admin.account_control import AccountControl
-from gateway.admin.changes import Changes
-from gateway.admin.event_configuration import EventConfiguration
-from gateway.admin.event_log import EventLogs
-from gateway.admin.lockouts import Lockouts
+from gateway.admin.access import AccountControl, AdminAccess, Changes
+from gateway.admin.events import EventConfiguration, EventLogs
+from gateway.admin.users import Lockouts
 from gateway.domain.ports.client_keys import ClientKeys
 from gateway.domain.ports.events import EventListeners, EventLog
 from gateway.domain.ports.invalidation import Invalidation
@@ -21,26 +18,31 @@ from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.http.admin import left_out
-from gateway.http.admin.attack_detection import AttackDetectionHandlers, attack_detection_operations
 from gateway.http.admin.authentication import AdminAuthentication
-from gateway.http.admin.client_resources import ClientParts, client_operations
-from gateway.http.admin.configuration_resources import (
-    ConfigurationParts,
-    configuration_operations,
-)
+from gateway.http.admin.client_scopes import ScopeParts, scope_operations
+from gateway.http.admin.clients import ClientParts, client_operations
 from gateway.http.admin.endpoint import AdminEndpoint, AdminServices
 from gateway.http.admin.events import EventHandlers
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.paths import AdminUrls
-from gateway.http.admin.realm_resources import RealmParts, realm_operations
-from gateway.http.admin.role_resources import role_operations
-from gateway.http.admin.scope_resources import ScopeParts, scope_operations
-from gateway.http.admin.user_resources import UserParts, user_operations
+from gateway.http.admin.realms import (
+    ConfigurationParts,
+    RealmParts,
+    configuration_operations,
+    realm_operations,
+)
+from gateway.http.admin.roles import role_operations
+from gateway.http.admin.users import (
+    AttackDetectionHandlers,
+    UserParts,
+    attack_detection_operations,
+    user_operations,
+)
 from gateway.http.admin.welcome import WELCOME, Welcome
 from gateway.http.guarded_endpoint import GuardedEndpoint
 from gateway.http.realm_endpoint import RealmContext
 from gateway.policies.candidate import PasswordBlacklists
-from gateway.protocol.access_tokens import AccessTokens
+from gateway.protocol.tokens import AccessTokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,17 +10,13 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from gateway import __version__
-from gateway.admin.administrators import (
-    Administrators,
-    administers_the_server,
-    require_administrator,
-)
+from gateway.admin.access import Administrators, administers_the_server, require_administrator
+from gateway.admin.client_scopes import default_client_scopes
 from gateway.admin.components import Components
-from gateway.admin.default_client_scopes import default_client_scopes
 from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.clock import Clock
+from gateway.domain.flows import REQUIRED_ACTIONS
 from gateway.domain.keys import KeyProvider
-from gateway.domain.required_actions import REQUIRED_ACTIONS
 from gateway.http.admin.operations import Decided, Operation, Query
 from gateway.http.admin.requests import AdminRequest, document_reply
 from gateway.http.edge.certificate_lookup import LOOKUPS
@@ -29,8 +25,8 @@ from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.claims.mapper import ClaimMapper
 from gateway.protocol.client_authentication import METHODS
 from gateway.protocol.grants import GRANTS
-from gateway.representations.authenticators import Role, of_role
-from gateway.representations.client_installation import INSTALLATIONS
+from gateway.representations.clients import INSTALLATIONS
+from gateway.representations.flows import Role, of_role
 from gateway.representations.protocol_mapper_types import write_built_in, write_mapper_type
 from gateway.representations.server_info import (
     Machine,

@@ -7,10 +7,7 @@ from gateway.http.exchange import Exchange
 from gateway.http.replies import Reply, json_reply, jwt_reply
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.response_signing import (
-    sign_introspection,
-    with_access_token_claims_as_jwt,
-)
+from gateway.protocol.tokens import sign_introspection, with_access_token_claims_as_jwt
 
 
 class IntrospectionHandler:

@@ -6,7 +6,7 @@ JSON, or a JWT where the client chose an algorithm (§5.3.2).
 from gateway.http.exchange import Exchange
 from gateway.http.replies import Reply, json_reply, jwt_reply
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.response_signing import sign_userinfo
+from gateway.protocol.tokens import sign_userinfo
 from gateway.protocol.userinfo import UserinfoEndpoint
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from starlette.types import Receive, Scope
 
-from gateway.admin.errors import Missing
+from gateway.admin.access import Missing
 from gateway.http.admin.bodies import read_admin_body
 from gateway.http.admin.operations import Body, Media
 from gateway.http.errors import MethodNotAllowed

@@ -14,9 +14,8 @@ from gateway.protocol.client_registrations.formats import KEYCLOAK, OPENID, Form
 from gateway.protocol.client_registrations.installing import ClientInstallations
 from gateway.protocol.client_registrations.registering import ClientRegistrations, Seen
 from gateway.protocol.requests import ProtocolRequest
-from gateway.representations.client_answer import told_client
-from gateway.representations.client_installation import installation_document
-from gateway.representations.openid_client_answer import Registered, write_metadata
+from gateway.representations.clients import installation_document, told_client
+from gateway.representations.registration import Registered, write_metadata
 
 Answer = Callable[[ProtocolRequest, str, Mapping[str, Any]], Awaitable[Reply]]
 Write = Callable[[ProtocolRequest, Seen, int | None], dict[str, Any]]

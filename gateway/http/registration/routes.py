@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 from starlette.routing import BaseRoute, Route
 
-from gateway.admin.access import AdminAccess
-from gateway.admin.changes import Changes
-from gateway.admin.client_administration import ClientAdministration
-from gateway.admin.registration_tokens import RegistrationTokens
+from gateway.admin.access import AdminAccess, Changes
+from gateway.admin.clients import ClientAdministration
+from gateway.admin.registration import RegistrationTokens
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
@@ -15,11 +14,11 @@ from gateway.domain.ports.storage import Database
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration.endpoint import ROUTE, RegistrationEndpoint
 from gateway.http.registration.providers import build_providers
-from gateway.protocol.access_tokens import AccessTokens
 from gateway.protocol.client_registrations.callers import Registrars
 from gateway.protocol.client_registrations.installing import ClientInstallations
 from gateway.protocol.client_registrations.registering import ClientRegistrations
-from gateway.protocol.mapper_checks import check_mapper
+from gateway.protocol.scopes import check_mapper
+from gateway.protocol.tokens import AccessTokens
 
 
 @dataclass(frozen=True, slots=True)

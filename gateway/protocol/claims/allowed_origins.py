@@ -6,7 +6,7 @@ from gateway.domain.clients import ProtocolMapper
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ACCESS, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
-from gateway.representations.client_uris import allowed_origins
+from gateway.representations.clients import allowed_origins
 
 
 def _prepare(_: ProtocolMapper) -> AddClaims:

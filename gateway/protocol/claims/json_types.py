@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from gateway.domain.errors import InvalidInput
-from gateway.representations.plain_json import parse_json
+from gateway.representations.json_input import parse_json
 
 JSON_TYPE: Final = "jsonType.label"
 UNMAPPABLE: Final = object()

@@ -9,10 +9,11 @@ from http import HTTPStatus
 from typing import Final, Protocol
 
 from gateway.domain.clients import Client
-from gateway.domain.event_details import CLIENT_AUTH_METHOD, DETAIL
-from gateway.domain.event_errors import (
+from gateway.domain.events import (
+    CLIENT_AUTH_METHOD,
     CLIENT_DISABLED,
     CLIENT_NOT_FOUND,
+    DETAIL,
     INVALID_CLIENT,
     INVALID_REQUEST,
 )

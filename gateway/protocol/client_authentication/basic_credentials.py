@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote_plus
 
-from gateway.domain.event_errors import INVALID_CLIENT_CREDENTIALS
+from gateway.domain.events import INVALID_CLIENT_CREDENTIALS
 from gateway.protocol.errors import EventFailure, OAuthError
 
 _BAD_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")

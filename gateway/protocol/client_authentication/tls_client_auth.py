@@ -9,7 +9,7 @@ from typing import Final
 
 from gateway.domain.clients import Client
 from gateway.domain.distinguished_names import DistinguishedName, subject_matches
-from gateway.domain.event_details import X509_ISSUER, X509_SERIAL, X509_SUBJECT
+from gateway.domain.events import X509_ISSUER, X509_SERIAL, X509_SUBJECT
 from gateway.domain.limits.caches import cached
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
 from gateway.protocol.errors import ClientAuthenticationFailed

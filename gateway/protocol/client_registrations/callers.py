@@ -10,20 +10,18 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.access import Acting, AdminAccess, Caller, Rights
-from gateway.admin.administration_roles import AdminRole
-from gateway.admin.registration_tokens import RegistrationTokens, TokenKind
+from gateway.admin.access import Acting, AdminAccess, AdminRole, Caller, Rights
+from gateway.admin.registration import RegistrationTokens, TokenKind
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
-from gateway.domain.event_errors import CLIENT_NOT_FOUND, INVALID_TOKEN, NOT_ALLOWED
+from gateway.domain.events import CLIENT_NOT_FOUND, INVALID_TOKEN, NOT_ALLOWED
 from gateway.domain.ports.storage import Stores
 from gateway.domain.roles import EffectiveRoles
-from gateway.protocol.access_tokens import AccessTokens
 from gateway.protocol.certificate_binding import require_binding
-from gateway.protocol.client_scopes import still_granted
-from gateway.protocol.disclosure import scope_of
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import scope_of, still_granted
+from gateway.protocol.tokens import AccessTokens
 
 MANAGE: Final = (AdminRole.MANAGE_CLIENTS,)
 VIEW: Final = (AdminRole.VIEW_CLIENTS, *MANAGE)

@@ -10,8 +10,8 @@ from typing import Any, Final, Protocol
 
 from gateway.domain.clients import Client
 from gateway.protocol.errors import OAuthError
-from gateway.representations.client_requests import given_field
-from gateway.representations.openid_client import (
+from gateway.representations.clients import given_field
+from gateway.representations.registration import (
     BASIC_SCOPE,
     client_of_metadata,
     read_metadata,

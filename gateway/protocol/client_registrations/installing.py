@@ -6,14 +6,14 @@ Keycloak: client registration provider `install`
 
 from typing import Final
 
-from gateway.domain.event_types import EventType
+from gateway.domain.events import EventType
 from gateway.domain.ports.directory import Directory
 from gateway.protocol.client_authentication import authenticate_client
 from gateway.protocol.client_registrations.callers import NOT_VIEWED, not_authorized
 from gateway.protocol.client_registrations.registering import ClientRegistrations, Seen
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.requests import ProtocolRequest
-from gateway.representations.client_installation import Installation
+from gateway.representations.clients import Installation
 
 _BEARER: Final = "bearer "
 

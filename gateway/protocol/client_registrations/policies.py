@@ -7,7 +7,7 @@ Keycloak: the client registration policies that a realm has by default, for auth
 from collections.abc import Iterable
 from typing import Final
 
-from gateway.admin.registration_policies import ALLOWED_MAPPERS
+from gateway.admin.registration import ALLOWED_MAPPERS
 from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Stores
 from gateway.protocol.client_registrations.callers import refused_by_policy

@@ -10,19 +10,28 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.admin.account_control import require_may_control
-from gateway.admin.changes import Change, Changes
-from gateway.admin.client_access import clients_out_of_reach, has_roles, require_may_widen_scope
-from gateway.admin.client_administration import AddressesRefused, ClientAdministration
-from gateway.admin.client_scope_choice import chosen_scopes
-from gateway.admin.controlled_objects import ControlledObject, ObjectKind
-from gateway.admin.errors import Forbidden, RefusedByCode
-from gateway.admin.escalation import require_changeable_clients
-from gateway.admin.initial_access import use_up
-from gateway.admin.registration_tokens import RegistrationTokens, TokenKind
+from gateway.admin.access import (
+    Change,
+    Changes,
+    ControlledObject,
+    Forbidden,
+    ObjectKind,
+    RefusedByCode,
+    require_changeable_clients,
+    require_may_control,
+)
+from gateway.admin.client_scopes import chosen_scopes
+from gateway.admin.clients import (
+    AddressesRefused,
+    ClientAdministration,
+    clients_out_of_reach,
+    has_roles,
+    require_may_widen_scope,
+)
+from gateway.admin.registration import RegistrationTokens, TokenKind, use_up
 from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists, InvalidInput
-from gateway.domain.event_types import EventType
+from gateway.domain.events import EventType
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.secrets import Secret
 from gateway.protocol.client_registrations.callers import (
@@ -38,7 +47,7 @@ from gateway.protocol.client_registrations.policies import (
 )
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.requests import ProtocolRequest
-from gateway.representations.client_requests import given_field, new_client_document
+from gateway.representations.clients import given_field, new_client_document
 from gateway.representations.refusals import UnknownField
 
 _METADATA: Final = "invalid_client_metadata"

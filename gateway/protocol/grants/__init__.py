@@ -3,12 +3,12 @@
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
-from gateway.domain.event_types import EventType
+from gateway.domain.events import EventType
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.grants import client_credentials, password, refresh_token
-from gateway.protocol.issuing import TokenResponse
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.tokens import TokenResponse
 
 
 class Grant(Protocol):

@@ -7,18 +7,15 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.domain.clients import Client
-from gateway.domain.event_details import USERNAME
-from gateway.domain.event_errors import INVALID_CLIENT, USER_DISABLED, USER_NOT_FOUND
-from gateway.domain.event_types import EventType
+from gateway.domain.events import INVALID_CLIENT, USER_DISABLED, USER_NOT_FOUND, USERNAME, EventType
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
-from gateway.protocol.client_scopes import grant_scopes
-from gateway.protocol.disclosure import disclose
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.grant_services import GrantServices
-from gateway.protocol.issuing import Issue, TokenResponse, issue_tokens
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import disclose, grant_scopes
+from gateway.protocol.tokens import Issue, TokenResponse, issue_tokens
 
 GRANT_TYPE: Final = "client_credentials"
 _LETTERS: Final = "cc"

@@ -14,26 +14,30 @@ from gateway.authentication.errors import (
 )
 from gateway.authentication.password import GivenCredentials
 from gateway.domain.clients import OPENID_CONNECT, Client
-from gateway.domain.event_details import (
+from gateway.domain.events import (
     AUTH_METHOD,
+    CONSENT_DENIED,
+    INVALID_USER,
+    NOT_ALLOWED,
     NOT_BEFORE,
     NUM_FAILURES,
     REASON,
     REFRESH_TOKEN_ID,
     REFRESH_TOKEN_TYPE,
+    USER_NOT_FOUND,
     USERNAME,
+    EventType,
 )
-from gateway.domain.event_errors import CONSENT_DENIED, INVALID_USER, NOT_ALLOWED, USER_NOT_FOUND
-from gateway.domain.event_types import EventType
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
-from gateway.protocol.client_scopes import OFFLINE_ACCESS, GrantedScopes, grant_scopes
-from gateway.protocol.disclosure import disclose
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.grant_services import GrantServices
-from gateway.protocol.issuing import (
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import OFFLINE_ACCESS, GrantedScopes, disclose, grant_scopes
+from gateway.protocol.sessions import Joined, client_session_ends_at
+from gateway.protocol.tokens import (
     OFFLINE,
     REFRESH,
     Issue,
@@ -41,9 +45,6 @@ from gateway.protocol.issuing import (
     TokenResponse,
     issue_tokens,
 )
-from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.session_limits import client_session_ends_at
-from gateway.protocol.sessions import Joined
 
 GRANT_TYPE: Final = "password"
 _LETTERS: Final = "ro"

@@ -5,30 +5,31 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.domain.clients import Client
-from gateway.domain.event_details import (
+from gateway.domain.events import (
     ACCESS_TOKEN_EXPIRATION_TIME,
     AGE_OF_REFRESH_TOKEN,
+    INVALID_TOKEN,
     REFRESH_TOKEN_SUB,
     UPDATED_REFRESH_TOKEN_ID,
+    EventType,
 )
-from gateway.domain.event_errors import INVALID_TOKEN
-from gateway.domain.event_types import EventType
-from gateway.domain.refresh_tokens import Rotation
-from gateway.domain.sessions import UserSession
+from gateway.domain.sessions import Rotation, UserSession
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient
-from gateway.protocol.client_scopes import GrantedScopes, grant_scopes, still_granted
-from gateway.protocol.disclosure import disclose
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.grant_services import GrantServices
-from gateway.protocol.issuing import Issue, SessionPart, TokenResponse, issue_tokens
-from gateway.protocol.refresh_tokens import (
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import GrantedScopes, disclose, grant_scopes, still_granted
+from gateway.protocol.tokens import (
+    Issue,
     PresentedToken,
+    SessionPart,
+    TokenResponse,
+    issue_tokens,
     note_refresh_token,
     read_refresh_token,
     session_is_over,
 )
-from gateway.protocol.requests import ProtocolRequest
 
 GRANT_TYPE: Final = "refresh_token"
 _LETTERS: Final = "rt"

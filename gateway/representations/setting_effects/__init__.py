@@ -13,6 +13,7 @@ from gateway.representations.setting_effects.enforcement import (
     ineffective_of_scope,
 )
 from gateway.representations.setting_effects.policies import EXECUTOR_ROWS, GLOBAL_PROFILES
+from gateway.representations.setting_effects.realm_attributes import with_mirrored, with_written
 from gateway.representations.setting_effects.realm_rows import (
     REALM_ATTRIBUTE_ROWS,
     REALM_FIELD_ROWS,
@@ -44,4 +45,6 @@ __all__ = (
     "ineffective_of_client",
     "ineffective_of_realm",
     "ineffective_of_scope",
+    "with_mirrored",
+    "with_written",
 )

@@ -7,8 +7,8 @@ those that are refused.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.representations.realm_attributes import MIRRORED
-from gateway.representations.realm_effects import WAITING
+from gateway.representations.setting_effects.realm_attributes import MIRRORED
+from gateway.representations.setting_effects.realm_effects import WAITING
 from gateway.representations.setting_effects.rows import (
     Effect,
     Place,

@@ -7,8 +7,7 @@ from typing import Final
 
 import orjson
 
-from gateway.domain.event_types import EventType
-from gateway.domain.events import UserEvent
+from gateway.domain.events import EventType, UserEvent
 from gateway.storage.sql.column_types import instant_of, microseconds_of
 
 END: Final = b"\n"

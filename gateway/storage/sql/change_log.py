@@ -6,7 +6,7 @@ from typing import Any, Final
 from sqlalchemy import Dialect, Select, bindparam, delete, func, insert, select
 
 from gateway.domain.ports.storage.change_log import RecordedChange
-from gateway.storage.sql.questions import Question, Questioner
+from gateway.storage.sql.lookups import Question, Questioner
 from gateway.storage.sql.schema import change_log
 from gateway.storage.sql.transaction import Transaction
 

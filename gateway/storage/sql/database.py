@@ -11,30 +11,26 @@ from sqlalchemy import text
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.address import parse_database_url
-from gateway.storage.sql.admin_events import SqlAdminEvents
 from gateway.storage.sql.change_log import SqlChangeLog, SqlChangeLogReader
 from gateway.storage.sql.client_scopes import SqlClientScopes
 from gateway.storage.sql.clients import SqlClients
 from gateway.storage.sql.documents import SqlDocuments
 from gateway.storage.sql.engine import create_engines
-from gateway.storage.sql.group_catalogue import SqlGroupCatalogue
-from gateway.storage.sql.groups import SqlGroups
+from gateway.storage.sql.events import SqlAdminEvents, SqlUserEvents
+from gateway.storage.sql.groups import SqlGroupCatalogue, SqlGroups
 from gateway.storage.sql.keys import SqlKeys
 from gateway.storage.sql.limits import Limits
-from gateway.storage.sql.lookup_statements import Questions
-from gateway.storage.sql.lookups import SqlLookups
-from gateway.storage.sql.offline_sessions import SqlOfflineSessions
+from gateway.storage.sql.lookups import Questions, SqlLookups
 from gateway.storage.sql.realms import SqlRealms
-from gateway.storage.sql.refresh_tokens import SqlRefreshTokens
-from gateway.storage.sql.revocations import SqlRevocations
-from gateway.storage.sql.role_catalogue import SqlRoleCatalogue
-from gateway.storage.sql.role_scopes import SqlRoleScopes
-from gateway.storage.sql.roles import SqlRoles
-from gateway.storage.sql.rotations import SqlRotations
+from gateway.storage.sql.roles import SqlRoleCatalogue, SqlRoles, SqlRoleScopes
+from gateway.storage.sql.sessions import (
+    SqlOfflineSessions,
+    SqlRefreshTokens,
+    SqlRevocations,
+    SqlRotations,
+)
 from gateway.storage.sql.transaction import Transaction, named_failures
-from gateway.storage.sql.user_batches import SqlUserBatches
-from gateway.storage.sql.user_events import SqlUserEvents
-from gateway.storage.sql.users import SqlUsers
+from gateway.storage.sql.users import SqlUserBatches, SqlUsers
 
 _NOW: Final = {
     "postgresql": "SELECT extract(epoch FROM clock_timestamp())",

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from gateway.storage.sql.asynchronous import AsyncEngine
-from gateway.storage.sql.questions import Questioner
+from gateway.storage.sql.lookups import Questioner
 
 _GRACE = timedelta(seconds=1)
 

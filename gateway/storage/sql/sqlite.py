@@ -14,7 +14,7 @@ from sqlalchemy import Connection, event
 from gateway.storage.sql.address import SqliteFile
 from gateway.storage.sql.asynchronous import AsyncEngine, create_async_engine
 from gateway.storage.sql.limits import Engines, Limits
-from gateway.storage.sql.sqlite_questions import SqliteQuestions
+from gateway.storage.sql.lookups import SqliteQuestions
 
 _ROWS_AT_ONCE = 64
 

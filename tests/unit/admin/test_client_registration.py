@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from gateway.admin.client_registration import changed_client
-from gateway.domain.clients import Client
+from gateway.admin.clients.preparation import changed_client
+from gateway.domain.clients.client import Client
 from tests.support.set_clock import SetClock
 
 CLOCK = SetClock(datetime(2026, 11, 20, tzinfo=UTC))

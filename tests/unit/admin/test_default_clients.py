@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.default_clients import default_clients, renamed_clients
-from gateway.domain.clients import Client
+from gateway.admin.clients.defaults import default_clients, renamed_clients
+from gateway.domain.clients.client import Client
 from gateway.domain.realm import Realm
-from gateway.representations.client import read_client, write_client
+from gateway.representations.clients.client import read_client, write_client
 
 EXPECTED: list[dict[str, Any]] = json.loads(
     Path(__file__).with_name("built_in_clients.json").read_text()

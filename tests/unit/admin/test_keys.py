@@ -10,9 +10,9 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from gateway.admin.keys import PUBLISH_FOR, KeyState, RealmKeys, longest_token
-from gateway.crypto.signing_keys import PyJwtKeyFactory
-from gateway.domain.clients import Client
+from gateway.admin.keys.rotation import PUBLISH_FOR, KeyState, RealmKeys, longest_token
+from gateway.crypto.keys.signing import PyJwtKeyFactory
+from gateway.domain.clients.client import Client
 from gateway.domain.errors import (
     AlreadyExists,
     InvalidInput,
@@ -20,7 +20,7 @@ from gateway.domain.errors import (
     RealmNotFound,
     StoreUnavailable,
 )
-from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
+from gateway.domain.keys.key import KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.signing import KeyRing
 from gateway.domain.realm import Realm, SessionLimits, TokenLifespans

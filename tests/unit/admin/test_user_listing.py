@@ -4,7 +4,7 @@ from time import process_time
 
 import pytest
 
-from gateway.admin.user_listing import read_attribute_query
+from gateway.admin.users.listing import read_attribute_query
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gateway.admin.lockouts import Lockout
-from gateway.admin.user_administration import ShownUser
+from gateway.admin.users.administration import ShownUser
+from gateway.admin.users.lockouts import Lockout
 from gateway.cli.columns import show_rows
 from gateway.cli.user_lines import user_lines
 from gateway.domain.login_failures import LoginFailures
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
-from gateway.representations.role import RoleName
+from gateway.representations.roles.role import RoleName
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 USER = User("uuid", "realm", "bob", enabled=True, created_at=NOW)

@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.crypto import password_schemes
-from gateway.crypto.passwords import (
+from gateway.crypto.passwords import schemes as password_schemes
+from gateway.crypto.passwords.hasher import (
     PooledPasswordHasher,
     check_password,
     hash_password,

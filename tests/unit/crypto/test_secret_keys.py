@@ -10,9 +10,9 @@ import jwt
 import pytest
 
 from gateway.crypto import base64url
-from gateway.crypto.signing_keys import PyJwtKeyFactory
+from gateway.crypto.keys.signing import PyJwtKeyFactory
 from gateway.domain.errors import InvalidToken
-from gateway.domain.keys import (
+from gateway.domain.keys.key import (
     INTERNAL_TYPES,
     HeaderType,
     KeyAlgorithm,

@@ -8,7 +8,7 @@ import pytest
 import structlog
 from structlog.testing import CapturingLogger
 
-from gateway.domain.events import UserEvent
+from gateway.domain.events.records import UserEvent
 from gateway.domain.realm import EventsConfig, Realm
 from gateway.listeners import LISTENERS, Listener
 from gateway.listeners.dispatch import Dispatch

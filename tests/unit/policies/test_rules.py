@@ -12,7 +12,7 @@ from gateway.domain.realm import PasswordPolicy, PasswordRule
 from gateway.domain.secrets import Secret
 from gateway.policies import POLICIES, check_new_password
 from gateway.policies.candidate import Candidate, EarlierPassword, PasswordRefused
-from gateway.representations.password_policy import RULES
+from gateway.representations.realms.password_policy import RULES
 from gateway.storage.password_blacklists import FilePasswordBlacklists
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

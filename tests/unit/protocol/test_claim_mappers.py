@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gateway.domain.clients import Client, ProtocolMapper
+from gateway.domain.clients.client import Client, ProtocolMapper
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
 from gateway.protocol.claims import CLAIM_MAPPERS

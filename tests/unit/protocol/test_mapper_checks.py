@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from gateway.admin.default_client_scopes import default_client_scopes
-from gateway.admin.errors import Missing
-from gateway.domain.clients import ProtocolMapper
+from gateway.admin.access.errors import Missing
+from gateway.admin.client_scopes.defaults import default_client_scopes
+from gateway.domain.clients.client import ProtocolMapper
 from gateway.domain.errors import InvalidInput
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS
-from gateway.protocol.mapper_checks import KEPT, check_mapper
+from gateway.protocol.scopes.mapper_checks import KEPT, check_mapper
 
 ROLES = {"oidc-hardcoded-role-mapper", "oidc-role-name-mapper"}
 NAMED = {"role": "a", "new.role.name": "b"}

@@ -16,26 +16,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.crypto.signing_keys import PyJwtKeyFactory
-from gateway.domain.clients import Client, ProtocolMapper
-from gateway.domain.keys import SecretAlgorithm, SignatureAlgorithm
+from gateway.crypto.keys.signing import PyJwtKeyFactory
+from gateway.domain.clients.client import Client, ProtocolMapper
+from gateway.domain.keys.key import SecretAlgorithm, SignatureAlgorithm
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.ports.signing import KeyRing
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
-from gateway.domain.sessions import ClientSession, UserSession
+from gateway.domain.sessions.session import ClientSession, UserSession
 from gateway.domain.users import User
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.claims.claim_paths import split_claim_path
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS, audience_claim
-from gateway.protocol.client_scopes import GrantedScopes, RealmScopes
-from gateway.protocol.disclosure import Disclosure, disclose
 from gateway.protocol.introspection import introspection_document
-from gateway.protocol.issuing import Issue, SessionPart, TokenResponse, issue_tokens
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes.disclosure import Disclosure, disclose
+from gateway.protocol.scopes.granted import GrantedScopes, RealmScopes
+from gateway.protocol.tokens.issuing import Issue, SessionPart, TokenResponse, issue_tokens
 from gateway.protocol.userinfo import userinfo_document
 from gateway.representations.protocol_mapper_types import MAPPER_TYPES
 from gateway.representations.provider_properties import Kind

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.protocol.response_signing import access_token_claims, userinfo_claims
+from gateway.protocol.tokens.response_signing import access_token_claims, userinfo_claims
 
 ABOUT_THE_JWT = (
     "exp",

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gateway.domain.clients import Client
+from gateway.domain.clients.client import Client
 from gateway.domain.realm import SessionLimits
-from gateway.domain.sessions import ClientSession, UserSession
-from gateway.protocol.session_limits import (
+from gateway.domain.sessions.session import ClientSession, UserSession
+from gateway.protocol.sessions.limits import (
     access_tokens_end_at,
     client_session_ends_at,
     session_ends_at,

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.domain.events import ResourceType
-from gateway.representations.admin_event_fields import FIELDS, Fields, Named
-from gateway.representations.admin_event_representation import LARGEST, recorded
-from gateway.representations.client import read_client, write_client
+from gateway.domain.events.records import ResourceType
+from gateway.representations.clients.client import read_client, write_client
+from gateway.representations.events.admin_event_fields import FIELDS, Fields, Named
+from gateway.representations.events.admin_event_representation import LARGEST, recorded
 from gateway.representations.masking import MASK
-from gateway.representations.realm_fields import REALM_FIELDS
+from gateway.representations.realms.fields import REALM_FIELDS
 
 _SECRET: Final = "open-sesame-1a2b3c"
 _SECRET_NAMES: Final = (

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from gateway.domain.errors import InvalidInput
 from gateway.domain.users import Credential
-from gateway.representations.client import read_client, write_client
-from gateway.representations.credentials import read_credentials
-from gateway.representations.plain_json import check_json
-from gateway.representations.realm import create_realm, read_realm, write_realm
-from gateway.representations.role import read_roles
-from gateway.representations.user import read_user, write_user
+from gateway.representations.clients.client import read_client, write_client
+from gateway.representations.json_input.plain import check_json
+from gateway.representations.realms.realm import create_realm, read_realm, write_realm
+from gateway.representations.roles.role import read_roles
+from gateway.representations.users.credentials import read_credentials
+from gateway.representations.users.user import read_user, write_user
 from tests.support.realms import thorough
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.domain.clients import Client, ProtocolMapper
+from gateway.domain.clients.client import Client, ProtocolMapper
 from gateway.domain.errors import InvalidInput
 from gateway.domain.secrets import Secret
-from gateway.representations.client import (
+from gateway.representations.clients.client import (
     DEFAULT_SCOPES,
     OPTIONAL_SCOPES,
     InheritedScopes,
     read_client,
     write_client,
 )
-from gateway.representations.stored_client import restore_client
+from gateway.representations.clients.stored import restore_client
 from tests.support.realms import counts, json_values, names, texts, thorough
 
 SUBJECT = "x509.subjectdn"

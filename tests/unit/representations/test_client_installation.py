@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from gateway.domain.clients import Client
+from gateway.domain.clients.client import Client
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
-from gateway.representations.client_installation import INSTALLATIONS, Installation
+from gateway.representations.clients.installation import INSTALLATIONS, Installation
 
 KINDS = {kind.id: kind for kind in INSTALLATIONS}
 KEY_STORE = """\

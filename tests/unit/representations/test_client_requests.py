@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gateway.domain.clients import Client
-from gateway.representations.client_requests import changed_client_document, new_client_document
+from gateway.domain.clients.client import Client
+from gateway.representations.clients.requests import changed_client_document, new_client_document
 from gateway.representations.refusals import UnknownField
 
 BEFORE = Client(

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.domain.client_scopes import ClientScope, RealmDefault
-from gateway.domain.clients import ProtocolMapper
+from gateway.domain.clients.client import ProtocolMapper
 from gateway.domain.errors import InvalidInput
-from gateway.representations.client_scope import (
+from gateway.representations.client_scopes.client_scope import (
     read_client_scope,
     restore_client_scope,
     write_client_scope,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gateway.domain.clients import Client
-from gateway.representations.client_uris import explained, origins_of, wrong_addresses
+from gateway.domain.clients.client import Client
+from gateway.representations.clients.uris import explained, origins_of, wrong_addresses
 
 FRAGMENT = "must not contain an URL fragment"
 ILLEGAL = "uses an illegal scheme"

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import PasswordRule
-from gateway.representations.password_policy import RULES, PasswordPolicyText
-from gateway.representations.realm import create_realm, merge_realm, read_realm, update_realm
+from gateway.representations.realms.password_policy import RULES, PasswordPolicyText
+from gateway.representations.realms.realm import create_realm, merge_realm, read_realm, update_realm
 from tests.support.realms import thorough
 
 SHAPE = PasswordPolicyText()

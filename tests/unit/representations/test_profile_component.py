@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.domain.errors import InvalidInput
-from gateway.representations.profile_component import (
+from gateway.representations.user_profiles.component import (
     PROFILE_TYPE,
     StoredProfile,
     carries_other_components,
@@ -15,7 +15,7 @@ from gateway.representations.profile_component import (
     restored_profile,
     write_profile_component,
 )
-from gateway.representations.user_profile import read_user_profile, standard_user_profile
+from gateway.representations.user_profiles.profile import read_user_profile, standard_user_profile
 
 IN = f'demo.components["{PROFILE_TYPE}"][0].config.kc.user.profile.config'
 AT = f'demo.components["{PROFILE_TYPE}"]'

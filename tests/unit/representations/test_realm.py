@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 
 from gateway.domain.errors import InvalidInput
-from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.keys.key import SignatureAlgorithm
 from gateway.domain.realm import Realm, SslRequired
 from gateway.domain.secrets import Secret
-from gateway.representations.realm import (
+from gateway.representations.realms.realm import (
     create_realm,
     dump_realm,
     read_realm,

@@ -1,8 +1,8 @@
 """How much of a realm is told to whom. Keycloak: 7.1."""
 
 from gateway.domain.roles import Role
-from gateway.representations.realm import read_realm
-from gateway.representations.realm_views import (
+from gateway.representations.realms.realm import read_realm
+from gateway.representations.realms.views import (
     brief_realm,
     default_role,
     full_realm,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.realm_files import REFERENCE_REALMS
-from gateway.representations.client import read_client
-from gateway.representations.realm import read_realm, write_realm
+from gateway.admin.realm_files.files import REFERENCE_REALMS
+from gateway.representations.clients.client import read_client
+from gateway.representations.realms.realm import read_realm, write_realm
 from gateway.representations.spelling import camel_case
 
 PART_8 = {

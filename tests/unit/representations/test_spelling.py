@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.representations.realm_fields import REALM_FIELDS
+from gateway.representations.realms.fields import REALM_FIELDS
 from gateway.representations.spelling import camel_case, snake_case
 from tests.support.realms import SPECIFICATION_SETTINGS
 

@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 from gateway.domain.errors import InvalidInput
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential, User
-from gateway.representations.credentials import NewPassword, read_credentials, write_credential
-from gateway.representations.role import RoleName, read_role_names, read_roles
-from gateway.representations.user import read_user, write_user
+from gateway.representations.roles.role import RoleName, read_role_names, read_roles
+from gateway.representations.users.credentials import (
+    NewPassword,
+    read_credentials,
+    write_credential,
+)
+from gateway.representations.users.user import read_user, write_user
 from tests.support.realms import names, texts, thorough
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -9,13 +9,13 @@ from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import LoginSettings
 from gateway.domain.user_profile.profile import ProfileAttribute, UnmanagedPolicy, Viewer
 from gateway.representations.refusals import UnknownField
-from gateway.representations.user_profile import (
+from gateway.representations.user_profiles.metadata import write_metadata
+from gateway.representations.user_profiles.profile import (
     ProfileRefused,
     read_user_profile,
     rules_of,
     standard_user_profile,
 )
-from gateway.representations.user_profile_metadata import write_metadata
 
 SCOPES = ("email",)
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.representations.plain_json import parse_json
-from gateway.representations.streamed_json import stream_objects
+from gateway.representations.json_input.plain import parse_json
+from gateway.representations.json_input.streamed import stream_objects
 
 WRONG = {
     "": "a value",

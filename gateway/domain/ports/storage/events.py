@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from gateway.domain.event_queries import AdminEventQuery, EventPage, UserEventQuery
-from gateway.domain.events import AdminEvent, UserEvent
+from gateway.domain.events import AdminEvent, AdminEventQuery, EventPage, UserEvent, UserEventQuery
 
 
 class UserEventRepository(Protocol):

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Protocol
 
 from gateway.domain.ports.sessions import SessionStore
-from gateway.domain.refresh_tokens import Rotation
+from gateway.domain.sessions import Rotation
 
 
 class RefreshTokenRepository(Protocol):

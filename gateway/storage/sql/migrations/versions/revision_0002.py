@@ -10,8 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from gateway.storage.sql.attribute_index import index_terms
 from gateway.storage.sql.column_types import Document
+from gateway.storage.sql.users import index_terms
 
 revision = "0002"
 down_revision = "0001"

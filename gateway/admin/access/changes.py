@@ -1,0 +1,143 @@
+"""One administrative change: its transaction, what it records, and whom it tells.
+
+The event is stored with the change or neither is; gateways are told once both are on disk.
+Keycloak: 10.4
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import uuid4
+
+from gateway.admin.access.access import Acting, Caller
+from gateway.admin.access.account_control import require_may_control
+from gateway.admin.access.entity_tags import require_match
+from gateway.admin.access.errors import Missing
+from gateway.domain.clock import Clock
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.events import AdminEvent, AuthDetails, OperationType, ResourceType
+from gateway.domain.ports.invalidation import Invalidation, Topics
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.representations.events import recorded
+
+
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    operation: OperationType
+    resource: ResourceType
+    path: str | None
+    representation: object
+
+
+class Change:
+    """What is done within one transaction.
+
+    `realm` is as it is stored now, `now` the instant at which all of it happens.
+    """
+
+    def __init__(self, stores: Stores, realm: Realm, acting: Acting, now: datetime) -> None:
+        self.stores = stores
+        self.realm = realm
+        self.acting = acting
+        self.now = now
+        self._topics = Topics()
+        self._after = realm
+        self._noted: list[_Noted] = []
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """What the gateways are told: each topic once, a bounded number of them."""
+        return tuple(self._topics)
+
+    def require_match(self, document: object) -> None:
+        """Refuse where the caller knew the entity in another state; `document` is what GET shows.
+
+        Raises PreconditionFailed.
+        """
+        require_match(self.acting.if_match, document)
+
+    def tell(self, topic: str) -> None:
+        """Tell the gateways of it, once it is stored."""
+        self._topics.add(topic)
+
+    def becomes(self, realm: Realm) -> None:
+        """Note what the realm is after the change: events go by what it was, or is to be."""
+        self._after = realm
+
+    def record(
+        self,
+        operation: OperationType,
+        resource: ResourceType,
+        path: str | None = None,
+        representation: object = None,
+    ) -> None:
+        """Note the event; `representation` is the JSON that was sent, secrets and all."""
+        self._noted.append(_Noted(operation, resource, path, representation))
+
+    async def finish(self) -> None:
+        """Record the topics, and store the events that the realm wants."""
+        await self.stores.change_log.record(self.topics)
+        before, after = self.realm.events, self._after.events
+        if not (before.admin_enabled or after.admin_enabled):
+            return
+        details: list[str | None] = [None] * len(self._noted)
+        if after.admin_details_enabled:
+            # A whole realm takes long to mask: other requests go on meanwhile.
+            details = await asyncio.to_thread(_details, self._noted)
+        for noted, representation in zip(self._noted, details, strict=True):
+            event = AdminEvent(
+                id=str(uuid4()),
+                realm_id=self.realm.id,
+                time=self.now,
+                operation=noted.operation,
+                resource=noted.resource,
+                resource_path=noted.path,
+                auth=_auth(self.acting.caller, self.acting.address),
+                representation=representation,
+            )
+            await self.stores.admin_events.add(event)
+
+
+class Changes:
+    """Begins changes."""
+
+    def __init__(self, database: Database, clock: Clock, invalidation: Invalidation) -> None:
+        self._database = database
+        self._clock = clock
+        self._invalidation = invalidation
+
+    @asynccontextmanager
+    async def begin(self, acting: Acting, *, alone: bool = False) -> AsyncIterator[Change]:
+        """Open the transaction of a change to a realm; `alone` lets nobody else change the realm.
+
+        Raises Missing where the realm has gone, Forbidden where what the request controls has
+        more rights than the caller, and StoreUnavailable.
+        """
+        async with self._database.write() as stores:
+            find = stores.realms.find_alone if alone else stores.realms.find_by_name
+            realm = await find(acting.realm.name)
+            if realm is None or realm.id != acting.realm.id:
+                raise Missing("Realm not found.")
+            await require_may_control(acting, stores, *acting.controls, lock=True)
+            change = Change(stores, realm, acting, self._clock.now())
+            yield change
+            await change.finish()
+        # What is stored stays stored, and gateways that a message does not reach read the log.
+        with suppress(StoreUnavailable):
+            await self._invalidation.publish(change.topics)
+
+
+def _details(noted: Iterable[_Noted]) -> list[str | None]:
+    return [
+        None if one.representation is None else recorded(one.resource, one.representation)
+        for one in noted
+    ]
+
+
+def _auth(caller: Caller | None, address: str | None) -> AuthDetails:
+    if caller is None:
+        return AuthDetails(ip_address=address)
+    return AuthDetails(caller.realm.id, caller.client.id, caller.user.id, address)

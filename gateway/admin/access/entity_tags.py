@@ -1,0 +1,29 @@
+"""ETags: a mark of what an entity looks like, by which a change may say what it knew.
+
+Spec: RFC 9110 §8.8.3, §13.1.1 (strong comparison)
+"""
+
+import hashlib
+import re
+from typing import Final
+
+import orjson
+
+from gateway.admin.access.errors import PreconditionFailed
+
+_TAG: Final = re.compile(r'(W/)?"[\x21\x23-\x7e]*"')
+_ANY: Final = "*"
+
+
+def entity_tag(document: object) -> str:
+    """Return the tag of a JSON document, in its quotes."""
+    return f'"{hashlib.sha256(orjson.dumps(document)).hexdigest()[:32]}"'
+
+
+def require_match(if_match: str | None, document: object) -> None:
+    """Raise PreconditionFailed where the header names another state than `document`."""
+    if if_match is None or if_match.strip() == _ANY:
+        return
+    known = {found.group() for found in _TAG.finditer(if_match)}
+    if entity_tag(document) not in known:
+        raise PreconditionFailed("it has changed since")

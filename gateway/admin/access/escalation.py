@@ -1,0 +1,203 @@
+"""Callers grant no rights above their own. `account_control` protects accounts that have more.
+
+Administrative roles are those of `realm-management` in a realm; in `master`, `admin`,
+`create-realm` and the roles of each `<realm>-realm`. A caller may grant one, directly or by a
+group or role that contains it, only where the caller acts with it, or with more. Only a caller
+with all of them imports a key that the realm signs with. A caller with a token of limited scope
+makes no scope wider than that, or the token would carry all rights of its owner. These roles, and
+the clients that own them, cannot be changed. Other roles may be granted freely.
+
+Keycloak: 9; it looks at the roles that are named and not at what they contain, nor at groups
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from gateway.admin.access.access import Acting
+from gateway.admin.access.administration_roles import (
+    FREE,
+    IMPLIED,
+    REALM_ADMIN,
+    REALM_MANAGEMENT,
+    AdminRole,
+    administration_client,
+)
+from gateway.admin.access.errors import Forbidden
+from gateway.admin.access.role_book import ADMIN, CREATE_REALM
+from gateway.domain.ports.storage import Stores
+from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
+from gateway.domain.realm import MASTER, Realm
+from gateway.domain.roles import EffectiveRoles, ListedRole
+
+_OF_A_REALM: Final = administration_client("")
+_EVERYWHERE: Final = frozenset({ADMIN, CREATE_REALM})
+_NAMES: Final = frozenset({*AdminRole, REALM_ADMIN})
+_MANAGE_REALM_ROLES: Final = (AdminRole.MANAGE_REALM,)
+_MANAGE_CLIENT_ROLES: Final = (AdminRole.MANAGE_CLIENTS,)
+
+
+async def require_may_grant(acting: Acting, stores: Stores, role_ids: Sequence[str]) -> None:
+    """Raise Forbidden unless the caller acts with each administrative role among them.
+
+    What they contain counts as well.
+    """
+    if role_ids and acting.rights.held is not None:
+        _require(acting, await stores.roles.expanded(acting.realm.id, role_ids))
+
+
+async def require_may_compose(acting: Acting, stores: Stores, parts: Iterable[ListedRole]) -> None:
+    """Raise Forbidden unless the caller may let another role contain these, or not any more.
+
+    It takes the right to manage each of them, and all that whoever has the other role would get.
+    """
+    roles = tuple(parts)
+    for part in roles:
+        of_realm = part.role.client is None
+        acting.rights.require(*(_MANAGE_REALM_ROLES if of_realm else _MANAGE_CLIENT_ROLES))
+    await require_may_grant(acting, stores, [part.role.id for part in roles])
+
+
+def require_rights_of(acting: Acting, roles: EffectiveRoles) -> None:
+    """Raise Forbidden where the roles include an administrative one that the caller lacks."""
+    if acting.rights.held is not None:
+        _require(acting, roles)
+
+
+def has_every_right(acting: Acting) -> bool:
+    """Return whether the caller acts with every administrative role of the realm."""
+    held = acting.rights.held
+    if held is None:
+        return True
+    if acting.realm.name == MASTER:
+        return ADMIN in held.realm
+    return acting.rights.roles == frozenset(AdminRole)
+
+
+def is_above(acting: Acting, roles: EffectiveRoles) -> bool:
+    """Tell whether the roles hold an administrative one that the caller has not."""
+    return acting.rights.held is not None and bool(_lacking(acting, roles))
+
+
+async def require_may_join(acting: Acting, stores: Stores, group_ids: Iterable[str]) -> None:
+    """Raise Forbidden where a group, or one above it, brings a role that the caller has not."""
+    if acting.rights.held is None:
+        return
+    for group_id in group_ids:
+        holder = RoleHolder(Holding.GROUP, group_id)
+        query = RoleQuery(holder, Share.EFFECTIVE)
+        brought = await stores.role_catalogue.list(acting.realm.id, query)
+        _require(acting, rights_of_roles(brought))
+
+
+def require_may_be_anybody(acting: Acting) -> None:
+    """Raise Forbidden unless the caller acts with every administrative role that there is.
+
+    Whoever knows what the realm signs with makes tokens of whom they like.
+    """
+    if not has_every_right(acting):
+        raise Forbidden("who knows a key of the realm may be anybody in it")
+
+
+async def require_may_put_in_scope(acting: Acting, stores: Stores, role_ids: Sequence[str]) -> None:
+    """Raise Forbidden where the caller acts in a scope, and the roles would reach beyond it."""
+    if _is_limited(acting):
+        await require_may_grant(acting, stores, role_ids)
+
+
+def require_may_lift_scope(acting: Acting) -> None:
+    """Raise Forbidden where the caller acts in a scope that is less than everything."""
+    if _is_limited(acting):
+        require_may_be_anybody(acting)
+
+
+def _is_limited(acting: Acting) -> bool:
+    return acting.caller is not None and acting.caller.scope is not None
+
+
+async def roles_out_of_reach(acting: Acting, stores: Stores) -> frozenset[str]:
+    """Return the ids of the roles of the realm that the caller may not grant."""
+    if acting.rights.held is None:
+        return frozenset()
+    held = set(_held(acting))
+    lacking = [
+        role.role.id
+        for role in await _administrative_roles(acting.realm, stores)
+        if not held.issuperset(_administrative(acting.realm, rights_of_roles((role,))))
+    ]
+    if not lacking:
+        return frozenset()
+    return await stores.role_catalogue.containing(acting.realm.id, lacking)
+
+
+def is_administrative_client(realm: Realm, client_id: str) -> bool:
+    """Tell whether the client with that public name holds administrative roles, or would."""
+    return (
+        client_id.endswith(_OF_A_REALM) if realm.name == MASTER else client_id == REALM_MANAGEMENT
+    )
+
+
+def require_changeable_clients(acting: Acting, *client_ids: str) -> None:
+    """Raise Forbidden where one of the public names is that of a client which nobody changes.
+
+    Nor does anybody make another client of that name: the roles of a realm to come would be its.
+    """
+    for client_id in client_ids:
+        if is_administrative_client(acting.realm, client_id):
+            raise Forbidden(f"nobody changes the client {client_id}")
+
+
+def require_changeable_role(acting: Acting, client_id: str | None, name: str) -> None:
+    """Raise Forbidden for an administrative role, and any role beside one in its client."""
+    if client_id is not None:
+        require_changeable_clients(acting, client_id)
+    elif acting.realm.name == MASTER and name in _EVERYWHERE:
+        raise Forbidden(f"nobody changes the role {name}")
+
+
+async def _administrative_roles(realm: Realm, stores: Stores) -> tuple[ListedRole, ...]:
+    if realm.name != MASTER:
+        client = await stores.clients.find_by_client_id(realm.id, REALM_MANAGEMENT)
+        query = RoleQuery(container="-" if client is None else client.id)
+        return await stores.role_catalogue.list(realm.id, query)
+    every = await stores.role_catalogue.list(realm.id, RoleQuery())
+    return tuple(role for role in every if any(_administrative(realm, rights_of_roles((role,)))))
+
+
+def rights_of_roles(roles: Iterable[ListedRole]) -> EffectiveRoles:
+    """Return the names of the roles, by the client that owns them."""
+    listed = tuple(roles)
+    return EffectiveRoles(
+        tuple(role.role.name for role in listed if role.client_id is None),
+        tuple((role.client_id, (role.role.name,)) for role in listed if role.client_id is not None),
+    )
+
+
+def _require(acting: Acting, wanted: EffectiveRoles) -> None:
+    lacking = sorted(_lacking(acting, wanted))
+    if lacking:
+        raise Forbidden(f"the caller does not have {', '.join(lacking)}")
+
+
+def _lacking(acting: Acting, wanted: EffectiveRoles) -> set[str]:
+    return set(_administrative(acting.realm, wanted)) - set(_held(acting))
+
+
+def _administrative(realm: Realm, roles: EffectiveRoles) -> Iterator[str]:
+    """Yield what a role is called here: its name, that of its client before it."""
+    if realm.name == MASTER:
+        yield from (name for name in roles.realm if name in _EVERYWHERE)
+    for client, names in roles.clients:
+        if is_administrative_client(realm, client):
+            yield from (f"{client}/{name}" for name in names if name in _NAMES)
+
+
+def _held(acting: Acting) -> Iterator[str]:
+    """Yield what the caller acts with, all that it implies among it."""
+    realm, rights = acting.realm, acting.rights
+    client = administration_client(realm.name) if realm.name == MASTER else REALM_MANAGEMENT
+    implied = {role for held in rights.roles for role in IMPLIED.get(held, ())}
+    yield from (f"{client}/{role}" for role in rights.roles | implied | FREE)
+    if realm.name == MASTER:
+        yield from _administrative(realm, rights.held or EffectiveRoles())
+    elif rights.roles == frozenset(AdminRole):
+        yield f"{client}/{REALM_ADMIN}"

@@ -1,0 +1,136 @@
+"""The roles of a realm by name: adding them, and saying what they contain."""
+
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+from uuid import uuid4
+
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.ports.storage import Stores
+from gateway.domain.realm import Realm
+from gateway.domain.roles import Role
+from gateway.representations.refusals import describe, join
+from gateway.representations.roles import GivenRole, RoleName
+
+ADMIN: Final = "admin"
+"""The role of the realm `master` that may do everything."""
+CREATE_REALM: Final = "create-realm"
+
+
+def default_role(realm: Realm) -> RoleName:
+    """Return the role that every new user of the realm has."""
+    return RoleName(realm.default_role_name)
+
+
+class RoleBook:
+    """The roles of one realm by name, within one transaction."""
+
+    changed = False
+    """Whether anything was added."""
+
+    def __init__(self, stores: Stores, realm: Realm, clients: Mapping[str, str]) -> None:
+        """Take the internal ids of the realm's clients by public name."""
+        self._stores = stores
+        self._realm = realm
+        self._clients = clients
+        self._roles: dict[RoleName, Role] = {}
+
+    async def load(self) -> None:
+        """Read what roles there are."""
+        names = {identity: client_id for client_id, identity in self._clients.items()}
+        for role in await self._stores.roles.list(self._realm.id):
+            client = names.get(role.client) if role.client else None
+            if role.client is None or client is not None:
+                self._roles[RoleName(role.name, client)] = role
+
+    @property
+    def names(self) -> frozenset[RoleName]:
+        """The names of all roles."""
+        return frozenset(self._roles)
+
+    def role(self, name: RoleName) -> Role | None:
+        """Return the role of that name."""
+        return self._roles.get(name)
+
+    def names_of(self, role_ids: Container[str]) -> tuple[RoleName, ...]:
+        """Return the names of the roles with these ids, realm roles first."""
+        found = [name for name, role in self._roles.items() if role.id in role_ids]
+        return tuple(sorted(found, key=lambda name: (name.client or "", name.name)))
+
+    async def add(self, given: Iterable[GivenRole]) -> None:
+        """Add the roles that are missing; give all of them their composites, taking none away."""
+        roles = tuple(given)
+        for role in roles:
+            if role.role not in self._roles:
+                self._roles[role.role] = await self._add(role)
+        for role in roles:
+            await self._compose(role)
+
+    async def describe(self, given: Iterable[GivenRole]) -> None:
+        """Give roles that were there before the description and attributes that are told."""
+        for role in given:
+            before = self._roles[role.role]
+            after = replace(
+                before,
+                description=role.description or before.description,
+                attributes=role.attributes or before.attributes,
+            )
+            if after != before:
+                await self._stores.role_catalogue.replace(after)
+                self._roles[role.role] = after
+                self.changed = True
+
+    def ids(
+        self, names: Iterable[RoleName], path: str, lists: tuple[str, str] = ("realm", "client")
+    ) -> tuple[str, ...]:
+        """Return the ids of the roles; raises InvalidInput naming those that do not exist.
+
+        `lists` names the two fields at `path` where realm and client roles stand.
+        """
+        wanted = tuple(names)
+        realm_at, clients_at = (join(path, name) for name in lists)
+        errors = tuple(
+            FieldError(
+                realm_at if name.client is None else join(clients_at, name.client),
+                describe(name.name),
+                "a role of the realm" if name.client is None else "a role of that client",
+            )
+            for name in wanted
+            if name not in self._roles
+        )
+        if errors:
+            raise InvalidInput(errors)
+        return tuple(self._roles[name].id for name in wanted)
+
+    async def _add(self, given: GivenRole) -> Role:
+        client = None if given.role.client is None else self._clients.get(given.role.client)
+        if given.role.client is not None and client is None:
+            shown = describe(given.role.client)
+            raise InvalidInput((FieldError(given.path, shown, "a client of the realm"),))
+        role = Role(
+            id=str(uuid4()),
+            realm_id=self._realm.id,
+            name=given.role.name,
+            description=given.description,
+            client=client,
+            attributes=given.attributes,
+        )
+        await self._stores.roles.add(role)
+        self.changed = True
+        return role
+
+    async def _compose(self, given: GivenRole) -> None:
+        role = self._roles[given.role]
+        parts = role.composites | set(self.ids(given.composites, f"{given.path}.composites"))
+        if parts != role.composites:
+            new = sorted(parts - role.composites)
+            await self._stores.roles.add_composites(self._realm.id, role.id, new)
+            self._roles[given.role] = replace(role, composites=parts)
+            self.changed = True
+
+
+async def load_roles(stores: Stores, realm: Realm) -> RoleBook:
+    """Return the roles of the realm and of its clients."""
+    roles = RoleBook(stores, realm, await stores.clients.ids(realm.id))
+    await roles.load()
+    return roles

@@ -1,0 +1,35 @@
+"""Client scopes: the built-in ones, and how administrators and realm files change them."""
+
+from gateway.admin.client_scopes.administration import (
+    LIST_CLIENTS,
+    MANAGE_CLIENTS,
+    VIEW_CLIENTS,
+    ClientScopeAdministration,
+    found_scope,
+)
+from gateway.admin.client_scopes.choice import chosen_scopes, inherited_scopes
+from gateway.admin.client_scopes.defaults import default_client_scopes, ensure_client_scopes
+from gateway.admin.client_scopes.file_import import (
+    inherited_by_clients,
+    read_scopes,
+    store_defaults,
+    store_scope_mappings,
+    store_scopes,
+)
+
+__all__ = [
+    "LIST_CLIENTS",
+    "MANAGE_CLIENTS",
+    "VIEW_CLIENTS",
+    "ClientScopeAdministration",
+    "chosen_scopes",
+    "default_client_scopes",
+    "ensure_client_scopes",
+    "found_scope",
+    "inherited_by_clients",
+    "inherited_scopes",
+    "read_scopes",
+    "store_defaults",
+    "store_scope_mappings",
+    "store_scopes",
+]

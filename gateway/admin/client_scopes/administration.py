@@ -1,0 +1,169 @@
+"""Client scopes of a realm: reading, making, changing and removing them, and the realm's lists.
+
+Clients keep their scopes by name: who renames or removes one changes them in the same transaction.
+Keycloak: 7.3 (client-scopes), 7.1 (default-default-client-scopes, default-optional-client-scopes)
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from gateway.admin.access import Acting, AdminRole, Change, Changes, Missing, Refused, RefusedByCode
+from gateway.domain.client_scopes import ClientScope, RealmDefault
+from gateway.domain.clients import Client
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.ports.invalidation import realm_topic
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.representations.client_scopes import (
+    SCOPE_PROTOCOLS,
+    is_scope_name,
+    read_client_scope,
+    write_client_scope,
+    write_reference,
+)
+
+VIEW_CLIENTS: Final = (AdminRole.VIEW_CLIENTS, AdminRole.MANAGE_CLIENTS)
+LIST_CLIENTS: Final = (*VIEW_CLIENTS, AdminRole.QUERY_CLIENTS)
+MANAGE_CLIENTS: Final = (AdminRole.MANAGE_CLIENTS,)
+_LISTS: Final = {
+    RealmDefault.DEFAULT: "default-default-client-scopes",
+    RealmDefault.OPTIONAL: "default-optional-client-scopes",
+}
+
+
+class ClientScopeAdministration:
+    """The use cases. All raise Missing and StoreUnavailable."""
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        """Read from `database`, change by `changes`."""
+        self._database = database
+        self._changes = changes
+
+    async def all(self, acting: Acting) -> list[dict[str, Any]]:
+        """Return the scopes by name; nothing to who may only ask for one."""
+        if not acting.rights.has(*VIEW_CLIENTS):
+            return []
+        async with self._database.read() as stores:
+            scopes = await stores.client_scopes.list(acting.realm.id)
+        return [write_client_scope(scope) for scope in scopes]
+
+    async def one(self, realm: Realm, scope_id: str) -> dict[str, Any]:
+        """Return one scope."""
+        async with self._database.read() as stores:
+            return write_client_scope(await found_scope(stores, realm, scope_id))
+
+    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
+        """Add a scope and return its id; raises InvalidInput, Refused and AlreadyExists."""
+        _require_sayable({"protocol": None, "name": None, **document})
+        async with self._changes.begin(acting, alone=True) as change:
+            scope = read_client_scope(document, change.realm.id)
+            await change.stores.client_scopes.add(scope)
+            _note(change, OperationType.CREATE, _path(scope), document)
+        return scope.id
+
+    async def update(self, acting: Acting, scope_id: str, document: Mapping[str, Any]) -> None:
+        """Change a scope but for its mappers; raises InvalidInput, Refused and AlreadyExists."""
+        _require_sayable(document)
+        told = {name: value for name, value in document.items() if name not in _MAPPERS}
+        async with self._changes.begin(acting, alone=True) as change:
+            before = await found_scope(change.stores, change.realm, scope_id)
+            change.require_match(write_client_scope(before))
+            scope = read_client_scope(told, change.realm.id, base=before)
+            if scope != before:
+                await change.stores.client_scopes.replace(scope)
+            if scope.name != before.name:
+                await _rename_in_clients(change.stores, before, scope.name)
+            _note(change, OperationType.UPDATE, _path(scope), document)
+
+    async def remove(self, acting: Acting, scope_id: str) -> None:
+        """Remove a scope, also from the clients that have it; the last one cannot be."""
+        async with self._changes.begin(acting, alone=True) as change:
+            stores, realm = change.stores, change.realm
+            scope = await found_scope(stores, realm, scope_id)
+            change.require_match(write_client_scope(scope))
+            if len(await stores.client_scopes.list(realm.id)) == 1:
+                raise Refused("You are not allowed to delete all the client scopes.")
+            await stores.client_scopes.remove(realm.id, scope.id)
+            await _rename_in_clients(stores, scope, None)
+            _note(change, OperationType.DELETE, _path(scope))
+
+    async def listed(self, realm: Realm, listed: RealmDefault) -> list[dict[str, Any]]:
+        """Return the scopes of one of the realm's lists."""
+        async with self._database.read() as stores:
+            scopes = await stores.client_scopes.list(realm.id)
+        return [write_reference(scope) for scope in scopes if scope.realm_default is listed]
+
+    async def put_in_list(self, acting: Acting, listed: RealmDefault, scope_id: str) -> None:
+        """Put a scope into a list; raises RefusedByCode where it stands in one already."""
+        async with self._changes.begin(acting, alone=True) as change:
+            scope = await found_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
+            if scope.realm_default is not None:
+                raise RefusedByCode("conflict", "Duplicate resource error", conflict=True)
+            await change.stores.client_scopes.replace(replace(scope, realm_default=listed))
+            _note(change, OperationType.CREATE, f"{_LISTS[listed]}/{scope.id}")
+
+    async def take_from_list(self, acting: Acting, listed: RealmDefault, scope_id: str) -> None:
+        """Take a scope from whichever list it stands in, as Keycloak does."""
+        async with self._changes.begin(acting, alone=True) as change:
+            scope = await found_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
+            if scope.realm_default is not None:
+                await change.stores.client_scopes.replace(replace(scope, realm_default=None))
+            _note(change, OperationType.DELETE, f"{_LISTS[listed]}/{scope.id}")
+
+
+_MAPPERS: Final = frozenset({"protocolMappers", "protocol_mappers"})
+_NOT_FOUND: Final = "Could not find client scope"
+_NOT_LISTED: Final = "Client scope not found"
+
+
+async def found_scope(
+    stores: Stores, realm: Realm, scope_id: str, missing: str = _NOT_FOUND
+) -> ClientScope:
+    """Return the scope with that id; raises Missing with the text `missing`."""
+    scope = await stores.client_scopes.find(realm.id, scope_id)
+    if scope is None:
+        raise Missing(missing)
+    return scope
+
+
+def _require_sayable(document: Mapping[str, Any]) -> None:
+    """Refuse a name or a protocol that Keycloak refuses, in its words."""
+    if "name" in document and not is_scope_name(document["name"]):
+        shown = "null" if document["name"] is None else document["name"]
+        raise Refused(f'Unexpected name "{shown}" for ClientScope')
+    if "protocol" in document and document["protocol"] not in SCOPE_PROTOCOLS:
+        raise Refused("Unexpected protocol")
+
+
+async def _rename_in_clients(stores: Stores, scope: ClientScope, name: str | None) -> None:
+    """Let the clients that have the scope name it anew, or no more."""
+    for one in await stores.clients.list(scope.realm_id):
+        if _renamed(one, scope.name, name) == one:
+            continue
+        client = await stores.clients.find_alone(scope.realm_id, one.id)
+        if client is not None:
+            await stores.clients.replace(_renamed(client, scope.name, name))
+
+
+def _renamed(client: Client, before: str, after: str | None) -> Client:
+    def lists(names: tuple[str, ...]) -> tuple[str, ...]:
+        renamed = (after if name == before else name for name in names)
+        return tuple(name for name in renamed if name is not None)
+
+    return replace(
+        client,
+        default_client_scopes=lists(client.default_client_scopes),
+        optional_client_scopes=lists(client.optional_client_scopes),
+    )
+
+
+def _path(scope: ClientScope) -> str:
+    return f"client-scopes/{scope.id}"
+
+
+def _note(
+    change: Change, operation: OperationType, path: str, representation: object = None
+) -> None:
+    change.record(operation, ResourceType.CLIENT_SCOPE, path, representation)
+    change.tell(realm_topic(change.realm.id))

@@ -1,0 +1,38 @@
+"""Which client scopes a new client has: those it names and the realm has, or the realm's own.
+
+Keycloak: POST clients, default and optional client scopes of the realm
+"""
+
+from dataclasses import replace
+
+from gateway.domain.client_scopes import RealmDefault
+from gateway.domain.clients import Client
+from gateway.domain.ports.storage import Stores
+from gateway.representations.clients import InheritedScopes
+
+
+async def inherited_scopes(stores: Stores, realm_id: str) -> InheritedScopes:
+    """Return the client scopes that the realm gives to clients that name none."""
+    scopes = await stores.client_scopes.list(realm_id)
+
+    def names(list_: RealmDefault) -> tuple[str, ...]:
+        return tuple(scope.name for scope in scopes if scope.realm_default is list_)
+
+    return InheritedScopes(names(RealmDefault.DEFAULT), names(RealmDefault.OPTIONAL))
+
+
+async def chosen_scopes(stores: Stores, client: Client) -> Client:
+    """Return the client without the scopes that the realm has not, or not for its protocol."""
+    known = {
+        scope.name
+        for scope in await stores.client_scopes.list(client.realm_id)
+        if scope.protocol == client.protocol
+    }
+    default = tuple(name for name in client.default_client_scopes if name in known)
+    return replace(
+        client,
+        default_client_scopes=default,
+        optional_client_scopes=tuple(
+            name for name in client.optional_client_scopes if name in known and name not in default
+        ),
+    )

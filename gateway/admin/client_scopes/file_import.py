@@ -1,0 +1,142 @@
+"""The client scopes of a realm file: new ones are added, known ones changed, none removed.
+
+Which scopes new clients get is a setting: the whole list. Roles are put into scopes, none taken
+out. Keycloak: realm import, client scopes
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gateway.admin.access import RoleBook
+from gateway.domain.client_scopes import ClientScope, RealmDefault
+from gateway.domain.clients import OPENID_CONNECT
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.ports.storage import Stores
+from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
+from gateway.domain.realm import Realm
+from gateway.representations.client_scopes import GivenScopes, ScopeMapping, read_realm_scopes
+from gateway.representations.clients import InheritedScopes
+from gateway.representations.refusals import describe, join, raise_all
+
+
+async def read_scopes(
+    stores: Stores, realm_id: str, document: Mapping[str, Any], path: str
+) -> GivenScopes:
+    """Return what the file says of client scopes; raises InvalidInput."""
+    known = await _by_name(stores, realm_id) if realm_id else {}
+    # Very many scopes take seconds to judge: other requests go on meanwhile.
+    return await asyncio.to_thread(read_realm_scopes, document, realm_id, known, path)
+
+
+async def inherited_by_clients(
+    stores: Stores, realm_id: str, given: GivenScopes
+) -> InheritedScopes:
+    """Return the scopes of clients that name none: those that the realm will give to new clients.
+
+    A new realm whose file has no scopes gets those of its creation.
+    """
+    known = await _by_name(stores, realm_id) if realm_id else {}
+    known |= {scope.name: scope for scope in given.scopes}
+    usual = InheritedScopes()
+    kinds: dict[str, RealmDefault | None] = {
+        **dict.fromkeys(usual.default, RealmDefault.DEFAULT),
+        **dict.fromkeys(usual.optional, RealmDefault.OPTIONAL),
+    }
+    if known:
+        kinds = {
+            scope.name: scope.realm_default
+            for scope in known.values()
+            if scope.protocol == OPENID_CONNECT
+        }
+    kinds = {name: _kind(name, kind, given) for name, kind in kinds.items()}
+
+    def names(wanted: RealmDefault) -> tuple[str, ...]:
+        return tuple(name for name, kind in kinds.items() if kind is wanted)
+
+    return InheritedScopes(names(RealmDefault.DEFAULT), names(RealmDefault.OPTIONAL))
+
+
+async def store_scopes(stores: Stores, realm: Realm, given: GivenScopes) -> bool:
+    """Store the scopes themselves; tell whether anything has changed."""
+    known = await _by_name(stores, realm.id)
+    changed = False
+    for scope in given.scopes:
+        before = known.get(scope.name)
+        if before is None:
+            await stores.client_scopes.add(scope)
+        elif scope != before:
+            await stores.client_scopes.replace(scope)
+        changed |= scope != before
+    return changed
+
+
+async def store_defaults(stores: Stores, realm: Realm, given: GivenScopes) -> bool:
+    """Store which scopes new clients get; tell whether anything has changed."""
+    known = await _by_name(stores, realm.id)
+    raise_all(
+        FieldError(given.place(name), describe(scope), "the name of a client scope")
+        for name, scopes in (
+            ("defaultDefaultClientScopes", given.default),
+            ("defaultOptionalClientScopes", given.optional),
+        )
+        for scope in scopes or ()
+        if scope not in known
+    )
+    changed = False
+    for scope in known.values():
+        listed = _kind(scope.name, scope.realm_default, given)
+        if listed is not scope.realm_default:
+            await stores.client_scopes.replace(replace(scope, realm_default=listed))
+            changed = True
+    return changed
+
+
+def _kind(name: str, before: RealmDefault | None, given: GivenScopes) -> RealmDefault | None:
+    """Return how new clients get a scope once the file is imported."""
+    lists = {RealmDefault.DEFAULT: given.default, RealmDefault.OPTIONAL: given.optional}
+    for kind, told in lists.items():
+        if name in (told or ()):
+            return kind
+    return None if before is not None and lists[before] is not None else before
+
+
+async def store_scope_mappings(
+    stores: Stores, realm: Realm, given: GivenScopes, roles: RoleBook
+) -> bool:
+    """Put roles into scopes; tell whether there were any. Raises InvalidInput for unknown names."""
+    if not given.mappings:
+        return False
+    errors: list[FieldError] = []
+    scopes = await _by_name(stores, realm.id)
+    clients = await stores.clients.ids(realm.id)
+    ids = {name: scope.id for name, scope in scopes.items()}
+    for mapping in given.mappings:
+        try:
+            role_ids = roles.ids(mapping.roles, mapping.at, ("roles", "roles"))
+            holder = _holder(mapping, clients, ids)
+        except InvalidInput as refusal:
+            errors.extend(refusal.errors)
+            continue
+        await stores.role_catalogue.give(realm.id, holder, role_ids)
+    raise_all(errors)
+    return True
+
+
+def _holder(
+    mapping: ScopeMapping, clients: Mapping[str, str], scopes: Mapping[str, str]
+) -> RoleHolder:
+    kind, field, name, known = (
+        (Holding.CLIENT, "client", mapping.client, clients)
+        if mapping.client is not None
+        else (Holding.CLIENT_SCOPE, "clientScope", mapping.client_scope, scopes)
+    )
+    if name is None or name not in known:
+        allowed = "a client of the realm" if kind is Holding.CLIENT else "a client scope of it"
+        raise InvalidInput((FieldError(join(mapping.at, field), describe(name), allowed),))
+    return RoleHolder(kind, known[name])
+
+
+async def _by_name(stores: Stores, realm_id: str) -> dict[str, ClientScope]:
+    return {scope.name: scope for scope in await stores.client_scopes.list(realm_id)}

@@ -1,0 +1,81 @@
+"""Clients: finding, adding and changing them, their secrets, keys, scopes and mappers."""
+
+from gateway.admin.clients.access import (
+    MANAGE_CLIENTS,
+    QUERY_CLIENTS,
+    VIEW_CLIENTS,
+    clients_out_of_reach,
+    find_client,
+    find_client_alone,
+    has_roles,
+    require_may_widen_scope,
+)
+from gateway.admin.clients.accounts import ClientAccounts
+from gateway.admin.clients.administration import AddressesRefused, ClientAdministration
+from gateway.admin.clients.certificates import ClientCertificates
+from gateway.admin.clients.defaults import (
+    ACCOUNT,
+    ACCOUNT_CONSOLE,
+    BROKER,
+    administration_holder,
+    default_clients,
+    renamed_clients,
+)
+from gateway.admin.clients.imported import ImportedClients
+from gateway.admin.clients.installation import ClientInstallation
+from gateway.admin.clients.listing import ClientListing, ClientQuery
+from gateway.admin.clients.nodes import ClientNodes
+from gateway.admin.clients.policies import POLICIES, PROFILES, ClientPolicies
+from gateway.admin.clients.preparation import (
+    changed_client,
+    ensure_service_account,
+    prepared_client,
+)
+from gateway.admin.clients.protocol_mappers import (
+    MapperOwner,
+    OwnerKind,
+    ProtocolMapperAdministration,
+)
+from gateway.admin.clients.scope_assignment import ClientScopeAssignment
+from gateway.admin.clients.scope_mappings import OF_THE_REALM, ScopeMappingAdministration, in_scope
+from gateway.admin.clients.secrets import ClientSecrets
+
+__all__ = [
+    "ACCOUNT",
+    "ACCOUNT_CONSOLE",
+    "BROKER",
+    "MANAGE_CLIENTS",
+    "OF_THE_REALM",
+    "POLICIES",
+    "PROFILES",
+    "QUERY_CLIENTS",
+    "VIEW_CLIENTS",
+    "AddressesRefused",
+    "ClientAccounts",
+    "ClientAdministration",
+    "ClientCertificates",
+    "ClientInstallation",
+    "ClientListing",
+    "ClientNodes",
+    "ClientPolicies",
+    "ClientQuery",
+    "ClientScopeAssignment",
+    "ClientSecrets",
+    "ImportedClients",
+    "MapperOwner",
+    "OwnerKind",
+    "ProtocolMapperAdministration",
+    "ScopeMappingAdministration",
+    "administration_holder",
+    "changed_client",
+    "clients_out_of_reach",
+    "default_clients",
+    "ensure_service_account",
+    "find_client",
+    "find_client_alone",
+    "has_roles",
+    "in_scope",
+    "prepared_client",
+    "renamed_clients",
+    "require_may_widen_scope",
+]

@@ -1,0 +1,101 @@
+"""Who may see what of a client, and who may change what would let them act as it.
+
+Whoever may view clients sees their secrets, as in Keycloak; but a secret of a service account that
+may do more than the caller is masked. Clients that hold administrative roles cannot be changed.
+Keycloak: 7.3, 9
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from gateway.admin.access import (
+    Acting,
+    AdminRole,
+    Missing,
+    is_above,
+    is_administrative_client,
+    require_may_lift_scope,
+    require_may_put_in_scope,
+)
+from gateway.domain.clients import Client
+from gateway.domain.ports.storage import Stores
+from gateway.domain.ports.storage.role_catalogue import RoleQuery
+from gateway.representations.clients import told_client
+
+MANAGE_CLIENTS: Final = (AdminRole.MANAGE_CLIENTS,)
+VIEW_CLIENTS: Final = (AdminRole.VIEW_CLIENTS, *MANAGE_CLIENTS)
+QUERY_CLIENTS: Final = (AdminRole.QUERY_CLIENTS, *VIEW_CLIENTS)
+
+
+async def find_client(stores: Stores, realm_id: str, client_id: str) -> Client:
+    """Return the client with that internal id; raises Missing."""
+    return _found(await stores.clients.find_by_id(realm_id, client_id))
+
+
+async def find_client_alone(stores: Stores, realm_id: str, client_id: str) -> Client:
+    """Return the same, and let nobody else change the client until the transaction ends."""
+    return _found(await stores.clients.find_alone(realm_id, client_id))
+
+
+def _found(client: Client | None) -> Client:
+    if client is None:
+        raise Missing("Could not find client")
+    return client
+
+
+async def has_roles(stores: Stores, client: Client) -> bool:
+    """Tell whether the client has roles of its own."""
+    query = RoleQuery(container=client.id, maximum=1)
+    return bool(await stores.role_catalogue.list(client.realm_id, query))
+
+
+async def clients_out_of_reach(
+    acting: Acting, stores: Stores, clients: Iterable[Client]
+) -> frozenset[str]:
+    """Return the ids of those whose service account may do more than the caller."""
+    if acting.rights.held is None:
+        return frozenset()
+    held = await stores.clients.account_roles(acting.realm.id, [client.id for client in clients])
+    return frozenset(owner for owner, roles in held.items() if is_above(acting, roles))
+
+
+async def require_may_widen_scope(
+    acting: Acting, stores: Stores, before: Client, after: Client
+) -> None:
+    """Raise Forbidden where a token of the client would carry more than the caller's scope.
+
+    By its full scope, or by the roles in the scope of client scopes that it had not before.
+    """
+    if before.full_scope_allowed:
+        return
+    if after.full_scope_allowed:
+        require_may_lift_scope(acting)
+    added = _scope_names(after) - _scope_names(before)
+    if not added:
+        return
+    ids = [
+        scope.id for scope in await stores.client_scopes.list(after.realm_id) if scope.name in added
+    ]
+    reached = await stores.role_scopes.reached(after.realm_id, None, ids)
+    await require_may_put_in_scope(acting, stores, sorted(reached))
+
+
+def _scope_names(client: Client) -> frozenset[str]:
+    return frozenset((*client.default_client_scopes, *client.optional_client_scopes))
+
+
+async def shown_client(acting: Acting, stores: Stores, client: Client) -> dict[str, Any]:
+    """Return what the caller sees of the client."""
+    masked = bool(await clients_out_of_reach(acting, stores, [client]))
+    return describe_client(acting, client, masked=masked)
+
+
+def describe_client(acting: Acting, client: Client, *, masked: bool) -> dict[str, Any]:
+    """Return the client with what the caller may do to it."""
+    return {**told_client(client, masked=masked), "access": _access(acting, client)}
+
+
+def _access(acting: Acting, client: Client) -> Mapping[str, bool]:
+    manages = acting.rights.has(*MANAGE_CLIENTS)
+    changeable = manages and not is_administrative_client(acting.realm, client.client_id)
+    return {"view": True, "configure": changeable, "manage": changeable}

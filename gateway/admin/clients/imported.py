@@ -1,0 +1,108 @@
+"""Clients of a partial import. Keycloak: 7.1 (partialImport)."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gateway.admin.access import (
+    Change,
+    ControlledObject,
+    ObjectKind,
+    is_administrative_client,
+    require_may_control,
+)
+from gateway.admin.clients.administration import ClientAdministration
+from gateway.admin.clients.defaults import default_clients
+from gateway.domain.clients import Client
+from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
+from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.realm import Realm
+from gateway.representations.clients import given_field, new_client_document
+from gateway.representations.masking import MASK
+from gateway.representations.realm_files import Action, IfExists, Kind, Outcome
+from gateway.representations.refusals import describe, describe_name, raise_all
+from gateway.representations.repetitions import repeated
+from gateway.representations.setting_effects import IneffectiveSetting, ineffective_of_client
+
+
+class ImportedClients:
+    """Adds, skips or replaces, within one change. `new` are those that were added or replaced.
+
+    `ineffective` are their settings that do not protect as the document says.
+    """
+
+    def __init__(
+        self, change: Change, administration: ClientAdministration, policy: IfExists
+    ) -> None:
+        self._change = change
+        self._administration = administration
+        self._policy = policy
+        self.new: dict[str, str] = {}
+        self.ineffective: list[IneffectiveSetting] = []
+
+    async def take(self, items: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Outcome]:
+        """Store the clients; raises AlreadyExists, Forbidden, RefusedByCode and InvalidInput."""
+        realm = self._change.realm
+        wanted = await asyncio.to_thread(_wanted, items, realm)
+        stores, realm_id = self._change.stores, self._change.realm.id
+        found = await stores.clients.named(realm_id, [name for name, _ in wanted])
+        known = {client.client_id: client for client in found}
+        if known and self._policy is IfExists.FAIL:
+            first = next(name for name, _ in wanted if name in known)
+            raise AlreadyExists(f"Client id '{first}' already exists")
+        return [await self._take(known.get(name), item) async for name, item in in_slices(wanted)]
+
+    async def _take(self, before: Client | None, item: Mapping[str, Any]) -> Outcome:
+        if before is None:
+            return await self._add(item, Action.ADDED)
+        if self._policy is IfExists.SKIP:
+            return Outcome(Action.SKIPPED, Kind.CLIENT, before.client_id, before.id)
+        controlled = ControlledObject(ObjectKind.CLIENT, before.id)
+        await require_may_control(self._change.acting, self._change.stores, controlled, lock=True)
+        await self._administration.forget(self._change, before)
+        return await self._add({**item, **_kept(before, item)}, Action.OVERWRITTEN)
+
+    async def _add(self, item: Mapping[str, Any], action: Action) -> Outcome:
+        client = await self._administration.register(
+            self._change, new_client_document(item), report_ineffective=True
+        )
+        at = f"clients[{describe_name(client.client_id)}]"
+        self.ineffective += ineffective_of_client(client, path=at)
+        self.new[client.client_id] = client.id
+        return Outcome(action, Kind.CLIENT, client.client_id, client.id)
+
+
+def _wanted(
+    items: Sequence[tuple[str, Mapping[str, Any]]], realm: Realm
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return name and JSON object of each client, but for those that every realm has."""
+    built_in = {document["clientId"] for document in default_clients(realm)}
+    return [
+        (name, item)
+        for name, item in _named(items)
+        if name not in built_in and not is_administrative_client(realm, name)
+    ]
+
+
+def _named(
+    items: Sequence[tuple[str, Mapping[str, Any]]],
+) -> list[tuple[str, Mapping[str, Any]]]:
+    named = [(at, given_field(item, "clientId"), item) for at, item in items]
+    raise_all(
+        FieldError(f"{at}.clientId", describe(name), "the client's public name")
+        for at, name, _ in named
+        if not isinstance(name, str)
+    )
+    twice = sorted(repeated(name for _, name, _ in named))
+    if twice:
+        given = f"{describe(twice[0])} twice"
+        raise InvalidInput((FieldError("clients", given, "each client once"),))
+    return [(name, item) for _, name, item in named]
+
+
+def _kept(before: Client, item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a client outlives its being made anew."""
+    kept: dict[str, Any] = {"id": before.id}
+    if before.secret is not None and given_field(item, "secret") in {None, "", MASK}:
+        kept["secret"] = before.secret.reveal()
+    return kept

@@ -1,0 +1,58 @@
+"""Reading and replacing a realm's client profiles and policies: only `secret-rotation` acts.
+
+Keycloak: 7.1 (client-policies)
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gateway.admin.access import Acting, Changes
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.ports.invalidation import realm_topic
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import Realm
+from gateway.representations.realms import (
+    shown_policies,
+    shown_profiles,
+    with_policies,
+    with_profiles,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of the two documents: `path` below the realm, and how it stands in the realm."""
+
+    path: str
+    shown: Callable[[Realm], dict[str, Any]]
+    changed: Callable[[Realm, Mapping[str, Any]], Realm]
+
+
+PROFILES: Final = Part("client-policies/profiles", shown_profiles, with_profiles)
+POLICIES: Final = Part("client-policies/policies", shown_policies, with_policies)
+
+
+class ClientPolicies:
+    """Reads and replaces. All methods raise StoreUnavailable."""
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        """Read from `database`."""
+        self._database = database
+        self._changes = changes
+
+    async def shown(self, realm: Realm, part: Part) -> dict[str, Any]:
+        """Return the document."""
+        async with self._database.read() as stores:
+            stored = await stores.realms.find_by_name(realm.name)
+        return part.shown(stored or realm)
+
+    async def replace(self, acting: Acting, part: Part, document: Mapping[str, Any]) -> None:
+        """Replace the document; raises InvalidInput and PreconditionFailed."""
+        async with self._changes.begin(acting, alone=True) as change:
+            change.require_match(part.shown(change.realm))
+            realm = part.changed(change.realm, document)
+            if realm != change.realm:
+                await change.stores.realms.replace(realm)
+            change.tell(realm_topic(realm.id))
+            change.record(OperationType.UPDATE, ResourceType.REALM, part.path, document)

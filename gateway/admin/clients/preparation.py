@@ -1,0 +1,93 @@
+"""Adding and changing clients: the secret that a confidential one needs, its service account.
+
+Keycloak: creating a client (secret, service account user, default scope `service_account`)
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+from uuid import uuid4
+
+from gateway.domain.clients import SECRET_CREATED, Client
+from gateway.domain.clock import Clock
+from gateway.domain.ports.storage import Stores
+from gateway.domain.secrets import Secret
+from gateway.domain.users import User
+
+_SECRET_BYTES = 32
+_SECRET_TYPES: Final = frozenset({"client-secret", "client-secret-jwt"})
+_SERVICE_ACCOUNT_SCOPE = "service_account"
+_NOT_FOR_A_REALM: Final[Mapping[str, str]] = {"realm_client": "false"}
+_MADE_HERE: Final = (*_NOT_FOR_A_REALM, SECRET_CREATED)
+
+
+def prepared_client(client: Client, clock: Clock) -> Client:
+    """Return a new client with what its settings call for and its author left out."""
+    attributes = {**_NOT_FOR_A_REALM, **client.attributes}
+    return _with_secret(_with_scope(replace(client, attributes=attributes)), clock)
+
+
+def changed_client(client: Client, before: Client, clock: Clock) -> Client:
+    """Return a changed client with what the change calls for, and what its creation added."""
+    made = {name: before.attributes[name] for name in _MADE_HERE if name in before.attributes}
+    client = replace(client, attributes={**made, **client.attributes})
+    if client.service_accounts_enabled != before.service_accounts_enabled:
+        client = _with_scope(client) if client.service_accounts_enabled else _without_scope(client)
+    return _with_secret(client, clock)
+
+
+def with_new_secret(client: Client, clock: Clock) -> Client:
+    """Return the client with a secret that nobody knows yet."""
+    created = str(int(clock.now().timestamp()))
+    return replace(
+        client,
+        secret=Secret(secrets.token_urlsafe(_SECRET_BYTES)),
+        attributes={**client.attributes, SECRET_CREATED: created},
+    )
+
+
+def service_account_name(client: Client) -> str:
+    """Return the user name of the client's service account."""
+    return f"service-account-{client.client_id.lower()}"
+
+
+async def ensure_service_account(
+    stores: Stores, client: Client, default_role: str | None, clock: Clock, *, new: bool = False
+) -> bool:
+    """Add the client's service account unless it needs none or has one; tell whether."""
+    if not client.service_accounts_enabled:
+        return False
+    if not new and await stores.users.find_service_account(client.realm_id, client.id):
+        return False
+    user = User(
+        id=str(uuid4()),
+        realm_id=client.realm_id,
+        username=service_account_name(client),
+        enabled=True,
+        created_at=clock.now(),
+        service_account_client=client.id,
+    )
+    await stores.users.add(user)
+    await stores.roles.grant(client.realm_id, user.id, [default_role] if default_role else [])
+    return True
+
+
+def _with_scope(client: Client) -> Client:
+    scopes = client.default_client_scopes
+    if not client.service_accounts_enabled or _SERVICE_ACCOUNT_SCOPE in scopes:
+        return client
+    return replace(client, default_client_scopes=(*scopes, _SERVICE_ACCOUNT_SCOPE))
+
+
+def _without_scope(client: Client) -> Client:
+    kept = (name for name in client.default_client_scopes if name != _SERVICE_ACCOUNT_SCOPE)
+    return replace(client, default_client_scopes=tuple(kept))
+
+
+def _with_secret(client: Client, clock: Clock) -> Client:
+    """Return the client with a secret where it needs one; a public one has none."""
+    if client.public_client:
+        return replace(client, secret=None)
+    needs = client.client_authenticator_type in _SECRET_TYPES and not client.bearer_only
+    return with_new_secret(client, clock) if needs and client.secret is None else client

@@ -1,0 +1,192 @@
+"""The protocol mappers of a client or of a client scope: reading, adding, changing, removing.
+
+A change keeps name and protocol, as Keycloak's does. Keycloak: 7.3 (protocol-mappers)
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+from uuid import uuid4
+
+from gateway.admin.access import Acting, Change, Changes, MalformedBody, Missing, RefusedByCode
+from gateway.admin.client_scopes import found_scope
+from gateway.admin.clients.access import find_client, find_client_alone
+from gateway.domain.clients import ProtocolMapper
+from gateway.domain.errors import AlreadyExists
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.ports.invalidation import client_topic, realm_topic
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.representations.protocol_mappers import (
+    MOST_MAPPERS,
+    read_mapper,
+    require_known_fields,
+    write_mapper,
+)
+
+CheckMapper = Callable[[ProtocolMapper], None]
+"""Raises Missing for a type that there is none of, InvalidInput for what could not act."""
+Mappers = tuple[ProtocolMapper, ...]
+
+
+class OwnerKind(StrEnum):
+    """What has mappers."""
+
+    CLIENT = "clients"
+    CLIENT_SCOPE = "client-scopes"
+
+
+@dataclass(frozen=True, slots=True)
+class MapperOwner:
+    """A client or a client scope, by its internal id."""
+
+    kind: OwnerKind
+    id: str
+
+    @property
+    def path(self) -> str:
+        """The path of its mappers below the realm, as events tell it."""
+        return f"{self.kind}/{self.id}/protocol-mappers"
+
+
+class ProtocolMapperAdministration:
+    """The use cases. All raise Missing and StoreUnavailable."""
+
+    def __init__(self, database: Database, changes: Changes, check: CheckMapper) -> None:
+        """Read from `database`, change by `changes`, take what `check` lets through."""
+        self._database = database
+        self._changes = changes
+        self._check = check
+
+    async def all(
+        self, realm: Realm, owner: MapperOwner, protocol: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the mappers, of one protocol where it is given."""
+        async with self._database.read() as stores:
+            mappers = await _mappers(stores, realm, owner)
+        return [write_mapper(one) for one in mappers if protocol in {None, one.protocol}]
+
+    async def one(self, realm: Realm, owner: MapperOwner, mapper_id: str) -> dict[str, Any]:
+        """Return one mapper."""
+        async with self._database.read() as stores:
+            return write_mapper(_found(await _mappers(stores, realm, owner), mapper_id))
+
+    async def add(self, acting: Acting, owner: MapperOwner, document: Mapping[str, Any]) -> str:
+        """Add a mapper and return its id; raises InvalidInput and AlreadyExists."""
+        mapper = self._read(document)
+        async with self._changes.begin(acting) as change:
+            mappers = await _mappers_alone(change, owner)
+            if _is_taken(mappers, mapper):
+                raise AlreadyExists("Protocol mapper exists with same name")
+            await _store(change, owner, (*mappers, mapper))
+            path = f"{owner.path}/models/{mapper.id}"
+            _note(change, owner, OperationType.CREATE, path, document)
+        return mapper.id
+
+    async def add_all(self, acting: Acting, owner: MapperOwner, documents: Sequence[Any]) -> None:
+        """Add mappers, all or none; raises InvalidInput, MalformedBody and RefusedByCode."""
+        if not all(isinstance(document, Mapping) for document in documents):
+            raise MalformedBody("not a list of objects", shape=True)
+        _require_room(len(documents))
+        added = [self._read(document, f"[{place}]") for place, document in enumerate(documents)]
+        async with self._changes.begin(acting) as change:
+            mappers = await _mappers_alone(change, owner)
+            for mapper in added:
+                if _is_taken(mappers, mapper):
+                    text = "Protocol mapper name must be unique per protocol"
+                    raise RefusedByCode("conflict", text, conflict=True)
+                mappers = (*mappers, mapper)
+            await _store(change, owner, mappers)
+            _note(change, owner, OperationType.CREATE, f"{owner.path}/add-models", documents)
+
+    async def update(
+        self, acting: Acting, owner: MapperOwner, mapper_id: str, document: Mapping[str, Any]
+    ) -> None:
+        """Change the type and the configuration of a mapper; raises InvalidInput."""
+        async with self._changes.begin(acting) as change:
+            mappers = await _mappers_alone(change, owner)
+            before = _found(mappers, mapper_id)
+            change.require_match(write_mapper(before))
+            fixed = {"id": before.id, "name": before.name, "protocol": before.protocol}
+            told = self._read({**document, **fixed})
+            after = tuple(told if one.id == before.id else one for one in mappers)
+            if told != before:
+                await _store(change, owner, after)
+            path = f"{owner.path}/models/{before.id}"
+            _note(change, owner, OperationType.UPDATE, path, document)
+
+    async def remove(self, acting: Acting, owner: MapperOwner, mapper_id: str) -> None:
+        """Remove a mapper."""
+        async with self._changes.begin(acting) as change:
+            mappers = await _mappers_alone(change, owner)
+            removed = _found(mappers, mapper_id)
+            change.require_match(write_mapper(removed))
+            await _store(change, owner, tuple(one for one in mappers if one.id != removed.id))
+            _note(change, owner, OperationType.DELETE, f"{owner.path}/models/{removed.id}")
+
+    def _read(self, document: Mapping[str, Any], path: str = "") -> ProtocolMapper:
+        require_known_fields(document, path)
+        kind = document.get("protocolMapper")
+        if not isinstance(kind, str) or not kind:
+            raise Missing("ProtocolMapper provider not found")
+        mapper = read_mapper(document, path)
+        self._check(mapper)
+        return mapper if mapper.id else replace(mapper, id=str(uuid4()))
+
+
+async def _mappers(stores: Stores, realm: Realm, owner: MapperOwner) -> Mappers:
+    if owner.kind is OwnerKind.CLIENT:
+        return (await find_client(stores, realm.id, owner.id)).protocol_mappers
+    return (await found_scope(stores, realm, owner.id)).mappers
+
+
+async def _mappers_alone(change: Change, owner: MapperOwner) -> Mappers:
+    """Return the mappers, and let nobody else change them until the change is done."""
+    if owner.kind is OwnerKind.CLIENT:
+        return (await find_client_alone(change.stores, change.realm.id, owner.id)).protocol_mappers
+    scope = await change.stores.client_scopes.find_alone(change.realm.id, owner.id)
+    if scope is None:
+        raise Missing("Could not find client scope")
+    return scope.mappers
+
+
+async def _store(change: Change, owner: MapperOwner, mappers: Mappers) -> None:
+    _require_room(len(mappers))
+    stores = change.stores
+    if owner.kind is OwnerKind.CLIENT:
+        client = await find_client_alone(change.stores, change.realm.id, owner.id)
+        await stores.clients.replace(replace(client, protocol_mappers=mappers))
+    else:
+        scope = await found_scope(stores, change.realm, owner.id)
+        await stores.client_scopes.replace(replace(scope, mappers=mappers))
+
+
+def _require_room(number: int) -> None:
+    if number > MOST_MAPPERS:
+        raise RefusedByCode("invalid_request", f"At most {MOST_MAPPERS} protocol mappers")
+
+
+def _found(mappers: Mappers, mapper_id: str) -> ProtocolMapper:
+    for mapper in mappers:
+        if mapper.id == mapper_id:
+            return mapper
+    raise Missing("Model not found")
+
+
+def _is_taken(mappers: Mappers, wanted: ProtocolMapper) -> bool:
+    name = (wanted.protocol, wanted.name)
+    return any(one.id == wanted.id or (one.protocol, one.name) == name for one in mappers)
+
+
+def _note(
+    change: Change,
+    owner: MapperOwner,
+    operation: OperationType,
+    path: str,
+    representation: object = None,
+) -> None:
+    change.record(operation, ResourceType.PROTOCOL_MAPPER, path, representation)
+    of_client = owner.kind is OwnerKind.CLIENT
+    realm_id = change.realm.id
+    change.tell(client_topic(realm_id, owner.id) if of_client else realm_topic(realm_id))

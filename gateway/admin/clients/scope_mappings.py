@@ -1,0 +1,179 @@
+"""Which roles are in the scope of a client or of a client scope.
+
+Where the scope of a client is not full, its tokens carry no other roles of a user; a client scope
+with roles is only for users who have one of them. Whoever puts a role of the realm into a scope
+must be able to manage the realm. Keycloak: 7.3 (scope-mappings)
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from gateway.admin.access import (
+    Acting,
+    AdminRole,
+    Change,
+    Changes,
+    Missing,
+    require_may_put_in_scope,
+)
+from gateway.admin.client_scopes import found_scope
+from gateway.admin.clients.access import find_client
+from gateway.admin.roles import RoleListing
+from gateway.domain.clients import Client
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.ports.invalidation import client_topic, realm_topic
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
+from gateway.domain.realm import Realm
+from gateway.domain.roles import ListedRole
+from gateway.representations.roles import read_role_references, role_answer
+
+OF_THE_REALM: Final = ""
+"""Stands for the roles of the realm where a client's internal id stands for its own."""
+_NO_ROLE: Final = "Role not found"
+
+
+class ScopeMappingAdministration:
+    """The use cases. All raise Missing and StoreUnavailable.
+
+    `container` is the internal id of the client whose roles are meant, or `OF_THE_REALM`.
+    """
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        """Read from `database`, change by `changes`."""
+        self._database = database
+        self._changes = changes
+
+    async def all(self, realm: Realm, owner: RoleHolder) -> dict[str, Any]:
+        """Return all roles in the scope, by whose they are."""
+        async with self._database.read() as stores:
+            await _require(stores, realm, owner)
+            return await RoleListing(stores, realm).mappings(owner)
+
+    async def direct(self, realm: Realm, owner: RoleHolder, container: str) -> list[dict[str, Any]]:
+        """Return the roles of one container in the scope."""
+        async with self._database.read() as stores:
+            await _require(stores, realm, owner, container)
+            query = RoleQuery(owner, Share.DIRECT, container)
+            return await RoleListing(stores, realm).documents(query)
+
+    async def available(
+        self, acting: Acting, owner: RoleHolder, container: str
+    ) -> list[dict[str, Any]]:
+        """Return the roles that the caller could put into the scope."""
+        async with self._database.read() as stores:
+            await _require(stores, acting.realm, owner, container)
+            if container == owner.id or not _may_map(acting, container):
+                return []
+            query = RoleQuery(owner, Share.MISSING, container)
+            return await RoleListing(stores, acting.realm).documents(query)
+
+    async def effective(
+        self, realm: Realm, owner: RoleHolder, container: str, *, brief: bool
+    ) -> list[dict[str, Any]]:
+        """Return the roles that tokens may carry: all of them where the scope is full."""
+        async with self._database.read() as stores:
+            client = await _require(stores, realm, owner, container)
+            scopes = () if client is not None else (owner.id,)
+            found = await in_scope(stores, realm, client, scopes, container)
+        return [role_answer(role, brief=brief) for role in found]
+
+    async def put(
+        self, acting: Acting, owner: RoleHolder, container: str, document: Sequence[Any]
+    ) -> None:
+        """Put roles into the scope; raises Forbidden."""
+        async with self._changes.begin(acting) as change:
+            roles = await _named(change, owner, container, document)
+            ids = [role.role.id for role in roles]
+            await require_may_put_in_scope(acting, change.stores, ids)
+            await change.stores.role_catalogue.give(change.realm.id, owner, ids)
+            _note(change, OperationType.CREATE, owner, container, document)
+
+    async def take(
+        self, acting: Acting, owner: RoleHolder, container: str, document: Sequence[Any] | None
+    ) -> None:
+        """Take roles out of the scope, all of the container where none is named."""
+        async with self._changes.begin(acting) as change:
+            stores, realm = change.stores, change.realm
+            if document is None:
+                await _require(stores, realm, owner, container)
+                query = RoleQuery(owner, Share.DIRECT, container)
+                listed = await stores.role_catalogue.list(realm.id, query)
+                roles = listed if _may_map(acting, container) else ()
+            else:
+                roles = await _named(change, owner, container, document)
+            await stores.role_catalogue.take(realm.id, owner, [role.role.id for role in roles])
+            taken = document if document is not None else [role_answer(role) for role in roles]
+            _note(change, OperationType.DELETE, owner, container, taken)
+
+
+async def in_scope(
+    stores: Stores,
+    realm: Realm,
+    client: Client | None,
+    client_scopes: Sequence[str],
+    container: str,
+) -> tuple[ListedRole, ...]:
+    """Return the roles of a container in any of the scopes, what they contain among them.
+
+    Of a client, its own roles count as well, and all roles where its scope is full. Client scopes
+    are named by their ids.
+    """
+    found = await stores.role_catalogue.list(realm.id, RoleQuery(container=container))
+    if client is not None and client.full_scope_allowed:
+        return found
+    of_client = None if client is None else client.id
+    reached = await stores.role_scopes.reached(realm.id, of_client, client_scopes)
+    return tuple(role for role in found if role.role.id in reached)
+
+
+async def _require(
+    stores: Stores, realm: Realm, owner: RoleHolder, container: str = OF_THE_REALM
+) -> Client | None:
+    """Return the client whose scope it is, None of a client scope; raises Missing."""
+    client = None
+    if owner.kind is Holding.CLIENT:
+        client = await find_client(stores, realm.id, owner.id)
+    else:
+        await found_scope(stores, realm, owner.id)
+    if container != OF_THE_REALM:
+        await find_client(stores, realm.id, container)
+    return client
+
+
+async def _named(
+    change: Change, owner: RoleHolder, container: str, document: Sequence[Any]
+) -> tuple[ListedRole, ...]:
+    """Return the roles that are named by their ids, after asking whether the caller may."""
+    await _require(change.stores, change.realm, owner, container)
+    references = read_role_references(document)
+    listing = RoleListing(change.stores, change.realm)
+    roles = await listing.identified(references, _NO_ROLE)
+    owners = {role.role.client for role in roles}
+    if container != OF_THE_REALM and not owners <= {container}:
+        raise Missing(_NO_ROLE)
+    if None in owners:
+        change.acting.rights.require(AdminRole.MANAGE_REALM)
+    return roles
+
+
+def _may_map(acting: Acting, container: str) -> bool:
+    sufficient = AdminRole.MANAGE_REALM if container == OF_THE_REALM else AdminRole.MANAGE_CLIENTS
+    return acting.rights.has(sufficient)
+
+
+def _note(
+    change: Change,
+    operation: OperationType,
+    owner: RoleHolder,
+    container: str,
+    representation: object,
+) -> None:
+    of_client = owner.kind is Holding.CLIENT
+    owners = "clients" if of_client else "client-scopes"
+    of_realm = container == OF_THE_REALM
+    part = "realm" if of_realm else f"clients/{container}"
+    resource = ResourceType.REALM_SCOPE_MAPPING if of_realm else ResourceType.CLIENT_SCOPE_MAPPING
+    change.record(operation, resource, f"{owners}/{owner.id}/scope-mappings/{part}", representation)
+    realm_id = change.realm.id
+    change.tell(client_topic(realm_id, owner.id) if of_client else realm_topic(realm_id))

@@ -1,0 +1,11 @@
+"""Recorded events and their configuration, for administrators."""
+
+from gateway.admin.events.configuration import EventConfiguration, require_known_listeners
+from gateway.admin.events.log import EventLogs, remove_expired_events
+
+__all__ = [
+    "EventConfiguration",
+    "EventLogs",
+    "remove_expired_events",
+    "require_known_listeners",
+]

@@ -1,0 +1,46 @@
+"""What a realm records, and whom it tells. Keycloak: 10.5 (events/config)."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from gateway.admin.access import Acting, BadRequest, Changes
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.ports.invalidation import realm_topic
+from gateway.domain.realm import EventsConfig
+from gateway.representations.events import update_events_config, write_events_config
+
+_PATH: Final = "events/config"
+_LATER: Final = {"email": "The event listener email is not available in this version"}
+
+
+class EventConfiguration:
+    """The part of a realm's settings that is about events."""
+
+    def __init__(self, changes: Changes, listeners: Collection[str]) -> None:
+        """Take the names of `listeners`, and of those that a realm has already."""
+        self._changes = changes
+        self._listeners = listeners
+
+    async def update(self, acting: Acting, document: Mapping[str, Any]) -> None:
+        """Change it; raises UnknownField, InvalidInput, BadRequest and PreconditionFailed."""
+        async with self._changes.begin(acting, alone=True) as change:
+            before = change.realm
+            change.require_match(write_events_config(before.events))
+            config = update_events_config(document, before.events)
+            require_known_listeners(config, before.events, self._listeners)
+            realm = replace(before, events=config)
+            if realm != before:
+                await change.stores.realms.replace(realm)
+            change.becomes(realm)
+            change.tell(realm_topic(realm.id))
+            change.record(OperationType.UPDATE, ResourceType.REALM, _PATH, document)
+
+
+def require_known_listeners(
+    config: EventsConfig, before: EventsConfig, known: Collection[str]
+) -> None:
+    """Raise BadRequest for a listener that is neither `known` nor already the realm's."""
+    for name in config.listeners:
+        if name not in known and name not in before.listeners:
+            raise BadRequest(_LATER.get(name, "Unknown event listener"))

@@ -1,0 +1,20 @@
+"""Authentication flows, their executions and configurations, and required actions."""
+
+from gateway.admin.flows.administration import FlowAdministration
+from gateway.admin.flows.authenticator_configs import AuthenticatorConfigs
+from gateway.admin.flows.executions import ExecutionAdministration
+from gateway.admin.flows.file_import import check_overrides, store_sign_in
+from gateway.admin.flows.required_actions import RequiredActions, default_actions
+from gateway.admin.flows.uses import require_bindable, require_usable_overrides
+
+__all__ = [
+    "AuthenticatorConfigs",
+    "ExecutionAdministration",
+    "FlowAdministration",
+    "RequiredActions",
+    "check_overrides",
+    "default_actions",
+    "require_bindable",
+    "require_usable_overrides",
+    "store_sign_in",
+]

@@ -1,0 +1,190 @@
+"""Flows: found, made, copied, renamed and taken away.
+
+Keycloak: authentication/flows, in whose words a flow is refused
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+from uuid import uuid4
+
+from gateway.admin.access import Acting, BadRequest, Change, Changes, Refused
+from gateway.admin.flows.book import FlowBook, changing_flows
+from gateway.domain.errors import AlreadyExists
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import FlowBindings, Realm
+from gateway.representations.flows import read_flow, read_names, write_executions, write_flow
+
+_PATH: Final = "authentication/flows"
+_RESERVED: Final = frozenset("/?#&\\;:[]!@$*()+,=")
+
+
+class FlowAdministration:
+    """The use cases."""
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        self._database = database
+        self._changes = changes
+
+    async def book(self, realm: Realm) -> FlowBook:
+        """Return the realm's flows, to be looked at."""
+        async with self._database.read() as stores:
+            return await FlowBook.open(stores, realm)
+
+    async def every(self, realm: Realm) -> list[dict[str, Any]]:
+        """Return the flows that begin something."""
+        book = await self.book(realm)
+        return [_shown(book, flow) for flow in book.flows if flow.top_level]
+
+    async def one(self, realm: Realm, flow_id: str) -> dict[str, Any]:
+        """Return a flow; raises Missing."""
+        book = await self.book(realm)
+        return _shown(book, book.one(flow_id))
+
+    async def executions(self, realm: Realm, alias: str) -> list[dict[str, Any]]:
+        """Return all steps of a flow, those of its parts among them; raises Missing."""
+        book = await self.book(realm)
+        return write_executions(book.flows, book.named(alias), book.configs)
+
+    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
+        """Make an empty flow; return its id. Raises Refused, BadRequest or AlreadyExists."""
+        draft = read_flow(document)
+        if draft.top_level is False:
+            raise Refused("A flow that is a part of another is made in it")
+        if draft.executions:
+            raise Refused("A flow is made empty: its executions are added one by one")
+        flow = Flow(
+            id=draft.id or str(uuid4()),
+            alias=draft.alias or "",
+            kind=draft.kind or FlowKind.BASIC,
+            description=draft.description or "",
+            built_in=draft.built_in is True,
+        )
+        async with changing_flows(self._changes, acting) as (change, book):
+            _require_alias(book, flow.alias, "create", f"Flow {flow.alias} already exists")
+            if book.flows.find(flow.id) is not None:
+                raise AlreadyExists("Duplicate resource error")
+            book.put(flow)
+            _record(change, OperationType.CREATE, f"{_PATH}/{flow.id}", document)
+        return flow.id
+
+    async def replace(self, acting: Acting, flow_id: str, document: Mapping[str, Any]) -> None:
+        """Give a flow another alias and description; whoever uses it goes on to.
+
+        Raises Missing, Refused, BadRequest, AlreadyExists or PreconditionFailed.
+        """
+        draft = read_flow(document)
+        async with changing_flows(self._changes, acting) as (change, book):
+            flow = book.one(flow_id)
+            shown = _shown(book, flow)
+            change.require_match(shown)
+            if not draft.alias:
+                raise AlreadyExists("Failed to update flow with empty alias name")
+            if draft.alias != flow.alias:
+                _require_alias(book, draft.alias, "update", "Flow alias name already exists")
+            for name in ("providerId", "topLevel", "builtIn", "authenticationExecutions"):
+                if document.get(name) not in (None, shown[name]):
+                    raise Refused(f"{name} of a flow cannot be changed in this way")
+            description = flow.description if draft.description is None else draft.description
+            book.put(replace(flow, alias=draft.alias, description=description))
+            await _rename_in_use(change, flow.alias, draft.alias)
+            _record(change, OperationType.UPDATE, f"{_PATH}/{flow_id}", document)
+
+    async def remove(self, acting: Acting, flow_id: str) -> None:
+        """Take a flow away with all its parts.
+
+        Raises Missing, BadRequest, Refused where it is in use, or PreconditionFailed.
+        """
+        async with changing_flows(self._changes, acting) as (change, book):
+            flow = book.one(flow_id, "Flow not found")
+            change.require_match(_shown(book, flow))
+            if flow.built_in:
+                raise BadRequest("Can't delete built in flow")
+            root = book.flows.root(flow_id)
+            if root.id != flow_id:
+                raise Refused(f"'{flow.alias}' is a part of '{root.alias}': delete its execution")
+            book.drop(flow_id)
+            _record(change, OperationType.DELETE, f"{_PATH}/{flow_id}")
+
+    async def copy(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
+        """Copy a flow with all its parts; return the id of the copy.
+
+        Raises Missing, BadRequest, or AlreadyExists.
+        """
+        name = read_names(document).get("newName") or ""
+        async with changing_flows(self._changes, acting) as (change, book):
+            flow = book.named(alias)
+            _require_alias(book, name, "create", "New flow alias name already exists")
+            copied = _copied(book, flow, name, name)
+            book.put(replace(copied, top_level=True))
+            sent = {**document, "id": copied.id}
+            _record(change, OperationType.CREATE, f"{_PATH}/{alias}/copy", sent)
+        return copied.id
+
+
+def require_name(alias: str) -> None:
+    """Raise BadRequest for a sign that Keycloak takes in no alias."""
+    for sign in alias:
+        if sign in _RESERVED or not sign.isprintable():
+            raise BadRequest(f"Character {sign!a} not allowed.")
+
+
+def _require_alias(book: FlowBook, alias: str, verb: str, taken: str) -> None:
+    if not alias:
+        raise AlreadyExists(f"Failed to {verb} flow with empty alias name")
+    require_name(alias)
+    if book.flows.named(alias) is not None:
+        raise AlreadyExists(taken)
+
+
+def _copied(book: FlowBook, flow: Flow, name: str, prefix: str) -> Flow:
+    """Return the copy under that name, its parts and configurations put into the book."""
+    executions = tuple(_copied_step(book, each, prefix) for each in flow.executions)
+    return replace(
+        flow, id=str(uuid4()), alias=name, built_in=False, top_level=False, executions=executions
+    )
+
+
+def _copied_step(book: FlowBook, execution: Execution, prefix: str) -> Execution:
+    part, config = book.flows.find(execution.flow), book.configs.get(execution.config or "")
+    if part is not None:
+        name = f"{prefix} {part.alias}"
+        if book.flows.named(name) is not None:
+            raise AlreadyExists("New flow alias name already exists")
+        part = _copied(book, part, name, prefix)
+        book.put(part)
+    if config is not None:
+        alias = None if config.alias is None else f"{prefix} {config.alias}"
+        config = AuthenticatorConfig(str(uuid4()), alias, config.config)
+        book.configs[config.id] = config
+    return replace(
+        execution,
+        id=str(uuid4()),
+        flow=None if part is None else part.id,
+        config=None if config is None else config.id,
+    )
+
+
+async def _rename_in_use(change: Change, alias: str, name: str) -> None:
+    """Let the realm go on to use a flow that has another alias now."""
+    realm = change.realm
+    renamed = {
+        use: name
+        for use in FlowBindings.__dataclass_fields__
+        if getattr(realm.flows, use) == alias != name
+    }
+    if renamed:
+        after = replace(realm, flows=replace(realm.flows, **renamed))
+        await change.stores.realms.replace(after)
+        change.becomes(after)
+
+
+def _shown(book: FlowBook, flow: Flow) -> dict[str, Any]:
+    found: dict[str, Any] = write_flow(book.flows, flow, book.configs)
+    return found
+
+
+def _record(change: Change, operation: OperationType, path: str, document: object = None) -> None:
+    change.record(operation, ResourceType.AUTH_FLOW, path, document)

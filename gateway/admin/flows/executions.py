@@ -1,0 +1,246 @@
+"""The steps of flows: added, changed, put in another order, taken away, and configured.
+
+Flows that a realm is created with keep their steps, which may be required or not.
+Keycloak: authentication/executions, authentication/config, in whose words a step is refused
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+from uuid import uuid4
+
+from gateway.admin.access import Acting, BadRequest, Changes, Refused
+from gateway.admin.flows.administration import require_name
+from gateway.admin.flows.book import FlowBook, changing_flows
+from gateway.domain.errors import AlreadyExists
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.flows import Execution, Flow, FlowKind, Requirement
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import Realm
+from gateway.representations.flows import (
+    AUTHENTICATORS,
+    ROLES,
+    SUB_FLOW_CHOICES,
+    ExecutionChange,
+    Role,
+    read_change,
+    read_execution,
+    read_names,
+    write_execution,
+)
+
+_EXECUTIONS: Final = "authentication/executions"
+_FLOWS: Final = "authentication/flows"
+_STEP: Final = ResourceType.AUTH_EXECUTION
+
+
+class ExecutionAdministration:
+    """The use cases."""
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        self._database = database
+        self._changes = changes
+
+    async def one(self, realm: Realm, execution_id: str) -> dict[str, Any]:
+        """Return an execution; raises Missing."""
+        async with self._database.read() as stores:
+            book = await FlowBook.open(stores, realm)
+        return write_execution(*book.execution(execution_id))
+
+    async def add(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
+        """Add an authenticator to a flow, disabled if it can be; return its id.
+
+        Raises BadRequest.
+        """
+        given = read_names(document)
+        async with changing_flows(self._changes, acting) as (change, book):
+            parent = _open_parent(book, alias, "execution", BadRequest)
+            provider = _known(parent, given.get("provider"))
+            requirement = _at_first(provider)
+            step = Execution(str(uuid4()), requirement, _priority(parent, given), provider)
+            book.put(parent.with_executions((*parent.executions, step)))
+            path = f"{_FLOWS}/{alias}/executions/execution"
+            change.record(OperationType.CREATE, _STEP, path, {**document, "id": step.id})
+        return step.id
+
+    async def add_flow(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
+        """Add an empty flow to a flow, disabled; return its id.
+
+        Raises BadRequest, Refused or AlreadyExists.
+        """
+        given = read_names(document)
+        name, kind = given.get("alias") or "", _kind(given.get("type"))
+        async with changing_flows(self._changes, acting) as (change, book):
+            parent = _open_parent(book, alias, "sub-flow", Refused)
+            if not name:
+                raise AlreadyExists("Failed to create flow with empty alias name")
+            require_name(name)
+            if book.flows.named(name) is not None:
+                raise AlreadyExists("New flow alias name already exists")
+            if parent.kind is not FlowKind.BASIC:
+                raise Refused(f"'{parent.alias}' takes no flow as a part")
+            form = given.get("provider") if kind is FlowKind.FORM else None
+            if kind is FlowKind.FORM:
+                _require_role(form, Role.FORM)
+            part = Flow(str(uuid4()), name, kind, given.get("description") or "", top_level=False)
+            step = Execution(
+                str(uuid4()), Requirement.DISABLED, _priority(parent, given), form, part.id
+            )
+            book.put(part)
+            book.put(parent.with_executions((*parent.executions, step)))
+            path = f"{_FLOWS}/{alias}/executions/flow"
+            sent = {**document, "id": step.id}
+            change.record(OperationType.CREATE, ResourceType.AUTH_EXECUTION_FLOW, path, sent)
+        return part.id
+
+    async def insert(self, acting: Acting, document: Mapping[str, Any]) -> str:
+        """Add an authenticator as it is to be; return its id. Raises BadRequest or Refused."""
+        draft = read_execution(document)
+        if draft.flow is not None:
+            raise Refused("A flow is added to a flow by authentication/flows/{alias}")
+        async with changing_flows(self._changes, acting) as (change, book):
+            parent = book.flows.find(draft.parent)
+            if parent is None:
+                raise BadRequest("execution parent flow does not exist")
+            _require_open(parent, "It is illegal to add execution to a built in flow")
+            provider = _known(parent, draft.authenticator)
+            _require_choice(draft.requirement, AUTHENTICATORS[provider].choices)
+            step = Execution(str(uuid4()), draft.requirement, draft.priority, provider)
+            book.put(parent.with_executions((*parent.executions, step)))
+            change.record(OperationType.CREATE, _STEP, f"{_EXECUTIONS}/{step.id}", document)
+        return step.id
+
+    async def replace(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> None:
+        """Change requirement and priority of an execution, and what its flow is called.
+
+        Raises Missing, Refused, BadRequest or AlreadyExists.
+        """
+        given = read_change(document)
+        async with changing_flows(self._changes, acting) as (change, book):
+            book.named(alias, "flow not found")
+            parent, step = book.execution(given.id or "")
+            part = book.flows.find(step.flow)
+            if given.requirement is not None and given.requirement is not step.requirement:
+                _require_choice(given.requirement, _choices(step, part))
+            changed = replace(
+                step,
+                requirement=given.requirement or step.requirement,
+                priority=step.priority if given.priority is None else given.priority,
+            )
+            if part is not None:
+                _rename(book, part, given)
+            if changed != step:
+                book.put(book.one(parent.id).exchanging(changed))
+            path = f"{_FLOWS}/{alias}/executions"
+            change.record(OperationType.UPDATE, _STEP, path, document)
+
+    async def remove(self, acting: Acting, execution_id: str) -> None:
+        """Take an execution away; raises Missing, BadRequest, Refused, PreconditionFailed."""
+        async with changing_flows(self._changes, acting) as (change, book):
+            parent, step = book.execution(execution_id)
+            change.require_match(write_execution(parent, step))
+            _require_open(parent, "It is illegal to remove execution from a built in flow")
+            if step.flow is not None:
+                book.drop(step.flow)
+            book.configs.pop(step.config or "", None)
+            others = (each for each in parent.executions if each.id != execution_id)
+            book.put(parent.with_executions(others))
+            change.record(OperationType.DELETE, _STEP, f"{_EXECUTIONS}/{execution_id}")
+
+    async def move(self, acting: Acting, execution_id: str, *, up: bool) -> None:
+        """Let an execution change places with the one before, or after; raises as `remove`."""
+        async with changing_flows(self._changes, acting) as (change, book):
+            parent, _ = book.execution(execution_id)
+            _require_open(parent, "It is illegal to modify execution in a built in flow")
+            book.put(parent.with_executions(_moved(parent.executions, execution_id, up=up)))
+            verb = "raise" if up else "lower"
+            path = f"{_EXECUTIONS}/{execution_id}/{verb}-priority"
+            change.record(OperationType.UPDATE, _STEP, path)
+
+
+def _open_parent(
+    book: FlowBook, alias: str, what: str, refusal: type[BadRequest | Refused]
+) -> Flow:
+    parent = book.flows.named(alias)
+    if parent is None:
+        raise refusal("Parent flow doesn't exist")
+    _require_open(parent, f"It is illegal to add {what} to a built in flow")
+    return parent
+
+
+def _require_open(flow: Flow, text: str) -> None:
+    if flow.built_in:
+        raise BadRequest(text)
+
+
+def _known(parent: Flow, provider: str | None) -> str:
+    """Return the authenticator if it has its place in the flow; raises BadRequest."""
+    return _require_role(provider, ROLES[parent.kind])
+
+
+def _at_first(provider: str) -> Requirement:
+    choices = AUTHENTICATORS[provider].choices
+    return Requirement.DISABLED if Requirement.DISABLED in choices else choices[0]
+
+
+def _require_role(provider: str | None, role: Role) -> str:
+    known = AUTHENTICATORS.get(provider or "")
+    if known is None or known.role is not role:
+        raise BadRequest(f"No authentication provider found for id: {provider or 'null'}")
+    return known.id
+
+
+def _kind(text: str | None) -> FlowKind:
+    if text not in {None, FlowKind.BASIC.value, FlowKind.FORM.value}:
+        raise Refused("The type of a part is basic-flow or form-flow")
+    return FlowKind(text or FlowKind.BASIC)
+
+
+def _priority(parent: Flow, given: Mapping[str, Any]) -> int:
+    """Return where a new step stands: last, unless it is told."""
+    told: int | None = given.get("priority")
+    if told is not None:
+        return told
+    return parent.executions[-1].priority + 1 if parent.executions else 0
+
+
+def _choices(step: Execution, part: Flow | None) -> tuple[Requirement, ...]:
+    if part is not None:
+        return SUB_FLOW_CHOICES[part.kind]
+    known = AUTHENTICATORS.get(step.authenticator or "")
+    return tuple(Requirement) if known is None else known.choices
+
+
+def _require_choice(requirement: Requirement, choices: Iterable[Requirement]) -> None:
+    if requirement not in choices:
+        raise Refused(f"It cannot be {requirement}: {', '.join(choices)} are the choices")
+
+
+def _rename(book: FlowBook, part: Flow, given: ExecutionChange) -> None:
+    name = given.name or part.alias
+    description = part.description if given.description is None else given.description
+    if (name, description) == (part.alias, part.description):
+        return
+    if part.built_in:
+        raise BadRequest("It is illegal to modify execution in a built in flow")
+    if name != part.alias:
+        require_name(name)
+        if book.flows.named(name) is not None:
+            raise AlreadyExists("Flow alias name already exists")
+    book.put(replace(part, alias=name, description=description))
+
+
+def _moved(executions: tuple[Execution, ...], moving: str, *, up: bool) -> Iterable[Execution]:
+    """Exchange two neighbours; no two of the flow have one priority afterwards."""
+    order = list(executions)
+    index = next(place for place, each in enumerate(order) if each.id == moving)
+    other = index - 1 if up else index + 1
+    if not 0 <= other < len(order):
+        return executions
+    priorities: list[int] = []
+    for each in order:
+        priorities.append(max(each.priority, priorities[-1] + 1) if priorities else each.priority)
+    order[index], order[other] = order[other], order[index]
+    return [
+        replace(each, priority=priority) for each, priority in zip(order, priorities, strict=True)
+    ]

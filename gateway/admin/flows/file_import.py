@@ -1,0 +1,265 @@
+"""Flows, their settings, required actions and texts of a realm file, stored with their realm.
+
+A flow of the same alias is changed, none is removed. A new realm takes the ids of the file, for its
+clients name flows by them. What is bound and could not take effect refuses the file: a password
+grant that asks for less than it did elsewhere is worse than none.
+Keycloak: realm import
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from gateway.domain.clients import Client
+from gateway.domain.errors import FieldError, InvalidInput, UnusableSetting
+from gateway.domain.flows import (
+    DIRECT_GRANT,
+    AuthenticatorConfig,
+    Execution,
+    Flow,
+    Flows,
+    RequiredAction,
+    client_methods,
+    second_factor,
+)
+from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.ports.storage import DocumentKind, Stores
+from gateway.domain.realm import FlowBindings, Realm
+from gateway.representations.flows import (
+    GONE,
+    action_document,
+    actions_in,
+    config_document,
+    configs_in,
+    default_flows,
+    flow_document,
+    flows_in,
+)
+from gateway.representations.realms import GivenFlow, GivenSignIn, GivenStep
+from gateway.representations.refusals import describe, raise_all
+from gateway.representations.repetitions import repeated
+from gateway.representations.spelling import camel_case
+
+_FLOW, _CONFIG = DocumentKind.AUTHENTICATION_FLOW, DocumentKind.AUTHENTICATOR_CONFIG
+_ACTION, _TEXTS = DocumentKind.REQUIRED_ACTION, DocumentKind.LOCALIZATION
+
+
+async def store_sign_in(
+    stores: Stores, realm: Realm, before: Realm | None, given: GivenSignIn
+) -> bool:
+    """Store what the file brings; tell whether anything has changed. Raises InvalidInput."""
+    changed = await _store_flows(stores, realm, given, new=before is None)
+    for action in given.actions:
+        changed |= await _store_action(stores, realm, action)
+    for locale, texts in (given.texts or {}).items():
+        known = await stores.documents.find(realm.id, _TEXTS, locale) or {}
+        if {**known, **texts} != known:
+            await stores.documents.put(realm.id, _TEXTS, locale, {**known, **texts})
+            changed = True
+    if changed or before is None or realm.flows != before.flows:
+        await _check_bindings(stores, realm)
+    return changed
+
+
+async def check_overrides(stores: Stores, realm: Realm, clients: Iterable[Client]) -> None:
+    """Refuse flows of clients' own that could not take effect; raises InvalidInput."""
+    own = [client async for client in in_slices(clients) if DIRECT_GRANT in client.flow_overrides]
+    if not own:
+        return
+    flows = flows_in(realm.id, await stores.documents.list(realm.id, _FLOW))
+    for client in own:
+        flow_id = client.flow_overrides[DIRECT_GRANT]
+        path = f"clients.{client.client_id}.authenticationFlowBindingOverrides.{DIRECT_GRANT}"
+        _require_factor(flows, flows.find(flow_id), path, flow_id)
+
+
+async def _store_flows(stores: Stores, realm: Realm, given: GivenSignIn, *, new: bool) -> bool:
+    if not given.flows and not given.configs:
+        return False
+    documents, realm_id = stores.documents, realm.id
+    known = flows_in(realm_id, await documents.list(realm_id, _FLOW))
+    configs = configs_in(realm_id, await documents.list(realm_id, _CONFIG))
+    by_alias = {config.alias: config for config in configs.values()}
+    brought = [_identified(config, by_alias.get(config.alias)) for config in given.configs]
+    by_alias |= {config.alias: config for config in brought}
+    flows = _Merge(known, by_alias, given.flows, new=new).flows()
+    stored = {flow.id: flow_document(flow) for flow in flows if flow != known.find(flow.id)}
+    ids = {flow.alias: flow.id for flow in flows}
+    for flow in default_flows(realm_id).values():
+        if ids.get(flow.alias, flow.id) != flow.id:
+            stored[flow.id] = dict(GONE)
+    kept = {
+        config.id: config_document(config) for config in brought if config != configs.get(config.id)
+    }
+    changed = await _put(stores, realm_id, _FLOW, stored)
+    return await _put(stores, realm_id, _CONFIG, kept) or changed
+
+
+_Name = tuple[str | None, str | None]
+"""What a step is known by in its flow: its authenticator, and the alias of its flow."""
+
+
+class _Merge:
+    """The flows of a file among those of a realm, by alias."""
+
+    def __init__(
+        self,
+        known: Flows,
+        configs: Mapping[str | None, AuthenticatorConfig],
+        given: tuple[GivenFlow, ...],
+        *,
+        new: bool,
+    ) -> None:
+        self._known = known
+        self._configs = configs
+        self._given = given
+        self._ids = {flow.alias: flow.id for flow in known}
+        taken = {flow.id for flow in known}
+        for flow in given:
+            own = flow.id if flow.id not in taken else None
+            if flow.alias not in self._ids or (new and own):
+                self._ids[flow.alias] = own or str(uuid4())
+
+    def flows(self) -> list[Flow]:
+        """Return the flows of the file; raises InvalidInput."""
+        errors = [*self._repeated()]
+        flows: list[Flow] = []
+        for given in self._given:
+            errors += self._unknown(given)
+            if not errors:
+                flows.append(self._flow(given))
+        raise_all(errors)
+        flows += self._pointed_anew()
+        _require_tree([*{flow.alias: flow for flow in (*self._known, *flows)}.values()])
+        return flows
+
+    def _pointed_anew(self) -> Iterator[Flow]:
+        """Yield the flows of the realm whose parts have got the ids of the file."""
+        moved = {
+            flow.id: self._ids[flow.alias]
+            for flow in self._known
+            if self._ids[flow.alias] != flow.id
+        }
+        given = {flow.alias for flow in self._given}
+        for flow in self._known:
+            if flow.alias not in given and any(part in moved for part in _parts(flow)):
+                steps = (
+                    replace(step, flow=moved.get(step.flow or "", step.flow))
+                    for step in flow.executions
+                )
+                yield flow.with_executions(steps)
+
+    def _flow(self, given: GivenFlow) -> Flow:
+        known = self._known.named(given.alias)
+        ids = {} if known is None else {self._name(step): step.id for step in known.executions}
+        steps = [self._step(step, ids) for step in given.steps]
+        return Flow(
+            id=self._ids[given.alias],
+            alias=given.alias,
+            kind=given.kind,
+            description=given.description,
+            top_level=given.top_level,
+            built_in=given.built_in,
+        ).with_executions(steps)
+
+    def _step(
+        self, given: GivenStep, ids: Mapping[tuple[str | None, str | None], str]
+    ) -> Execution:
+        config = self._configs.get(given.config) if given.config else None
+        return Execution(
+            id=ids.get((given.authenticator, given.flow)) or str(uuid4()),
+            requirement=given.requirement,
+            priority=given.priority,
+            authenticator=given.authenticator,
+            flow=None if given.flow is None else self._ids[given.flow],
+            config=None if config is None else config.id,
+        )
+
+    def _name(self, step: Execution) -> _Name:
+        part = self._known.find(step.flow)
+        return step.authenticator, None if part is None else part.alias
+
+    def _repeated(self) -> Iterator[FieldError]:
+        aliases = repeated(flow.alias for flow in self._given)
+        for flow in self._given:
+            if flow.alias in aliases:
+                yield FieldError(f"{flow.path}.alias", describe(flow.alias), "each flow once")
+
+    def _unknown(self, given: GivenFlow) -> Iterator[FieldError]:
+        for step in given.steps:
+            if step.flow is not None and step.flow not in self._ids:
+                yield FieldError(given.path, describe(step.flow), "a flow of the file")
+
+
+def _require_tree(flows: list[Flow]) -> None:
+    """Refuse a flow that is a part of itself, or of two others; raises InvalidInput."""
+    parts = [part for flow in flows for part in _parts(flow)]
+    every = Flows(flows)
+    for flow in flows:
+        inner = (part for each in every.below(flow.id) for part in _parts(each))
+        if parts.count(flow.id) > 1 or flow.id in set(inner):
+            told = f"{describe(flow.alias)} as a part of itself, or of two flows"
+            raise InvalidInput((FieldError("authenticationFlows", told, "a part of one flow"),))
+
+
+def _parts(flow: Flow) -> list[str]:
+    return [step.flow for step in flow.executions if step.flow is not None]
+
+
+def _identified(
+    given: AuthenticatorConfig, known: AuthenticatorConfig | None
+) -> AuthenticatorConfig:
+    known_id = None if known is None else known.id
+    return replace(given, id=known_id or given.id or str(uuid4()))
+
+
+async def _store_action(stores: Stores, realm: Realm, action: RequiredAction) -> bool:
+    documents = await stores.documents.list(realm.id, _ACTION)
+    if action in actions_in(documents):
+        return False
+    return await _put(stores, realm.id, _ACTION, {action.alias: action_document(action)})
+
+
+async def _put(
+    stores: Stores, realm_id: str, kind: DocumentKind, documents: Mapping[str, Mapping[str, Any]]
+) -> bool:
+    """Store the documents; tell whether any was not there as it is."""
+    known = await stores.documents.list(realm_id, kind)
+    new = {name: each for name, each in documents.items() if known.get(name) != each}
+    for name, document in new.items():
+        await stores.documents.put(realm_id, kind, name, document)
+    return bool(new)
+
+
+async def _check_bindings(stores: Stores, realm: Realm) -> None:
+    flows = flows_in(realm.id, await stores.documents.list(realm.id, _FLOW))
+    for path, alias in _bound(realm.flows):
+        if flows.named(alias) is None:
+            raise InvalidInput((FieldError(path, describe(alias), "the alias of a flow"),))
+    grant, clients = realm.flows.direct_grant, realm.flows.client_authentication
+    _require_factor(flows, flows.named(grant), "directGrantFlow", grant)
+    found = flows.named(clients)
+    if found is not None:
+        try:
+            client_methods(flows, found)
+        except UnusableSetting as refusal:
+            raise _without_effect("clientAuthenticationFlow", clients, refusal) from refusal
+
+
+def _bound(bindings: FlowBindings) -> Iterator[tuple[str, str]]:
+    for name in FlowBindings.__dataclass_fields__:
+        yield f"{camel_case(name)}Flow", getattr(bindings, name)
+
+
+def _require_factor(flows: Flows, flow: Flow | None, path: str, name: str) -> None:
+    if flow is None:
+        raise InvalidInput((FieldError(path, describe(name), "a flow"),))
+    try:
+        second_factor(flows, flow)
+    except UnusableSetting as refusal:
+        raise _without_effect(path, name, refusal) from refusal
+
+
+def _without_effect(path: str, name: str, refusal: UnusableSetting) -> InvalidInput:
+    return InvalidInput((FieldError(path, f"{describe(name)} ({refusal})", "a flow that acts"),))

@@ -1,0 +1,192 @@
+"""Required actions: which of them a realm asks for, and of new users.
+
+An action that is off is not asked for by itself: an unconfirmed address, an unfinished profile, or
+an old password, keeps nobody out then. What an administrator has told a user stays told.
+Keycloak: authentication/required-actions, in whose words an action is refused
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from gateway.admin.access import (
+    Acting,
+    BadRequest,
+    Change,
+    Changes,
+    Missing,
+    Refused,
+    RefusedByCode,
+)
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.flows import RequiredAction
+from gateway.domain.ports.invalidation import realm_topic
+from gateway.domain.ports.storage import Database, DocumentKind, Stores
+from gateway.domain.realm import Realm
+from gateway.representations.flows import (
+    ACTION_NAMES,
+    DEFAULT_ACTIONS,
+    GONE,
+    MAXIMUM_AGE,
+    action_document,
+    actions_in,
+    is_configurable,
+    known_config,
+    read_action,
+    read_names,
+    write_action,
+)
+from gateway.representations.shapes import TextMap
+from gateway.representations.strict_fields import read_strictly
+
+_PATH: Final = "authentication/required-actions"
+_KIND: Final = DocumentKind.REQUIRED_ACTION
+_ACTION: Final = ResourceType.REQUIRED_ACTION
+_CONFIG: Final = ResourceType.REQUIRED_ACTION_CONFIG
+_NOT_FOUND: Final = "Failed to find required action"
+_NOT_CONFIGURABLE: Final = "RequiredAction is not configurable"
+
+
+async def realm_actions(stores: Stores, realm_id: str) -> tuple[RequiredAction, ...]:
+    """Return the required actions of a realm, in their order."""
+    return actions_in(await stores.documents.list(realm_id, _KIND))
+
+
+async def default_actions(stores: Stores, realm_id: str) -> tuple[str, ...]:
+    """Return the aliases of what every new user is told to do, in their order."""
+    actions = await realm_actions(stores, realm_id)
+    return tuple(each.alias for each in actions if each.enabled and each.is_default)
+
+
+class RequiredActions:
+    """The use cases."""
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        self._database = database
+        self._changes = changes
+
+    async def every(self, realm: Realm) -> list[dict[str, Any]]:
+        """Return the actions."""
+        return [write_action(each) for each in await self._actions(realm)]
+
+    async def one(self, realm: Realm, alias: str) -> dict[str, Any]:
+        """Return an action; raises Missing."""
+        return write_action(_one(await self._actions(realm), alias, _NOT_FOUND))
+
+    async def unregistered(self, realm: Realm) -> list[dict[str, str]]:
+        """Return what there is and this realm does not have."""
+        known = {each.provider for each in await self._actions(realm)}
+        return [
+            {"providerId": provider, "name": name}
+            for provider, name in ACTION_NAMES.items()
+            if provider not in known
+        ]
+
+    async def register(self, acting: Acting, document: Mapping[str, Any]) -> None:
+        """Take an action that this realm does not have; raises BadRequest, RefusedByCode."""
+        given = read_names(document)
+        provider = given.get("providerId") or ""
+        if provider not in ACTION_NAMES:
+            raise BadRequest("Required Action Provider with given providerId not found")
+        async with self._changes.begin(acting, alone=True) as change:
+            actions = await realm_actions(change.stores, change.realm.id)
+            if any(each.alias == provider for each in actions):
+                taken = "A Required Action Provider with given alias already exists."
+                raise RefusedByCode("conflict", taken, conflict=True)
+            last = max((each.priority for each in actions), default=0)
+            name = given.get("name") or ACTION_NAMES[provider]
+            await _put(change, RequiredAction(provider, name, provider, priority=last + 1))
+            path = "authentication/register-required-action"
+            change.record(OperationType.CREATE, _ACTION, path, document)
+
+    async def replace(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> None:
+        """Change an action; raises Missing, Refused, UnusableSetting or PreconditionFailed."""
+        async with self._changes.begin(acting, alone=True) as change:
+            before = _one(await realm_actions(change.stores, change.realm.id), alias, _NOT_FOUND)
+            change.require_match(write_action(before))
+            after = read_action(document, before)
+            if after.alias != alias:
+                raise Refused("The alias of a required action cannot be changed")
+            await _put(change, after)
+            change.record(OperationType.UPDATE, _ACTION, f"{_PATH}/{alias}", document)
+
+    async def remove(self, acting: Acting, alias: str) -> None:
+        """Take an action away; raises Missing or PreconditionFailed."""
+        async with self._changes.begin(acting, alone=True) as change:
+            before = await _find(change, alias)
+            change.require_match(write_action(before))
+            documents = change.stores.documents
+            if alias in {each.alias for each in DEFAULT_ACTIONS}:
+                await documents.put(change.realm.id, _KIND, alias, GONE)
+            else:
+                await documents.remove(change.realm.id, _KIND, alias)
+            change.tell(realm_topic(change.realm.id))
+            change.record(OperationType.DELETE, _ACTION, f"{_PATH}/{alias}")
+
+    async def move(self, acting: Acting, alias: str, *, up: bool) -> None:
+        """Let an action change places with the one before, or after; raises Missing."""
+        async with self._changes.begin(acting, alone=True) as change:
+            actions = await realm_actions(change.stores, change.realm.id)
+            moving = _one(actions, alias, f"{_NOT_FOUND}.")
+            place = actions.index(moving) + (-1 if up else 1)
+            if 0 <= place < len(actions):
+                other = actions[place]
+                first, second = sorted((moving.priority, other.priority))
+                later = max(second, first + 1)
+                low, high = (moving, other) if up else (other, moving)
+                await _put(change, replace(low, priority=first))
+                await _put(change, replace(high, priority=later))
+            verb = "raise" if up else "lower"
+            path = f"{_PATH}/{alias}/{verb}-priority"
+            change.record(OperationType.UPDATE, _ACTION, path)
+
+    async def config(self, realm: Realm, alias: str) -> dict[str, Any]:
+        """Return what is set of an action; raises BadRequest or Missing."""
+        action = _configurable(await self._actions(realm), alias)
+        return {"config": dict(action.config)}
+
+    async def configure(
+        self, acting: Acting, alias: str, document: Mapping[str, Any] | None
+    ) -> None:
+        """Set something of an action, None for nothing; raises what `config` does and Refused."""
+        fields = {"config": TextMap(longest=1000)}
+        given = read_strictly(document or {}, fields, "RequiredActionConfigRepresentation")
+        config = known_config(given.get("config", {}))
+        async with self._changes.begin(acting, alone=True) as change:
+            actions = await realm_actions(change.stores, change.realm.id)
+            await _put(change, replace(_configurable(actions, alias), config=config))
+            operation = OperationType.DELETE if document is None else OperationType.UPDATE
+            change.record(operation, _CONFIG, f"{_PATH}/{alias}/config", document)
+
+    def described(self, alias: str) -> dict[str, Any]:
+        """Return what could be set of an action; raises Missing."""
+        if not is_configurable(alias):
+            raise Missing("Could not find configurable RequiredAction provider")
+        return {"properties": [MAXIMUM_AGE.document()]}
+
+    async def _actions(self, realm: Realm) -> tuple[RequiredAction, ...]:
+        async with self._database.read() as stores:
+            return await realm_actions(stores, realm.id)
+
+
+async def _find(change: Change, alias: str) -> RequiredAction:
+    actions = await realm_actions(change.stores, change.realm.id)
+    return _one(actions, alias, f"{_NOT_FOUND}.")
+
+
+async def _put(change: Change, action: RequiredAction) -> None:
+    await change.stores.documents.put(change.realm.id, _KIND, action.alias, action_document(action))
+    change.tell(realm_topic(change.realm.id))
+
+
+def _one(actions: tuple[RequiredAction, ...], alias: str, missing: str) -> RequiredAction:
+    action = next((each for each in actions if each.alias == alias), None)
+    if action is None:
+        raise Missing(missing)
+    return action
+
+
+def _configurable(actions: tuple[RequiredAction, ...], alias: str) -> RequiredAction:
+    if not is_configurable(alias):
+        raise BadRequest(_NOT_CONFIGURABLE)
+    return _one(actions, alias, "Could not find RequiredAction config")

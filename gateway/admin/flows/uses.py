@@ -1,0 +1,144 @@
+"""Who uses a flow, and what it must come to where somebody does.
+
+Flows of pages are in use before there are pages: what is changed of them would have no effect, and
+is refused. Keycloak: the flow bindings of realms and clients
+"""
+
+from collections.abc import Iterable
+from enum import Enum
+
+from gateway.admin.access import Refused
+from gateway.domain.clients import Client
+from gateway.domain.flows import DIRECT_GRANT, Flow, Flows, client_methods, second_factor
+from gateway.domain.ports.storage import DocumentKind, Stores
+from gateway.domain.realm import FlowBindings, Realm
+from gateway.representations.flows import default_id, flows_in
+
+
+class Use(Enum):
+    """For what a flow is in use."""
+
+    PAGES = "pages"
+    DIRECT_GRANT = "the password grant"
+    CLIENTS = "clients that prove themselves"
+
+
+async def require_effective(
+    stores: Stores,
+    realm: Realm,
+    states: tuple[Flows, Flows],
+    changed: Iterable[str],
+    reconfigured: Iterable[str],
+) -> None:
+    """Refuse what is changed of a flow in use and could not take effect; raises UnusableSetting.
+
+    `states` are the flows before and after; steps of those `reconfigured` are told something else.
+    """
+    before, after = states
+    told = _roots(states, reconfigured)
+    for root_id in sorted(_roots(states, changed) | told):
+        root = before.find(root_id)
+        same = root_id not in told and _steps(before, root_id) == _steps(after, root_id)
+        if root is None or same:
+            continue
+        uses = await _uses(stores, realm, root)
+        if uses:
+            _require(uses, after, after.find(root_id), root.alias)
+
+
+def _roots(states: tuple[Flows, Flows], changed: Iterable[str]) -> set[str]:
+    return {
+        flows.root(flow_id).id
+        for flow_id in changed
+        for flows in states
+        if flows.find(flow_id) is not None
+    }
+
+
+async def require_bindable(stores: Stores, realm: Realm, bindings: FlowBindings) -> None:
+    """Refuse to use flows for what they could not do; `realm` is as it was.
+
+    Raises Refused, or UnusableSetting. Only what is bound anew is looked at.
+    """
+    if bindings == realm.flows:
+        return
+    flows = await realm_flows(stores, realm)
+    for name in FlowBindings.__dataclass_fields__:
+        alias = getattr(bindings, name)
+        if alias == getattr(realm.flows, name):
+            continue
+        flow = flows.named(alias)
+        if flow is None:
+            raise Refused(f"There is no flow '{alias}'")
+        if name == "direct_grant":
+            second_factor(flows, flow)
+        elif name == "client_authentication":
+            client_methods(flows, flow)
+        elif flow.id != default_id(realm.id, "flow", getattr(FlowBindings(), name)):
+            raise _no_page(alias)
+
+
+async def require_usable_overrides(
+    stores: Stores, realm: Realm, client: Client, before: Client | None = None
+) -> None:
+    """Refuse flows of a client's own that could not take effect, unless it has had them before.
+
+    Raises Refused, or UnusableSetting.
+    """
+    had = {} if before is None else before.flow_overrides
+    new = {name: own for name, own in client.flow_overrides.items() if had.get(name) != own}
+    if not new:
+        return
+    flows = await realm_flows(stores, realm)
+    for name, flow_id in new.items():
+        flow = flows.find(flow_id)
+        if flow is None:
+            raise Refused(f"There is no flow with the id '{flow_id}'")
+        if name != DIRECT_GRANT:
+            raise _no_page(flow.alias)
+        second_factor(flows, flow)
+
+
+async def realm_flows(stores: Stores, realm: Realm) -> Flows:
+    """Return all flows of a realm."""
+    documents = await stores.documents.list(realm.id, DocumentKind.AUTHENTICATION_FLOW)
+    return flows_in(realm.id, documents)
+
+
+async def _uses(stores: Stores, realm: Realm, root: Flow) -> frozenset[Use]:
+    bindings = realm.flows
+    uses: set[Use] = set()
+    for name in FlowBindings.__dataclass_fields__:
+        if getattr(bindings, name) == root.alias:
+            uses.add(_USES.get(name, Use.PAGES))
+    for client in await stores.clients.list(realm.id):
+        for name, flow_id in client.flow_overrides.items():
+            if flow_id == root.id:
+                uses.add(Use.DIRECT_GRANT if name == DIRECT_GRANT else Use.PAGES)
+    return frozenset(uses)
+
+
+_USES = {"direct_grant": Use.DIRECT_GRANT, "client_authentication": Use.CLIENTS}
+
+
+def _require(uses: frozenset[Use], flows: Flows, root: Flow | None, alias: str) -> None:
+    if root is None:
+        raise Refused(f"'{alias}' is in use: bind another flow first")
+    if Use.PAGES in uses:
+        raise _no_page(alias)
+    if Use.DIRECT_GRANT in uses:
+        second_factor(flows, root)
+    if Use.CLIENTS in uses:
+        client_methods(flows, root)
+
+
+def _steps(flows: Flows, root_id: str) -> dict[str, object]:
+    """Return what a flow does, whatever it is called."""
+    return {flow.id: (flow.kind, flow.executions) for flow in flows.below(root_id)}
+
+
+def _no_page(alias: str) -> Refused:
+    return Refused(
+        f"'{alias}' is a flow of pages, which this version does not have: what is set of it would "
+        "have no effect. A copy that is not in use may be changed"
+    )

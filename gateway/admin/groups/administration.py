@@ -1,0 +1,147 @@
+"""Making, changing, moving and removing groups. Keycloak: 7.3 (groups, children)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+from uuid import uuid4
+
+from gateway.admin.access import (
+    Acting,
+    Change,
+    Changes,
+    Missing,
+    Refused,
+    require_may_control_subtree,
+    require_may_join,
+)
+from gateway.admin.groups.listing import GroupShape, found_group, group_document, shown_groups
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.groups import Group
+from gateway.domain.ports.invalidation import realm_topic
+from gateway.representations.groups import ToldGroup, read_group
+
+DEEPEST: Final = 50
+"""So many groups may stand one below the other, as in realm files."""
+
+
+class GroupAdministration:
+    """The use cases. All raise InvalidInput, StoreUnavailable, and Missing for the group itself."""
+
+    def __init__(self, changes: Changes) -> None:
+        """Change by `changes`."""
+        self._changes = changes
+
+    async def put(
+        self, acting: Acting, parent: str | None, document: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
+        """Add a group below `parent`, or at the top; where its id is told, move the one with it.
+
+        Return the new group, None for one that was moved. Raises Refused, AlreadyExists, Missing,
+        and Forbidden where who is in the group would get more than the caller has.
+        """
+        told = read_group(document)
+        if not told.name:
+            raise Refused("Group name is missing")
+        async with self._changes.begin(acting, alone=True) as change:
+            if parent is not None:
+                await found_group(change.stores, change.realm, parent)
+            if told.id is not None:
+                await _move(change, told.id, parent)
+                change.record(
+                    OperationType.UPDATE, ResourceType.GROUP, _place(parent), dict(document)
+                )
+                return None
+            group = await _add(change, told, parent)
+            path = f"groups/{group.id}" if parent is None else _place(parent)
+            change.record(
+                OperationType.CREATE, ResourceType.GROUP, path, {"id": group.id, **document}
+            )
+            shape = GroupShape(brief=False, counts=False)
+            shown = await shown_groups(change.stores, change.realm, acting.rights, (group,), shape)
+        return shown[0]
+
+    async def update(self, acting: Acting, group_id: str, document: Mapping[str, Any]) -> None:
+        """Replace name and description, and where they are told the attributes of a group.
+
+        Raises Refused, AlreadyExists and PreconditionFailed.
+        """
+        told = read_group(document)
+        async with self._changes.begin(acting) as change:
+            group = await _locked(change, group_id)
+            if not told.name:
+                raise Refused("Group name is missing")
+            if told.id not in {None, group_id}:
+                raise Refused("Invalid group id")
+            changed = replace(
+                group,
+                name=told.name,
+                description=told.description,
+                attributes=group.attributes if told.attributes is None else told.attributes,
+            )
+            await change.stores.groups.replace(changed)
+            change.tell(realm_topic(change.realm.id))
+            change.record(
+                OperationType.UPDATE, ResourceType.GROUP, f"groups/{group_id}", dict(document)
+            )
+
+    async def remove(self, acting: Acting, group_id: str) -> None:
+        """Forget a group with all below it; raises PreconditionFailed."""
+        async with self._changes.begin(acting) as change:
+            group = await _locked(change, group_id)
+            await require_may_control_subtree(acting, change.stores, group_id)
+            await change.stores.group_catalogue.remove(change.realm.id, group_id)
+            change.tell(realm_topic(change.realm.id))
+            told = {"id": group.id, "name": group.name}
+            change.record(OperationType.DELETE, ResourceType.GROUP, f"groups/{group_id}", told)
+
+
+def _place(parent: str | None) -> str:
+    return "groups" if parent is None else f"groups/{parent}/children"
+
+
+async def _locked(change: Change, group_id: str) -> Group:
+    stores, realm = change.stores, change.realm
+    group = await found_group(stores, realm, group_id, alone=True)
+    change.require_match(await group_document(stores, realm, change.acting.rights, group))
+    return group
+
+
+async def _add(change: Change, told: ToldGroup, parent: str | None) -> Group:
+    stores, realm = change.stores, change.realm
+    above = await stores.group_catalogue.with_parents(realm.id, [parent] if parent else [])
+    _require_room(len(above) + 1)
+    path = "" if not above else next(group.path for group in above if group.id == parent)
+    group = Group(
+        id=str(uuid4()),
+        realm_id=realm.id,
+        name=told.name,
+        path=f"{path}/{told.name}",
+        parent=parent,
+        attributes=told.attributes or {},
+        description=told.description,
+    )
+    await stores.groups.add(group)
+    return group
+
+
+async def _move(change: Change, group_id: str, parent: str | None) -> None:
+    stores, realm = change.stores, change.realm
+    group = await stores.group_catalogue.find(realm.id, group_id)
+    if group is None:
+        raise Missing("Could not find child by id")
+    if parent in {group.parent, group_id}:
+        return
+    await require_may_control_subtree(change.acting, stores, group_id)
+    if parent is not None:
+        above = await stores.group_catalogue.with_parents(realm.id, [parent])
+        if group_id in {other.id for other in above}:
+            raise Refused("A group cannot be moved below itself")
+        _require_room(len(above) + await stores.group_catalogue.height(realm.id, group_id))
+        await require_may_join(change.acting, stores, [parent])
+    await stores.group_catalogue.move(realm.id, group_id, parent)
+    change.tell(realm_topic(realm.id))
+
+
+def _require_room(levels: int) -> None:
+    if levels > DEEPEST:
+        raise Refused(f"At most {DEEPEST} groups may stand one below the other")

@@ -1,0 +1,175 @@
+"""The groups of a realm by path: adding a file's, and finding those that users are to join.
+
+Groups that are missing are added; of those that are there, description and attributes become
+the file's, and roles are given, none taken. `defaultGroups` is a setting: the whole list.
+Keycloak: realm import, groups
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+from gateway.admin.access import RoleBook, load_roles
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.groups import Group
+from gateway.domain.ports.storage import Stores
+from gateway.domain.realm import Realm
+from gateway.representations.groups import GivenGroup, read_group_paths, read_groups
+from gateway.representations.refusals import attempt, describe, join, raise_all
+from gateway.representations.spelling import Names
+
+_NAMES = Names(("groups", "defaultGroups"))
+_ROLE_LISTS = ("realmRoles", "clientRoles")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenGroups:
+    """What a file says of groups; `default` is None where it says nothing of it."""
+
+    groups: tuple[GivenGroup, ...] = ()
+    default: tuple[str, ...] | None = None
+    default_at: str = ""
+
+
+def read_realm_groups(document: Mapping[str, Any], path: str) -> GivenGroups:
+    """Return the groups of a realm file; raises InvalidInput."""
+    errors: list[FieldError] = []
+    given = _NAMES.collect(document, path, errors)
+    at, groups = given.get("groups", ("", None))
+    default_at, default = given.get("defaultGroups", ("", None))
+    found = GivenGroups(
+        groups=attempt(errors, (), read_groups, groups, at),
+        default=None
+        if default is None
+        else attempt(errors, None, read_group_paths, default, default_at),
+        default_at=default_at,
+    )
+    raise_all(errors)
+    return found
+
+
+class GroupBook:
+    """The groups of one realm by path, within one transaction."""
+
+    changed = False
+    """Whether anything was written."""
+
+    def __init__(self, groups: Sequence[Group] = ()) -> None:
+        """Take the groups that there are."""
+        self._groups = {group.path: group for group in groups}
+
+    def ids(self, paths: Sequence[str], at: str) -> tuple[str, ...]:
+        """Return the ids of the groups; raises InvalidInput naming those that do not exist."""
+        errors = [
+            FieldError(f"{at}[{index}]", describe(path), "the path of a group of the realm")
+            for index, path in enumerate(paths)
+            if path not in self._groups
+        ]
+        raise_all(errors)
+        return tuple(dict.fromkeys(self._groups[path].id for path in paths))
+
+    def find(self, path: str) -> Group | None:
+        """Return the group at a path."""
+        return self._groups.get(path)
+
+    def forget(self, path: str) -> None:
+        """Forget the group at a path and all below it, which are gone."""
+        below = f"{path}/"
+        self._groups = {
+            known: group
+            for known, group in self._groups.items()
+            if known != path and not known.startswith(below)
+        }
+
+    @property
+    def default(self) -> tuple[str, ...]:
+        """The ids of the groups that new users join."""
+        return tuple(group.id for group in self._groups.values() if group.is_default)
+
+    async def take(self, stores: Stores, realm: Realm, given: GivenGroups, roles: RoleBook) -> None:
+        """Store what a file says; raises InvalidInput naming all that does not exist."""
+        errors: list[FieldError] = []
+        for group in given.groups:
+            await self._take(_Level(stores, realm, roles, errors), group, None)
+        raise_all(errors)
+        if given.default is not None:
+            await self._set_default(stores, self.ids(given.default, given.default_at))
+
+    async def _take(self, level: "_Level", given: GivenGroup, parent: Group | None) -> None:
+        path = f"{'' if parent is None else parent.path}/{given.name}"
+        before = self._groups.get(path)
+        if before is not None and before.parent != (None if parent is None else parent.id):
+            free = FieldError(join(given.at, "name"), describe(given.name), "a path that is free")
+            level.errors.append(free)
+            return
+        group = before or Group(
+            id=given.id or str(uuid4()),
+            realm_id=level.realm.id,
+            name=given.name,
+            path=path,
+            parent=None if parent is None else parent.id,
+        )
+        group = _merged(group, given)
+        if before is None:
+            await level.stores.groups.add(group)
+        elif group != before:
+            await level.stores.groups.replace(group)
+        self.changed |= group != before
+        self._groups[path] = group
+        await self._grant(level, given, group)
+        for child in given.children:
+            await self._take(level, child, group)
+
+    async def _grant(self, level: "_Level", given: GivenGroup, group: Group) -> None:
+        try:
+            role_ids = level.roles.ids(given.roles, given.at, _ROLE_LISTS)
+        except InvalidInput as refusal:
+            level.errors.extend(refusal.errors)
+            return
+        await level.stores.groups.grant(level.realm.id, group.id, role_ids)
+        self.changed |= bool(role_ids)
+
+    async def _set_default(self, stores: Stores, group_ids: Sequence[str]) -> None:
+        for path, group in self._groups.items():
+            is_default = group.id in group_ids
+            if group.is_default != is_default:
+                self._groups[path] = replace(group, is_default=is_default)
+                await stores.groups.replace(self._groups[path])
+                self.changed = True
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """What users of a realm are given by name."""
+
+    roles: RoleBook
+    groups: GroupBook
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """What every group of a file is stored with."""
+
+    stores: Stores
+    realm: Realm
+    roles: RoleBook
+    errors: list[FieldError]
+
+
+def _merged(group: Group, given: GivenGroup) -> Group:
+    return replace(
+        group,
+        description=group.description if given.description is None else given.description,
+        attributes=group.attributes if given.attributes is None else given.attributes,
+    )
+
+
+async def load_groups(stores: Stores, realm: Realm) -> GroupBook:
+    """Return the groups of the realm."""
+    return GroupBook(await stores.groups.list(realm.id))
+
+
+async def load_books(stores: Stores, realm: Realm) -> Books:
+    """Return the roles and the groups of the realm."""
+    return Books(await load_roles(stores, realm), await load_groups(stores, realm))

@@ -1,0 +1,23 @@
+"""Keys of realms: generation, import, rotation, and what administrators see of them."""
+
+from gateway.admin.keys.components import KeyComponents
+from gateway.admin.keys.metadata import KeyMetadata
+from gateway.admin.keys.rotation import KeyChange, KeyState, RealmKeys
+from gateway.admin.keys.signing import (
+    ensure_keys_of_client,
+    ensure_signing_keys,
+    signing_algorithms,
+)
+from gateway.admin.keys.work import run_key_work
+
+__all__ = [
+    "KeyChange",
+    "KeyComponents",
+    "KeyMetadata",
+    "KeyState",
+    "RealmKeys",
+    "ensure_keys_of_client",
+    "ensure_signing_keys",
+    "run_key_work",
+    "signing_algorithms",
+]

@@ -1,0 +1,240 @@
+"""Key providers: a realm's keys as administrators add, change and take them away.
+
+What is stored holds for the next token: a key of higher priority signs at once, one that may not
+sign still verifies, one that is disabled or taken away is gone from the JWKS. Where no key would be
+left for what the realm signs with, one is made. Verifiers that keep a JWKS meet a new key before
+they know it: whoever minds adds it inactive, waits, and then activates it. A private key is
+imported by those alone who may do everything, for with it they could be anybody.
+Keycloak: org.keycloak.keys.KeyProvider
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from gateway.admin.access import (
+    Acting,
+    BadRequest,
+    Change,
+    Changes,
+    Missing,
+    Refused,
+    require_may_be_anybody,
+)
+from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
+from gateway.admin.keys.signing import ensure_fallback
+from gateway.admin.keys.work import run_key_work
+from gateway.domain.clock import Clock
+from gateway.domain.errors import AlreadyExists
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.keys import KeyProvider, RealmKey
+from gateway.domain.ports.invalidation import realm_topic
+from gateway.domain.ports.signing import KeyFactory
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.domain.secrets import Secret
+from gateway.representations.component import Component, merged, write_component
+from gateway.representations.keys import (
+    CERTIFICATE,
+    KEY_PROVIDER_TYPE,
+    KEY_PROVIDERS,
+    KeySettings,
+    key_component,
+    read_key_settings,
+    same_material,
+)
+
+_LEFT_OUT: Final = {
+    "aes-generated": "nothing is encrypted with a secret key of the realm",
+    "ecdh-generated": "no token is encrypted",
+    "java-keystore": "keys are not read from files of the server: import one with 'rsa'",
+    "rsa-enc": "no token is encrypted",
+    "rsa-enc-generated": "no token is encrypted",
+}
+"""Providers of Keycloak that could have no effect here, and why."""
+_MOST: Final = 100
+"""Keys of a realm: every gateway holds all of them."""
+
+
+class KeyComponents:
+    """The components of one type: realm keys."""
+
+    type = KEY_PROVIDER_TYPE
+    providers = KEY_PROVIDERS
+
+    def __init__(
+        self, database: Database, changes: Changes, keys: KeyFactory, clock: Clock
+    ) -> None:
+        """Make keys by `keys`."""
+        self._database = database
+        self._changes = changes
+        self._factory = keys
+        self._clock = clock
+
+    async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
+        """Return the keys of the realm, newest first."""
+        return tuple(map(key_component, await stores.keys.list(realm.id)))
+
+    async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
+        """Add a key; return its id.
+
+        Raises BadRequest, Refused, UnusableSetting, Forbidden for a private key that others than
+        the realm would know, or AlreadyExists for an id that is taken.
+        """
+        provider = _provider(given)
+        settings = read_key_settings(provider, merged({}, given.config))
+        _require_may_bring(acting, settings)
+        made = await self._made(acting.realm, provider, settings)
+        key = replace(
+            made,
+            id=given.id or made.id,
+            name=given.name or provider.value,
+            provider=provider,
+            priority=settings.priority,
+            status=settings.status,
+        )
+        key = replace(key, config=self._kept(settings, key))
+        async with self._changes.begin(acting) as change:
+            keys = await change.stores.keys.list_alone(change.realm.id)
+            if len(keys) >= _MOST:
+                raise Refused(f"A realm has at most {_MOST} keys: take an old one away")
+            if any(other.id == key.id for other in keys):
+                raise AlreadyExists("Duplicate resource error")
+            await change.stores.keys.add(self._told_apart(key, keys))
+            change.tell(realm_topic(change.realm.id))
+            path = component_path(key.id)
+            change.record(OperationType.CREATE, ResourceType.COMPONENT, path, document)
+        return key.id
+
+    async def replace(
+        self, acting: Acting, key_id: str, given: Component, document: Mapping[str, Any]
+    ) -> None:
+        """Change a key; raises what `create` does, and Missing."""
+        while True:
+            async with self._database.read() as stores:
+                before = _one(await stores.keys.list(acting.realm.id), key_id)
+            # Material is made before any lock is held, of a key that may change meanwhile.
+            key = await self._changed(acting, before, given)
+            async with self._changes.begin(acting) as change:
+                if await self._exchanged(change, before, key):
+                    path = component_path(key_id)
+                    change.record(OperationType.UPDATE, ResourceType.COMPONENT, path, document)
+                    return
+
+    async def remove(self, acting: Acting, key_id: str) -> None:
+        """Take a key away; raises Missing."""
+        async with self._changes.begin(acting) as change:
+            stores, realm = change.stores, change.realm
+            key = _one(await stores.keys.list_alone(realm.id), key_id)
+            change.require_match(write_component(key_component(key)))
+            await stores.keys.remove(realm.id, key.id)
+            await ensure_fallback(stores, realm, key.algorithm, self._factory, change.now)
+            change.tell(realm_topic(realm.id))
+            change.record(OperationType.DELETE, ResourceType.COMPONENT, component_path(key.id))
+
+    async def _exchanged(self, change: Change, before: RealmKey, key: RealmKey) -> bool:
+        """Store the key unless it has changed since; tell whether it was stored."""
+        stores, realm = change.stores, change.realm
+        keys = await stores.keys.list_alone(realm.id)
+        current = _one(keys, before.id)
+        change.require_match(write_component(key_component(current)))
+        if replace(current, private_key=before.private_key) != before:
+            return False
+        others = tuple(other for other in keys if other.id != before.id)
+        await stores.keys.exchange(self._told_apart(key, others))
+        await ensure_fallback(stores, realm, before.algorithm, self._factory, change.now)
+        change.tell(realm_topic(realm.id))
+        return True
+
+    async def _changed(self, acting: Acting, before: RealmKey, given: Component) -> RealmKey:
+        """Return the key as it is to be; raises BadRequest, UnusableSetting, Forbidden."""
+        if given.provider_id not in {None, before.made_by.value}:
+            raise Refused("The provider of a key cannot be changed: add another key")
+        provider, shown = before.made_by, key_component(before).config
+        was = read_key_settings(provider, shown)
+        settings = read_key_settings(provider, merged(shown, given.config))
+        _require_may_bring(acting, settings)
+        key = before
+        if not same_material(was, settings):
+            key = await self._of_other_material(acting.realm, before, was, settings)
+        if (settings.priority, settings.status) != (was.priority, was.status):
+            key = replace(key, status=settings.status, retire_at=None)
+        name = given.name or key_component(before).name
+        key = replace(key, name=name, provider=provider, priority=settings.priority)
+        return replace(key, config=self._kept(settings, key))
+
+    async def _of_other_material(
+        self, realm: Realm, before: RealmKey, was: KeySettings, settings: KeySettings
+    ) -> RealmKey:
+        """Return the key with what has changed of it made anew, and nothing else."""
+        provider = before.made_by
+        if provider is not KeyProvider.RSA and settings.size == was.size:
+            if settings.algorithm is was.algorithm:
+                return self._certified(realm, before, settings)
+            if provider is KeyProvider.RSA_GENERATED:
+                return replace(before, algorithm=settings.algorithm)
+        sent = settings.private_key or before.private_key
+        made = await self._made(realm, provider, replace(settings, private_key=sent))
+        same = made.private_key.matches(before.private_key.reveal())
+        return replace(
+            before,
+            kid=before.kid if same else made.kid,
+            algorithm=made.algorithm,
+            private_key=made.private_key,
+            certificate=made.certificate,
+        )
+
+    def _certified(self, realm: Realm, key: RealmKey, settings: KeySettings) -> RealmKey:
+        if not settings.certified:
+            return replace(key, certificate=None)
+        return self._factory.certified(key, realm.name, self._clock.now())
+
+    async def _made(self, realm: Realm, provider: KeyProvider, settings: KeySettings) -> RealmKey:
+        """Make the material, off the loop: an RSA key takes up to a second."""
+        make = partial(self._factory.generate, size=settings.size, certified=settings.certified)
+        if provider is KeyProvider.RSA:
+            make = partial(
+                self._factory.imported,
+                private_key=settings.private_key or Secret(""),
+                certificate=settings.certificate,
+            )
+        now = self._clock.now()
+        return await run_key_work(realm.id, make, realm.id, realm.name, settings.algorithm, now)
+
+    def _told_apart(self, key: RealmKey, others: tuple[RealmKey, ...]) -> RealmKey:
+        """Return the key under a kid that no other has; raises Refused."""
+        taken = {other.kid for other in others}
+        if key.kid not in taken:
+            return key
+        key = self._factory.apart(key)
+        if key.kid in taken:
+            raise Refused("The realm has this key, with this algorithm, already")
+        return key
+
+    def _kept(self, settings: KeySettings, key: RealmKey) -> Mapping[str, str]:
+        """Return what is kept of the settings: of an imported key also its certificate."""
+        certificate = self._factory.public_data(key).certificate
+        if key.provider is not KeyProvider.RSA or certificate is None:
+            return settings.config
+        return {CERTIFICATE: certificate, **settings.config}
+
+
+def _provider(given: Component) -> KeyProvider:
+    if given.provider_id in _LEFT_OUT:
+        raise Refused(f"'{given.provider_id}' is not offered: {_LEFT_OUT[given.provider_id]}")
+    if given.provider_id not in set(KeyProvider):
+        raise BadRequest(NO_SUCH_PROVIDER)
+    return KeyProvider(given.provider_id)
+
+
+def _require_may_bring(acting: Acting, settings: KeySettings) -> None:
+    if settings.private_key is not None:
+        require_may_be_anybody(acting)
+
+
+def _one(keys: tuple[RealmKey, ...], key_id: str) -> RealmKey:
+    key = next((key for key in keys if key.id == key_id), None)
+    if key is None:
+        raise Missing(NO_SUCH_COMPONENT)
+    return key

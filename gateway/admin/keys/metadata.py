@@ -1,0 +1,35 @@
+"""Which keys a realm has, and which of them signs now. Keycloak: KeyResource."""
+
+from typing import Any
+
+from gateway.domain.clock import Clock
+from gateway.domain.keys import KeyStatus, RealmKey, signing_key, standing, verifies
+from gateway.domain.ports.signing import KeyFactory
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import Realm
+from gateway.representations.keys import ShownKey, write_keys
+
+
+class KeyMetadata:
+    """The use case."""
+
+    def __init__(self, database: Database, keys: KeyFactory, clock: Clock) -> None:
+        """Read public parts by `keys`."""
+        self._database = database
+        self._factory = keys
+        self._clock = clock
+
+    async def of(self, realm: Realm) -> dict[str, Any]:
+        """Return what may be known of the realm's keys."""
+        async with self._database.read() as stores:
+            keys = await stores.keys.list(realm.id)
+        return write_keys(self._shown(key, keys) for key in keys)
+
+    def _shown(self, key: RealmKey, keys: tuple[RealmKey, ...]) -> ShownKey:
+        now = self._clock.now()
+        signer = signing_key(keys, key.algorithm, now)
+        signs = signer is not None and signer.id == key.id
+        status = key.status if verifies(key, now) else KeyStatus.DISABLED
+        if key.retire_at is not None:
+            status = standing(key, keys, now)
+        return ShownKey(key, self._factory.public_data(key), status, signs)

@@ -1,0 +1,29 @@
+"""Realm files: import, export, plan and rehearsal of whole realms and of parts of them."""
+
+from gateway.admin.realm_files.difference import Difference
+from gateway.admin.realm_files.export import stream_realm
+from gateway.admin.realm_files.files import REFERENCE_REALMS, RealmFile, load_realm_files
+from gateway.admin.realm_files.import_of_realm import RealmImport
+from gateway.admin.realm_files.partial_export import PartialExport
+from gateway.admin.realm_files.partial_import import PartialImport
+from gateway.admin.realm_files.plan import ImportedRealm
+from gateway.admin.realm_files.realm_creation import RealmCreation
+from gateway.admin.realm_files.rehearsal import RealmDifference, RealmRehearsal
+from gateway.admin.realm_files.user_stream import StreamedUsers, UserStream
+
+__all__ = [
+    "REFERENCE_REALMS",
+    "Difference",
+    "ImportedRealm",
+    "PartialExport",
+    "PartialImport",
+    "RealmCreation",
+    "RealmDifference",
+    "RealmFile",
+    "RealmImport",
+    "RealmRehearsal",
+    "StreamedUsers",
+    "UserStream",
+    "load_realm_files",
+    "stream_realm",
+]

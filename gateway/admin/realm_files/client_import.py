@@ -1,0 +1,112 @@
+"""The clients of a realm file: new ones are added, known ones changed, none removed."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from gateway.admin.clients import changed_client, prepared_client
+from gateway.admin.realm_files.files import embedded
+from gateway.domain.clients import Client
+from gateway.domain.clock import Clock
+from gateway.domain.errors import FieldError
+from gateway.domain.ports.storage import Stores
+from gateway.representations.clients import InheritedScopes, given_field, read_client
+from gateway.representations.refusals import attempt, describe, raise_all
+from gateway.representations.repetitions import repeated
+from gateway.representations.spelling import snake_case
+
+_SCOPES: Final = "defaultClientScopes"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientChange:
+    """A client as it will be, and as it was; None for a new one."""
+
+    client: Client
+    before: Client | None
+
+    async def store(self, stores: Stores) -> None:
+        """Write the change; what is as before is not written."""
+        if self.before is None:
+            await stores.clients.add(self.client)
+        elif self.client != self.before:
+            await stores.clients.replace(self.client)
+
+
+async def read_clients(
+    stores: Stores,
+    realm_id: str,
+    document: Mapping[str, Any],
+    path: str,
+    clock: Clock,
+    *,
+    inherited: InheritedScopes,
+) -> tuple[ClientChange, ...]:
+    """Return what the file changes; new clients that name no client scopes have `inherited`.
+
+    The caller reports settings without effect. Raises InvalidInput with every wrong field of all
+    clients.
+    """
+    # Very many clients take seconds to judge: other requests go on meanwhile.
+    items, names = await asyncio.to_thread(_named, document, path)
+    known = await _known(stores, realm_id, names)
+    read = partial(read_client, realm_id=realm_id, inherited=inherited, report_ineffective=True)
+    return await asyncio.to_thread(_changes, items, known, path, clock, read)
+
+
+def _changes(
+    items: Sequence[tuple[str, Mapping[str, Any]]],
+    known: Mapping[str, Client],
+    path: str,
+    clock: Clock,
+    read: Callable[..., Client],
+) -> tuple[ClientChange, ...]:
+    errors: list[FieldError] = []
+    changes: list[ClientChange] = []
+    for at, item in items:
+        before = known.get(_name(item))
+        client = attempt(errors, None, partial(read, base=before, path=at), item)
+        if client is not None:
+            changes.append(ClientChange(_prepared(item, client, before, clock), before))
+    errors.extend(
+        FieldError(
+            f"{path}.clients".removeprefix("."), f"{describe(name)} twice", "each client once"
+        )
+        for name in sorted(repeated(change.client.client_id for change in changes))
+    )
+    raise_all(errors)
+    return tuple(changes)
+
+
+def _named(
+    document: Mapping[str, Any], path: str
+) -> tuple[Sequence[tuple[str, Mapping[str, Any]]], Sequence[str]]:
+    """Return path and JSON object of each client, and the public names, each once."""
+    items = embedded(document, "clients", path)
+    return items, sorted({_name(item) for _, item in items})
+
+
+async def _known(stores: Stores, realm_id: str, names: Sequence[str]) -> dict[str, Client]:
+    """Return the clients of the realm that the file names, by public name."""
+    found = await stores.clients.named(realm_id, names) if realm_id else ()
+    return {client.client_id: client for client in found}
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    """Return the public name, empty where there is none."""
+    client_id = item.get("clientId", item.get(snake_case("clientId")))
+    return client_id if isinstance(client_id, str) else ""
+
+
+def _prepared(
+    item: Mapping[str, Any], client: Client, before: Client | None, clock: Clock
+) -> Client:
+    if before:
+        return changed_client(client, before, clock)
+    prepared = prepared_client(client, clock)
+    if given_field(item, _SCOPES) is None:
+        return prepared
+    # As the file says, or the next import of the same file would change it.
+    return replace(prepared, default_client_scopes=client.default_client_scopes)

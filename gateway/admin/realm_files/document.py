@@ -1,0 +1,185 @@
+"""The parts of one realm as a file has them, read within one transaction.
+
+Signing keys are never among them. Keycloak: realm export, partial export
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Self
+
+from gateway.authentication.realm_profile import stored_profile
+from gateway.domain.client_scopes import RealmDefault
+from gateway.domain.clients import Client
+from gateway.domain.groups import Group
+from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.ports.storage import DocumentKind, Stores
+from gateway.domain.ports.storage.role_catalogue import Holding
+from gateway.domain.ports.storage.user_batches import WholeUser
+from gateway.domain.realm import Realm
+from gateway.domain.roles import Role
+from gateway.representations.client_scopes import write_client_scope
+from gateway.representations.clients import write_client
+from gateway.representations.flows import actions_in, configs_in, flows_in
+from gateway.representations.groups import write_groups
+from gateway.representations.realms import write_realm, write_sign_in
+from gateway.representations.roles import write_role
+from gateway.representations.user_profiles import write_profile_component
+from gateway.representations.users import write_credential, write_user
+
+_OF_SIGN_IN: Final = (
+    DocumentKind.AUTHENTICATION_FLOW,
+    DocumentKind.AUTHENTICATOR_CONFIG,
+    DocumentKind.REQUIRED_ACTION,
+)
+
+
+class RealmDocument:
+    """Writes the parts; secrets are masked unless `masked` is False."""
+
+    def __init__(self, stores: Stores, realm: Realm, *, masked: bool) -> None:
+        self._stores = stores
+        self._realm = realm
+        self._masked = masked
+        self._clients: Mapping[str, Client] = {}
+        self._roles: Mapping[str, Role] = {}
+        self._groups: Mapping[str, Group] = {}
+
+    async def loaded(self) -> Self:
+        """Read what all parts name; users are left for later."""
+        realm_id = self._realm.id
+        self._clients = {client.id: client for client in await self._stores.clients.list(realm_id)}
+        self._roles = {role.id: role for role in await self._stores.roles.list(realm_id)}
+        self._groups = {group.id: group for group in await self._stores.groups.list(realm_id)}
+        return self
+
+    async def all_but_users(self) -> dict[str, Any]:
+        """Return every part that does not grow with the number of users."""
+        return {
+            **self.settings(),
+            "roles": await self.roles(),
+            "groups": await self.groups(),
+            "defaultGroups": self.default_groups(),
+            **await self.scopes(),
+            **await self.scope_mappings(),
+            "clients": await self.clients(),
+            **await self.components(),
+            **await self.sign_in(),
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings."""
+        return write_realm(self._realm, masked=self._masked)
+
+    async def roles(self) -> dict[str, Any]:
+        """Return the roles of the realm and of its clients."""
+        clients: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        realm: list[dict[str, Any]] = []
+        async for role in in_slices(self._roles.values()):
+            parts = {part: names for part, names in self._names(role.composites).items() if names}
+            written = write_role(role, parts)
+            (realm if role.client is None else clients[self._public(role.client)]).append(written)
+        return {"realm": realm, "client": dict(clients)}
+
+    async def groups(self) -> list[dict[str, Any]]:
+        """Return the groups, a tree."""
+        granted = await self._stores.groups.granted(self._realm.id)
+        roles = {group: self._names(granted.get(group, ())) for group in self._groups}
+        return write_groups(list(self._groups.values()), roles)
+
+    def default_groups(self) -> list[str]:
+        """Return the paths of the groups that new users join."""
+        return [group.path for group in self._groups.values() if group.is_default]
+
+    async def clients(self) -> list[dict[str, Any]]:
+        """Return the clients."""
+        return [
+            write_client(client, masked=self._masked)
+            async for client in in_slices(self._clients.values())
+        ]
+
+    async def scopes(self) -> dict[str, Any]:
+        """Return the client scopes, and which of them new clients get."""
+        scopes = await self._stores.client_scopes.list(self._realm.id)
+        listed = {
+            kind: [scope.name for scope in scopes if scope.realm_default is kind]
+            for kind in RealmDefault
+        }
+        return {
+            "clientScopes": [write_client_scope(scope) async for scope in in_slices(scopes)],
+            "defaultDefaultClientScopes": listed[RealmDefault.DEFAULT],
+            "defaultOptionalClientScopes": listed[RealmDefault.OPTIONAL],
+        }
+
+    async def scope_mappings(self, *, clients: bool = True) -> dict[str, Any]:
+        """Return which roles are in the scope of client scopes, and of clients too unless not."""
+        of_realm: list[dict[str, Any]] = []
+        of_clients: dict[str, list[dict[str, Any]]] = {}
+        for holder, role_ids in await self._holders(clients=clients):
+            names = self._names(role_ids)
+            if names["realm"]:
+                of_realm.append({**holder, "roles": names["realm"]})
+            for client, roles in names["client"].items():
+                of_clients.setdefault(client, []).append({**holder, "roles": roles})
+        return {"scopeMappings": of_realm, "clientScopeMappings": dict(sorted(of_clients.items()))}
+
+    async def _holders(self, *, clients: bool) -> list[tuple[dict[str, str], frozenset[str]]]:
+        realm_id, mappings = self._realm.id, self._stores.role_scopes
+        of_scopes = await mappings.list(realm_id, Holding.CLIENT_SCOPE)
+        found = [
+            ({"clientScope": scope.name}, of_scopes[scope.id])
+            for scope in await self._stores.client_scopes.list(realm_id)
+            if scope.id in of_scopes
+        ]
+        if clients:
+            of_clients = await mappings.list(realm_id, Holding.CLIENT)
+            found += [
+                ({"client": client.client_id}, of_clients[client.id])
+                for client in self._clients.values()
+                if client.id in of_clients
+            ]
+        return found
+
+    async def components(self) -> dict[str, Any]:
+        """Return the user profile, where the realm has one of its own."""
+        stored = await stored_profile(self._stores, self._realm.id)
+        return {} if stored is None else {"components": write_profile_component(stored)}
+
+    async def sign_in(self) -> dict[str, Any]:
+        """Return flows, actions and texts, where the realm has any of its own."""
+        realm_id, documents = self._realm.id, self._stores.documents
+        stored = {kind: await documents.list(realm_id, kind) for kind in _OF_SIGN_IN}
+        flows, configs, actions = (stored[kind] for kind in _OF_SIGN_IN)
+        texts = await documents.list(realm_id, DocumentKind.LOCALIZATION)
+        written = write_sign_in(
+            flows_in(realm_id, flows), configs_in(realm_id, configs), actions_in(actions)
+        )
+        told = written if flows or configs or actions else {}
+        return told | ({"localizationTexts": texts} if texts else {})
+
+    def user(self, whole: WholeUser) -> dict[str, Any]:
+        """Return one user with all that belongs to it."""
+        user = whole.user
+        names = self._names(whole.role_ids)
+        paths = [self._groups[group].path for group in whole.group_ids if group in self._groups]
+        written = write_user(user) | {
+            "realmRoles": names["realm"],
+            "clientRoles": names["client"],
+            "groups": sorted(paths),
+        }
+        if user.service_account_client is not None:
+            written["serviceAccountClientId"] = self._public(user.service_account_client)
+        written["credentials"] = [
+            write_credential(credential, masked=self._masked) for credential in whole.credentials
+        ]
+        return written
+
+    def _names(self, role_ids: Iterable[str]) -> dict[str, Any]:
+        clients: dict[str, list[str]] = defaultdict(list)
+        realm: list[str] = []
+        known = (self._roles[role_id] for role_id in role_ids if role_id in self._roles)
+        for role in sorted(known, key=lambda role: role.name):
+            (realm if role.client is None else clients[self._public(role.client)]).append(role.name)
+        return {"realm": realm, "client": dict(sorted(clients.items()))}
+
+    def _public(self, client: str) -> str:
+        return self._clients[client].client_id

@@ -1,0 +1,78 @@
+"""Realm files: one realm, or a list of them, with users, clients and roles beside the settings."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.representations.json_input import parse_json
+from gateway.representations.refusals import attempt, join, raise_all, refused
+
+_MOST = 100_000
+_LONGEST_FILE = 256 * 1024 * 1024
+
+REFERENCE_REALMS: Final = (
+    Path(__file__).resolve().parents[1] / "reference_configuration" / "realms.json"
+)
+"""The reference configuration: the realms `master` and `demo`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RealmFile:
+    """The parsed JSON of a file; `source` is its name in errors."""
+
+    source: str
+    document: Any
+
+    def realms(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield each realm's path and JSON object; raises InvalidInput."""
+        if isinstance(self.document, dict):
+            yield "", self.document
+            return
+        if not isinstance(self.document, list) or not self.document:
+            raise refused("realm", self.document, "a realm, or a list of realms")
+        for index, document in enumerate(self.document):
+            if not isinstance(document, dict):
+                raise refused(f"[{index}]", document, "a realm")
+            yield f"[{index}]", document
+
+
+def load_realm_files(paths: Iterable[Path]) -> tuple[RealmFile, ...]:
+    """Read and parse the files; raises InvalidInput with what is wrong in each of them."""
+    errors: list[FieldError] = []
+    files = [attempt(errors, None, _load, path) for path in paths]
+    raise_all(errors)
+    return tuple(file for file in files if file is not None)
+
+
+def _load(path: Path) -> RealmFile:
+    try:
+        with path.open("rb") as file:
+            text = file.read(_LONGEST_FILE + 1)
+    except OSError as error:
+        given = f"nothing readable ({error.strerror})"
+        raise InvalidInput((FieldError(str(path), given, "a readable file"),)) from error
+    if len(text) > _LONGEST_FILE:
+        allowed = f"at most {_LONGEST_FILE} bytes"
+        raise InvalidInput((FieldError(str(path), "a longer file", allowed),))
+    return RealmFile(str(path), parse_json(text, path))
+
+
+def embedded(document: Mapping[str, Any], name: str, path: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return path and JSON object of each of the realm's `users` or `clients`."""
+    items = document.get(name)
+    at = join(path, name)
+    if items is None:
+        return []
+    if not isinstance(items, list) or len(items) > _MOST:
+        raise refused(at, items, f"a list of at most {_MOST}")
+    found = [(f"{at}[{index}]", item) for index, item in enumerate(items)]
+    errors = tuple(
+        FieldError(place, "no object", "an object")
+        for place, item in found
+        if not isinstance(item, dict)
+    )
+    if errors:
+        raise InvalidInput(errors)
+    return found

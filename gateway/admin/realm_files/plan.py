@@ -1,0 +1,262 @@
+"""What a realm file makes of one realm: read as a whole, then stored within one transaction.
+
+Everything is read before anything is written, so that all errors are told together.
+Keycloak: realm import, RealmRepresentation
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gateway.admin.access import RoleBook, default_role
+from gateway.admin.client_scopes import (
+    inherited_by_clients,
+    read_scopes,
+    store_defaults,
+    store_scope_mappings,
+    store_scopes,
+)
+from gateway.admin.clients import ensure_service_account
+from gateway.admin.flows import check_overrides, store_sign_in
+from gateway.admin.groups import Books, GivenGroups, load_groups, read_realm_groups
+from gateway.admin.keys import ensure_signing_keys, signing_algorithms
+from gateway.admin.realm_files.client_import import ClientChange, read_clients
+from gateway.admin.realm_files.user_import import NewUser, UserImport, read_users, unknown_users
+from gateway.admin.realms import ensure_administration, ensure_realm_defaults
+from gateway.admin.users import NewPasswords, import_profile
+from gateway.domain.clock import Clock
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.ports.invalidation import Topics, client_topic, realm_topic
+from gateway.domain.ports.passwords import PasswordMaker
+from gateway.domain.ports.signing import KeyFactory
+from gateway.domain.ports.storage import Stores
+from gateway.domain.realm import Realm
+from gateway.representations.client_scopes import GivenScopes
+from gateway.representations.realms import GivenSignIn, create_realm, merge_realm, read_sign_in
+from gateway.representations.refusals import attempt, describe_name, join, raise_all
+from gateway.representations.roles import GivenRole, read_roles
+from gateway.representations.setting_effects import (
+    IneffectiveSetting,
+    ineffective_of_client,
+    ineffective_of_realm,
+    ineffective_of_scope,
+)
+from gateway.representations.user_profiles import StoredProfile, read_profile_component
+from gateway.representations.users import NewPassword
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRealm:
+    """What became of one realm of a file."""
+
+    id: str
+    name: str
+    created: bool
+    skipped: bool = False
+    clients: int = 0
+    """How many clients were added."""
+    users: int = 0
+    """How many users were added, service accounts not counted."""
+    not_imported: tuple[str, ...] = ()
+    """Parts of the file that this version does not read."""
+    ineffective: tuple[IneffectiveSetting, ...] = ()
+    """Settings that were stored and do not protect as the file says."""
+    announced: bool = True
+    """False when no message reached the gateways: they read the change log within seconds."""
+    topics: tuple[str, ...] = ()
+    """What the gateways are told: that the realm has changed, or only some of its clients."""
+
+
+@dataclass(frozen=True, slots=True)
+class RealmPlan:
+    """A realm as it will be, with what the file brings; every field was read and accepted."""
+
+    realm: Realm
+    before: Realm | None
+    clients: tuple[ClientChange, ...]
+    roles: tuple[GivenRole, ...]
+    groups: GivenGroups
+    scopes: GivenScopes
+    users: tuple[NewUser, ...]
+    profile: StoredProfile | None
+    sign_in: GivenSignIn
+
+    def ineffective(self) -> tuple[IneffectiveSetting, ...]:
+        """Return the settings of the file that do not protect as it says."""
+        found = ineffective_of_realm(self.realm)
+        for scope in self.scopes.scopes:
+            found += ineffective_of_scope(scope, path=f"clientScopes[{scope.name}]")
+        for change in self.clients:
+            at = f"clients[{describe_name(change.client.client_id)}]"
+            found += ineffective_of_client(change.client, path=at)
+        return tuple(found)
+
+
+class RealmPlanner:
+    """Reads plans and carries them out."""
+
+    def __init__(
+        self, *, keys: KeyFactory, passwords: PasswordMaker, gate: NewPasswords, clock: Clock
+    ) -> None:
+        """Pass new passwords through `gate`, then hash them by `passwords`."""
+        self._keys = keys
+        self._passwords = passwords
+        self._gate = gate
+        self._clock = clock
+
+    async def read(
+        self,
+        stores: Stores,
+        document: Mapping[str, Any],
+        before: Realm | None,
+        path: str,
+        *,
+        report_ineffective: bool = False,
+    ) -> RealmPlan:
+        """Return the plan; raises InvalidInput with every wrong field of the realm.
+
+        Settings that do not protect as the document says are wrong unless the caller reports them.
+        """
+        errors: list[FieldError] = []
+        # A whole realm takes seconds to judge: other requests go on meanwhile.
+        plan = await asyncio.to_thread(_read_parts, document, before, path, self._clock, errors)
+        realm_id, clients, scopes = plan.realm.id, plan.clients, plan.scopes
+        try:
+            scopes = await read_scopes(stores, realm_id, document, path)
+        except InvalidInput as refusal:
+            errors.extend(refusal.errors)
+        inherited = await inherited_by_clients(stores, realm_id, scopes)
+        try:
+            clients = await read_clients(
+                stores, realm_id, document, path, self._clock, inherited=inherited
+            )
+        except InvalidInput as refusal:
+            errors.extend(refusal.errors)
+        raise_all(errors)
+        plan = replace(plan, clients=clients, scopes=scopes)
+        if not report_ineffective:
+            raise_all(await asyncio.to_thread(plan.ineffective))
+        return plan
+
+    async def new_passwords(self, stores: Stores, plan: RealmPlan) -> list[NewPassword]:
+        """Return the passwords that will have to be hashed: those of users that are new."""
+        users: Sequence[NewUser] = plan.users
+        if plan.before is not None:
+            users = await unknown_users(stores, plan.realm.id, users)
+        return [
+            credential
+            async for new in in_slices(users)
+            for credential in new.credentials
+            if isinstance(credential, NewPassword)
+        ]
+
+    async def apply(self, stores: Stores, plan: RealmPlan) -> ImportedRealm:
+        """Store what the plan says; raises AlreadyExists, and InvalidInput for what is unknown."""
+        realm = plan.realm
+        if plan.before is None:
+            await stores.realms.add(realm)
+        elif realm != plan.before:
+            await stores.realms.replace(realm)
+        clients = [change.client async for change in in_slices(plan.clients)]
+        algorithms = await asyncio.to_thread(signing_algorithms, realm, clients)
+        new_keys = await ensure_signing_keys(stores, realm, algorithms, self._keys, self._clock)
+        new_sign_in = await store_sign_in(stores, realm, plan.before, plan.sign_in)
+        await check_overrides(stores, realm, clients)
+        new_scopes = await store_scopes(stores, realm, plan.scopes)
+        for change in plan.clients:
+            await change.store(stores)
+        roles = await ensure_realm_defaults(stores, realm, plan.roles)
+        new_scopes |= await store_defaults(stores, realm, plan.scopes)
+        new_scopes |= await store_scope_mappings(stores, realm, plan.scopes, roles)
+        master = await ensure_administration(stores, realm)
+        new_profile = await import_profile(stores, realm, plan.profile)
+        accounts = await self._service_accounts(stores, plan, roles)
+        groups = await load_groups(stores, realm)
+        await groups.take(stores, realm, plan.groups, roles)
+        users = await self._users(stores, plan, Books(roles, groups), accounts)
+        beyond_clients = (
+            realm != plan.before
+            or any((new_keys, new_sign_in, new_scopes, roles.changed, groups.changed))
+            or users > 0
+        )
+        topics: tuple[str, ...] = (realm_topic(realm.id),)
+        if not beyond_clients and not new_profile:
+            topics = await asyncio.to_thread(_topics_of_clients, plan, accounts)
+        return ImportedRealm(
+            id=realm.id,
+            name=realm.name,
+            created=plan.before is None,
+            clients=sum(change.before is None for change in plan.clients),
+            users=users,
+            topics=topics if master is None else (*topics, realm_topic(master.id)),
+        )
+
+    async def _service_accounts(
+        self, stores: Stores, plan: RealmPlan, roles: RoleBook
+    ) -> frozenset[str]:
+        """Add missing service accounts; return the public names of their clients."""
+        (default,) = roles.ids([default_role(plan.realm)], "roles")
+        return frozenset(
+            [
+                change.client.client_id
+                async for change in in_slices(plan.clients)
+                if await ensure_service_account(
+                    stores, change.client, default, self._clock, new=change.before is None
+                )
+            ]
+        )
+
+    async def _users(
+        self, stores: Stores, plan: RealmPlan, books: Books, accounts: frozenset[str]
+    ) -> int:
+        users = UserImport(stores, plan.realm, books, self._passwords, self._gate)
+        errors: list[FieldError] = []
+        added = 0
+        for new in plan.users:
+            try:
+                if new.service_account_of is None:
+                    added += await users.add(new)
+                elif new.service_account_of in accounts:
+                    await users.grant_service_account(new)
+            except InvalidInput as refusal:
+                errors.extend(refusal.errors)
+        raise_all(errors)
+        return added
+
+
+def _topics_of_clients(plan: RealmPlan, accounts: frozenset[str]) -> tuple[str, ...]:
+    clients = (change.client for change in plan.clients if change.client != change.before)
+    new_accounts = (change.client for change in plan.clients if change.client.client_id in accounts)
+    changed = (*clients, *new_accounts)
+    return tuple(Topics(client_topic(plan.realm.id, client.id) for client in changed))
+
+
+def _read_parts(
+    document: Mapping[str, Any],
+    before: Realm | None,
+    path: str,
+    clock: Clock,
+    errors: list[FieldError],
+) -> RealmPlan:
+    """Return all that can be read without asking what is stored, and note what is wrong."""
+    nowhere = before or Realm(id="", name="")
+    realm = attempt(errors, nowhere, _read_settings, document, before, path)
+    return RealmPlan(
+        realm,
+        before,
+        clients=(),
+        roles=attempt(errors, (), read_roles, document.get("roles"), join(path, "roles")),
+        groups=attempt(errors, GivenGroups(), read_realm_groups, document, path),
+        scopes=GivenScopes(),
+        users=attempt(errors, (), read_users, document, realm, path, clock),
+        profile=attempt(errors, None, read_profile_component, document, path),
+        sign_in=attempt(errors, GivenSignIn(), read_sign_in, document, path),
+    )
+
+
+def _read_settings(document: Mapping[str, Any], before: Realm | None, path: str) -> Realm:
+    if before is None:
+        return create_realm(document, path=path, report_ineffective=True)
+    return merge_realm(document, before, path=path)

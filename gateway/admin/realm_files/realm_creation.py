@@ -1,0 +1,149 @@
+"""Making a realm: all that its representation brings, or nothing.
+
+Who may make realms without being an administrator of all of them gets all rights over the new one.
+Keycloak: 7.1 (POST realms), 9 (`create-realm`)
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from gateway.admin.access import (
+    ADMIN,
+    CREATE_REALM,
+    Acting,
+    AdminRole,
+    Caller,
+    Change,
+    Changes,
+    Forbidden,
+    Refused,
+    RoleBook,
+    administration_client,
+    may_create_realms,
+)
+from gateway.admin.realm_files.plan import RealmPlan, RealmPlanner
+from gateway.admin.users import HashesAhead, NewPasswords
+from gateway.domain.clock import Clock
+from gateway.domain.errors import AlreadyExists
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.limits.event_loop import free_in_slices
+from gateway.domain.ports.invalidation import client_topic, user_topic
+from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.signing import KeyFactory
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import MASTER, Realm
+from gateway.representations.realms import require_known_realm_fields
+from gateway.representations.roles import RoleName
+
+
+class RealmCreation:
+    """Makes realms."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        changes: Changes,
+        keys: KeyFactory,
+        passwords: PasswordHasher,
+        gate: NewPasswords,
+        clock: Clock,
+    ) -> None:
+        """Pass the passwords of new users through `gate`."""
+        self._database = database
+        self._changes = changes
+        self._keys = keys
+        self._passwords = passwords
+        self._gate = gate
+        self._clock = clock
+
+    async def create(self, acting: Acting, document: Mapping[str, Any]) -> Realm:
+        """Make the realm and all in it; `acting.realm` is `master`, or else nobody may.
+
+        Raises Forbidden, Refused, UnknownField, InvalidInput and AlreadyExists.
+        """
+        _require_may_create(acting)
+        await asyncio.to_thread(require_known_realm_fields, document)
+        if not document.get("realm"):
+            raise Refused("Realm name cannot be empty")
+        if document.get("id") is None:
+            document = {**document, "id": str(uuid4())}
+        hashes = HashesAhead(self._passwords)
+        planner = RealmPlanner(
+            keys=self._keys, passwords=hashes, gate=self._gate, clock=self._clock
+        )
+        plan = await self._read(planner, hashes, document)
+        async with self._changes.begin(acting) as change:
+            await _require_free(change, plan.realm)
+            imported = await planner.apply(change.stores, plan)
+            for topic in imported.topics:
+                change.tell(topic)
+            await _grant_rights(change, plan.realm)
+            change.record(OperationType.CREATE, ResourceType.REALM, plan.realm.name, document)
+        realm, parts = plan.realm, [*plan.clients, *plan.users]
+        del plan
+        await free_in_slices(parts)
+        return realm
+
+    async def _read(
+        self, planner: RealmPlanner, hashes: HashesAhead, document: Mapping[str, Any]
+    ) -> RealmPlan:
+        """Read all, and hash the passwords while other writers need not wait."""
+        async with self._database.read() as stores:
+            plan = await planner.read(stores, document, None, "")
+            if await stores.realms.find_by_name(plan.realm.name) is not None:
+                raise _taken(plan.realm)
+            new = await planner.new_passwords(stores, plan)
+        await hashes.prepare_all(plan.realm, new)
+        return plan
+
+
+def _require_may_create(acting: Acting) -> None:
+    if not may_create_realms(acting):
+        raise Forbidden(f"not {CREATE_REALM} in {MASTER}")
+
+
+async def _require_free(change: Change, realm: Realm) -> None:
+    """Refuse a name that is taken, in `master` by the client of its administrators too.
+
+    Who made that client would have a say over the realm.
+    """
+    stores = change.stores
+    if await stores.realms.find_by_name(realm.name) is not None:
+        raise _taken(realm)
+    if await stores.realms.exists(realm.id):
+        raise AlreadyExists(f"Realm with id {realm.id} already exists")
+    client = administration_client(realm.name)
+    if await stores.clients.find_by_client_id(change.realm.id, client) is not None:
+        raise AlreadyExists(f"Client {client} already exists")
+
+
+def _taken(realm: Realm) -> AlreadyExists:
+    return AlreadyExists(f"Realm {realm.name} already exists")
+
+
+async def _grant_rights(change: Change, realm: Realm) -> None:
+    caller = change.acting.caller
+    if caller is None or _is_administrator_of_all(change.acting):
+        return
+    stores, master = change.stores, change.realm
+    client = await stores.clients.find_by_client_id(master.id, administration_client(realm.name))
+    if client is None:
+        raise LookupError("a new realm has a client in master")
+    book = RoleBook(stores, master, {client.client_id: client.id})
+    await book.load()
+    roles = (RoleName(role, client.client_id) for role in AdminRole)
+    await stores.roles.grant(master.id, caller.user.id, book.ids(roles, "roles"))
+    _tell_of(change, caller)
+
+
+def _is_administrator_of_all(acting: Acting) -> bool:
+    return acting.rights.held is not None and ADMIN in acting.rights.held.realm
+
+
+def _tell_of(change: Change, caller: Caller) -> None:
+    change.tell(user_topic(caller.realm.id, caller.user.id))
+    if caller.user.service_account_client is not None:
+        change.tell(client_topic(caller.realm.id, caller.user.service_account_client))

@@ -1,0 +1,201 @@
+"""What importing realm files would change, found out by doing it and taking it back.
+
+Nothing is announced, no password is hashed, and nobody sees any of it.
+"""
+
+import secrets
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from gateway.admin.groups import load_books
+from gateway.admin.realm_files.difference import Difference, Sign, differences, hidden
+from gateway.admin.realm_files.document import RealmDocument
+from gateway.admin.realm_files.files import RealmFile
+from gateway.admin.realm_files.plan import RealmPlan, RealmPlanner
+from gateway.admin.realm_files.user_import import NewUser, UserPreparation, unknown_users
+from gateway.admin.users import NewPasswords
+from gateway.domain.clock import Clock
+from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
+from gateway.domain.ports.passwords import PasswordMaker
+from gateway.domain.ports.signing import KeyFactory
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.domain.secrets import Secret
+from gateway.policies.candidate import PasswordBlacklists
+from gateway.representations.groups import GivenGroup
+from gateway.representations.realms import create_realm, resources_not_imported, write_realm
+from gateway.representations.refusals import located, raise_all
+from gateway.representations.roles import RoleName
+from gateway.representations.setting_effects import IneffectiveSetting
+from gateway.representations.spelling import camel_case
+
+_KEY_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class RealmDifference:
+    """What would become of one realm."""
+
+    name: str
+    created: bool
+    changes: tuple[Difference, ...]
+    not_imported: tuple[str, ...] = ()
+    ineffective: tuple[IneffectiveSetting, ...] = ()
+
+    @property
+    def in_sync(self) -> bool:
+        """Tell whether the realm is as the file says."""
+        return not self.created and not self.changes
+
+
+class _Undone(Exception):
+    """Ends the transaction without storing anything."""
+
+
+class _NoHashes:
+    """PasswordMaker for passwords that are not kept."""
+
+    async def hash(
+        self,
+        password: Secret,
+        *,
+        realm_id: str,
+        algorithm: str | None,
+        iterations: int | None = None,
+    ) -> tuple[str, str]:
+        """Return nothing that anybody could sign in with."""
+        del password, realm_id, algorithm, iterations
+        return "{}", "{}"
+
+
+class RealmRehearsal:
+    """Rehearses imports."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        keys: KeyFactory,
+        clock: Clock,
+        blacklists: PasswordBlacklists,
+    ) -> None:
+        """Judge new passwords as an import does."""
+        self._database = database
+        self._gate = NewPasswords(clock, blacklists)
+        self._hasher: PasswordMaker = _NoHashes()
+        self._planner = RealmPlanner(
+            keys=keys, passwords=self._hasher, gate=self._gate, clock=clock
+        )
+        self._key = secrets.token_bytes(_KEY_BYTES)
+
+    async def run(self, files: Sequence[RealmFile]) -> tuple[RealmDifference, ...]:
+        """Return what would change; raises InvalidInput with every wrong field of all files."""
+        found: list[RealmDifference] = []
+        try:
+            await self._rehearse(files, found)
+        except _Undone:
+            return tuple(found)
+        raise AssertionError("a rehearsal is taken back")
+
+    async def _rehearse(self, files: Sequence[RealmFile], found: list[RealmDifference]) -> None:
+        errors: list[FieldError] = []
+        async with self._database.write() as stores:
+            for file in files:
+                try:
+                    with located(file.source):
+                        for path, document in file.realms():
+                            found.append(await self._realm(stores, document, path))
+                except InvalidInput as refusal:
+                    errors.extend(refusal.errors)
+                except AlreadyExists as taken:
+                    free = FieldError(
+                        file.source,
+                        f"{str(taken).rstrip('.')}, or its id does",
+                        "ids and names that are free",
+                    )
+                    raise InvalidInput((*errors, free)) from taken
+            raise_all(errors)
+            raise _Undone
+
+    async def _realm(
+        self, stores: Stores, document: Mapping[str, Any], path: str
+    ) -> RealmDifference:
+        name = document.get("realm")
+        before = await stores.realms.find_alone(name) if isinstance(name, str) else None
+        plan = await self._planner.read(stores, document, before, path, report_ineffective=True)
+        old = _blank(plan.realm) if before is None else await self._document(stores, before)
+        new_users = await _unknown(stores, plan)
+        await self._planner.apply(stores, replace(plan, users=()))
+        await self._check(stores, plan.realm, new_users)
+        changes = differences(
+            hidden(old, self._key), await self._document(stores, plan.realm, key=self._key)
+        )
+        given = None if before is not None else _given(plan, document)
+        return RealmDifference(
+            plan.realm.name,
+            before is None,
+            (*_told(changes, given), *map(_added, new_users)),
+            resources_not_imported(document),
+            plan.ineffective(),
+        )
+
+    async def _document(
+        self, stores: Stores, realm: Realm, key: bytes | None = None
+    ) -> dict[str, Any]:
+        parts = await RealmDocument(stores, realm, masked=False).loaded()
+        document = await parts.all_but_users()
+        return document if key is None else hidden(document, key)
+
+    async def _check(self, stores: Stores, realm: Realm, users: Iterable[NewUser]) -> None:
+        """Raise InvalidInput for what of new users could not be stored."""
+        books = await load_books(stores, realm)
+        preparation = UserPreparation(realm, books, self._hasher, self._gate)
+        errors: list[FieldError] = []
+        for user in users:
+            try:
+                await preparation.prepared(user)
+            except InvalidInput as refusal:
+                errors.extend(refusal.errors)
+        raise_all(errors)
+
+
+def _blank(realm: Realm) -> dict[str, Any]:
+    """Return the settings of a realm of that name of which nothing was said."""
+    return write_realm(create_realm({"realm": realm.name, "id": realm.id}))
+
+
+async def _unknown(stores: Stores, plan: RealmPlan) -> list[NewUser]:
+    """Return the users that would be added; service accounts come with their clients."""
+    users = [user for user in plan.users if user.service_account_of is None]
+    return users if plan.before is None else await unknown_users(stores, plan.realm.id, users)
+
+
+def _told(changes: Iterable[Difference], given: Collection[str] | None) -> list[Difference]:
+    """Return the changes, of a new realm only those of what the file names."""
+    if given is None:
+        return list(changes)
+    return [one for one in changes if (one.what or one.field.partition(".")[0]) in given]
+
+
+def _given(plan: RealmPlan, document: Mapping[str, Any]) -> frozenset[str]:
+    """Return what a file names: settings by their names, resources as differences call them."""
+    clients = (f"client {change.client.client_id}" for change in plan.clients)
+    roles = (f"role {_role(given.role)}" for given in plan.roles)
+    groups = (f"group {path}" for path in _paths(plan.groups.groups, ""))
+    scopes = (f"client scope {scope.name}" for scope in plan.scopes.scopes)
+    return frozenset((*map(camel_case, document), *clients, *roles, *groups, *scopes))
+
+
+def _role(name: RoleName) -> str:
+    return name.name if name.client is None else f"{name.client}/{name.name}"
+
+
+def _paths(groups: Iterable[GivenGroup], above: str) -> Iterable[str]:
+    for group in groups:
+        yield f"{above}/{group.name}"
+        yield from _paths(group.children, f"{above}/{group.name}")
+
+
+def _added(user: NewUser) -> Difference:
+    return Difference(Sign.ADDED, f"user {user.user.username}")

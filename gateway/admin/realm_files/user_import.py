@@ -1,0 +1,237 @@
+"""The users of a realm file: new ones are added, known ones left alone.
+
+A user's password and roles belong to the user and the administrator once the account exists; a
+file that is imported again must not set them back. Keycloak: realm import, users
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from uuid import uuid4
+
+from gateway.admin.access import default_role
+from gateway.admin.groups import Books
+from gateway.admin.realm_files.files import embedded
+from gateway.admin.users import NewPasswords
+from gateway.domain.clock import Clock
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.ports.passwords import PasswordMaker
+from gateway.domain.ports.storage import Stores
+from gateway.domain.realm import Realm
+from gateway.domain.users import Credential, User
+from gateway.policies.candidate import PasswordRefused
+from gateway.representations.groups import read_group_paths
+from gateway.representations.names import PrintableName
+from gateway.representations.refusals import attempt, describe, join, raise_all, refused_secret
+from gateway.representations.roles import RoleName, read_role_names
+from gateway.representations.spelling import Names
+from gateway.representations.users import NewPassword, read_credentials, read_user
+
+_UPDATE_PASSWORD = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
+_ROLE_LISTS = ("realmRoles", "clientRoles")
+_NAMES_AT_ONCE: Final = 1_000
+_NAMES = Names(("credentials", "groups", *_ROLE_LISTS, "serviceAccountClientId"))
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    """A user of a file; `service_account_of` is the public name of the client it belongs to."""
+
+    user: User
+    credentials: tuple[NewPassword | Credential, ...]
+    roles: tuple[RoleName, ...]
+    groups: tuple[str, ...] | None
+    """By path; None for those that new users join."""
+    service_account_of: str | None
+    path: str
+
+
+def read_users(
+    document: Mapping[str, Any], realm: Realm, path: str, clock: Clock
+) -> tuple[NewUser, ...]:
+    """Return the users of the file; raises InvalidInput with every wrong field of all of them."""
+    errors: list[FieldError] = []
+    read = [
+        attempt(errors, None, read_new_user, item, realm, at, clock)
+        for at, item in embedded(document, "users", path)
+    ]
+    raise_all(errors)
+    return tuple(user for user in read if user is not None)
+
+
+async def unknown_users(stores: Stores, realm_id: str, users: Sequence[NewUser]) -> list[NewUser]:
+    """Return the users whose names nobody in the realm has: those that an import adds."""
+    known: set[str] = set()
+    for start in range(0, len(users), _NAMES_AT_ONCE):
+        names = [new.user.username for new in users[start : start + _NAMES_AT_ONCE]]
+        known |= await stores.users.known(realm_id, names)
+    return [new for new in users if new.user.username not in known]
+
+
+def read_new_user(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> NewUser:
+    """Return one user; raises InvalidInput with every wrong field of it."""
+    errors: list[FieldError] = []
+    collected = _NAMES.collect(item, path, errors)
+    given = {name: value for name, (_, value) in collected.items()}
+    nobody = User("", realm.id, "", enabled=False, created_at=clock.now())
+    user = attempt(errors, nobody, _read_account, item, realm, path, clock)
+    standard = Credential(str(uuid4()), user.id, "password", clock.now(), "", "")
+    credentials = attempt(
+        errors, (), _read_credentials, given.get("credentials"), join(path, "credentials"), standard
+    )
+    realm_roles = collected.get("realmRoles", ("", None))
+    client_roles = collected.get("clientRoles", ("", None))
+    roles = attempt(errors, (), read_role_names, realm_roles, client_roles)
+    groups = attempt(errors, None, _read_groups, *collected.get("groups", ("", None)))
+    client = attempt(
+        errors,
+        None,
+        _read_client_name,
+        given.get("serviceAccountClientId"),
+        join(path, "serviceAccountClientId"),
+    )
+    raise_all(errors)
+    if "realmRoles" not in given:
+        roles = (default_role(realm), *roles)
+    return NewUser(user, credentials, roles, groups, client, path)
+
+
+def _read_account(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> User:
+    return read_user(item, realm.id, now=clock.now(), path=path)
+
+
+def _read_client_name(value: Any, path: str) -> str | None:
+    return None if value is None else PrintableName().read(value, path)
+
+
+def _read_groups(path: str, value: Any) -> tuple[str, ...] | None:
+    return None if value is None else read_group_paths(value, path)
+
+
+def _read_credentials(
+    value: Any, path: str, standard: Credential
+) -> tuple[NewPassword | Credential, ...]:
+    if value is None:
+        return ()
+    return read_credentials(value, path, owner=standard.user_id, standard=standard)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedUser:
+    """A user that can be stored as it is: passwords hashed, roles and groups found."""
+
+    user: User
+    credentials: tuple[Credential, ...]
+    role_ids: tuple[str, ...]
+    group_ids: tuple[str, ...]
+    path: str
+
+    async def store(self, stores: Stores) -> None:
+        """Store the user; raises AlreadyExists."""
+        realm_id = self.user.realm_id
+        await stores.users.add(self.user)
+        for credential in self.credentials:
+            await stores.users.set_credential(realm_id, credential)
+        await stores.roles.grant(realm_id, self.user.id, self.role_ids)
+        await stores.groups.join_all(realm_id, self.memberships)
+
+    @property
+    def memberships(self) -> list[tuple[str, str]]:
+        """The groups to join, as pairs of user and group id."""
+        return [(self.user.id, group) for group in self.group_ids]
+
+
+class UserPreparation:
+    """Does what takes long, or may fail, before a transaction is opened."""
+
+    def __init__(
+        self,
+        realm: Realm,
+        books: Books,
+        passwords: PasswordMaker,
+        new_passwords: NewPasswords,
+    ) -> None:
+        self._realm = realm
+        self._books = books
+        self._passwords = passwords
+        self._new_passwords = new_passwords
+
+    async def prepared(self, new: NewUser) -> PreparedUser:
+        """Return the user ready to be stored; raises InvalidInput for what is unknown."""
+        errors: list[FieldError] = []
+        books = self._books
+        role_ids = attempt(errors, (), books.roles.ids, new.roles, new.path, _ROLE_LISTS)
+        group_ids = books.groups.default
+        if new.groups is not None:
+            at = join(new.path, "groups")
+            group_ids = attempt(errors, (), books.groups.ids, new.groups, at)
+        raise_all(errors)
+        user = _told_to_change(new)
+        credentials = [
+            await self._hashed(credential, user, f"{new.path}.credentials[{index}].value")
+            for index, credential in enumerate(new.credentials)
+        ]
+        return PreparedUser(user, tuple(credentials), role_ids, group_ids, new.path)
+
+    async def _hashed(
+        self, credential: NewPassword | Credential, user: User, path: str
+    ) -> Credential:
+        """Return what is stored; a password in clear has to keep the rules, a hash has not."""
+        if isinstance(credential, Credential):
+            return credential
+        try:
+            return await self._new_passwords.first(
+                self._passwords, self._realm, user, credential.password
+            )
+        except PasswordRefused as refusal:
+            allowed = f"a password that keeps the realm's rules ({refusal})"
+            raise refused_secret(path, allowed) from refusal
+
+
+class UserImport:
+    """Adds the users of one realm within one transaction."""
+
+    def __init__(
+        self,
+        stores: Stores,
+        realm: Realm,
+        books: Books,
+        passwords: PasswordMaker,
+        new_passwords: NewPasswords,
+    ) -> None:
+        self._stores = stores
+        self._realm = realm
+        self._books = books
+        self._passwords = passwords
+        self._new_passwords = new_passwords
+
+    async def add(self, new: NewUser) -> bool:
+        """Add the user unless it is known; tell whether it was added."""
+        known = await self._stores.users.find_by_username(self._realm.id, new.user.username)
+        if known is not None:
+            return False
+        preparation = UserPreparation(
+            self._realm, self._books, self._passwords, self._new_passwords
+        )
+        await (await preparation.prepared(new)).store(self._stores)
+        return True
+
+    async def grant_service_account(self, new: NewUser) -> None:
+        """Give a service account that was just added the roles of the file."""
+        account = await self._stores.users.find_by_username(self._realm.id, new.user.username)
+        if account is None or account.service_account_client is None:
+            given, allowed = describe(new.user.username), "the user name of the service account"
+            raise InvalidInput((FieldError(f"{new.path}.username", given, allowed),))
+        role_ids = self._books.roles.ids(new.roles, new.path, _ROLE_LISTS)
+        await self._stores.roles.grant(self._realm.id, account.id, role_ids)
+
+
+def _told_to_change(new: NewUser) -> User:
+    temporary = any(
+        isinstance(credential, NewPassword) and credential.temporary
+        for credential in new.credentials
+    )
+    actions = new.user.required_actions
+    if not temporary or _UPDATE_PASSWORD in actions:
+        return new.user
+    return replace(new.user, required_actions=(*actions, _UPDATE_PASSWORD))

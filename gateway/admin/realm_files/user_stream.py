@@ -1,0 +1,195 @@
+"""Importing any number of users, in batches: each batch is stored as a whole.
+
+What is stored stays stored, and users that are known already are left alone, so that an import
+that was stopped is simply run again. Hashed credentials are taken as they are.
+Keycloak: realm import, users
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from gateway.admin.access import find_realm
+from gateway.admin.groups import Books, load_books
+from gateway.admin.realm_files.user_import import (
+    NewUser,
+    PreparedUser,
+    UserPreparation,
+    read_new_user,
+    unknown_users,
+)
+from gateway.admin.users import NewPasswords
+from gateway.domain.clock import Clock
+from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
+from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import Realm
+from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists
+from gateway.representations.json_input import StreamedObject, check_json
+from gateway.representations.refusals import refused
+
+BATCH: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedUsers:
+    """How far an import has come."""
+
+    added: int = 0
+    known: int = 0
+    """Users that were there before, service accounts among them."""
+    refused: int = 0
+    read: int = 0
+    """How much of the file is behind."""
+
+
+class UserStream:
+    """Imports users of one realm as they come."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        passwords: PasswordHasher,
+        clock: Clock,
+        blacklists: PasswordBlacklists = NO_BLACKLISTS,
+    ) -> None:
+        self._new_passwords = NewPasswords(clock, blacklists)
+        self._database = database
+        self._passwords = passwords
+        self._clock = clock
+
+    async def run(
+        self,
+        realm_name: str,
+        objects: Iterable[StreamedObject],
+        *,
+        refuse: Callable[[InvalidInput], None] | None = None,
+        progress: Callable[[StreamedUsers], None] | None = None,
+    ) -> StreamedUsers:
+        """Import every user; `refuse` is told of those that cannot be, and the rest goes on.
+
+        Without it the first refusal ends the import: raises InvalidInput, and what was stored
+        before stays. Raises RealmNotFound.
+        """
+        async with self._database.read() as stores:
+            realm = await find_realm(stores, realm_name)
+            books = await load_books(stores, realm)
+        remaining, done = iter(objects), StreamedUsers()
+        while batch := list(islice(remaining, BATCH)):
+            part = await self._batch(_Batch(realm, books, self._clock, refuse), batch)
+            done = StreamedUsers(
+                added=done.added + part.added,
+                known=done.known + part.known,
+                refused=done.refused + part.refused,
+                read=part.read,
+            )
+            if progress is not None:
+                progress(done)
+        return done
+
+    async def _batch(self, batch: "_Batch", objects: Sequence[StreamedObject]) -> StreamedUsers:
+        entries = [entry for item in objects if (entry := batch.read(item)) is not None]
+        prepared = await self._prepared(batch, await self._unknown(batch.realm, entries))
+        added = await self._store(batch, prepared)
+        return StreamedUsers(
+            added=added,
+            known=len(objects) - added - batch.refused,
+            refused=batch.refused,
+            read=objects[-1].read,
+        )
+
+    async def _unknown(self, realm: Realm, entries: Sequence[NewUser]) -> list[NewUser]:
+        """Return the users that are not there yet, the first of each name."""
+        first = {entry.user.username: entry for entry in reversed(entries)}
+        named = [entry for entry in entries if first[entry.user.username] is entry]
+        async with self._database.read() as stores:
+            return await unknown_users(stores, realm.id, named)
+
+    async def _prepared(self, batch: "_Batch", entries: Sequence[NewUser]) -> list[PreparedUser]:
+        preparation = UserPreparation(
+            batch.realm, batch.books, self._passwords, self._new_passwords
+        )
+        prepared = []
+        for entry in entries:
+            try:
+                prepared.append(await preparation.prepared(entry))
+            except InvalidInput as refusal:
+                batch.note(refusal)
+        return prepared
+
+    async def _store(self, batch: "_Batch", prepared: Sequence[PreparedUser]) -> int:
+        """Store all of them at once; where something is taken, find out what."""
+        if not prepared:
+            return 0
+        try:
+            async with self._database.write() as stores:
+                await stores.users.add_all(
+                    [item.user for item in prepared],
+                    [credential for item in prepared for credential in item.credentials],
+                )
+                grants = [(item.user.id, role) for item in prepared for role in item.role_ids]
+                await stores.roles.grant_all(batch.realm.id, grants)
+                members = [pair for item in prepared for pair in item.memberships]
+                await stores.groups.join_all(batch.realm.id, members)
+        except AlreadyExists:
+            if batch.refuse is None:
+                await self._store_each(prepared)
+                return len(prepared)
+            return sum([await self._store_alone(batch, item) for item in prepared])
+        return len(prepared)
+
+    async def _store_alone(self, batch: "_Batch", item: PreparedUser) -> int:
+        try:
+            await self._store_each([item])
+        except InvalidInput as refusal:
+            batch.note(refusal)
+            return 0
+        return 1
+
+    async def _store_each(self, prepared: Sequence[PreparedUser]) -> None:
+        async with self._database.write() as stores:
+            for item in prepared:
+                try:
+                    await item.store(stores)
+                except AlreadyExists as taken:
+                    allowed = "ids and names that are free"
+                    raise InvalidInput((FieldError(item.path, str(taken), allowed),)) from taken
+
+
+class _Batch:
+    """What one transaction stores, and what was refused of it."""
+
+    def __init__(
+        self,
+        realm: Realm,
+        books: Books,
+        clock: Clock,
+        refuse: Callable[[InvalidInput], None] | None,
+    ) -> None:
+        self.realm = realm
+        self.books = books
+        self.refuse = refuse
+        self.refused = 0
+        self._clock = clock
+
+    def read(self, item: StreamedObject) -> NewUser | None:
+        """Return the user; None for one that was refused, or comes with its client."""
+        path = f"users[{item.number}]"
+        try:
+            if not isinstance(item.value, dict):
+                raise refused(path, item.value, "a user")
+            check_json(item.value, path)
+            new = read_new_user(item.value, self.realm, path, self._clock)
+        except InvalidInput as refusal:
+            self.note(refusal)
+            return None
+        return None if new.service_account_of is not None else new
+
+    def note(self, refusal: InvalidInput) -> None:
+        """Tell of a refusal, or raise it where nobody wants to go on."""
+        if self.refuse is None:
+            raise refusal
+        self.refused += 1
+        self.refuse(refusal)

@@ -1,0 +1,23 @@
+"""Realms: listing, defaults and changes, and their texts."""
+
+from gateway.admin.realms.bootstrap_administrator import ensure_administrator
+from gateway.admin.realms.changes import RealmChanges
+from gateway.admin.realms.defaults import (
+    ensure_administration,
+    ensure_defaults,
+    ensure_realm_defaults,
+)
+from gateway.admin.realms.listing import VIEW_REALM, RealmListing, realm_document
+from gateway.admin.realms.localization import Localizations
+
+__all__ = [
+    "VIEW_REALM",
+    "Localizations",
+    "RealmChanges",
+    "RealmListing",
+    "ensure_administration",
+    "ensure_administrator",
+    "ensure_defaults",
+    "ensure_realm_defaults",
+    "realm_document",
+]

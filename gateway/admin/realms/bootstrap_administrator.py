@@ -1,0 +1,72 @@
+"""The first administrator of the realm `master`: made once, never set back.
+
+Keycloak: KC_BOOTSTRAP_ADMIN_USERNAME, KC_BOOTSTRAP_ADMIN_PASSWORD
+"""
+
+from gateway.admin.access import ADMIN, default_role
+from gateway.admin.keys import ensure_signing_keys, signing_algorithms
+from gateway.admin.realms.defaults import ensure_realm_defaults
+from gateway.admin.users import NewPasswords
+from gateway.domain.clock import Clock
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.signing import KeyFactory
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import MASTER, Realm
+from gateway.domain.secrets import Secret
+from gateway.domain.users import Credential, User
+from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists, PasswordRefused
+from gateway.representations.realms import create_realm
+from gateway.representations.roles import RoleName
+from gateway.representations.users import read_user
+
+
+async def ensure_administrator(
+    *,
+    database: Database,
+    keys: KeyFactory,
+    passwords: PasswordHasher,
+    clock: Clock,
+    username: str,
+    password: Secret,
+    blacklists: PasswordBlacklists = NO_BLACKLISTS,
+) -> bool:
+    """Add the administrator, and the realm `master`, unless there is one; tell whether.
+
+    A user of that name keeps password and roles. Raises InvalidInput for an unusable name, and for
+    a password that breaks a rule of the realm.
+    """
+    async with database.write() as stores:
+        realm = await stores.realms.find_by_name(MASTER)
+        if realm is None:
+            realm = create_realm({"realm": MASTER, "enabled": True})
+            await stores.realms.add(realm)
+        await ensure_signing_keys(stores, realm, signing_algorithms(realm, ()), keys, clock)
+        user = read_user({"username": username, "enabled": True}, realm.id, now=clock.now())
+        if await stores.users.find_by_username(realm.id, user.username) is not None:
+            return False
+        await stores.users.add(user)
+        credential = await _chosen(
+            NewPasswords(clock, blacklists), passwords, realm, user, password
+        )
+        await stores.users.set_credential(realm.id, credential)
+        await _grant(stores, realm, user)
+        return True
+
+
+async def _chosen(
+    gate: NewPasswords, passwords: PasswordHasher, realm: Realm, user: User, password: Secret
+) -> Credential:
+    try:
+        return await gate.first(passwords, realm, user, password)
+    except PasswordRefused as refusal:
+        allowed = f"a password that keeps the rules of the realm {MASTER} ({refusal})"
+        raise InvalidInput(
+            (FieldError("administrator's password", "a hidden value", allowed),)
+        ) from refusal
+
+
+async def _grant(stores: Stores, realm: Realm, user: User) -> None:
+    roles = await ensure_realm_defaults(stores, realm)
+    granted = roles.ids((default_role(realm), RoleName(ADMIN)), "roles")
+    await stores.roles.grant(realm.id, user.id, granted)

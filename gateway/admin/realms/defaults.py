@@ -1,0 +1,223 @@
+"""What every realm has from its creation: clients, roles, scopes, its administration in `master`.
+
+Whatever is missing is added, also to realms of earlier versions; what an administrator took out
+of a role stays out of it. Keycloak: 8.6 (what creating a realm creates), 9 (the roles)
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from gateway.admin.access import (
+    ADMIN,
+    CONTAINED,
+    CREATE_REALM,
+    REALM_ADMIN,
+    REALM_MANAGEMENT,
+    AdminRole,
+    RoleBook,
+    administration_client,
+    default_role,
+    load_roles,
+)
+from gateway.admin.client_scopes import ensure_client_scopes
+from gateway.admin.clients import (
+    ACCOUNT,
+    ACCOUNT_CONSOLE,
+    BROKER,
+    administration_holder,
+    default_clients,
+)
+from gateway.domain.errors import AlreadyExists
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
+from gateway.domain.realm import MASTER, Realm
+from gateway.domain.roles import Role
+from gateway.representations.clients import read_client
+from gateway.representations.roles import GivenRole, RoleName
+
+_OFFLINE = RoleName("offline_access")
+_AUTHORIZATION = RoleName("uma_authorization")
+_ACCOUNT_ROLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "delete-account": (),
+    "manage-account": ("manage-account-links",),
+    "manage-account-links": (),
+    "manage-consent": ("view-consent",),
+    "view-applications": (),
+    "view-consent": (),
+    "view-groups": (),
+    "view-profile": (),
+}
+_HELD_BY_EVERYBODY: Final = ("manage-account", "view-profile")
+_OF_THE_CONSOLE: Final = ("manage-account", "view-groups")
+
+
+async def ensure_realm_defaults(
+    stores: Stores, realm: Realm, given: Iterable[GivenRole] = ()
+) -> RoleBook:
+    """Add the clients, roles and client scopes that the realm lacks, and the roles of a file.
+
+    Return all roles.
+    """
+    added = [
+        document["clientId"]
+        for document in default_clients(realm)
+        if await _add_client(stores, realm, document)
+    ]
+    administered = await _add_administration(stores, realm) if realm.name == MASTER else ()
+    roles = await load_roles(stores, realm)
+    roles.changed = bool(added)
+    brought = tuple(given)
+    known = roles.names | {role.role for role in brought}
+    await roles.add((*brought, *_missing((*_roles(realm), *_over_realms(administered)), known)))
+    await roles.describe(brought)
+    if ACCOUNT_CONSOLE in added:
+        await _put_in_scope(stores, realm, roles)
+    (offline,) = roles.ids([_OFFLINE], "roles")
+    roles.changed |= await ensure_client_scopes(stores, realm.id, offline)
+    return roles
+
+
+async def ensure_administration(stores: Stores, realm: Realm) -> Realm | None:
+    """Let the administrators in `master` administer the realm; return `master` if it changed.
+
+    Without the realm `master` there is nobody: once it is made, it gets what all realms need.
+    """
+    master = await stores.realms.find_by_name(MASTER)
+    if master is None or realm.name == MASTER:
+        return None
+    name = administration_client(realm.name)
+    if await stores.clients.find_by_client_id(master.id, name) is not None:
+        return None
+    admin = await stores.roles.find(master.id, ADMIN)
+    if admin is None:
+        await ensure_realm_defaults(stores, master)
+    else:
+        await _add_rights(stores, master, realm, admin)
+    return master
+
+
+async def _add_rights(stores: Stores, master: Realm, realm: Realm, admin: Role) -> None:
+    """Give the administrators the rights over one new realm, whatever others there are."""
+    client = read_client(_administration(realm), master.id)
+    await stores.clients.add(client)
+    book = RoleBook(stores, master, {client.client_id: client.id})
+    await book.add(_admin_roles(client.client_id))
+    every = (RoleName(role, client.client_id) for role in AdminRole)
+    await stores.roles.add_composites(master.id, admin.id, book.ids(every, "roles"))
+
+
+async def ensure_defaults(database: Database) -> tuple[Realm, ...]:
+    """Give realms of earlier versions what they lack; return those that lacked something."""
+    async with database.read() as stores:
+        if not await _incomplete(stores):
+            return ()
+    try:
+        return await _complete(database)
+    except AlreadyExists:
+        # Another gateway that starts now has added them: look again.
+        return await _complete(database)
+
+
+async def _complete(database: Database) -> tuple[Realm, ...]:
+    async with database.write() as stores:
+        realms = await _incomplete(stores)
+        for realm in realms:
+            await ensure_realm_defaults(stores, realm)
+        for realm in realms:
+            await ensure_administration(stores, realm)
+        return realms
+
+
+async def _incomplete(stores: Stores) -> tuple[Realm, ...]:
+    """Return the realms that lack something: in a few questions each, for every start asks them."""
+    realms = await stores.realms.list()
+    return tuple([realm for realm in realms if await _lacks_something(stores, realm, realms)])
+
+
+async def _lacks_something(stores: Stores, realm: Realm, realms: Iterable[Realm]) -> bool:
+    wanted = {document["clientId"] for document in default_clients(realm)}
+    if realm.name == MASTER:
+        wanted |= {administration_client(other.name) for other in realms}
+    found = await stores.clients.named(realm.id, sorted(wanted))
+    return len(found) < len(wanted) or not await stores.client_scopes.list(realm.id)
+
+
+async def _add_administration(stores: Stores, master: Realm) -> tuple[str, ...]:
+    """Add the clients that hold the roles over other realms; return the names of new ones."""
+    documents = [_administration(realm) for realm in await stores.realms.list()]
+    return tuple(
+        [
+            document["clientId"]
+            for document in documents
+            if await _add_client(stores, master, document)
+        ]
+    )
+
+
+async def _put_in_scope(stores: Stores, realm: Realm, roles: RoleBook) -> None:
+    """Let the account console's tokens carry the roles that it is made for."""
+    console = await stores.clients.find_by_client_id(realm.id, ACCOUNT_CONSOLE)
+    if console is not None:
+        names = [RoleName(name, ACCOUNT) for name in _OF_THE_CONSOLE]
+        known = [name for name in names if name in roles.names]
+        holder = RoleHolder(Holding.CLIENT, console.id)
+        await stores.role_catalogue.give(realm.id, holder, roles.ids(known, "roles"))
+
+
+async def _add_client(stores: Stores, realm: Realm, document: Mapping[str, Any]) -> bool:
+    if await stores.clients.find_by_client_id(realm.id, document["clientId"]) is not None:
+        return False
+    await stores.clients.add(read_client(document, realm.id))
+    return True
+
+
+def _administration(realm: Realm) -> dict[str, Any]:
+    return administration_holder(administration_client(realm.name), f"{realm.name} Realm")
+
+
+def _roles(realm: Realm) -> Iterator[GivenRole]:
+    everybody = (RoleName(name, ACCOUNT) for name in _HELD_BY_EVERYBODY)
+    contained = (_OFFLINE, _AUTHORIZATION, *everybody)
+    yield GivenRole(default_role(realm), "${role_default-roles}", contained, "")
+    yield GivenRole(_OFFLINE, "${role_offline-access}", (), "")
+    yield GivenRole(_AUTHORIZATION, "${role_uma_authorization}", (), "")
+    for name, parts in _ACCOUNT_ROLES.items():
+        yield _client_role(ACCOUNT, name, parts)
+    yield _client_role(BROKER, "read-token", ())
+    if realm.name == MASTER:
+        yield GivenRole(RoleName(CREATE_REALM), "${role_create-realm}", (), "")
+        yield GivenRole(RoleName(ADMIN), "${role_admin}", (RoleName(CREATE_REALM),), "")
+    else:
+        yield from _admin_roles(REALM_MANAGEMENT)
+        yield _client_role(REALM_MANAGEMENT, REALM_ADMIN, AdminRole)
+
+
+def _over_realms(clients: tuple[str, ...]) -> Iterator[GivenRole]:
+    for client in clients:
+        yield from _admin_roles(client)
+    everything = tuple(RoleName(role, client) for client in clients for role in AdminRole)
+    if clients:
+        yield GivenRole(RoleName(ADMIN), "${role_admin}", everything, "")
+
+
+def _admin_roles(client: str) -> Iterator[GivenRole]:
+    for role in AdminRole:
+        yield _client_role(client, role, CONTAINED.get(role, ()))
+
+
+def _client_role(client: str, name: str, parts: Iterable[str]) -> GivenRole:
+    contained = tuple(RoleName(part, client) for part in parts)
+    return GivenRole(RoleName(name, client), f"${{role_{name}}}", contained, "")
+
+
+def _missing(roles: Iterable[GivenRole], known: Container[RoleName]) -> Iterator[GivenRole]:
+    """Yield what must be added: a part only where it or the whole is new."""
+    return (
+        GivenRole(
+            role.role,
+            role.description,
+            tuple(p for p in role.composites if role.role not in known or p not in known),
+            role.path,
+        )
+        for role in roles
+    )

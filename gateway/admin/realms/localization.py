@@ -1,0 +1,96 @@
+"""Texts of a realm's own, by language: kept for the pages, which come later.
+
+Keycloak: localization, which records no event of it; here a change is one of the realm
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from gateway.admin.access import Acting, Change, Changes, Missing, Refused
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.ports.storage import Database, DocumentKind
+from gateway.domain.realm import Realm
+from gateway.representations.realms import (
+    MOST_LOCALES,
+    MOST_TEXTS,
+    is_locale,
+    read_text,
+    read_texts,
+)
+
+_KIND: Final = DocumentKind.LOCALIZATION
+_TEXT_NOT_FOUND: Final = "Localization text not found"
+
+
+class Localizations:
+    """The use cases."""
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        self._database = database
+        self._changes = changes
+
+    async def locales(self, realm: Realm) -> list[str]:
+        """Return the languages of which there are texts."""
+        async with self._database.read() as stores:
+            return list(await stores.documents.list(realm.id, _KIND))
+
+    async def texts(self, realm: Realm, locale: str, *, fallback: bool) -> dict[str, Any]:
+        """Return the texts of a language; `fallback` adds those of the realm's own language."""
+        standard = realm.localization.default_locale
+        async with self._database.read() as stores:
+            own = await stores.documents.find(realm.id, _KIND, locale) or {}
+            if not fallback or not standard:
+                return dict(own)
+            return {**(await stores.documents.find(realm.id, _KIND, standard) or {}), **own}
+
+    async def text(self, realm: Realm, locale: str, key: str) -> str:
+        """Return one text; raises Missing."""
+        found: str | None = (await self.texts(realm, locale, fallback=False)).get(key)
+        if found is None:
+            raise Missing(_TEXT_NOT_FOUND)
+        return found
+
+    async def add(self, acting: Acting, locale: str, document: Mapping[str, Any]) -> None:
+        """Add texts to a language, and change those that it has; raises InvalidInput, Refused."""
+        await self._put(acting, locale, read_texts(document, ""))
+
+    async def put(self, acting: Acting, locale: str, key: str, text: str) -> None:
+        """Add or change one text; raises InvalidInput, Refused."""
+        await self._put(acting, locale, {key: read_text(text, key)})
+
+    async def remove_text(self, acting: Acting, locale: str, key: str) -> None:
+        """Take a text away; raises Missing."""
+        async with self._changes.begin(acting, alone=True) as change:
+            texts = await self._known(change, locale)
+            if key not in texts:
+                raise Missing(_TEXT_NOT_FOUND)
+            del texts[key]
+            await change.stores.documents.put(change.realm.id, _KIND, locale, texts)
+            _record(change, locale, OperationType.UPDATE)
+
+    async def remove(self, acting: Acting, locale: str) -> None:
+        """Take all texts of a language away; raises Missing."""
+        async with self._changes.begin(acting, alone=True) as change:
+            if not await change.stores.documents.remove(change.realm.id, _KIND, locale):
+                raise Missing(f"No localization texts for locale {locale} found.")
+            _record(change, locale, OperationType.DELETE)
+
+    async def _put(self, acting: Acting, locale: str, new: Mapping[str, str]) -> None:
+        if not is_locale(locale):
+            raise Refused("A language is written as in BCP 47: en, pt-BR")
+        async with self._changes.begin(acting, alone=True) as change:
+            texts = {**await self._known(change, locale), **new}
+            if len(texts) > MOST_TEXTS:
+                raise Refused(f"A language has at most {MOST_TEXTS} texts")
+            documents, realm_id = change.stores.documents, change.realm.id
+            if len({*await documents.list(realm_id, _KIND), locale}) > MOST_LOCALES:
+                raise Refused(f"A realm has texts of at most {MOST_LOCALES} languages")
+            await documents.put(realm_id, _KIND, locale, texts)
+            _record(change, locale, OperationType.UPDATE)
+
+    async def _known(self, change: Change, locale: str) -> dict[str, Any]:
+        return dict(await change.stores.documents.find(change.realm.id, _KIND, locale) or {})
+
+
+def _record(change: Change, locale: str, operation: OperationType) -> None:
+    change.record(operation, ResourceType.REALM, f"localization/{locale}")

@@ -1,0 +1,120 @@
+"""Initial access tokens: making, listing and forgetting them, and using one up.
+
+Keycloak: clients-initial-access
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import uuid4
+
+from gateway.admin.access import Acting, Change, Changes, RefusedByCode
+from gateway.admin.registration.tokens import RegistrationTokens
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.ports.storage import Database, DocumentKind, Stores
+from gateway.domain.realm import Realm
+from gateway.representations.registration import (
+    InitialAccess,
+    read_wish,
+    restore_initial_access,
+    stored_initial_access,
+    write_initial_access,
+)
+
+_KIND: Final = DocumentKind.CLIENT_INITIAL_ACCESS
+_MOST: Final = 1_000
+
+
+class InitialAccesses:
+    """The use cases. All raise StoreUnavailable."""
+
+    def __init__(self, database: Database, changes: Changes, tokens: RegistrationTokens) -> None:
+        """Sign by `tokens`."""
+        self._database = database
+        self._changes = changes
+        self._tokens = tokens
+
+    async def list(self, realm: Realm) -> list[dict[str, Any]]:
+        """Return what was allowed, oldest first; the tokens themselves are never told again."""
+        async with self._database.read() as stores:
+            return [write_initial_access(access) for access in await _all(stores, realm)]
+
+    async def add(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Allow some clients to be registered; return the token, this once.
+
+        Raises InvalidInput and RefusedByCode.
+        """
+        expiration, count, origins = _wish(document)
+        async with self._changes.begin(acting, alone=True) as change:
+            now = int(change.now.timestamp())
+            access = InitialAccess(str(uuid4()), now, expiration, count, count, origins)
+            await _forget_spent(change.stores, change.realm, now)
+            await _put(change.stores, change.realm, access)
+            token = await self._tokens.initial(change.realm, access, change.now)
+            change.record(
+                OperationType.CREATE,
+                ResourceType.CLIENT_INITIAL_ACCESS_MODEL,
+                f"clients-initial-access/{access.id}",
+                document,
+            )
+        told = write_initial_access(access)
+        return {"id": told.pop("id"), "token": token, **told}
+
+    async def remove(self, acting: Acting, access_id: str) -> None:
+        """Forget what was allowed, whether or not it was."""
+        async with self._changes.begin(acting, alone=True) as change:
+            if await change.stores.documents.remove(change.realm.id, _KIND, access_id):
+                change.record(
+                    OperationType.DELETE,
+                    ResourceType.CLIENT_INITIAL_ACCESS_MODEL,
+                    f"clients-initial-access/{access_id}",
+                )
+
+
+async def use_up(change: Change, access_id: str) -> bool:
+    """Take one registration from what was allowed; tell whether there was one left.
+
+    The change has the realm for itself: of two who take the last one, one gets it.
+    """
+    document = await change.stores.documents.find(change.realm.id, _KIND, access_id)
+    access = restore_initial_access(document) if document else None
+    if access is None or access.is_spent(int(change.now.timestamp())):
+        return False
+    rest = InitialAccess(
+        access.id,
+        access.timestamp,
+        access.expiration,
+        access.count,
+        access.remaining - 1,
+        access.web_origins,
+    )
+    await _put(change.stores, change.realm, rest)
+    return True
+
+
+def _wish(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:
+    expiration, count, origins = read_wish(document)
+    if expiration < 0:
+        text = "The expiration time interval cannot be less than 0"
+        raise RefusedByCode("Invalid value for expiration", text)
+    if count < 0:
+        raise RefusedByCode("Invalid value for count", "The count cannot be less than 0")
+    return expiration, count, origins
+
+
+async def _all(stores: Stores, realm: Realm) -> list[InitialAccess]:
+    documents = await stores.documents.list(realm.id, _KIND)
+    found = [restore_initial_access(document) for document in documents.values()]
+    return sorted(found, key=lambda access: (access.timestamp, access.id))
+
+
+async def _forget_spent(stores: Stores, realm: Realm, now: int) -> None:
+    known = await _all(stores, realm)
+    spent = [access for access in known if access.is_spent(now)]
+    if len(known) - len(spent) >= _MOST:
+        raise RefusedByCode("invalid_request", f"More than {_MOST} initial access tokens")
+    for access in spent:
+        await stores.documents.remove(realm.id, _KIND, access.id)
+
+
+async def _put(stores: Stores, realm: Realm, access: InitialAccess) -> None:
+    await stores.documents.put(realm.id, _KIND, access.id, stored_initial_access(access))

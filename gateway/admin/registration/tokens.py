@@ -1,0 +1,91 @@
+"""Tokens by which clients register themselves: signed with the realm's secret key, for us alone.
+
+A registration access token is of one client and is replaced with each use; an initial access token
+lets some clients be registered. Keycloak: RegistrationAccessToken, InitialAccessToken (HS512)
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+from uuid import uuid4
+
+from gateway.admin.access import Change
+from gateway.domain.clients import Client
+from gateway.domain.errors import InvalidToken
+from gateway.domain.ports.directory import Directory, RealmEntry
+from gateway.domain.realm import Realm
+from gateway.representations.registration import InitialAccess
+
+_AUTHENTICATED: Final = "authenticated"
+
+
+class TokenKind(StrEnum):
+    """What a token is for, as its claim `typ` says."""
+
+    REGISTRATION = "RegistrationAccessToken"
+    INITIAL = "InitialAccessToken"
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationToken:
+    """What a genuine token says."""
+
+    kind: TokenKind
+    id: str
+
+
+class RegistrationTokens:
+    """Makes and reads the tokens."""
+
+    def __init__(self, directory: Directory, issuer: Callable[[str], str]) -> None:
+        """Take keys from `directory`; `issuer` is the issuer of the realm with that name."""
+        self._directory = directory
+        self._issuer = issuer
+
+    async def give(self, change: Change, client: Client) -> str:
+        """Make the only registration access token of a client that is believed from now on."""
+        token_id = str(uuid4())
+        await change.stores.clients.set_registration_token(client.realm_id, client.id, token_id)
+        claims = self._claims(change.realm, change.now, TokenKind.REGISTRATION, token_id, 0)
+        return await self._signed(
+            change.realm, {**claims, "registration_auth": _AUTHENTICATED}, change.now
+        )
+
+    async def initial(self, realm: Realm, access: InitialAccess, now: datetime) -> str:
+        """Return the initial access token of what was allowed."""
+        claims = self._claims(realm, now, TokenKind.INITIAL, access.id, access.expires_at)
+        origins = {"allowed-origins": list(access.web_origins)} if access.web_origins else {}
+        return await self._signed(realm, claims | origins, now)
+
+    def read(self, realm: RealmEntry, token: str, now: datetime) -> RegistrationToken:
+        """Return what a token says; raises InvalidToken unless it is one of ours that holds."""
+        claims = realm.key_ring.verify_of_ourselves(token, now)
+        if claims.get("iss") != self._issuer(realm.realm.name):
+            raise InvalidToken("issued by another issuer")
+        kind, token_id, expires = (claims.get(name) for name in ("typ", "jti", "exp"))
+        if kind not in set(TokenKind) or not isinstance(token_id, str):
+            raise InvalidToken("no token for registering clients")
+        if not isinstance(expires, int) or 0 < expires <= now.timestamp():
+            raise InvalidToken("expired")
+        return RegistrationToken(TokenKind(kind), token_id)
+
+    def _claims(
+        self, realm: Realm, now: datetime, kind: TokenKind, token_id: str, expires: int
+    ) -> dict[str, Any]:
+        issuer = self._issuer(realm.name)
+        return {
+            "exp": expires,
+            "iat": int(now.timestamp()),
+            "jti": token_id,
+            "iss": issuer,
+            "aud": issuer,
+            "typ": kind.value,
+        }
+
+    async def _signed(self, realm: Realm, claims: Mapping[str, Any], now: datetime) -> str:
+        entry = await self._directory.realm(realm.name)
+        if entry is None:
+            raise LookupError("the realm has gone")
+        return entry.key_ring.sign_for_ourselves(claims, now)

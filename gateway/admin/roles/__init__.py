@@ -1,0 +1,26 @@
+"""Roles: finding and changing them, and who has them."""
+
+from gateway.admin.roles.administration import (
+    MANAGE_CLIENT_ROLES,
+    MANAGE_REALM_ROLES,
+    VIEW_CLIENT_ROLES,
+    VIEW_REALM_ROLES,
+    RoleAddress,
+    RoleAdministration,
+)
+from gateway.admin.roles.listing import RoleListing
+from gateway.admin.roles.mapping import MappedRoles, RoleMapping
+from gateway.admin.roles.members import RoleMembers
+
+__all__ = [
+    "MANAGE_CLIENT_ROLES",
+    "MANAGE_REALM_ROLES",
+    "VIEW_CLIENT_ROLES",
+    "VIEW_REALM_ROLES",
+    "MappedRoles",
+    "RoleAddress",
+    "RoleAdministration",
+    "RoleListing",
+    "RoleMapping",
+    "RoleMembers",
+]

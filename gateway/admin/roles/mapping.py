@@ -1,0 +1,135 @@
+"""Which roles users and groups have: listing, giving and taking them.
+
+Keycloak: 7.2, 7.3 (role-mappings, `available`, `composite`)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.admin.access import (
+    Acting,
+    Change,
+    Changes,
+    Missing,
+    require_may_grant,
+    roles_out_of_reach,
+)
+from gateway.admin.groups import NO_GROUP
+from gateway.admin.roles.administration import require_client
+from gateway.admin.roles.listing import RoleListing
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.ports.invalidation import client_topic, realm_topic, user_topic
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
+from gateway.domain.realm import Realm
+from gateway.domain.roles import ListedRole
+from gateway.representations.roles import read_role_references, role_answer
+
+
+@dataclass(frozen=True, slots=True)
+class MappedRoles:
+    """Roles of the realm, or of the client with internal id `client`, as one holder has them."""
+
+    holder: RoleHolder
+    client: str | None = None
+
+    @property
+    def path(self) -> str:
+        """The path below the realm, as events tell it."""
+        owner = "users" if self.holder.kind is Holding.USER else "groups"
+        container = "realm" if self.client is None else f"clients/{self.client}"
+        return f"{owner}/{self.holder.id}/role-mappings/{container}"
+
+
+class RoleMapping:
+    """The use cases. All raise Missing and StoreUnavailable."""
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        """Read from `database`, change by `changes`."""
+        self._database = database
+        self._changes = changes
+
+    async def everything(self, realm: Realm, holder: RoleHolder) -> dict[str, Any]:
+        """Return all that was given to the holder directly."""
+        async with self._database.read() as stores:
+            await _require_holder(stores, realm, holder)
+            return await RoleListing(stores, realm).mappings(holder)
+
+    async def share(
+        self, acting: Acting, mapping: MappedRoles, share: Share, *, brief: bool = True
+    ) -> list[dict[str, Any]]:
+        """Return a share of the roles; of those that are missing what the caller may give."""
+        async with self._database.read() as stores:
+            await _require_both(stores, acting.realm, mapping)
+            query = RoleQuery(mapping.holder, share, container=mapping.client or "")
+            found = await stores.role_catalogue.list(acting.realm.id, query)
+            hidden = await roles_out_of_reach(acting, stores) if share is Share.MISSING else ()
+            return [role_answer(role, brief=brief) for role in found if role.role.id not in hidden]
+
+    async def give(self, acting: Acting, mapping: MappedRoles, document: Sequence[Any]) -> None:
+        """Give roles that are named by id and name; raises Forbidden for what is above."""
+        references = read_role_references(document)
+        async with self._changes.begin(acting) as change:
+            await _require_both(change.stores, change.realm, mapping)
+            listing = RoleListing(change.stores, change.realm)
+            roles = await listing.named(references, mapping.client or "")
+            ids = await _grantable(change, roles)
+            await change.stores.role_catalogue.give(change.realm.id, mapping.holder, ids)
+            await _tell(change, mapping.holder)
+            change.record(OperationType.CREATE, _kind(mapping), mapping.path, list(document))
+
+    async def take(
+        self, acting: Acting, mapping: MappedRoles, document: Sequence[Any] | None
+    ) -> None:
+        """Take roles away, all of the mapping where none are named; raises Forbidden."""
+        references = read_role_references(document or ())
+        async with self._changes.begin(acting) as change:
+            await _require_both(change.stores, change.realm, mapping)
+            roles = await RoleListing(change.stores, change.realm).named(
+                references, mapping.client or ""
+            )
+            if document is None:
+                query = RoleQuery(mapping.holder, container=mapping.client or "")
+                roles = await change.stores.role_catalogue.list(change.realm.id, query)
+            ids = await _grantable(change, roles)
+            await change.stores.role_catalogue.take(change.realm.id, mapping.holder, ids)
+            await _tell(change, mapping.holder)
+            told = [role_answer(role) for role in roles] if document is None else list(document)
+            change.record(OperationType.DELETE, _kind(mapping), mapping.path, told)
+
+
+async def _grantable(change: Change, roles: Sequence[ListedRole]) -> Sequence[str]:
+    ids = [role.role.id for role in roles]
+    await require_may_grant(change.acting, change.stores, ids)
+    return ids
+
+
+async def _require_both(stores: Stores, realm: Realm, mapping: MappedRoles) -> None:
+    await _require_holder(stores, realm, mapping.holder)
+    await require_client(stores, realm, mapping.client, "Client not found")
+
+
+async def _require_holder(stores: Stores, realm: Realm, holder: RoleHolder) -> None:
+    if holder.kind is Holding.USER:
+        if await stores.users.find_by_id(realm.id, holder.id) is None:
+            raise Missing("User not found")
+    elif await stores.group_catalogue.find(realm.id, holder.id) is None:
+        raise Missing(NO_GROUP)
+
+
+async def _tell(change: Change, holder: RoleHolder) -> None:
+    """Tell whom it concerns: one user, of which it may be the service account, or everybody."""
+    realm_id = change.realm.id
+    if holder.kind is not Holding.USER:
+        change.tell(realm_topic(realm_id))
+        return
+    change.tell(user_topic(realm_id, holder.id))
+    user = await change.stores.users.find_by_id(realm_id, holder.id)
+    if user is not None and user.service_account_client is not None:
+        change.tell(client_topic(realm_id, user.service_account_client))
+
+
+def _kind(mapping: MappedRoles) -> ResourceType:
+    of_realm = mapping.client is None
+    return ResourceType.REALM_ROLE_MAPPING if of_realm else ResourceType.CLIENT_ROLE_MAPPING

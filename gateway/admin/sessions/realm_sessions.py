@@ -1,0 +1,72 @@
+"""The sessions of a realm over the admin API: how many there are, ending one, ending all.
+
+Keycloak: 7.1 (logout-all, push-revocation, sessions, client-session-stats)
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from gateway.admin.access import Acting, Changes, Missing
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.ports.invalidation import realm_topic
+from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import Realm
+
+
+class RealmSessions:
+    """Counts and ends sessions. All methods raise StoreUnavailable."""
+
+    def __init__(self, database: Database, changes: Changes, online: OnlineSessionStore) -> None:
+        """Take online sessions from `online`, offline ones from `database`."""
+        self._database = database
+        self._changes = changes
+        self._online = online
+
+    async def log_out_all(self, acting: Acting) -> None:
+        """End every session of the realm, and believe no token that was issued before."""
+        async with self._changes.begin(acting, alone=True) as change:
+            realm = replace(change.realm, not_before=int(change.now.timestamp()))
+            await change.stores.realms.replace(realm)
+            await change.stores.offline_sessions.end_of_realm(realm.id)
+            await self._online.end_of_realm(realm.id)
+            change.becomes(realm)
+            change.tell(realm_topic(realm.id))
+            change.record(OperationType.ACTION, ResourceType.REALM, "logout-all", {})
+
+    async def push_revocation(self, acting: Acting) -> None:
+        """Note that clients were to be told; there is none that is told yet."""
+        async with self._changes.begin(acting) as change:
+            change.record(OperationType.ACTION, ResourceType.REALM, "push-revocation", {})
+
+    async def end(self, acting: Acting, session_id: str, *, offline: bool) -> None:
+        """End one session; raises Missing where there is none of that kind."""
+        async with self._changes.begin(acting) as change:
+            stores, realm_id = change.stores, change.realm.id
+            if offline:
+                ended = await stores.offline_sessions.end(realm_id, session_id)
+            else:
+                ended = await self._online.end(realm_id, session_id)
+            if not ended:
+                raise Missing("Sesssion not found")
+            await stores.refresh_tokens.end_of_session(realm_id, session_id)
+            path = f"sessions/{session_id}"
+            change.record(OperationType.DELETE, ResourceType.USER_SESSION, path)
+
+    async def statistics(self, realm: Realm) -> list[dict[str, Any]]:
+        """Return how many sessions each client takes part in, where there are any."""
+        async with self._database.read() as stores:
+            clients = await stores.clients.ids(realm.id)
+            ids = [*clients.values()]
+            offline = await stores.offline_sessions.counts_of_clients(realm.id, ids)
+            active = await self._online.counts_of_clients(realm.id, ids)
+        return [
+            {
+                "offline": str(offline.get(identity, 0)),
+                "clientId": client_id,
+                "active": str(active.get(identity, 0)),
+                "id": identity,
+            }
+            for client_id, identity in sorted(clients.items())
+            if identity in offline or identity in active
+        ]

@@ -1,0 +1,70 @@
+"""The sessions of a user over the admin API, and the end of those of its browsers.
+
+Keycloak: 7.2 (sessions, offline-sessions, logout): a logout leaves offline sessions alone
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gateway.admin.access import Acting, Changes, Missing
+from gateway.admin.users import found_user, tell_of
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.domain.sessions import UserSession
+from gateway.representations.sessions import write_session
+
+
+class UserSessions:
+    """The use cases. All raise Missing and StoreUnavailable."""
+
+    def __init__(self, database: Database, changes: Changes, online: OnlineSessionStore) -> None:
+        """Take online sessions from `online`, offline ones from `database`."""
+        self._database = database
+        self._changes = changes
+        self._online = online
+
+    async def online(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
+        """Return the sessions of the user's browsers and apps."""
+        async with self._database.read() as stores:
+            await _require(stores, realm, user_id)
+            return await written_sessions(
+                stores, realm, await self._online.of_user(realm.id, user_id)
+            )
+
+    async def offline(self, realm: Realm, user_id: str, client: str) -> list[dict[str, Any]]:
+        """Return the offline sessions in which the client with that internal id takes part."""
+        async with self._database.read() as stores:
+            await _require(stores, realm, user_id)
+            if await stores.clients.find_by_id(realm.id, client) is None:
+                raise Missing("Client not found")
+            sessions = await stores.offline_sessions.of_user(realm.id, user_id)
+            taken = [session for session in sessions if client in session.clients]
+            return await written_sessions(stores, realm, taken)
+
+    async def log_out(self, acting: Acting, user_id: str) -> None:
+        """End the online sessions, and believe no token that was issued before."""
+        async with self._changes.begin(acting) as change:
+            before = await found_user(change, user_id)
+            after = replace(before, not_before=int(change.now.timestamp()))
+            await change.stores.users.replace(after)
+            await self._online.end_of_user(change.realm.id, after.id)
+            change.record(OperationType.ACTION, ResourceType.USER, f"users/{after.id}/logout")
+            tell_of(change, after)
+
+
+async def _require(stores: Stores, realm: Realm, user_id: str) -> None:
+    if await stores.users.find_by_id(realm.id, user_id) is None:
+        raise Missing("User not found")
+
+
+async def written_sessions(
+    stores: Stores, realm: Realm, sessions: Sequence[UserSession]
+) -> list[dict[str, Any]]:
+    """Return sessions as the admin API shows them, their clients by name."""
+    taking_part = dict.fromkeys(client for session in sessions for client in session.clients)
+    found = [await stores.clients.find_by_id(realm.id, client) for client in taking_part]
+    client_ids = {client.id: client.client_id for client in found if client is not None}
+    return [write_session(session, client_ids) for session in sessions]

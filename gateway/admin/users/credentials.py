@@ -1,0 +1,139 @@
+"""The credentials of a user: what there is, a new password, labels, their order, an end.
+
+Keycloak: 7.2 (credentials, reset-password)
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from gateway.admin.access import Acting, BadRequest, Change, Changes, Missing, RefusedByCode
+from gateway.admin.users.changes import found_user, tell_of
+from gateway.admin.users.password_changes import PasswordChanges, told_to_change, until_unchanged
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import Realm
+from gateway.domain.users import PRIORITY_STEP, Credential, User
+from gateway.representations.users import (
+    NewPassword,
+    listed_credential,
+    read_label,
+    read_new_password,
+)
+
+_NOT_HIS: Final = "You can not manage credentials for this user"
+
+
+class UserCredentials:
+    """The use cases. All raise Missing and StoreUnavailable, those that change Forbidden."""
+
+    def __init__(self, database: Database, changes: Changes, passwords: PasswordChanges) -> None:
+        self._database = database
+        self._changes = changes
+        self._passwords = passwords
+
+    async def list(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
+        """Return the credentials without what they hide, in their order."""
+        await self.require_user(realm, user_id)
+        async with self._database.read() as stores:
+            held = await stores.users.credentials(realm.id, user_id)
+        return [listed_credential(credential) for credential in held]
+
+    async def reset_password(
+        self, acting: Acting, user_id: str, document: Mapping[str, Any]
+    ) -> None:
+        """Give the user a password, which is to be changed at the next sign-in if `temporary`.
+
+        Raises InvalidInput, PasswordRefused among it, and Overloaded.
+        """
+        given = read_new_password(document)
+        if given is None:
+            raise BadRequest("No password provided")
+        if not given.password.reveal().strip():
+            raise BadRequest("Empty password not allowed")
+        await until_unchanged(lambda: self._attempt(acting, user_id, given))
+
+    async def label(self, acting: Acting, user_id: str, credential_id: str, text: str) -> None:
+        """Name a credential."""
+        label = read_label(text, "userLabel")
+        if label is None:
+            raise RefusedByCode("missingCredentialLabel", "Credential label must not be empty")
+        async with self._changes.begin(acting) as change:
+            user, _, credential = await _found(change, user_id, credential_id)
+            named = replace(credential, label=label)
+            await change.stores.users.set_credential(change.realm.id, named)
+            _record(change, user, f"credentials/{credential.id}/userLabel")
+
+    async def remove(self, acting: Acting, user_id: str, credential_id: str) -> None:
+        """Forget a credential."""
+        async with self._changes.begin(acting) as change:
+            user, _, credential = await _found(change, user_id, credential_id)
+            await change.stores.users.remove_credential(change.realm.id, credential)
+            _record(change, user, f"credentials/{credential.id}")
+
+    async def move(
+        self, acting: Acting, user_id: str, credential_id: str, after: str | None
+    ) -> None:
+        """Put a credential behind another, or before all of them."""
+        async with self._changes.begin(acting) as change:
+            user, held, credential = await _found(change, user_id, credential_id)
+            others = [one for one in held if one.id != credential.id]
+            places = [one.id for one in others]
+            if after is None:
+                place, path = 0, "moveToFirst"
+            elif after == credential.id:
+                return
+            elif after in places:
+                place, path = places.index(after) + 1, f"moveAfter/{after}"
+            else:
+                raise Missing("Credential not found")
+            await _order(change, [*others[:place], credential, *others[place:]])
+            _record(change, user, f"credentials/{credential.id}/{path}")
+
+    async def require_user(self, realm: Realm, user_id: str) -> None:
+        """Raise Missing where there is no such user."""
+        async with self._database.read() as stores:
+            if await stores.users.find_by_id(realm.id, user_id) is None:
+                raise Missing("User not found")
+
+    async def _attempt(self, acting: Acting, user_id: str, given: NewPassword) -> None:
+        async with self._database.read() as stores:
+            realm = await stores.realms.find_by_name(acting.realm.name)
+            user = await stores.users.find_by_id(acting.realm.id, user_id)
+            if realm is None or user is None:
+                raise Missing("User not found")
+            if user.service_account_client is not None:
+                raise RefusedByCode(_NOT_HIS, _NOT_HIS)
+            held = await stores.users.credentials(realm.id, user.id)
+        prepared = await self._passwords.prepare(realm, user, held, given.password)
+        async with self._changes.begin(acting) as change:
+            user = await found_user(change, user_id)
+            await self._passwords.store(change.stores, change.realm, user, prepared)
+            after = told_to_change(user, temporary=given.temporary)
+            if after != user:
+                await change.stores.users.replace(after)
+            _record(change, user, "reset-password")
+
+
+async def _found(
+    change: Change, user_id: str, credential_id: str
+) -> tuple[User, Sequence[Credential], Credential]:
+    """Return a user whom nobody else changes, what it holds, and one of that."""
+    user = await found_user(change, user_id)
+    held = await change.stores.users.credentials(change.realm.id, user.id)
+    credential = next((one for one in held if one.id == credential_id), None)
+    if credential is None:
+        raise Missing("Credential not found")
+    return user, held, credential
+
+
+async def _order(change: Change, credentials: Sequence[Credential]) -> None:
+    for place, credential in enumerate(credentials, start=1):
+        if credential.priority != place * PRIORITY_STEP:
+            moved = replace(credential, priority=place * PRIORITY_STEP)
+            await change.stores.users.set_credential(change.realm.id, moved)
+
+
+def _record(change: Change, user: User, path: str) -> None:
+    change.record(OperationType.ACTION, ResourceType.USER, f"users/{user.id}/{path}")
+    tell_of(change, user)

@@ -1,0 +1,137 @@
+"""What becomes of a user by what an administrator sends, before anything is stored.
+
+The profile of the realm judges the values, the realm's settings whether a name may change; a
+required action that nobody knows is passed over. Keycloak: 7.2 (POST users, PUT users/{id})
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+from uuid import uuid4
+
+from gateway.admin.access import Refused
+from gateway.admin.flows import default_actions
+from gateway.authentication import permanent_lockout
+from gateway.authentication.realm_profile import locked_names, profile_rules
+from gateway.domain.flows import REQUIRED_ACTIONS, UPDATE_PASSWORD
+from gateway.domain.limits.patterns import PatternMatches
+from gateway.domain.ports.storage import Stores
+from gateway.domain.realm import Realm
+from gateway.domain.user_profile.findings import Violation
+from gateway.domain.user_profile.merging import Sent, cleaned, merged, values_of, with_values
+from gateway.domain.user_profile.profile import EMAIL, USERNAME, Values
+from gateway.domain.users import User
+from gateway.representations.user_profiles import ProfileViolated
+from gateway.representations.users import GivenUser, NewPassword, require_storable
+
+_NO_NAME: Final = "User name is missing"
+_REQUIRED: Final = "error-user-attribute-required"
+
+
+async def new_user(
+    stores: Stores,
+    realm: Realm,
+    given: GivenUser,
+    now: datetime,
+    matches: PatternMatches | None = None,
+) -> User:
+    """Return the user to be made; raises Refused and InvalidInput.
+
+    Raises MatchesPending where `matches` leaves some; without it all are done at once.
+    """
+    blank = User(str(uuid4()), realm.id, "", enabled=False, created_at=now)
+    values = given.sent.values
+    if realm.login.registration_email_as_username:
+        locked = frozenset({USERNAME})
+        if not cleaned(values.get(EMAIL, ())) and cleaned(values.get(USERNAME, ())):
+            raise ProfileViolated([Violation(EMAIL, _REQUIRED, (EMAIL,))])
+    else:
+        locked = frozenset()
+    made = await _judged(stores, realm, given.sent, _Known(None, locked, matches))
+    name = EMAIL if locked else USERNAME
+    if name not in made:
+        raise Refused(_NO_NAME)
+    user = with_values(blank, {**made, USERNAME: made[name]})
+    require_storable(user)
+    due = await default_actions(stores, realm.id)
+    return replace(
+        user,
+        enabled=given.enabled is True,
+        email_verified=given.email_verified is True,
+        created_at=given.created_at or now,
+        required_actions=_actions((*due, *(given.required_actions or ())), due, given),
+    )
+
+
+async def changed_user(
+    stores: Stores,
+    realm: Realm,
+    given: GivenUser,
+    before: User,
+    matches: PatternMatches | None = None,
+) -> User:
+    """Return the user as it is to be; raises Refused, InvalidInput and MatchesPending."""
+    sent = given.sent.values.get(USERNAME)
+    if sent is not None and not cleaned(sent):
+        raise Refused(_NO_NAME)
+    follows = realm.login.registration_email_as_username
+    values = {
+        name: texts
+        for name, texts in given.sent.values.items()
+        if not (follows and name == USERNAME)
+    }
+    known = _Known(before, locked_names(realm.login), matches)
+    made = await _judged(stores, realm, Sent(values, given.sent.whole), known)
+    user = with_values(before, made)
+    if follows and user.email != before.email:
+        if user.email is None:
+            raise Refused(_NO_NAME)
+        user = replace(user, username=user.email)
+    if user != before:
+        require_storable(user)
+    return _switched(user, before, given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    before: User | None
+    locked: frozenset[str]
+    matches: PatternMatches | None
+
+
+async def _judged(stores: Stores, realm: Realm, sent: Sent, known: _Known) -> Values:
+    rules = await profile_rules(stores, realm)
+    before = None if known.before is None else values_of(known.before)
+    made = merged(rules, sent, before, known.locked, known.matches)
+    if known.matches is not None:
+        known.matches.require_decided()
+    if made.violations:
+        raise ProfileViolated(made.violations)
+    return made.values
+
+
+def _switched(user: User, before: User, given: GivenUser) -> User:
+    """Return the user with the flags and actions that were sent; what was not sent stays."""
+    if given.enabled is True:
+        user = replace(user, attributes=permanent_lockout.without_reason(user))
+    known = before.required_actions
+    asked = known if given.required_actions is None else given.required_actions
+    return replace(
+        user,
+        enabled=_or(given.enabled, before.enabled),
+        email_verified=_or(given.email_verified, before.email_verified),
+        required_actions=_actions(asked, known, given),
+    )
+
+
+def _or(given: bool | None, before: bool) -> bool:  # noqa: FBT001 - values to choose from
+    return before if given is None else given
+
+
+def _actions(asked: Sequence[str], known: Sequence[str], given: GivenUser) -> tuple[str, ...]:
+    """Return what is asked of the user; what nobody knows only where it was asked before."""
+    actions = [name for name in asked if name in REQUIRED_ACTIONS or name in known]
+    if any(isinstance(one, NewPassword) and one.temporary for one in given.credentials):
+        actions.append(UPDATE_PASSWORD)
+    return tuple(dict.fromkeys(actions))

@@ -1,0 +1,103 @@
+"""The groups of a user: which they are, joining one, leaving one.
+
+Keycloak: 7.2 (users/{id}/groups)
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gateway.admin.access import Acting, Change, Changes, Missing, require_may_join
+from gateway.admin.users.changes import found_user, tell_of
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.groups import Group
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.domain.roles import EffectiveRoles
+from gateway.domain.users import User
+from gateway.representations.groups import GroupDetails, group_answer
+
+_NO_ROLES = EffectiveRoles()
+
+
+class UserGroups:
+    """The use cases. All raise Missing and StoreUnavailable."""
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        self._database = database
+        self._changes = changes
+
+    async def page(
+        self,
+        realm: Realm,
+        user_id: str,
+        search: str,
+        page: tuple[int, int | None],
+        *,
+        brief: bool,
+    ) -> list[dict[str, Any]]:
+        """Return those of the user's groups whose names contain `search`, by name."""
+        first, maximum = page
+        async with self._database.read() as stores:
+            found = (await _matching(stores, realm, user_id, search))[first:]
+            groups = found if maximum is None else found[:maximum]
+            if brief:
+                return [group_answer(group, GroupDetails()) for group in groups]
+            return await _whole(stores, realm.id, groups)
+
+    async def count(self, realm: Realm, user_id: str, search: str) -> int:
+        """Return how many there are."""
+        async with self._database.read() as stores:
+            return len(await _matching(stores, realm, user_id, search))
+
+    async def join(self, acting: Acting, user_id: str, group_id: str) -> None:
+        """Make the user a member; raises Forbidden for a group that brings more than one has."""
+        async with self._changes.begin(acting) as change:
+            user, group = await _both(change, user_id, group_id)
+            await require_may_join(acting, change.stores, [group.id])
+            if not await _is_member(change, user, group):
+                await change.stores.groups.join(change.realm.id, user.id, group.id)
+                await _record(change, OperationType.CREATE, user, group)
+
+    async def leave(self, acting: Acting, user_id: str, group_id: str) -> None:
+        """Make the user no member any more."""
+        async with self._changes.begin(acting) as change:
+            user, group = await _both(change, user_id, group_id)
+            if await _is_member(change, user, group):
+                await change.stores.groups.leave(change.realm.id, user.id, group.id)
+                await _record(change, OperationType.DELETE, user, group)
+
+
+async def _matching(stores: Stores, realm: Realm, user_id: str, search: str) -> list[Group]:
+    if await stores.users.find_by_id(realm.id, user_id) is None:
+        raise Missing("User not found")
+    groups = await stores.groups.of_user(realm.id, user_id)
+    sought = search.lower()
+    found = [group for group in groups if sought in group.name.lower()]
+    return sorted(found, key=lambda group: (group.name, group.path))
+
+
+async def _both(change: Change, user_id: str, group_id: str) -> tuple[User, Group]:
+    user = await found_user(change, user_id)
+    group = await change.stores.group_catalogue.find(change.realm.id, group_id)
+    if group is None:
+        raise Missing("Group not found")
+    return user, group
+
+
+async def _is_member(change: Change, user: User, group: Group) -> bool:
+    groups = await change.stores.groups.of_user(change.realm.id, user.id)
+    return any(one.id == group.id for one in groups)
+
+
+async def _record(change: Change, operation: OperationType, user: User, group: Group) -> None:
+    path = f"users/{user.id}/groups/{group.id}"
+    (told,) = await _whole(change.stores, change.realm.id, (group,))
+    change.record(operation, ResourceType.GROUP_MEMBERSHIP, path, told)
+    tell_of(change, user)
+
+
+async def _whole(stores: Stores, realm_id: str, groups: Sequence[Group]) -> list[dict[str, Any]]:
+    roles = await stores.group_catalogue.roles(realm_id, [group.id for group in groups])
+    return [
+        group_answer(group, GroupDetails(roles=roles.get(group.id, _NO_ROLES))) for group in groups
+    ]

@@ -1,0 +1,168 @@
+"""Finding users of a realm, as much of them as the caller may see.
+
+Keycloak: GET users, GET users/count, GET users/{id}
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from gateway.admin.access import AdminRole, Missing, Rights, TooMany
+from gateway.admin.users.views import (
+    VIEW_USERS,
+    listed_users,
+    unmanaged_attributes,
+    user_document,
+    user_metadata,
+)
+from gateway.authentication.realm_profile import profile_rules
+from gateway.domain.errors import InvalidInput
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.domain.users import User, UserQuery, sought_name
+
+__all__ = [
+    "MOST",
+    "QUERY_USERS",
+    "VIEW_USERS",
+    "Page",
+    "UserListing",
+    "read_attribute_query",
+    "shown_users",
+]
+
+QUERY_USERS: Final = (AdminRole.QUERY_USERS, *VIEW_USERS)
+MOST: Final = 10_000
+"""How many users one answer may hold."""
+_BY_ID: Final = "id:"
+_MOST_IDS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a listing; `maximum` None asks for all of it."""
+
+    first: int = 0
+    maximum: int | None = 100
+
+
+class UserListing:
+    """Reads users for administrators. All methods raise Forbidden and StoreUnavailable."""
+
+    def __init__(self, database: Database) -> None:
+        """Read from `database`."""
+        self._database = database
+
+    async def page(
+        self, realm: Realm, rights: Rights, query: UserQuery, page: Page, *, brief: bool
+    ) -> list[dict[str, Any]]:
+        """Return the users of the page; raises TooMany, also for a search that costs too much.
+
+        Who may only query users sees none: each of them would take the right to view it.
+        """
+        rights.require(*QUERY_USERS)
+        if not rights.has(*VIEW_USERS):
+            return []
+        wanted = MOST + 1 if page.maximum is None else min(page.maximum, MOST + 1)
+        async with self._database.read() as stores:
+            with _costly_refused():
+                users = await _matching(stores, realm, query, page.first, wanted)
+            shown = await shown_users(stores, realm, users, brief=brief)
+            access = {"manage": rights.has(AdminRole.MANAGE_USERS)}
+            return [{**user, "access": access} for user in shown]
+
+    async def count(self, realm: Realm, rights: Rights, query: UserQuery) -> int:
+        """Return how many users match, of those the caller may view; raises TooMany as `page`."""
+        rights.require(*QUERY_USERS)
+        if not rights.has(*VIEW_USERS):
+            return 0
+        async with self._database.read() as stores:
+            if query.search is not None and query.search.startswith(_BY_ID):
+                return len(await _by_id(stores, realm, query.search))
+            account = await _service_account(stores, realm, query)
+            with _costly_refused():
+                return len(account) + await stores.users.count(realm.id, query)
+
+    async def one(self, realm: Realm, rights: Rights, user_id: str) -> dict[str, Any]:
+        """Return the user; raises Missing, told only to who may look for users."""
+        rights.require(*QUERY_USERS)
+        async with self._database.read() as stores:
+            user = await stores.users.find_by_id(realm.id, user_id)
+            if user is None:
+                raise Missing("User not found")
+            rights.require(*VIEW_USERS)
+            return await user_document(stores, realm, rights, user)
+
+    async def metadata(self, realm: Realm) -> dict[str, Any]:
+        """Return what forms for a user that there is are made of."""
+        async with self._database.read() as stores:
+            return await user_metadata(stores, realm)
+
+    async def unmanaged(self, realm: Realm, user_id: str) -> dict[str, list[str]]:
+        """Return the attributes that the profile does not name, as far as it shows them."""
+        async with self._database.read() as stores:
+            user = await stores.users.find_by_id(realm.id, user_id)
+            if user is None:
+                raise Missing("User not found")
+            return unmanaged_attributes(await profile_rules(stores, realm), user)
+
+
+async def shown_users(
+    stores: Stores, realm: Realm, users: Sequence[User], *, brief: bool
+) -> list[dict[str, Any]]:
+    """Return users as lists show them; raises TooMany for more than one answer may hold."""
+    if len(users) > MOST:
+        raise TooMany(f"More than {MOST} users: ask page by page, with first and max")
+    return await listed_users(stores, realm, users, brief=brief)
+
+
+def read_attribute_query(text: str) -> Mapping[str, str]:
+    """Return the values of `name:value "other name":"other value"` by name; the first wins."""
+    found: dict[str, str] = {}
+    for quoted_name, name, quoted_value, value in _PAIR.findall(text):
+        found.setdefault(quoted_name or name, quoted_value or value)
+    return found
+
+
+# A name is looked for where it begins alone, or a long one without a value would be read from each
+# of its characters on.
+_PAIR: Final = re.compile(r'(?:"([^"]+)"|(?<![^\s:"])([^\s:"]+)):(?:"([^"]*)"|(\S+))')
+
+
+@contextmanager
+def _costly_refused() -> Iterator[None]:
+    """Tell the caller of a search that costs too much."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise TooMany(str(error)) from error
+
+
+async def _matching(
+    stores: Stores, realm: Realm, query: UserQuery, first: int, maximum: int
+) -> tuple[User, ...]:
+    if query.search is not None and query.search.startswith(_BY_ID):
+        return (await _by_id(stores, realm, query.search))[first : first + maximum]
+    # No name that another is a part of is longer than that: the account goes before all of them.
+    account = await _service_account(stores, realm, query)
+    shown = account[first : first + maximum]
+    rest = max(first - len(account), 0)
+    return shown + await stores.users.search(realm.id, query, rest, maximum - len(shown))
+
+
+async def _service_account(stores: Stores, realm: Realm, query: UserQuery) -> tuple[User, ...]:
+    """Return the service account that is asked for by its whole name; no other search finds it."""
+    if query.username is None or replace(query, exact=False) != UserQuery(username=query.username):
+        return ()
+    user = await stores.users.find_by_username(realm.id, sought_name(query.username))
+    return () if user is None or user.service_account_client is None else (user,)
+
+
+async def _by_id(stores: Stores, realm: Realm, search: str) -> tuple[User, ...]:
+    ids = dict.fromkeys(search.removeprefix(_BY_ID).split())
+    if len(ids) > _MOST_IDS:
+        raise TooMany(f"More than {_MOST_IDS} ids")
+    found = [await stores.users.find_by_id(realm.id, user_id) for user_id in ids]
+    return tuple(user for user in found if user is not None)

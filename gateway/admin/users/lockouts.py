@@ -1,0 +1,157 @@
+"""Who is locked out of a realm, and letting them in again.
+
+Temporary lock-outs are counted in Redis; permanent ones stand with the user, who is disabled.
+Keycloak: 4.3 (attack detection); the list of all lock-outs is our addition
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from gateway.admin.access import Acting, has_every_right, may_control_user
+from gateway.authentication import permanent_lockout
+from gateway.domain.clock import Clock
+from gateway.domain.login_failures import LoginFailures
+from gateway.domain.ports.login_failures import LoginFailureStore
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import Realm
+from gateway.domain.users import User, UserQuery
+
+MOST: Final = 10_000
+"""How many permanent lock-outs one list may hold."""
+_FOR_EVER: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Lockout:
+    """What is remembered of a user's failures, and until when it is kept out."""
+
+    user_id: str
+    username: str | None
+    record: LoginFailures
+    now: datetime
+
+    @property
+    def locked(self) -> bool:
+        """Tell whether the user is locked out."""
+        return self.record.is_locked(self.now)
+
+    @property
+    def seconds_left(self) -> int | None:
+        """How long the lock-out lasts yet; None where it never ends by itself."""
+        if self.record.permanent:
+            return None
+        until = self.record.locked_until
+        return max(0, round((until - self.now).total_seconds())) if until is not None else 0
+
+    def status(self) -> dict[str, Any]:
+        """Return the record in Keycloak's shape."""
+        record, until = self.record, self.record.locked_until
+        if record.permanent:
+            not_before = _FOR_EVER
+        else:
+            not_before = int(until.timestamp()) if until is not None else 0
+        return {
+            "failedLoginNotBefore": not_before,
+            "numFailures": record.failures,
+            "numTemporaryLockouts": record.temporary_lockouts,
+            "disabled": self.locked,
+            "numSecondaryAuthFailures": record.secondary_failures,
+            "lastIPFailure": record.last_address or "n/a",
+            "lastFailure": int(record.last_failure.timestamp() * 1000)
+            if record.last_failure is not None
+            else 0,
+        }
+
+    def listed(self) -> Mapping[str, Any]:
+        """Return the record as the list of lock-outs shows it."""
+        return {
+            "userId": self.user_id,
+            "username": self.username,
+            "permanent": self.record.permanent,
+            "secondsLeft": self.seconds_left,
+            **self.status(),
+        }
+
+
+class Lockouts:
+    """The use cases. All methods raise StoreUnavailable."""
+
+    def __init__(self, database: Database, failures: LoginFailureStore, clock: Clock) -> None:
+        """Read users from `database`, counts from `failures`."""
+        self._database = database
+        self._failures = failures
+        self._clock = clock
+
+    async def of_user(self, realm: Realm, user_id: str) -> Lockout:
+        """Return what is remembered of a user; an unknown one has failed never."""
+        async with self._database.read() as stores:
+            user = await stores.users.find_by_id(realm.id, user_id)
+        if user is None:
+            return Lockout(user_id, None, LoginFailures(), self._clock.now())
+        record = await self._failures.record(realm.id, user_id)
+        return self._lockout(user, record)
+
+    async def list(self, realm: Realm) -> tuple[Lockout, ...]:
+        """Return everybody who is locked out now, the soonest free first."""
+        locked = await self._failures.locked(realm.id)
+        async with self._database.read() as stores:
+            found = [
+                (await stores.users.find_by_id(realm.id, user_id), record)
+                for user_id, record in locked
+            ]
+            query = UserQuery(
+                enabled=False,
+                exact=True,
+                attributes={permanent_lockout.REASON_ATTRIBUTE: permanent_lockout.REASON},
+            )
+            for_good = await stores.users.search(realm.id, query, 0, MOST)
+        records = dict(locked)
+        temporary = [
+            self._lockout(user, record)
+            for user, record in found
+            if user is not None and not permanent_lockout.is_locked_for_good(user)
+        ]
+        permanent = [
+            self._lockout(user, records.get(user.id, LoginFailures())) for user in for_good
+        ]
+        return (*temporary, *permanent)
+
+    async def forget(self, realm: Realm, user_id: str) -> bool:
+        """Forget a user's failures and end a temporary lock-out; tell whether there were any."""
+        return await self._failures.clear(realm.id, user_id)
+
+    async def forget_all(self, acting: Acting) -> int:
+        """Forget every user's failures; return how many had any.
+
+        A caller without all administrative roles ends the lock-outs of those users that it may
+        control: the failures of the others are what limits the guessing of their passwords.
+        """
+        realm_id = acting.realm.id
+        if has_every_right(acting):
+            return await self._failures.clear_realm(realm_id)
+        locked = [user for user, _ in await self._failures.locked(realm_id)]
+        async with self._database.read() as stores:
+            controlled = [user for user in locked if await may_control_user(acting, stores, user)]
+        return sum([await self._failures.clear(realm_id, user) for user in controlled])
+
+    async def unlock(self, realm: Realm, user: User) -> bool:
+        """Let a user in whom the guard keeps out, for a while or for good; tell whether it did.
+
+        The count goes first: an attempt in between would otherwise find the user locked for good
+        and disable the account again. With Redis away the account is enabled all the same, and
+        StoreUnavailable raised after that.
+        """
+        try:
+            cleared = await self._failures.clear(realm.id, user.id)
+        finally:
+            async with self._database.write() as stores:
+                enabled = await permanent_lockout.unlock(stores, realm.id, user.id)
+        return cleared or enabled
+
+    def _lockout(self, user: User, record: LoginFailures) -> Lockout:
+        permanent = record.permanent or permanent_lockout.is_locked_for_good(user)
+        return Lockout(
+            user.id, user.username, replace(record, permanent=permanent), self._clock.now()
+        )

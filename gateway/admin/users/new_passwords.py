@@ -1,0 +1,148 @@
+"""Setting passwords: the gate that each new one passes, its hash, and what is kept of the last.
+
+Whoever stores a password that somebody chose gets its hash here, after the realm's rules; a
+credential that comes hashed is not asked. Former passwords lie beside the current one as
+credentials of another type, as many and as long as a rule looks back.
+Keycloak: 5.2, 5.5; PasswordCredentialProvider.createCredential
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+from uuid import uuid4
+
+from gateway.domain.clock import Clock
+from gateway.domain.ports.passwords import PasswordHasher, PasswordMaker
+from gateway.domain.realm import PasswordPolicy, Realm
+from gateway.domain.secrets import Secret
+from gateway.domain.users import Credential, User
+from gateway.policies import check_new_password
+from gateway.policies.candidate import NO_BLACKLISTS, Candidate, PasswordBlacklists
+from gateway.representations.users import PASSWORD
+
+FORMER_PASSWORD: Final = "password-history"  # noqa: S105 - the type of a credential
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordChange:
+    """The credentials to store, and those whose time is over."""
+
+    stored: tuple[Credential, ...]
+    forgotten: tuple[Credential, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewPasswords:
+    """The gate, for a realm's administrators, importers and users alike."""
+
+    clock: Clock
+    blacklists: PasswordBlacklists = NO_BLACKLISTS
+
+    async def first(
+        self, hasher: PasswordMaker, realm: Realm, user: User, password: Secret
+    ) -> Credential:
+        """Return the password of a new user; raises PasswordRefused."""
+        await check_new_password(realm.password_policy, self._candidate(user, password))
+        return await self._hashed(hasher, realm, user, password)
+
+    async def changed(
+        self,
+        hasher: PasswordHasher,
+        realm: Realm,
+        user: User,
+        password: Secret,
+        held: Sequence[Credential],
+    ) -> PasswordChange:
+        """Return what a change of the password stores and forgets; raises PasswordRefused.
+
+        `held` are the credentials that the user has now.
+        """
+        policy = realm.password_policy
+        current = next((one for one in held if one.type == PASSWORD), None)
+        former = _newest_first(held)
+        candidate = replace(
+            self._candidate(user, password),
+            current=_Stored(current, hasher, realm) if current is not None else None,
+            former=tuple(_Stored(one, hasher, realm) for one in former),
+        )
+        await check_new_password(policy, candidate)
+        fresh = await self._hashed(hasher, realm, user, password)
+        if current is None:
+            return PasswordChange((fresh,), ())
+        kept, surplus = _remembered(policy, current, former, self.clock.now())
+        successor = replace(fresh, id=current.id, priority=current.priority)
+        return PasswordChange((successor, *kept), surplus)
+
+    def _candidate(self, user: User, password: Secret) -> Candidate:
+        return Candidate(
+            password,
+            user.username,
+            self.clock.now(),
+            email=user.email,
+            blacklists=self.blacklists,
+        )
+
+    async def _hashed(
+        self, hasher: PasswordMaker, realm: Realm, user: User, password: Secret
+    ) -> Credential:
+        policy = realm.password_policy
+        credential_data, secret_data = await hasher.hash(
+            password,
+            realm_id=realm.id,
+            algorithm=policy.hash_algorithm,
+            iterations=policy.hash_iterations,
+        )
+        return Credential(
+            id=str(uuid4()),
+            user_id=user.id,
+            type=PASSWORD,
+            created_at=self.clock.now(),
+            credential_data=credential_data,
+            secret_data=secret_data,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A password of which the hash is known."""
+
+    credential: Credential
+    hasher: PasswordHasher
+    realm: Realm
+
+    @property
+    def made_at(self) -> datetime:
+        """When it was set."""
+        return self.credential.created_at
+
+    async def is_it(self, password: Secret) -> bool:
+        """Tell whether the hash was made of `password`."""
+        return await self.hasher.check(
+            password,
+            (self.credential.credential_data, self.credential.secret_data),
+            realm_id=self.realm.id,
+            algorithm=self.realm.password_policy.hash_algorithm,
+            iterations=self.realm.password_policy.hash_iterations,
+        )
+
+
+def _newest_first(held: Sequence[Credential]) -> list[Credential]:
+    former = [one for one in held if one.type == FORMER_PASSWORD]
+    return sorted(former, key=lambda one: one.created_at, reverse=True)
+
+
+def _remembered(
+    policy: PasswordPolicy, current: Credential, former: Sequence[Credential], now: datetime
+) -> tuple[tuple[Credential, ...], tuple[Credential, ...]]:
+    """Return the entry that the current password becomes, and the entries to forget."""
+    replaced = replace(current, id=str(uuid4()), type=FORMER_PASSWORD)
+    surplus = set(_surplus(policy, [replaced, *former], now))
+    added = () if replaced.id in surplus else (replaced,)
+    return added, tuple(one for one in former if one.id in surplus)
+
+
+def _surplus(policy: PasswordPolicy, former: Sequence[Credential], now: datetime) -> Iterator[str]:
+    for place, one in enumerate(former):
+        if place >= policy.remembered and now - one.created_at >= policy.remembered_for:
+            yield one.id

@@ -1,0 +1,196 @@
+"""Signing and verifying a realm's JWTs with keys parsed once.
+
+The algorithm belongs to the key, never to the token: `alg` must repeat what the key record says.
+`kid` chooses among the realm's own keys and nothing else does: `jku`, `jwk`, `x5u` and `x5c` are
+not read, `crit` is refused because no extension is understood. PyJWT's algorithms do the
+cryptography; the parts are put together here, for PyJWT writes the header anew for each token
+and in another order than Keycloak's.
+
+Spec: RFC 7515 §5; RFC 8725 §3.1, §3.10, §3.11. Keycloak: header {"alg","typ","kid"}.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import jwt
+import orjson
+
+from gateway.crypto import base64url
+from gateway.crypto.keys import compact_jws
+from gateway.crypto.keys.jwk import public_jwk, rsa_information
+from gateway.crypto.keys.jws_headers import encoded_headers
+from gateway.crypto.keys.private import PrivateKey, load_private_key
+from gateway.crypto.keys.secret import ParsedSecretKey
+from gateway.crypto.public_keys import PublicKey
+from gateway.domain.errors import InvalidToken
+from gateway.domain.keys import (
+    INTERNAL_TYPES,
+    HeaderType,
+    KeyAlgorithm,
+    KeyStatus,
+    RealmKey,
+    SecretAlgorithm,
+    SignatureAlgorithm,
+    signing_key,
+    standing,
+    verifies,
+)
+
+_ACCEPTED_TYPES = frozenset({HeaderType.JWT, HeaderType.ACCESS_TOKEN})
+
+
+class ParsedKey:
+    """One key of a realm, ready to sign and verify."""
+
+    __slots__ = (
+        *("_algorithm", "_headers", "_private", "_public"),
+        *("jwk", "record", "rsa_information"),
+    )
+
+    def __init__(self, record: RealmKey) -> None:
+        algorithm = record.algorithm.value
+        self.record = record
+        self._algorithm = jwt.get_algorithm_by_name(algorithm)
+        self._private: PrivateKey = load_private_key(record)
+        self._public: PublicKey = self._private.public_key()
+        self._headers = encoded_headers(record)
+        self.jwk = public_jwk(record, self._public)
+        self.rsa_information = rsa_information(self._public)
+
+    def sign(self, payload: bytes, header_type: HeaderType = HeaderType.JWT) -> str:
+        """Return the compact JWS over `payload`."""
+        signing_input = f"{self._headers[header_type]}.{base64url.encode(payload)}"
+        signature = self._algorithm.sign(signing_input.encode("ascii"), self._private)
+        return f"{signing_input}.{base64url.encode(signature)}"
+
+    def verifies(self, token: compact_jws.CompactJws) -> bool:
+        """Tell whether this key made the signature."""
+        return self._algorithm.verify(token.signing_input, self._public, token.signature)
+
+
+class PyJwtKeyRing:
+    """The KeyRing of one realm.
+
+    Tokens for clients are signed by public-key algorithms or, where a client chose it, by HMAC.
+    Tokens for the gateways are distinguished by the claim `typ`: see INTERNAL_TYPES.
+    """
+
+    def __init__(self, records: tuple[RealmKey, ...]) -> None:
+        usable = [record for record in records if record.status is not KeyStatus.DISABLED]
+        self._records = tuple(usable)
+        self._keys = {
+            record.kid: ParsedKey(record)
+            for record in usable
+            if isinstance(record.algorithm, SignatureAlgorithm)
+        }
+        self._secret_keys = {
+            record.kid: ParsedSecretKey(record)
+            for record in usable
+            if isinstance(record.algorithm, SecretAlgorithm)
+        }
+        self._every_key: Mapping[str, ParsedKey | ParsedSecretKey] = {
+            **self._secret_keys,
+            **self._keys,
+        }
+
+    def sign(
+        self,
+        claims: Mapping[str, Any],
+        algorithm: KeyAlgorithm,
+        now: datetime,
+        header_type: HeaderType = HeaderType.JWT,
+    ) -> str:
+        """Return a compact JWS signed by the realm's active key for `algorithm`."""
+        if _is_internal(claims):
+            raise ValueError("a token with the typ of an internal one is not signed for a client")
+        return _signed(claims, self._every_key, self._signer(algorithm, now), header_type)
+
+    def sign_for_ourselves(self, claims: Mapping[str, Any], now: datetime) -> str:
+        """Return a JWS under the realm's secret key, which nobody else can check."""
+        if not _is_internal(claims):
+            raise ValueError("an internal token must have the typ of one")
+        signer = self._signer(SecretAlgorithm.HS512, now)
+        return _signed(claims, self._secret_keys, signer, HeaderType.JWT)
+
+    def verify(self, token: str, now: datetime) -> Mapping[str, Any]:
+        """Return the claims when kid, pinned algorithm and signature hold."""
+        claims = _verified(token, self._every_key, now)
+        if _is_internal(claims):
+            raise InvalidToken("an internal token")
+        return claims
+
+    def verify_of_ourselves(self, token: str, now: datetime) -> Mapping[str, Any]:
+        """Return the claims of a token that `sign_for_ourselves` made."""
+        claims = _verified(token, self._secret_keys, now)
+        if not _is_internal(claims):
+            raise InvalidToken("not an internal token")
+        return claims
+
+    def _signer(self, algorithm: KeyAlgorithm, now: datetime) -> RealmKey:
+        record = signing_key(self._records, algorithm, now)
+        if record is None:
+            raise LookupError(f"the realm has no active {algorithm} key")
+        return record
+
+    def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
+        """Return the public keys to publish, the signing ones first, then the newest."""
+        return tuple(key.jwk for key in self._published(now))
+
+    def public_key(self, now: datetime) -> str | None:
+        """Return base64 of the SubjectPublicKeyInfo of the RSA key that signs; None without one."""
+        signing = (key for key in self._published(now) if self._signs(key.record, now))
+        return next((key.rsa_information for key in signing if key.rsa_information), None)
+
+    def _published(self, now: datetime) -> list[ParsedKey]:
+        published = [key for key in self._keys.values() if verifies(key.record, now)]
+        published.sort(key=lambda key: key.record.active_from, reverse=True)
+        published.sort(key=lambda key: not self._signs(key.record, now))
+        return published
+
+    def _signs(self, record: RealmKey, now: datetime) -> bool:
+        return standing(record, self._records, now) is KeyStatus.ACTIVE
+
+
+Keys = Mapping[str, ParsedSecretKey] | Mapping[str, ParsedKey | ParsedSecretKey]
+
+
+def _is_internal(claims: Mapping[str, Any]) -> bool:
+    kind = claims.get("typ")
+    return isinstance(kind, str) and kind in INTERNAL_TYPES
+
+
+def _signed(
+    claims: Mapping[str, Any], keys: Keys, signer: RealmKey, header_type: HeaderType
+) -> str:
+    payload = orjson.dumps(claims, default=dict, option=orjson.OPT_PASSTHROUGH_DATETIME)
+    return keys[signer.kid].sign(payload, header_type)
+
+
+def _verified(token: str, keys: Keys, now: datetime) -> Mapping[str, Any]:
+    parts = compact_jws.parse(token)
+    key = _key_of(parts.header, keys, now)
+    if not key.verifies(parts):
+        raise InvalidToken("the signature is wrong")
+    try:
+        claims = orjson.loads(compact_jws.decoded(parts.payload, "payload"))
+    except orjson.JSONDecodeError as error:
+        raise InvalidToken("the payload is not JSON") from error
+    if not isinstance(claims, dict):
+        raise InvalidToken("the payload is not a JSON object")
+    return claims
+
+
+def _key_of(header: dict[str, Any], keys: Keys, now: datetime) -> ParsedKey | ParsedSecretKey:
+    kid = header.get("kid")
+    key = keys.get(kid) if isinstance(kid, str) else None
+    if key is None or not verifies(key.record, now):
+        raise InvalidToken("kid names no key of this realm that verifies")
+    if header.get("alg") != key.record.algorithm.value:
+        raise InvalidToken("alg is not the algorithm of the key")
+    if "crit" in header:
+        raise InvalidToken("crit demands an extension that is not understood")
+    header_type = header.get("typ", HeaderType.JWT)
+    if not isinstance(header_type, str) or header_type not in _ACCEPTED_TYPES:
+        raise InvalidToken("typ is neither JWT nor at+jwt")
+    return key

@@ -1,0 +1,7 @@
+"""Password hashing: the schemes, stored hashes, and the hasher over them."""
+
+from gateway.crypto.passwords.hasher import PooledPasswordHasher
+
+__all__ = [
+    "PooledPasswordHasher",
+]

@@ -1,0 +1,198 @@
+"""Hashing and checking passwords, off the event loop.
+
+Unicode: a new hash is made of the text in normal form C. Keycloak hashes the text as typed, so a
+check tries the text as given first and its form C second: imported hashes verify unchanged, and a
+password set on one system verifies when another composes its accents differently.
+More than 1024 characters are never hashed: nobody types them, and each costs time.
+
+Spec: RFC 8265 §4 (normalisation), NIST SP 800-63B §3.1.1. Keycloak: password hashing providers.
+"""
+
+import os
+import re
+import sys
+import threading
+import unicodedata
+from functools import partial
+
+import structlog
+
+from gateway.crypto.passwords.schemes import ARGON2, SCHEMES, PasswordScheme
+from gateway.crypto.passwords.stored import StoredPassword, read_stored_password
+from gateway.domain.errors import FieldError, InvalidInput, SecretUnreadable
+from gateway.domain.limits.fair_share import FairThreads
+from gateway.domain.limits.password_hashing import (
+    ALIASES,
+    MAX_PASSWORD_LENGTH,
+    MAX_WAITING_HASHES,
+    max_iterations,
+)
+from gateway.domain.secrets import Secret
+
+_NICENESS = 10
+"""A tenth of the share of a thread that answers requests; beyond 19 the kernel takes 19."""
+_NO_SALT = bytes(16)
+_NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
+_SCHEMES = {scheme.name: scheme for scheme in SCHEMES}
+
+
+def hash_password(
+    password: Secret, algorithm: str | None = None, iterations: int | None = None
+) -> tuple[str, str]:
+    """Return `(credential_data, secret_data)`; blocks for the time that hashing takes.
+
+    Raises ValueError for an unknown algorithm, InvalidInput for what is no password, and for
+    more iterations than may be computed.
+    """
+    scheme = _scheme(algorithm)
+    cost, most = iterations or scheme.default_iterations, max_iterations(scheme.name)
+    if not 0 < cost <= most:
+        allowed = f"1 to {most} for {scheme.name}"
+        raise InvalidInput((FieldError("hashIterations", str(cost), allowed),))
+    given = password.reveal()
+    if not _hashable(given):
+        allowed = f"at most {MAX_PASSWORD_LENGTH} characters of Unicode text without NUL"
+        raise InvalidInput((FieldError("password", f"{len(given)} characters", allowed),))
+    text = unicodedata.normalize("NFC", given)
+    made = scheme.make(text, cost)
+    return made.credential_data(), made.secret_data()
+
+
+def verify_password(password: Secret, credential_data: str, secret_data: str) -> bool:
+    """Tell whether the stored hash was made from `password`; blocks for the time it takes.
+
+    Raises SecretUnreadable when the stored hash cannot be computed again.
+    """
+    stored = read_stored_password(credential_data, secret_data)
+    scheme = _SCHEMES.get(ALIASES.get(stored.algorithm, stored.algorithm))
+    if scheme is None:
+        raise SecretUnreadable("a stored password is hashed with an algorithm that is not known")
+    given = password.reveal()
+    if not _hashable(given):
+        return False
+    forms = dict.fromkeys((given, unicodedata.normalize("NFC", given)))
+    return any(scheme.matches(text, stored) for text in forms)
+
+
+def needs_rehash(
+    credential_data: str,
+    secret_data: str,
+    algorithm: str | None = None,
+    iterations: int | None = None,
+) -> bool:
+    """Tell whether the stored hash was made otherwise than a new one would be.
+
+    A realm whose rule asks for more than may be computed gets no new hashes.
+    """
+    scheme = _scheme(algorithm)
+    if (iterations or 0) > max_iterations(scheme.name):
+        return False
+    stored = read_stored_password(credential_data, secret_data)
+    return (stored.algorithm, stored.iterations, dict(stored.parameters)) != (
+        scheme.name,
+        iterations or scheme.default_iterations,
+        dict(scheme.parameters),
+    )
+
+
+def check_password(
+    password: Secret,
+    stored: tuple[str, str] | None,
+    algorithm: str | None = None,
+    iterations: int | None = None,
+) -> bool:
+    """Verify, and where that fails do the rest of the work that a new hash takes; blocks for it.
+
+    Nothing stored is a failure, and so is a stored hash that must not be or cannot be computed:
+    it is logged. A stored hash that is dearer than a new one takes longer.
+    """
+    scheme = _scheme(algorithm)
+    rounds, value = iterations or scheme.default_iterations, bytes(scheme.key_bytes)
+    rounds = min(rounds, max_iterations(scheme.name))
+    if stored is not None:
+        try:
+            if verify_password(password, *stored):
+                return True
+            spent = read_stored_password(*stored)
+        except SecretUnreadable as error:
+            structlog.get_logger().warning("stored password is unusable", reason=str(error))
+        else:
+            rounds -= spent.iterations if spent.algorithm == scheme.name else 0
+    if rounds > 0:
+        rest = StoredPassword(scheme.name, rounds, _NO_SALT, value, scheme.parameters)
+        verify_password(password, rest.credential_data(), rest.secret_data())
+    return False
+
+
+class PooledPasswordHasher:
+    """PasswordHasher in `threads` threads of its own: more at once only slows all of them.
+
+    `waiting` hashes of each realm may wait for a thread; later ones are refused (Overloaded).
+    Realms take turns.
+    """
+
+    def __init__(self, threads: int, waiting: int = MAX_WAITING_HASHES) -> None:
+        self._threads = FairThreads("password", threads, waiting, initializer=_step_back)
+
+    async def hash(
+        self,
+        password: Secret,
+        *,
+        realm_id: str,
+        algorithm: str | None,
+        iterations: int | None = None,
+    ) -> tuple[str, str]:
+        """Return `(credential_data, secret_data)`."""
+        work = partial(hash_password, password, algorithm, iterations)
+        return await self._threads.run(realm_id, work)
+
+    async def check(
+        self,
+        password: Secret,
+        stored: tuple[str, str] | None,
+        *,
+        realm_id: str,
+        algorithm: str | None,
+        iterations: int | None = None,
+    ) -> bool:
+        """Tell whether the stored credential was made from `password`; one job, whatever it is."""
+        work = partial(check_password, password, stored, algorithm, iterations)
+        return await self._threads.run(realm_id, work)
+
+    def needs_rehash(
+        self,
+        credential_data: str,
+        secret_data: str,
+        *,
+        algorithm: str | None,
+        iterations: int | None = None,
+    ) -> bool:
+        """Tell whether the stored credential was made otherwise than `hash` would make it now."""
+        return needs_rehash(credential_data, secret_data, algorithm, iterations)
+
+    def close(self) -> None:
+        """Let running hashes end and forget the waiting ones."""
+        self._threads.close()
+
+
+def _step_back() -> None:
+    """Let this thread wait where the others need its core: who has a token goes first."""
+    if sys.platform == "linux":  # elsewhere niceness is the whole process's
+        thread = threading.get_native_id()
+        niceness = os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS
+        os.setpriority(os.PRIO_PROCESS, thread, niceness)
+
+
+def _scheme(algorithm: str | None) -> PasswordScheme:
+    if algorithm is None:
+        return ARGON2
+    scheme = _SCHEMES.get(ALIASES.get(algorithm, algorithm))
+    if scheme is None:
+        raise ValueError(f"{algorithm!r} is not one of {', '.join([*_SCHEMES, *ALIASES])}")
+    return scheme
+
+
+def _hashable(text: str) -> bool:
+    # A lone surrogate is half a character: it has no UTF-8, so no hash was ever made of it.
+    # HMAC pads its key with zeros (RFC 2104 §2): "a" and "a" with a NUL would be one password.
+    return len(text) <= MAX_PASSWORD_LENGTH and not _NO_CHARACTER.search(text)

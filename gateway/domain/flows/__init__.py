@@ -1,0 +1,47 @@
+"""Authentication flows, required actions, and what they require of a sign-in."""
+
+from gateway.domain.flows.actions import (
+    REQUIRED_ACTIONS,
+    UPDATE_PASSWORD,
+    VERIFY_EMAIL,
+    VERIFY_PROFILE,
+)
+from gateway.domain.flows.effects import SecondFactor, client_methods, second_factor
+from gateway.domain.flows.flows import (
+    AuthenticatorConfig,
+    Execution,
+    Flow,
+    FlowKind,
+    Flows,
+    Requirement,
+)
+from gateway.domain.flows.sign_in import (
+    DIRECT_GRANT,
+    STANDARD,
+    RequiredAction,
+    SignInDemands,
+    SignInRules,
+    sign_in_rules,
+)
+
+__all__ = [
+    "DIRECT_GRANT",
+    "REQUIRED_ACTIONS",
+    "STANDARD",
+    "UPDATE_PASSWORD",
+    "VERIFY_EMAIL",
+    "VERIFY_PROFILE",
+    "AuthenticatorConfig",
+    "Execution",
+    "Flow",
+    "FlowKind",
+    "Flows",
+    "RequiredAction",
+    "Requirement",
+    "SecondFactor",
+    "SignInDemands",
+    "SignInRules",
+    "client_methods",
+    "second_factor",
+    "sign_in_rules",
+]

@@ -1,0 +1,92 @@
+"""What a realm's flows and required actions come to at a sign-in.
+
+Keycloak: the bound flows, required actions that are asked for by what is true of a user
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from gateway.domain.errors import UnusableSetting
+from gateway.domain.flows.effects import CLIENT_METHODS, SecondFactor, client_methods, second_factor
+from gateway.domain.flows.flows import Flow, Flows
+from gateway.domain.realm import FlowBindings
+
+DIRECT_GRANT: Final = "direct_grant"
+"""The use for which a client may have a flow of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredAction:
+    """What users may be told to do. Keycloak: RequiredActionProviderModel."""
+
+    alias: str
+    name: str
+    provider: str
+    enabled: bool = True
+    is_default: bool = False
+    """New users are told to."""
+    priority: int = 0
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SignInDemands:
+    """What a sign-in asks for; `off` are required actions that nothing asks for by itself."""
+
+    second_factor: SecondFactor = SecondFactor.WHERE_SET_UP
+    off: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class SignInRules:
+    """What holds in a realm. `second_factor` None lets nobody in: a flow that is of no use."""
+
+    second_factor: SecondFactor | None = SecondFactor.WHERE_SET_UP
+    second_factors: Mapping[str, SecondFactor] = field(default_factory=dict)
+    """By id of a flow, for clients that have one of their own."""
+    client_methods: frozenset[str] = CLIENT_METHODS
+    off: frozenset[str] = frozenset()
+    """Aliases of the required actions that nothing but an administrator's word asks for."""
+
+    def demands(self, overrides: Mapping[str, str]) -> SignInDemands | None:
+        """Return what is asked of who signs in through a client with such flows of its own.
+
+        None where nobody may: a flow that has gone, or is of no use.
+        """
+        own = overrides.get(DIRECT_GRANT)
+        factor = self.second_factor if own is None else self.second_factors.get(own)
+        return None if factor is None else SignInDemands(factor, self.off)
+
+
+STANDARD: Final = SignInRules()
+
+
+def sign_in_rules(
+    bindings: FlowBindings, flows: Flows, actions: Iterable[RequiredAction], known: Iterable[str]
+) -> SignInRules:
+    """Return what flows and actions come to; of `known` aliases those not among them are off."""
+    factors = {flow.id: factor for flow in flows if (factor := _factor(flows, flow)) is not None}
+    grant = flows.named(bindings.direct_grant)
+    clients = flows.named(bindings.client_authentication)
+    enabled = {action.alias for action in actions if action.enabled}
+    return SignInRules(
+        second_factor=None if grant is None else factors.get(grant.id),
+        second_factors=factors,
+        client_methods=frozenset() if clients is None else _methods(flows, clients),
+        off=frozenset(known) - enabled,
+    )
+
+
+def _factor(flows: Flows, flow: Flow) -> SecondFactor | None:
+    try:
+        return second_factor(flows, flow)
+    except UnusableSetting:
+        return None
+
+
+def _methods(flows: Flows, flow: Flow) -> frozenset[str]:
+    try:
+        return client_methods(flows, flow)
+    except UnusableSetting:
+        return frozenset()

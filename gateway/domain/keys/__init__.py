@@ -1,0 +1,53 @@
+"""Keys of a realm and their life cycle."""
+
+from gateway.domain.keys.key import (
+    ACCESS_TOKEN_ALGORITHM,
+    ALGORITHM_ATTRIBUTES,
+    ALGORITHMS_OF_CLIENTS,
+    FALLBACK_PRIORITY,
+    ID_TOKEN_ALGORITHM,
+    INTERNAL_TYPES,
+    USERINFO_ALGORITHM,
+    HeaderType,
+    KeyAlgorithm,
+    KeyProvider,
+    KeyStatus,
+    RealmKey,
+    SecretAlgorithm,
+    SignatureAlgorithm,
+    key_algorithm,
+    maker,
+)
+from gateway.domain.keys.lifecycle import (
+    foremost,
+    lasting,
+    signing_key,
+    standing,
+    superseded,
+    verifies,
+)
+
+__all__ = [
+    "ACCESS_TOKEN_ALGORITHM",
+    "ALGORITHMS_OF_CLIENTS",
+    "ALGORITHM_ATTRIBUTES",
+    "FALLBACK_PRIORITY",
+    "ID_TOKEN_ALGORITHM",
+    "INTERNAL_TYPES",
+    "USERINFO_ALGORITHM",
+    "HeaderType",
+    "KeyAlgorithm",
+    "KeyProvider",
+    "KeyStatus",
+    "RealmKey",
+    "SecretAlgorithm",
+    "SignatureAlgorithm",
+    "foremost",
+    "key_algorithm",
+    "lasting",
+    "maker",
+    "signing_key",
+    "standing",
+    "superseded",
+    "verifies",
+]

@@ -1,0 +1,7 @@
+"""Operations on events. Keycloak: 10.5."""
+
+from gateway.http.admin.events.handlers import EventHandlers
+
+__all__ = [
+    "EventHandlers",
+]

@@ -1,0 +1,11 @@
+"""Operations on authentication flows and required actions. Keycloak: 7.4."""
+
+from gateway.http.admin.flows.executions import ExecutionHandlers
+from gateway.http.admin.flows.flows import FlowHandlers
+from gateway.http.admin.flows.required_actions import RequiredActionHandlers
+
+__all__ = [
+    "ExecutionHandlers",
+    "FlowHandlers",
+    "RequiredActionHandlers",
+]

@@ -1,0 +1,14 @@
+"""Operations on users. Keycloak: 7.2."""
+
+from gateway.http.admin.users.attack_detection import (
+    AttackDetectionHandlers,
+    attack_detection_operations,
+)
+from gateway.http.admin.users.resources import UserParts, user_operations
+
+__all__ = [
+    "AttackDetectionHandlers",
+    "UserParts",
+    "attack_detection_operations",
+    "user_operations",
+]

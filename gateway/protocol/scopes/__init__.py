@@ -1,0 +1,25 @@
+"""Which scopes a token has, and what of a user a client may learn by them."""
+
+from gateway.protocol.scopes.disclosure import Disclosure, disclose, scope_of
+from gateway.protocol.scopes.granted import (
+    OFFLINE_ACCESS,
+    OPENID,
+    GrantedScopes,
+    grant_scopes,
+    scopes_of,
+    still_granted,
+)
+from gateway.protocol.scopes.mapper_checks import check_mapper
+
+__all__ = [
+    "OFFLINE_ACCESS",
+    "OPENID",
+    "Disclosure",
+    "GrantedScopes",
+    "check_mapper",
+    "disclose",
+    "grant_scopes",
+    "scope_of",
+    "scopes_of",
+    "still_granted",
+]

@@ -1,0 +1,89 @@
+"""What one client may learn of one user: the roles in its scope, by the mappers of what is granted.
+
+Where a client's scope is not full, it learns of those roles alone that are its own, or in its
+scope mappings or in those of the scopes it was granted. Keycloak: 2.1, scope mappings
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from gateway.domain.ports.directory import ClientEntry, UserEntry
+from gateway.domain.roles import EffectiveRoles
+from gateway.domain.sessions import UserSession
+from gateway.protocol.claims.mapped_claims import MappedClaims
+from gateway.protocol.claims.mapper import ClaimsFor
+from gateway.protocol.claims.plans import NOTHING, ClaimPlan, map_claims, prepare, told_roles
+from gateway.protocol.claims.subject import TokenSubject
+from gateway.protocol.scopes.granted import GrantedScopes
+
+SIGNED_IN: Final = "1"
+"""`acr` of a sign-in with one factor. Keycloak: 2.2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """The subject of tokens, and what of it the granted scopes and the client tell."""
+
+    subject: TokenSubject
+    granted: GrantedScopes
+    plans: tuple[ClaimPlan, ...]
+
+    def map_claims(self, purpose: ClaimsFor) -> MappedClaims:
+        """Return what the mappers add for the purpose."""
+        return map_claims(self.plans, self.subject, purpose)
+
+
+def disclose(
+    client: ClientEntry,
+    user: UserEntry,
+    granted: GrantedScopes,
+    *,
+    session: UserSession | None = None,
+    notes: Mapping[str, str] | None = None,
+) -> Disclosure:
+    """Return what the client may learn; `notes` are those of a transient session."""
+    permitted = granted.permitted_to(user.roles)
+    plans = (permitted.chosen.plan, own_plan(client))
+    subject = TokenSubject(
+        user=user.user,
+        client=client.client,
+        roles=told_roles(plans, user.roles.within(scope_of(client, permitted))),
+        session_notes=session.notes if session else notes or {},
+        acr=SIGNED_IN,
+        groups=user.groups,
+        group_attributes=user.group_attributes,
+        session_id=session.id if session else None,
+    )
+    return Disclosure(subject, permitted, plans)
+
+
+_OWN_PLANS: Final[WeakKeyDictionary[ClientEntry, ClaimPlan]] = WeakKeyDictionary()
+"""Beside each client that has mappers of its own, for as long as its entry is in use."""
+
+
+def own_plan(client: ClientEntry) -> ClaimPlan:
+    """Return what the client's own mappers do, prepared the first time."""
+    mappers = client.client.protocol_mappers
+    if not mappers:
+        return NOTHING
+    found = _OWN_PLANS.get(client)
+    if found is None:
+        found = _OWN_PLANS[client] = prepare(mappers)
+    return found
+
+
+def scope_of(client: ClientEntry, granted: GrantedScopes) -> EffectiveRoles | None:
+    """Return the roles that tokens of the client may carry; None where that is not limited."""
+    if client.client.full_scope_allowed:
+        return None
+    realm: set[str] = set()
+    clients: defaultdict[str, set[str]] = defaultdict(set)
+    for scope in (client.scope_roles, *(bound.roles for bound in granted.chosen.scopes)):
+        realm.update(scope.realm)
+        for owner, names in scope.clients:
+            clients[owner].update(names)
+    of_clients = ((owner, tuple(sorted(names))) for owner, names in clients.items())
+    return EffectiveRoles(tuple(sorted(realm)), tuple(sorted(of_clients)))

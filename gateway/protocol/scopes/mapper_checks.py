@@ -1,0 +1,102 @@
+"""Whether a protocol mapper could act, judged when an administrator writes it.
+
+What Keycloak would take and then fail with at every token, or would let pass over a claim that
+the protocol needs, is refused with what is wrong. Keycloak: validation of mappers
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from gateway.admin.access import Missing
+from gateway.domain.clients import ProtocolMapper
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.protocol.claims import CLAIM_MAPPERS
+from gateway.protocol.claims.changed_roles import parse_role
+from gateway.protocol.claims.claim_paths import (
+    CLAIM_NAME,
+    DEEPEST_CLAIM,
+    split_claim_path,
+)
+from gateway.protocol.claims.json_types import JSON_TYPE, UNMAPPABLE, reader_of
+from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS
+from gateway.protocol.claims.role_claims import role_path
+from gateway.representations.refusals import describe
+
+KEPT: Final = frozenset(
+    {
+        *("oidc-claims-param-token-mapper", "oidc-claims-param-value-idtoken-mapper"),
+        *("oidc-nonce-backwards-compatible-mapper", "oidc-organization-membership-mapper"),
+        *("oidc-organization-group-membership-mapper", "docker-v2-allow-all-mapper"),
+        *("saml-audience-mapper", "saml-audience-resolve-mapper", "saml-user-property-mapper"),
+        *("saml-authn-context-class-ref-mapper", "saml-group-membership-mapper"),
+        *("saml-hardcode-attribute-mapper", "saml-hardcode-role-mapper", "saml-role-name-mapper"),
+        *("saml-organization-membership-mapper", "saml-organization-group-membership-mapper"),
+        *("saml-role-list-mapper", "saml-user-attribute-mapper"),
+        *("saml-user-attribute-nameid-mapper", "saml-user-session-note-mapper"),
+    }
+)
+"""Keycloak's mappers that are kept and do nothing here: what they serve is not here."""
+
+_ROLE_LISTS: Final = frozenset(
+    {"oidc-usermodel-realm-role-mapper", "oidc-usermodel-client-role-mapper"}
+)
+_NOTE: Final = "oidc-usersessionmodel-note-mapper"
+
+
+def check_mapper(mapper: ProtocolMapper) -> None:
+    """Raise Missing for an unknown type, InvalidInput for what could not act."""
+    kind = mapper.mapper_type
+    if kind not in CLAIM_MAPPERS and kind not in KEPT:
+        raise Missing("ProtocolMapper provider not found")
+    _require_free_claim(mapper)
+    check = _CHECKS.get(kind)
+    error = None if check is None else check(mapper.config)
+    if error is not None:
+        raise InvalidInput((error,))
+
+
+def _require_free_claim(mapper: ProtocolMapper) -> None:
+    name = mapper.config.get(CLAIM_NAME, "")
+    path = split_claim_path(name)
+    if mapper.mapper_type in KEPT:
+        return
+    if len(path) > DEEPEST_CLAIM:
+        allowed = f"at most {DEEPEST_CLAIM} names with dots between them"
+        raise InvalidInput((FieldError("config.claim.name", describe(name), allowed),))
+    if not path or path[0] not in RESERVED_CLAIMS:
+        return
+    if mapper.mapper_type in _ROLE_LISTS and role_path(mapper.config) is not None:
+        return
+    own = mapper.mapper_type == _NOTE and name == "auth_time"
+    if not own or mapper.config.get("user.session.note") != "AUTH_TIME":
+        allowed = "a claim that the protocol does not need for itself"
+        raise InvalidInput((FieldError("config.claim.name", describe(name), allowed),))
+
+
+def _role(config: Mapping[str, str]) -> FieldError | None:
+    return _named_role(config, "role")
+
+
+def _both_roles(config: Mapping[str, str]) -> FieldError | None:
+    return _named_role(config, "role") or _named_role(config, "new.role.name")
+
+
+def _named_role(config: Mapping[str, str], option: str) -> FieldError | None:
+    text = config.get(option, "")
+    if parse_role(text)[1]:
+        return None
+    return FieldError(f"config.{option}", describe(text), "a role, as name or client.name")
+
+
+def _value(config: Mapping[str, str]) -> FieldError | None:
+    text = config.get("claim.value")
+    if not text or reader_of(config)(text) is not UNMAPPABLE:
+        return None
+    return FieldError("config.claim.value", describe(text), f"a value of type {config[JSON_TYPE]}")
+
+
+_CHECKS: Final[Mapping[str, Callable[[Mapping[str, str]], FieldError | None]]] = {
+    "oidc-hardcoded-role-mapper": _role,
+    "oidc-role-name-mapper": _both_roles,
+    "oidc-hardcoded-claim-mapper": _value,
+}

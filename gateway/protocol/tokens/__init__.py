@@ -1,0 +1,49 @@
+"""Access, ID and refresh tokens: issued, signed, and recognized again."""
+
+from gateway.protocol.tokens.access_tokens import AccessTokens, ActiveToken, OtherKindOfToken
+from gateway.protocol.tokens.issuing import (
+    OFFLINE,
+    REFRESH,
+    Issue,
+    SessionPart,
+    TokenResponse,
+    access_claims,
+    id_claims,
+    issue_tokens,
+)
+from gateway.protocol.tokens.refresh_tokens import (
+    PresentedToken,
+    RefreshTokens,
+    genuine_refresh_token,
+    note_refresh_token,
+    read_refresh_token,
+    session_is_over,
+)
+from gateway.protocol.tokens.response_signing import (
+    sign_introspection,
+    sign_userinfo,
+    with_access_token_claims_as_jwt,
+)
+
+__all__ = [
+    "OFFLINE",
+    "REFRESH",
+    "AccessTokens",
+    "ActiveToken",
+    "Issue",
+    "OtherKindOfToken",
+    "PresentedToken",
+    "RefreshTokens",
+    "SessionPart",
+    "TokenResponse",
+    "access_claims",
+    "genuine_refresh_token",
+    "id_claims",
+    "issue_tokens",
+    "note_refresh_token",
+    "read_refresh_token",
+    "session_is_over",
+    "sign_introspection",
+    "sign_userinfo",
+    "with_access_token_claims_as_jwt",
+]

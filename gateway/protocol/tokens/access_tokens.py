@@ -1,0 +1,151 @@
+"""Whether an access token of this realm holds now.
+
+Signature, issuer, type, time, notBefore, the client, the session, the user it speaks for, and
+revocation: one function in front of everything that accepts such a token. The claims must also
+agree with each other and with the stored session, so that a token which says what no grant
+decides is refused although the realm signed it.
+Spec: RFC 8725 §3; RFC 7662 §4; Keycloak: 12.3, 12.4
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.domain.clock import CLOCK_LEEWAY
+from gateway.domain.errors import InvalidToken
+from gateway.domain.events import CLIENT_DISABLED, USER_DISABLED, USER_SESSION_NOT_FOUND
+from gateway.domain.ports.directory import ClientEntry, Directory, UserEntry
+from gateway.domain.ports.storage import Database
+from gateway.domain.sessions import UserSession
+from gateway.domain.users import User
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sessions import Sessions
+from gateway.protocol.tokens.context import SessionKind, TokenContext, parse_token_id
+
+
+class OtherKindOfToken(InvalidToken):
+    """This realm signed it, and it is no access token."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveToken:
+    """A token that holds, the client it was issued to, and the user it speaks for.
+
+    `session` is None for a transient one, such as a service account's.
+    """
+
+    claims: Mapping[str, Any]
+    context: TokenContext
+    client: ClientEntry
+    user: UserEntry
+    session: UserSession | None
+
+
+class AccessTokens:
+    """Checks access tokens against keys, clients, sessions, users and revocations."""
+
+    def __init__(self, directory: Directory, database: Database, sessions: Sessions) -> None:
+        """Look clients and users up in `directory`, revocations in `database`."""
+        self._directory = directory
+        self._database = database
+        self._sessions = sessions
+
+    async def active(self, request: ProtocolRequest, token: str) -> ActiveToken:
+        """Return the token's claims; raises InvalidToken with the reason, or StoreUnavailable."""
+        return await self.holding(request, self.genuine(request, token))
+
+    async def holding(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> ActiveToken:
+        """Return what genuine claims stand for; raises InvalidToken, or StoreUnavailable."""
+        realm = request.realm.realm
+        context = parse_token_id(claims["jti"])
+        client_id = claims.get("azp")
+        entry = (
+            await self._directory.client(realm.id, client_id)
+            if isinstance(client_id, str)
+            else None
+        )
+        if entry is None or not entry.client.enabled:
+            raise InvalidToken("its client is gone or disabled", CLIENT_DISABLED)
+        session = await self._session(request, claims, context, entry)
+        user = await self._user(request, claims, entry, session)
+        not_before = max(realm.not_before, entry.client.not_before, user.user.not_before)
+        if _instant(claims, "iat") < not_before:
+            raise InvalidToken("issued before the realm's, the client's or the user's notBefore")
+        if await self._database.lookups.is_revoked(realm.id, str(claims["jti"])):
+            raise InvalidToken("it was revoked")
+        return ActiveToken(claims, context, entry, user, session)
+
+    def genuine(self, request: ProtocolRequest, token: str) -> Mapping[str, Any]:
+        """Return the claims of an unexpired access token that this realm signed."""
+        claims = request.realm.key_ring.verify(token, request.now)
+        if claims.get("iss") != request.issuer:
+            raise InvalidToken("issued by another issuer")
+        if claims.get("typ") != "Bearer":
+            raise OtherKindOfToken("not an access token")
+        parse_token_id(claims.get("jti"))
+        if _instant(claims, "exp") <= request.now.timestamp():
+            raise InvalidToken("expired")
+        if _instant(claims, "iat") > (request.now + CLOCK_LEEWAY).timestamp():
+            raise InvalidToken("issued in the future")
+        return claims
+
+    async def _session(
+        self,
+        request: ProtocolRequest,
+        claims: Mapping[str, Any],
+        context: TokenContext,
+        entry: ClientEntry,
+    ) -> UserSession | None:
+        """Return the stored session; None for a token of a transient one."""
+        session_id = claims.get("sid")
+        if context.session is SessionKind.TRANSIENT and "sid" not in claims:
+            return None
+        if context.session is SessionKind.TRANSIENT or not isinstance(session_id, str):
+            raise InvalidToken("its jti and its sid do not agree", USER_SESSION_NOT_FOUND)
+        session = await self._sessions.find(
+            request.realm.realm,
+            session_id,
+            offline=context.session is SessionKind.OFFLINE,
+            now=request.now,
+        )
+        if session is None or entry.client.id not in session.clients:
+            raise InvalidToken("its session is over", USER_SESSION_NOT_FOUND)
+        begun = max(session.started_at, session.clients[entry.client.id].started_at)
+        if _instant(claims, "iat") < int((begun - CLOCK_LEEWAY).timestamp()):
+            raise InvalidToken("issued before its session began", USER_SESSION_NOT_FOUND)
+        return session
+
+    async def _user(
+        self,
+        request: ProtocolRequest,
+        claims: Mapping[str, Any],
+        entry: ClientEntry,
+        session: UserSession | None,
+    ) -> UserEntry:
+        if session is None:
+            account = _service_account(entry, claims)
+            request.event.user_id = account.id
+            return UserEntry(account, entry.roles)
+        request.event.user_id = session.user_id
+        user = await self._directory.user(request.realm.realm.id, session.user_id)
+        if user is None or not user.user.enabled:
+            raise InvalidToken("its user is gone or disabled", USER_DISABLED)
+        if claims.get("sub", session.user_id) != session.user_id:
+            raise InvalidToken("its session is another user's")
+        return user
+
+
+def _service_account(entry: ClientEntry, claims: Mapping[str, Any]) -> User:
+    user = entry.service_account
+    if not entry.client.service_accounts_enabled or user is None or not user.enabled:
+        raise InvalidToken("its user is gone or disabled", USER_DISABLED)
+    if user.id != claims.get("sub"):
+        raise InvalidToken("its user is gone or disabled", USER_DISABLED)
+    return user
+
+
+def _instant(claims: Mapping[str, Any], name: str) -> float:
+    value = claims.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidToken(f"{name} is not a number")
+    return float(value)

@@ -1,0 +1,283 @@
+"""Issuing tokens: access, ID and refresh tokens of one answer.
+
+Spec: RFC 9068 §2.2 (claims), RFC 8705 §3.1 (cnf), OpenID Connect Core §2; Keycloak: 2.1 to 2.3
+"""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+
+from gateway.domain.clients import Client
+from gateway.domain.keys import ID_TOKEN_ALGORITHM
+from gateway.domain.realm import Realm
+from gateway.domain.sessions import ClientSession, UserSession
+from gateway.protocol.certificate_binding import confirmation_claim
+from gateway.protocol.claims.mapped_claims import MappedClaims
+from gateway.protocol.claims.mapper import ClaimsFor
+from gateway.protocol.claims.protocol_claims import (
+    RESERVED_CLAIMS,
+    AccessTokenClaims,
+    IdTokenClaims,
+    RefreshTokenClaims,
+)
+from gateway.protocol.claims.subject import TokenSubject
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import Disclosure
+from gateway.protocol.sessions import (
+    access_tokens_end_at,
+    client_session_ends_at,
+    longest_client_session,
+)
+from gateway.protocol.tokens.context import SessionKind, new_token_id
+from gateway.protocol.tokens.signing import access_token_hash, sign_access_token, sign_for_client
+
+ACCESS_TOKEN_LIFESPAN: Final = "access.token.lifespan"  # noqa: S105 - an attribute's name
+LOWER_CASE_BEARER: Final = "token.response.type.bearer.lower-case"
+LIGHTWEIGHT: Final = "client.use.lightweight.access.token.enabled"
+USE_REFRESH_TOKENS: Final = "use.refresh.tokens"
+REFRESH: Final = "Refresh"
+OFFLINE: Final = "Offline"
+_RESERVED_MEMBERS: Final = RESERVED_CLAIMS | {
+    *("access_token", "expires_in", "refresh_expires_in", "refresh_token", "token_type"),
+    *("id_token", "not-before-policy", "session_state", "scope", "issued_token_type"),
+    *("error", "error_description", "error_uri", "authorization_details"),
+}
+"""What a client reads in a token response. Spec: RFC 6749 §5, RFC 8693 §2.2, RFC 9396 §7"""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPart:
+    """The session that tokens belong to, and the asking client's part in it.
+
+    `family` is the family of refresh tokens, None where they do not rotate; `refresh_id` is the
+    jti that the next refresh token gets.
+    """
+
+    session: UserSession
+    client_session: ClientSession
+    refresh_id: str
+    family: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """What is to be issued. `grant` is the grant's two letters in the jti's prefix."""
+
+    disclosure: Disclosure
+    grant: str
+    part: SessionPart | None = None
+    """None for a transient session: no refresh token, no `sid`."""
+
+    @property
+    def subject(self) -> TokenSubject:
+        """Whom the tokens are about."""
+        return self.disclosure.subject
+
+
+@dataclass(frozen=True, slots=True)
+class AccessToken:
+    """An unsigned access token: what the grant decided, and the document with mappers' claims."""
+
+    protocol: AccessTokenClaims
+    document: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenResponse:
+    """A successful answer of the token endpoint. Lifespans are in seconds."""
+
+    access_token: str = field(repr=False)
+    token_id: str
+    expires_in: int
+    token_type: str
+    not_before: int
+    scope: str
+    refresh_token: str | None = field(default=None, repr=False)
+    refresh_expires_in: int = 0
+    id_token: str | None = field(default=None, repr=False)
+    session_state: str | None = None
+    mapped: MappedClaims = field(default_factory=MappedClaims, repr=False)
+    """What mappers add."""
+
+    @property
+    def reserved(self) -> frozenset[str]:
+        """Return the names that mappers cannot set."""
+        return _RESERVED_MEMBERS
+
+    @property
+    def last(self) -> tuple[str, ...]:
+        """Return the members after those of mappers: none."""
+        return ()
+
+    def document(self) -> dict[str, Any]:
+        """Return the whole response."""
+        return self.mapped.document(self)
+
+    def members(self) -> dict[str, Any]:
+        """Return the response's own members in Keycloak's order, absent ones left out."""
+        members = {
+            "access_token": self.access_token,
+            "expires_in": self.expires_in,
+            "refresh_expires_in": self.refresh_expires_in,
+            "refresh_token": self.refresh_token,
+            "token_type": self.token_type,
+            "id_token": self.id_token,
+            "not-before-policy": self.not_before,
+            "session_state": self.session_state,
+            "scope": self.scope,
+        }
+        return {name: value for name, value in members.items() if value is not None}
+
+
+def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
+    """Sign the tokens of one answer.
+
+    Raises OAuthError when the client wants a bound token and shows no certificate, or an
+    algorithm for which the realm has no key.
+    """
+    client = issue.subject.client
+    confirmation = confirmation_claim(client, request.certificate)
+    access = access_claims(request, issue, confirmation)
+    claims = access.protocol
+    access_token = sign_access_token(request, client, access.document)
+    refresh_token, refresh_expires_in = _refresh_token(request, issue, claims)
+    return TokenResponse(
+        access_token=access_token,
+        token_id=claims.token_id,
+        expires_in=claims.expires_at - claims.issued_at,
+        token_type="bearer" if _is_on(client, LOWER_CASE_BEARER) else "Bearer",
+        not_before=max(
+            request.realm.realm.not_before, client.not_before, issue.subject.user.not_before
+        ),
+        scope=issue.disclosure.granted.text,
+        refresh_token=refresh_token,
+        refresh_expires_in=refresh_expires_in,
+        id_token=_id_token(request, issue, claims, access_token),
+        session_state=issue.part.session.id if issue.part else None,
+        mapped=issue.disclosure.map_claims(ClaimsFor.TOKEN_RESPONSE),
+    )
+
+
+def access_token_lifespan(realm: Realm, client: Client) -> timedelta:
+    """Return the client's own lifespan or else the realm's, within the session's maximum.
+
+    -1 asks for the session's maximum itself.
+    """
+    own = client.attributes.get(ACCESS_TOKEN_LIFESPAN, "")
+    lifespan = (
+        timedelta(seconds=int(own))
+        if own.lstrip("-").isdecimal()
+        else realm.token_lifespans.access_token
+    )
+    longest = longest_client_session(realm.session_limits)
+    return longest if lifespan < timedelta(0) else min(lifespan, longest)
+
+
+def access_claims(
+    request: ProtocolRequest, issue: Issue, confirmation: Mapping[str, str] | None
+) -> AccessToken:
+    """Return what the access token says, unsigned."""
+    client, part, subject = issue.subject.client, issue.part, issue.subject
+    lightweight = _is_on(client, LIGHTWEIGHT)
+    expires_at = request.now + access_token_lifespan(request.realm.realm, client)
+    if part is not None:
+        end = access_tokens_end_at(
+            request.realm.realm.session_limits, part.session, client, part.client_session
+        )
+        expires_at = expires_at if end is None else min(expires_at, end)
+    purpose = ClaimsFor.LIGHTWEIGHT_TOKEN if lightweight else ClaimsFor.ACCESS_TOKEN
+    mapped = issue.disclosure.map_claims(purpose)
+    claims = AccessTokenClaims(
+        expires_at=int(expires_at.timestamp()),
+        issued_at=int(request.now.timestamp()),
+        token_id=new_token_id(_session_kind(part), issue.grant, lightweight=lightweight),
+        issuer=request.issuer,
+        audiences=mapped.audiences,
+        subject=subject.user.id if part is None or mapped.includes_subject else None,
+        client_id=client.client_id,
+        session_id=None if part is None else part.session.id,
+        scope=issue.disclosure.granted.text,
+        confirmation=confirmation,
+        included=mapped.included(subject),
+    )
+    return AccessToken(claims, mapped.document(claims))
+
+
+def _session_kind(part: SessionPart | None) -> SessionKind:
+    if part is None:
+        return SessionKind.TRANSIENT
+    return SessionKind.OFFLINE if part.session.offline else SessionKind.ONLINE
+
+
+def _refresh_token(
+    request: ProtocolRequest, issue: Issue, access: AccessTokenClaims
+) -> tuple[str | None, int]:
+    """Return the token and its lifespan in seconds, which is 0 without an end."""
+    part, client = issue.part, issue.subject.client
+    if part is None or client.attributes.get(USE_REFRESH_TOKENS, "true").lower() == "false":
+        return None, 0
+    limits = request.realm.realm.session_limits
+    expires_at = None
+    if not part.session.offline or limits.offline_max_lifespan_enabled:
+        end = client_session_ends_at(limits, part.session, client, part.client_session)
+        expires_at = int(end.timestamp())
+    claims = RefreshTokenClaims(
+        expires_at=expires_at,
+        issued_at=access.issued_at,
+        token_id=part.refresh_id,
+        issuer=access.issuer,
+        subject=issue.subject.user.id,
+        token_type=OFFLINE if part.session.offline else REFRESH,
+        client_id=client.client_id,
+        session_id=part.session.id,
+        scope=" ".join(issue.disclosure.granted.names),
+        access_audiences=access.audiences,
+        family=part.family,
+        confirmation=access.confirmation,
+    )
+    token = request.realm.key_ring.sign_for_ourselves(claims.members(), request.now)
+    return token, 0 if expires_at is None else expires_at - claims.issued_at
+
+
+def _id_token(
+    request: ProtocolRequest, issue: Issue, access: AccessTokenClaims, access_token: str
+) -> str | None:
+    """Return the ID token where `openid` was granted for a user who signed in."""
+    if issue.part is None or not issue.disclosure.granted.openid:
+        return None
+    client = issue.subject.client
+    token_hash = access_token_hash(request, client, access_token)
+    claims = id_claims(request, issue, issue.part, access, token_hash)
+    return sign_for_client(request, client, claims, ID_TOKEN_ALGORITHM)
+
+
+def id_claims(
+    request: ProtocolRequest,
+    issue: Issue,
+    part: SessionPart,
+    access: AccessTokenClaims,
+    access_token_hash: str | None = None,
+) -> dict[str, Any]:
+    """Return what the ID token says, unsigned."""
+    client = issue.subject.client
+    mapped = issue.disclosure.map_claims(ClaimsFor.ID_TOKEN)
+    return mapped.document(
+        IdTokenClaims(
+            expires_at=access.expires_at,
+            issued_at=access.issued_at,
+            token_id=str(uuid.uuid4()),
+            issuer=request.issuer,
+            audiences=tuple(dict.fromkeys((client.client_id, *mapped.audiences))),
+            subject=issue.subject.user.id,
+            client_id=client.client_id,
+            session_id=part.session.id,
+            access_token_hash=access_token_hash,
+            included=mapped.included(issue.subject),
+        )
+    )
+
+
+def _is_on(client: Client, attribute: str) -> bool:
+    return client.attributes.get(attribute, "").lower() == "true"

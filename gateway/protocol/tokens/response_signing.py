@@ -1,0 +1,106 @@
+"""Responses as JWTs: userinfo, and what introspection says of a token.
+
+What a mapper adds can never make such a JWT pass for a token: the claims that say what a JWT is,
+from whom, for whom and until when are taken from typed values or left out.
+Spec: OpenID Connect Core §5.3.2, RFC 9701 §5, RFC 8725 §3.11; Keycloak 26.7: userinfo, and the
+member `jwt` of introspection
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from gateway.domain.clients import Client
+from gateway.domain.events import SIGNATURE_ALGORITHM, SIGNATURE_REQUIRED
+from gateway.domain.keys import USERINFO_ALGORITHM, HeaderType
+from gateway.protocol.claims.protocol_claims import IntrospectionClaims
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.tokens.access_tokens import ActiveToken
+from gateway.protocol.tokens.signing import sign_access_token, sign_by_default, sign_for_client
+
+JWT_IN_INTROSPECTION: Final = "client.introspection.response.allow.jwt.claim.enabled"
+_ABOUT_THE_JWT: Final = frozenset(
+    {"exp", "iat", "nbf", "jti", "iss", "aud", "sub", "typ", "azp", "sid", "scope", "cnf"}
+)
+_OF_THE_SUBJECT: Final = frozenset({"aud", "sub"})
+"""What a lightweight token may leave to introspection."""
+_ABOUT_THE_ANSWER: Final = frozenset({*IntrospectionClaims.last, "jwt"})
+_ACCESS_TOKEN: Final = "Bearer"  # noqa: S105 - a type
+
+
+def sign_userinfo(
+    request: ProtocolRequest, active: ActiveToken, claims: Mapping[str, Any]
+) -> str | None:
+    """Return userinfo as a JWT for the token's client; None where that chose no algorithm.
+
+    Raises OAuthError when the realm has no key for it.
+    """
+    client = active.client.client
+    chosen = client.attributes.get(USERINFO_ALGORITHM)
+    if not chosen:
+        return None
+    typed = {"sub": active.user.user.id, "iss": request.issuer, "aud": client.client_id}
+    signed = sign_for_client(request, client, userinfo_claims(typed, claims), USERINFO_ALGORITHM)
+    request.event.details |= {SIGNATURE_REQUIRED: "true", SIGNATURE_ALGORITHM: chosen}
+    return signed
+
+
+def with_access_token_claims_as_jwt(
+    request: ProtocolRequest, caller: Client, accept: str, answer: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return the answer with the token's claims as a JWT in `jwt`, where the caller may have it.
+
+    That is: for `Accept: application/jwt`, a client with the attribute, and an active access
+    token. The JWT is the access token with every claim that introspection shows; a refresh token
+    has none, as it would escape the order in which refresh tokens replace each other.
+    Raises OAuthError.
+    """
+    allowed = caller.attributes.get(JWT_IN_INTROSPECTION, "").lower() == "true"
+    if not allowed or accept.strip().lower() != "application/jwt":
+        return answer
+    if answer.get("token_type") != _ACCESS_TOKEN:
+        return answer
+    token = request.realm.key_ring.verify(str(request.parameters.raw("token")), request.now)
+    claims = access_token_claims(token, answer)
+    return {**answer, "jwt": sign_access_token(request, caller, claims)}
+
+
+def sign_introspection(
+    request: ProtocolRequest, caller: Client, accept: str, answer: Mapping[str, Any]
+) -> str | None:
+    """Return the answer as a JWT for the caller; None unless its Accept header names that type.
+
+    Signed by the realm's default algorithm. Spec: RFC 9701 §4, §5. Raises OAuthError.
+    """
+    if HeaderType.INTROSPECTION not in _subtypes(accept):
+        return None
+    claims = {
+        "iss": request.issuer,
+        "aud": caller.client_id,
+        "iat": int(request.now.timestamp()),
+        "token_introspection": answer,
+    }
+    return sign_by_default(request, claims, HeaderType.INTROSPECTION)
+
+
+def userinfo_claims(typed: Mapping[str, Any], claims: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what signed userinfo says: no claim about the JWT itself but the typed ones."""
+    return {**typed, **{name: claims[name] for name in claims if name not in _ABOUT_THE_JWT}}
+
+
+def access_token_claims(token: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the claims of a verified token with what introspection adds about its user.
+
+    Claims about the token itself are those of the token; only a subject and an audience that a
+    lightweight token lacks come from the answer.
+    """
+    left_out = _ABOUT_THE_ANSWER | (_ABOUT_THE_JWT - _OF_THE_SUBJECT)
+    claims = {name: answer[name] for name in answer if name not in left_out}
+    return {**claims, **{name: token[name] for name in token if name in _ABOUT_THE_JWT}}
+
+
+def _subtypes(accept: str) -> frozenset[str]:
+    """Return the subtypes of `application` that an Accept header names, without parameters."""
+    types = (part.partition(";")[0].strip().lower() for part in accept.split(","))
+    return frozenset(
+        name.removeprefix("application/") for name in types if name.startswith("application/")
+    )

@@ -1,0 +1,74 @@
+"""JSON of clients, their certificates and adapter configurations."""
+
+from gateway.representations.clients.answer import told_client
+from gateway.representations.clients.attributes import ClientAttributes, is_left_out
+from gateway.representations.clients.certificates import (
+    JWT_CREDENTIAL,
+    STANDARD_BITS,
+    STANDARD_YEARS,
+    KeyStoreWish,
+    key_of,
+    read_key_store_wish,
+    with_key,
+    write_generated,
+    write_key,
+)
+from gateway.representations.clients.client import (
+    CLIENT_FIELDS,
+    InheritedScopes,
+    read_client,
+    write_client,
+)
+from gateway.representations.clients.installation import (
+    INSTALLATIONS,
+    Installation,
+    InstallationKind,
+    installation_document,
+)
+from gateway.representations.clients.nodes import nodes_of, told_nobody, with_nodes
+from gateway.representations.clients.requests import (
+    changed_client_document,
+    given_field,
+    new_client_document,
+)
+from gateway.representations.clients.stored import restore_client
+from gateway.representations.clients.uris import (
+    WrongAddress,
+    allowed_origins,
+    explained,
+    wrong_addresses,
+)
+
+__all__ = [
+    "CLIENT_FIELDS",
+    "INSTALLATIONS",
+    "JWT_CREDENTIAL",
+    "STANDARD_BITS",
+    "STANDARD_YEARS",
+    "ClientAttributes",
+    "InheritedScopes",
+    "Installation",
+    "InstallationKind",
+    "KeyStoreWish",
+    "WrongAddress",
+    "allowed_origins",
+    "changed_client_document",
+    "explained",
+    "given_field",
+    "installation_document",
+    "is_left_out",
+    "key_of",
+    "new_client_document",
+    "nodes_of",
+    "read_client",
+    "read_key_store_wish",
+    "restore_client",
+    "told_client",
+    "told_nobody",
+    "with_key",
+    "with_nodes",
+    "write_client",
+    "write_generated",
+    "write_key",
+    "wrong_addresses",
+]

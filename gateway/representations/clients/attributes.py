@@ -1,0 +1,138 @@
+"""Attributes of a client that rules read: refused where a slip would weaken a rule in silence.
+
+A misspelt "true" would leave tokens unbound, a misspelt subject would lock a device out.
+Attributes that hold secrets are not kept here: nothing would seal or mask them. The rotated secret
+of a client is a field of its own.
+Keycloak: client attributes. Spec: RFC 8705 §2.1.2 (the subject), §3.3 (bound tokens)
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from gateway.domain.clients import ROTATED_SECRET, SECRET_TIMES, Client
+from gateway.domain.distinguished_names import parse_distinguished_name
+from gateway.domain.errors import FieldError
+from gateway.domain.keys import ALGORITHM_ATTRIBUTES, ALGORITHMS_OF_CLIENTS
+from gateway.domain.limits.patterns import MAY_TAKE_HOURS, pattern_problem
+from gateway.representations.refusals import describe, join
+from gateway.representations.shapes import MAX_INTEGER, TextMap
+
+SUBJECT: Final = "x509.subjectdn"
+SUBJECT_IS_PATTERN: Final = "x509.allow.regex.pattern.comparison"
+_CERTIFICATE: Final = "client-x509"
+_LONGEST_PATTERN = 2000
+_PATTERN_ALLOWED = f'a regular expression, or {SUBJECT_IS_PATTERN} "false" and a distinguished name'
+_MAY_HANG = (
+    "may match for hours: at most two unbounded repeats, none inside another, no back references"
+)
+_NAME_ALLOWED = "a distinguished name such as CN=device-1,O=Example"
+_SECRET_ENDINGS = (".private.key", ".secret.rotated")
+
+
+class ClientAttributes(TextMap):
+    """The shape of `attributes`: texts, without empty ones and those that hold secrets."""
+
+    def read(self, value: Any, path: str) -> dict[str, str]:
+        """Return the entries that are kept."""
+        texts = _without_secrets(TextMap.read(self, value, path))
+        return {name: text for name, text in texts.items() if text}
+
+    def write(self, value: Mapping[str, str]) -> dict[str, str]:
+        """Return the object."""
+        return _without_secrets(value)
+
+
+def holds_secret(name: str) -> bool:
+    """Tell whether Keycloak keeps a secret in the attribute `name`."""
+    return name.lower().endswith(_SECRET_ENDINGS)
+
+
+def is_left_out(name: str) -> bool:
+    """Tell whether the attribute `name` is not kept; the rotated secret is, sealed."""
+    return holds_secret(name) and name != ROTATED_SECRET
+
+
+def _without_secrets(attributes: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in attributes.items() if not holds_secret(name)}
+
+
+def attribute_errors(client: Client, path: str) -> list[FieldError]:
+    """Return what is wrong with the attributes of `client`, whose path is `path`."""
+    found = (
+        (name, client.attributes[name], check(client.attributes[name]))
+        for name, check in _CHECKS.items()
+        if client.attributes.get(name)
+    )
+    errors = [
+        FieldError(join(path, name), describe(text), allowed)
+        for name, text, allowed in found
+        if allowed
+    ]
+    subject = _subject_error(client)
+    return [*errors, FieldError(join(path, SUBJECT), *subject)] if subject else errors
+
+
+def _subject_error(client: Client) -> tuple[str, str] | None:
+    if client.client_authenticator_type != _CERTIFICATE or client.public_client:
+        return None
+    subject = client.attributes.get(SUBJECT, "").strip()
+    if not subject:
+        return "nothing", "the subject of the client's certificate"
+    is_pattern = client.attributes.get(SUBJECT_IS_PATTERN, "true").lower() == "true"
+    reason = _pattern_error(subject) if is_pattern else _name_error(subject)
+    allowed = _PATTERN_ALLOWED if is_pattern else _NAME_ALLOWED
+    return (f"{describe(subject)} ({reason})", allowed) if reason else None
+
+
+def _pattern_error(subject: str) -> str | None:
+    if len(subject) > _LONGEST_PATTERN:
+        return f"longer than {_LONGEST_PATTERN} characters"
+    problem = pattern_problem(subject)
+    return _MAY_HANG if problem == MAY_TAKE_HOURS else problem
+
+
+def _name_error(subject: str) -> str | None:
+    try:
+        parse_distinguished_name(subject)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _flag(text: str) -> str | None:
+    return None if text in {"true", "false"} else '"true" or "false"'
+
+
+def _seconds(text: str) -> str | None:
+    fine = re.fullmatch("-1|[0-9]{1,10}", text) and int(text) <= MAX_INTEGER
+    return None if fine else f"-1, or whole seconds up to {MAX_INTEGER}"
+
+
+def _instant(text: str) -> str | None:
+    fine = re.fullmatch("[0-9]{1,10}", text, re.ASCII)
+    return None if fine else "whole seconds since 1970, 0 for never"
+
+
+def _algorithm(text: str) -> str | None:
+    if text in ALGORITHMS_OF_CLIENTS:
+        return None
+    return "one of " + ", ".join(ALGORITHMS_OF_CLIENTS)
+
+
+_CHECKS: Final[Mapping[str, Callable[[str], str | None]]] = {
+    "tls.client.certificate.bound.access.tokens": _flag,
+    SUBJECT_IS_PATTERN: _flag,
+    "client_credentials.use_refresh_token": _flag,
+    "use.refresh.tokens": _flag,
+    "token.response.type.bearer.lower-case": _flag,
+    **dict.fromkeys(SECRET_TIMES, _instant),
+    "access.token.lifespan": _seconds,
+    "client.session.idle.timeout": _seconds,
+    "client.session.max.lifespan": _seconds,
+    "client.offline.session.idle.timeout": _seconds,
+    "client.offline.session.max.lifespan": _seconds,
+    **dict.fromkeys(ALGORITHM_ATTRIBUTES, _algorithm),
+    "access.token.header.type.rfc9068": _flag,
+    "client.introspection.response.allow.jwt.claim.enabled": _flag,
+}

@@ -1,0 +1,229 @@
+"""Clients: Keycloak's JSON, or its snake_case, to a `Client` and back.
+
+Keycloak: ClientRepresentation, order and creation defaults
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from uuid import uuid4
+
+from gateway.domain.clients import ROTATED_SECRET, Client
+from gateway.domain.errors import FieldError
+from gateway.domain.secrets import Secret
+from gateway.representations.clients.attributes import ClientAttributes, attribute_errors
+from gateway.representations.field_table import FieldTable, Given, Kept, Setting, empty
+from gateway.representations.json_input import is_plain_text
+from gateway.representations.masking import MASK
+from gateway.representations.names import PrintableName, UrlName
+from gateway.representations.protocol_mappers import ProtocolMappers, with_ids
+from gateway.representations.refusals import attempt, join, raise_all, refused, refused_secret
+from gateway.representations.setting_effects import ineffective_of_client
+from gateway.representations.shapes import (
+    Count,
+    Flag,
+    OneOf,
+    Shape,
+    Text,
+    TextList,
+    TextMap,
+    VerbatimObject,
+)
+
+DEFAULT_SCOPES: Final = ("acr", "basic", "email", "profile", "roles", "web-origins")
+"""Default client scopes of a client whose creator names no scopes."""
+OPTIONAL_SCOPES: Final = (
+    "address",
+    "microprofile-jwt",
+    "offline_access",
+    "organization",
+    "phone",
+)
+"""Optional client scopes of such a client."""
+
+_AUTHENTICATORS = (
+    "client-secret",
+    "client-x509",
+    "client-jwt",
+    "client-secret-jwt",
+    "federated-jwt",
+)
+_FORMER = (
+    *("origin", "directGrantsOnly", "clientTemplate"),
+    *("useTemplateConfig", "useTemplateScope", "useTemplateMappers"),
+)
+"""Fields of earlier versions, which nothing reads any more."""
+_LONGEST_SECRET = 4000
+_URI = Text(most=2000)
+
+
+class _ShownWhereTrue(Flag):
+    """A boolean that Keycloak leaves out where it is false."""
+
+    def write(self, value: Any) -> Any:
+        """Return true or nothing."""
+        return value or None
+
+
+def _own(name: str, attribute: str, shape: Shape) -> Setting:
+    return Setting(name, None, attribute, shape)
+
+
+CLIENT_FIELDS = FieldTable(
+    (
+        _own("id", "id", UrlName()),
+        _own("clientId", "client_id", PrintableName()),
+        Kept("name", None, Text(most=255)),
+        Kept("description", None, Text()),
+        Kept("type", None, Text(most=255)),
+        Kept("rootUrl", None, _URI),
+        Kept("adminUrl", None, _URI),
+        Kept("baseUrl", None, _URI),
+        Kept("surrogateAuthRequired", default=False, shape=Flag()),
+        _own("enabled", "enabled", Flag()),
+        Kept("alwaysDisplayInConsole", default=False, shape=Flag()),
+        _own("clientAuthenticatorType", "client_authenticator_type", OneOf(_AUTHENTICATORS)),
+        Kept("redirectUris", [], TextList(_URI)),
+        _own("webOrigins", "web_origins", TextList(_URI)),
+        _own("notBefore", "not_before", Count(unit="seconds since 1970")),
+        _own("bearerOnly", "bearer_only", Flag()),
+        _own("consentRequired", "consent_required", Flag()),
+        Kept("standardFlowEnabled", default=True, shape=Flag()),
+        Kept("implicitFlowEnabled", default=False, shape=Flag()),
+        _own("directAccessGrantsEnabled", "direct_access_grants_enabled", Flag()),
+        _own("serviceAccountsEnabled", "service_accounts_enabled", Flag()),
+        Kept("authorizationServicesEnabled", default=None, shape=_ShownWhereTrue()),
+        _own("publicClient", "public_client", Flag()),
+        Kept("frontchannelLogout", default=False, shape=Flag()),
+        _own("protocol", "protocol", OneOf(("openid-connect", "saml", "docker-v2"))),
+        _own("attributes", "attributes", ClientAttributes()),
+        _own("authenticationFlowBindingOverrides", "flow_overrides", TextMap()),
+        _own("fullScopeAllowed", "full_scope_allowed", Flag()),
+        Kept("nodeReRegistrationTimeout", -1, Count(least=-1)),
+        Kept("registeredNodes", None, VerbatimObject()),
+        Setting("protocolMappers", None, "protocol_mappers", ProtocolMappers(), empty),
+        _own("defaultClientScopes", "default_client_scopes", TextList(Text(least=1, most=255))),
+        _own("optionalClientScopes", "optional_client_scopes", TextList(Text(least=1, most=255))),
+        Kept("authorizationSettings", None, VerbatimObject()),
+        Kept("defaultRoles", None, TextList(Text(least=1, most=255))),
+    ),
+    beside=("access", "secret", "registrationAccessToken", *_FORMER),
+)
+"""Keycloak's fields. `authorizationSettings` and `defaultRoles` it takes and does not show."""
+
+
+@dataclass(frozen=True, slots=True)
+class InheritedScopes:
+    """The client scopes of a client whose creator names none."""
+
+    default: tuple[str, ...] = DEFAULT_SCOPES
+    optional: tuple[str, ...] = OPTIONAL_SCOPES
+
+
+def read_client(
+    document: Mapping[str, Any],
+    realm_id: str,
+    *,
+    base: Client | None = None,
+    path: str = "",
+    inherited: InheritedScopes | None = None,
+    report_ineffective: bool = False,
+) -> Client:
+    """Return the client that `document` describes.
+
+    Without `base`, what is absent or null takes the creation default, the id a new UUID. With
+    `base`, it stays as it is there; the id always, the secret also where the mask was sent.
+    Settings that would promise a protection without giving it are refused unless the caller
+    reports them. Raises InvalidInput with every wrong field.
+    """
+    if not isinstance(document, Mapping):
+        raise refused(path or "client", document, "an object")
+    errors: list[FieldError] = []
+    given = CLIENT_FIELDS.collect(document, path, errors)
+    before = base or _created(given, realm_id, path, inherited or InheritedScopes(), errors)
+    updates = CLIENT_FIELDS.read_settings(given, errors)
+    kept = CLIENT_FIELDS.read_kept(given, before.document, errors)
+    secret = attempt(errors, None, _read_secret, given, before)
+    rotated_secret = attempt(errors, None, _read_rotated_secret, given, before)
+    raise_all(errors)
+    client = CLIENT_FIELDS.updated(before, updates)
+    attributes_at, _ = given.get("attributes", (join(path, "attributes"), None))
+    raise_all(attribute_errors(client, attributes_at))
+    if not report_ineffective:
+        raise_all(ineffective_of_client(client, base, path))
+    return replace(
+        client,
+        id=base.id if base else client.id,
+        secret=secret,
+        rotated_secret=rotated_secret,
+        flow_overrides=_overrides(before.flow_overrides, client.flow_overrides),
+        protocol_mappers=with_ids(client.protocol_mappers, before.protocol_mappers),
+        document=kept,
+    )
+
+
+def write_client(
+    client: Client, *, masked: bool = True, registration_token: str | None = None
+) -> dict[str, Any]:
+    """Return the JSON object of `client`, keys in Keycloak's order, unknown ones last.
+
+    The secret of a confidential client is written as `**********` unless `masked` is False; so is
+    the rotated one, which is an attribute.
+    """
+    answer = CLIENT_FIELDS.answer(client, client.document)
+    if client.rotated_secret is not None:
+        shown = MASK if masked else client.rotated_secret.reveal()
+        answer["attributes"] = {**answer["attributes"], ROTATED_SECRET: shown}
+    beside: dict[str, Any] = {}
+    if client.secret is not None:
+        beside["secret"] = MASK if masked else client.secret.reveal()
+    if registration_token is not None:
+        beside["registrationAccessToken"] = registration_token
+    written: dict[str, Any] = {}
+    for name, value in answer.items():
+        written[name] = value
+        if name == "clientAuthenticatorType":
+            written |= beside
+    return written
+
+
+def _created(
+    given: Given, realm_id: str, path: str, scopes: InheritedScopes, errors: list[FieldError]
+) -> Client:
+    if "clientId" not in given:
+        errors.append(FieldError(join(path, "clientId"), "nothing", "the client's public name"))
+    inherits = not {"defaultClientScopes", "optionalClientScopes"} & given.keys()
+    return Client(
+        id=str(uuid4()),
+        realm_id=realm_id,
+        client_id="",
+        default_client_scopes=scopes.default if inherits else (),
+        optional_client_scopes=scopes.optional if inherits else (),
+    )
+
+
+def _overrides(before: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return flows by use: what is not named stays, what is empty goes."""
+    return {use: flow for use, flow in {**before, **given}.items() if flow}
+
+
+def _read_secret(given: Given, before: Client) -> Secret | None:
+    at, given_text = given.get("secret", ("secret", MASK))
+    text = _secret_text(given_text, at)
+    return before.secret if text in {"", MASK} else Secret(text)
+
+
+def _read_rotated_secret(given: Given, before: Client) -> Secret | None:
+    """Return the rotated secret: an empty attribute takes it away, as any attribute."""
+    at, attributes = given.get("attributes", ("attributes", {}))
+    sent = attributes.get(ROTATED_SECRET) if isinstance(attributes, Mapping) else None
+    if sent is None:
+        return before.rotated_secret
+    text = _secret_text(sent, join(at, ROTATED_SECRET))
+    return before.rotated_secret if text == MASK else Secret(text) if text else None
+
+
+def _secret_text(text: Any, at: str) -> str:
+    if not isinstance(text, str) or len(text) > _LONGEST_SECRET or not is_plain_text(text):
+        raise refused_secret(at, f"text of at most {_LONGEST_SECRET} characters")
+    return text

@@ -1,0 +1,59 @@
+"""What a client that is sent to the admin API means, before it is read as one.
+
+A new client without a name is named by its id, and may be called from where it redirects to. Of a
+changed one, what is not sent stays: attributes one by one, too, and an empty one goes. Its lists of
+client scopes are changed elsewhere. Keycloak: POST clients, PUT clients/{id} (26.7)
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import uuid4
+
+from gateway.domain.clients import Client
+from gateway.representations.clients.client import CLIENT_FIELDS
+from gateway.representations.clients.uris import origins_of
+from gateway.representations.spelling import snake_case
+
+REPRESENTATION: Final = "ClientRepresentation"
+_SCOPES: Final = ("defaultClientScopes", "optionalClientScopes")
+_MERGED: Final = ("attributes", "registeredNodes")
+
+
+def given_field(document: Mapping[str, Any], name: str) -> Any:
+    """Return the value of a field, whichever way it is spelled; None where there is none."""
+    value = document.get(name)
+    return document.get(snake_case(name)) if value is None else value
+
+
+def new_client_document(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the whole document of a client to add; raises UnknownField."""
+    CLIENT_FIELDS.require_known(document, REPRESENTATION)
+    added: dict[str, Any] = {}
+    if given_field(document, "id") is None:
+        added["id"] = str(uuid4())
+    if given_field(document, "clientId") is None:
+        added["clientId"] = added.get("id") or given_field(document, "id")
+    redirects = given_field(document, "redirectUris")
+    if given_field(document, "webOrigins") is None and isinstance(redirects, list):
+        added["webOrigins"] = origins_of(redirects)
+    return {**document, **added}
+
+
+def changed_client_document(document: Mapping[str, Any], before: Client) -> dict[str, Any]:
+    """Return what of a client is to be changed; raises UnknownField.
+
+    What it has already, though Keycloak's representation has no such field, may be sent back.
+    """
+    kept = before.document
+    known = {name: value for name, value in document.items() if name not in kept}
+    CLIENT_FIELDS.require_known(known, REPRESENTATION)
+    ignored = {spelling for name in _SCOPES for spelling in (name, snake_case(name))}
+    wanted = {name: value for name, value in document.items() if name not in ignored}
+    had = {"attributes": before.attributes, "registeredNodes": kept.get("registeredNodes", {})}
+    for name in _MERGED:
+        spelling = name if name in wanted else snake_case(name)
+        if isinstance(wanted.get(spelling), Mapping):
+            wanted[spelling] = {**had[name], **wanted[spelling]}
+    if given_field(wanted, "authorizationServicesEnabled") is None:
+        wanted["authorizationServicesEnabled"] = False
+    return wanted

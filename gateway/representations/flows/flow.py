@@ -1,0 +1,275 @@
+"""Flows and executions: Keycloak's JSON to values and back.
+
+Keycloak: AuthenticationFlowRepresentation, AuthenticationExecutionInfoRepresentation,
+AuthenticationExecutionRepresentation, AuthenticatorConfigRepresentation: strict decoders
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gateway.domain.errors import FieldError
+from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind, Flows, Requirement
+from gateway.representations.flows.authenticators import AUTHENTICATORS, SUB_FLOW_CHOICES
+from gateway.representations.names import UrlName
+from gateway.representations.refusals import attempt, raise_all
+from gateway.representations.shapes import (
+    Choice,
+    Count,
+    Flag,
+    Shape,
+    Text,
+    TextMap,
+    Verbatim,
+    VerbatimList,
+)
+from gateway.representations.strict_fields import read_strictly
+
+_TEXT: Final = Text(most=255)
+_LONG: Final = Text(most=2000)
+_FLOW: Final[Mapping[str, Shape]] = {
+    "id": UrlName(),
+    "alias": _TEXT,
+    "description": _LONG,
+    "providerId": Choice(FlowKind),
+    "topLevel": Flag(),
+    "builtIn": Flag(),
+    "authenticationExecutions": VerbatimList(),
+}
+_CHANGE: Final[Mapping[str, Shape]] = {
+    "id": _TEXT,
+    "requirement": Choice(Requirement),
+    "priority": Count(),
+    "displayName": _TEXT,
+    "description": _LONG,
+    "authenticationFlow": Flag(),
+    **dict.fromkeys(
+        (
+            *("alias", "requirementChoices", "configurable", "providerId"),
+            *("authenticationConfig", "flowId", "level", "index"),
+        ),
+        Verbatim(),
+    ),
+}
+"""What an execution is shown with; a part of it may be changed."""
+_EXECUTION: Final[Mapping[str, Shape]] = {
+    "id": _TEXT,
+    "authenticator": _TEXT,
+    "requirement": Choice(Requirement),
+    "priority": Count(),
+    "parentFlow": _TEXT,
+    "flowId": _TEXT,
+    "authenticatorConfig": _TEXT,
+    **dict.fromkeys(("authenticatorFlow", "autheticatorFlow", "userSetupAllowed"), Flag()),
+}
+_CONFIG: Final[Mapping[str, Shape]] = {
+    "id": UrlName(),
+    "alias": _TEXT,
+    "config": TextMap(longest=4000),
+}
+_LONGEST_NAMES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class FlowDraft:
+    """What was sent of a flow; None is what was not."""
+
+    id: str | None
+    alias: str | None
+    description: str | None
+    kind: FlowKind | None
+    top_level: bool | None
+    built_in: bool | None
+    executions: list[Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionChange:
+    """What was sent of an execution; `name` and `description` are those of its flow."""
+
+    id: str | None
+    requirement: Requirement | None
+    priority: int | None
+    name: str | None
+    description: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionDraft:
+    """What was sent of a new execution."""
+
+    authenticator: str | None
+    requirement: Requirement
+    priority: int
+    parent: str | None
+    flow: str | None
+
+
+def read_flow(document: Mapping[str, Any]) -> FlowDraft:
+    """Return what was sent; raises InvalidInput."""
+    values = read_strictly(document, _FLOW, "AuthenticationFlowRepresentation")
+    return FlowDraft(
+        *(values.get(name) for name in ("id", "alias", "description", "providerId")),
+        *(values.get(name) for name in ("topLevel", "builtIn", "authenticationExecutions")),
+    )
+
+
+def read_change(document: Mapping[str, Any]) -> ExecutionChange:
+    """Return what is to become of an execution; raises InvalidInput."""
+    values = read_strictly(document, _CHANGE, "AuthenticationExecutionInfoRepresentation")
+    of_flow = values.get("authenticationFlow") is True
+    return ExecutionChange(
+        values.get("id"),
+        values.get("requirement"),
+        values.get("priority"),
+        values.get("displayName") if of_flow else None,
+        values.get("description") if of_flow else None,
+    )
+
+
+def read_execution(document: Mapping[str, Any]) -> ExecutionDraft:
+    """Return what was sent; raises InvalidInput."""
+    values = read_strictly(document, _EXECUTION, "AuthenticationExecutionRepresentation")
+    return ExecutionDraft(
+        values.get("authenticator"),
+        values.get("requirement", Requirement.DISABLED),
+        values.get("priority", 0),
+        values.get("parentFlow"),
+        values.get("flowId"),
+    )
+
+
+def read_config(document: Mapping[str, Any], config_id: str) -> AuthenticatorConfig:
+    """Return what was sent under that id; raises InvalidInput."""
+    values = read_strictly(document, _CONFIG, "AuthenticatorConfigRepresentation")
+    return AuthenticatorConfig(
+        config_id, values.get("alias"), tuple(values.get("config", {}).items())
+    )
+
+
+def read_names(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a small object whose texts are told by name; raises InvalidInput.
+
+    Keycloak takes any object here: a copy, a new execution, an action to be registered.
+    """
+    errors: list[FieldError] = []
+    given: dict[str, Any] = {
+        name: attempt(errors, None, _LONG.read, value, name)
+        for name, value in [*document.items()][:_LONGEST_NAMES]
+        if isinstance(value, str)
+    }
+    if document.get("priority") is not None:
+        given["priority"] = attempt(errors, None, Count().read, document["priority"], "priority")
+    raise_all(errors)
+    return given
+
+
+def write_flow(flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorConfig]) -> Any:
+    """Return the JSON object."""
+    return {
+        "id": flow.id,
+        "alias": flow.alias,
+        "description": flow.description,
+        "providerId": flow.kind.value,
+        "topLevel": flow.top_level,
+        "builtIn": flow.built_in,
+        "authenticationExecutions": [
+            _without_nothing(
+                {
+                    "authenticatorConfig": _alias(configs, each),
+                    **_step(each),
+                    "flowAlias": _alias_of_flow(flows, each),
+                    "userSetupAllowed": False,
+                }
+            )
+            for each in flow.executions
+        ],
+    }
+
+
+def write_config(config: AuthenticatorConfig) -> dict[str, Any]:
+    """Return the JSON object."""
+    return _without_nothing({"id": config.id, "alias": config.alias, "config": dict(config.config)})
+
+
+def write_execution(parent: Flow, execution: Execution) -> dict[str, Any]:
+    """Return the JSON object of an execution by itself."""
+    return _without_nothing(
+        {
+            "authenticatorConfig": execution.config,
+            **_step(execution),
+            "id": execution.id,
+            "flowId": execution.flow,
+            "parentFlow": parent.id,
+        }
+    )
+
+
+def write_executions(
+    flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorConfig]
+) -> list[dict[str, Any]]:
+    """Return all executions of a flow, those of its parts after each."""
+    return [_without_nothing(each) for each in _walk(flows, flow, configs, 0)]
+
+
+def _walk(
+    flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorConfig], level: int
+) -> Iterator[dict[str, Any]]:
+    for index, execution in enumerate(flow.executions):
+        part = flows.find(execution.flow)
+        place = {"level": level, "index": index, "priority": execution.priority}
+        told = _of_authenticator(execution, configs) if part is None else _of_part(execution, part)
+        yield {"id": execution.id, "requirement": execution.requirement.value, **told, **place}
+        if part is not None:
+            yield from _walk(flows, part, configs, level + 1)
+
+
+def _of_authenticator(
+    execution: Execution, configs: Mapping[str, AuthenticatorConfig]
+) -> dict[str, Any]:
+    known = AUTHENTICATORS.get(execution.authenticator or "")
+    return {
+        "displayName": execution.authenticator if known is None else known.name,
+        "alias": _alias(configs, execution),
+        "requirementChoices": [] if known is None else [each.value for each in known.choices],
+        "configurable": known is not None and bool(known.properties),
+        "providerId": execution.authenticator,
+        "authenticationConfig": execution.config,
+    }
+
+
+def _of_part(execution: Execution, part: Flow) -> dict[str, Any]:
+    return {
+        "displayName": part.alias,
+        "description": part.description or None,
+        "requirementChoices": [each.value for each in SUB_FLOW_CHOICES[part.kind]],
+        "configurable": False,
+        "authenticationFlow": True,
+        "providerId": execution.authenticator,
+        "flowId": part.id,
+    }
+
+
+def _step(execution: Execution) -> dict[str, Any]:
+    is_flow = execution.flow is not None
+    return {
+        "authenticator": execution.authenticator,
+        "authenticatorFlow": is_flow,
+        "requirement": execution.requirement.value,
+        "priority": execution.priority,
+        "autheticatorFlow": is_flow,  # as Keycloak has always misspelt it
+    }
+
+
+def _alias(configs: Mapping[str, AuthenticatorConfig], execution: Execution) -> str | None:
+    config = configs.get(execution.config or "")
+    return None if config is None else config.alias
+
+
+def _alias_of_flow(flows: Flows, execution: Execution) -> str | None:
+    flow = flows.find(execution.flow)
+    return None if flow is None else flow.alias
+
+
+def _without_nothing(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if value is not None}

@@ -1,0 +1,101 @@
+"""Required actions: Keycloak's JSON to a value and back, and those of a new realm.
+
+Keycloak: RequiredActionProviderRepresentation, a strict decoder; defaults of 26.7
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from gateway.domain.errors import UnusableSetting
+from gateway.domain.flows import RequiredAction
+from gateway.representations.provider_properties import Kind, Property
+from gateway.representations.shapes import Count, Flag, Shape, Text, TextMap
+from gateway.representations.strict_fields import read_strictly
+
+MAXIMUM_AGE: Final = Property(
+    "max_auth_age",
+    "Maximum Age of Authentication",
+    "For how many seconds after a sign-in a user may do this without another one",
+    Kind.NUMBER,
+    "300",
+)
+"""The one setting of a required action."""
+
+DEFAULT_ACTIONS: Final = tuple(
+    RequiredAction(alias, name, alias, enabled=enabled, priority=priority)
+    for alias, name, enabled, priority in (
+        ("TERMS_AND_CONDITIONS", "Terms and Conditions", False, 20),
+        ("UPDATE_PROFILE", "Update Profile", True, 40),
+        ("VERIFY_EMAIL", "Verify Email", True, 50),
+        ("CONFIGURE_TOTP", "Configure OTP", True, 54),
+        ("UPDATE_PASSWORD", "Update Password", True, 57),
+        ("delete_account", "Delete Account", False, 60),
+        ("UPDATE_EMAIL", "Update Email", False, 70),
+        ("webauthn-register", "Webauthn Register", True, 80),
+        ("webauthn-register-passwordless", "Webauthn Register Passwordless", True, 90),
+        ("VERIFY_PROFILE", "Verify Profile", True, 100),
+        ("delete_credential", "Delete Credential", True, 110),
+        ("idp_link", "Linking Identity Provider", True, 120),
+        ("CONFIGURE_RECOVERY_AUTHN_CODES", "Recovery Authentication Codes", True, 130),
+        ("update_user_locale", "Update User Locale", True, 1000),
+    )
+)
+ACTION_NAMES: Final[Mapping[str, str]] = {each.provider: each.name for each in DEFAULT_ACTIONS}
+"""What there is to be registered, and its name."""
+_NOT_CONFIGURABLE: Final = frozenset({"delete_account"})
+
+_NAME: Final = Text(least=1, most=255)
+_FIELDS: Final[Mapping[str, Shape]] = {
+    "id": Text(most=255),
+    "alias": _NAME,
+    "name": _NAME,
+    "providerId": Text(most=255),
+    "enabled": Flag(),
+    "defaultAction": Flag(),
+    "priority": Count(),
+    "config": TextMap(longest=1000),
+}
+
+
+def is_configurable(provider: str) -> bool:
+    """Tell whether anything is to be set of the action."""
+    return provider in ACTION_NAMES and provider not in _NOT_CONFIGURABLE
+
+
+def read_action(document: Mapping[str, Any], before: RequiredAction) -> RequiredAction:
+    """Return the action as it is to be: what is absent is off, and zero; names stay.
+
+    Raises InvalidInput.
+    """
+    values = read_strictly(document, _FIELDS, "RequiredActionProviderRepresentation")
+    return replace(
+        before,
+        alias=values.get("alias", before.alias),
+        name=values.get("name", before.name),
+        enabled=values.get("enabled", False),
+        is_default=values.get("defaultAction", False),
+        priority=values.get("priority", 0),
+        config=known_config(values.get("config", {})),
+    )
+
+
+def known_config(config: Mapping[str, str]) -> dict[str, str]:
+    """Return a configuration without what is empty; raises UnusableSetting."""
+    for name in config:
+        if name != MAXIMUM_AGE.name:
+            raise UnusableSetting(f"'{name}' could have no effect: there is no page for it")
+    return {name: str(MAXIMUM_AGE.read((text,))) for name, text in config.items() if text}
+
+
+def write_action(action: RequiredAction) -> dict[str, Any]:
+    """Return the JSON object."""
+    return {
+        "alias": action.alias,
+        "name": action.name,
+        "providerId": action.provider,
+        "enabled": action.enabled,
+        "defaultAction": action.is_default,
+        "priority": action.priority,
+        "config": dict(action.config),
+    }

@@ -1,0 +1,144 @@
+"""Flows, their configurations and required actions as documents beside a realm.
+
+Only what differs from a new realm is stored: a flow under its id, an action under its alias.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from gateway.domain.flows import (
+    REQUIRED_ACTIONS,
+    AuthenticatorConfig,
+    Execution,
+    Flow,
+    FlowKind,
+    Flows,
+    RequiredAction,
+    Requirement,
+    SignInRules,
+    sign_in_rules,
+)
+from gateway.domain.realm import FlowBindings
+from gateway.representations.flows.defaults import default_configs, default_flows
+from gateway.representations.flows.required_action import DEFAULT_ACTIONS
+
+GONE: Final[Mapping[str, Any]] = {"gone": True}
+"""What stands for something that a new realm has and this one has not any more."""
+
+Documents = Mapping[str, Mapping[str, Any]]
+
+
+def flow_document(flow: Flow) -> dict[str, Any]:
+    """Return what is stored of a flow."""
+    return {
+        "alias": flow.alias,
+        "kind": flow.kind.value,
+        "description": flow.description,
+        "topLevel": flow.top_level,
+        "builtIn": flow.built_in,
+        "executions": [_execution_document(each) for each in flow.executions],
+    }
+
+
+def flows_in(realm_id: str, documents: Documents) -> Flows:
+    """Return the flows of a realm: those of a new one, and what is stored."""
+    stored = {name: _flow(name, each) for name, each in documents.items() if each != GONE}
+    aliases = {flow.alias: flow for flow in stored.values()}
+    first = [
+        stored.get(name) or aliases.get(flow.alias) or flow
+        for name, flow in default_flows(realm_id).items()
+        if name in stored or flow.alias in aliases or name not in documents
+    ]
+    known = {flow.id for flow in first}
+    others = sorted(stored.values(), key=lambda flow: flow.alias)
+    return Flows((*first, *(flow for flow in others if flow.id not in known)))
+
+
+def config_document(config: AuthenticatorConfig) -> dict[str, Any]:
+    """Return what is stored of a configuration."""
+    return {"alias": config.alias, "config": dict(config.config)}
+
+
+def configs_in(realm_id: str, documents: Documents) -> dict[str, AuthenticatorConfig]:
+    """Return the configurations of a realm by id."""
+    stored = {
+        name: AuthenticatorConfig(name, document["alias"], tuple(document["config"].items()))
+        for name, document in documents.items()
+        if document != GONE
+    }
+    kept = {name: each for name, each in default_configs(realm_id).items() if name not in documents}
+    return {**kept, **stored}
+
+
+def action_document(action: RequiredAction) -> dict[str, Any]:
+    """Return what is stored of a required action."""
+    return {
+        "name": action.name,
+        "provider": action.provider,
+        "enabled": action.enabled,
+        "default": action.is_default,
+        "priority": action.priority,
+        "config": dict(action.config),
+    }
+
+
+def actions_in(documents: Documents) -> tuple[RequiredAction, ...]:
+    """Return the required actions of a realm by priority."""
+    stored = {
+        alias: RequiredAction(
+            alias,
+            document["name"],
+            document["provider"],
+            enabled=document["enabled"],
+            is_default=document["default"],
+            priority=document["priority"],
+            config=document["config"],
+        )
+        for alias, document in documents.items()
+        if document != GONE
+    }
+    kept = (each for each in DEFAULT_ACTIONS if each.alias not in documents)
+    return tuple(sorted((*kept, *stored.values()), key=lambda one: (one.priority, one.alias)))
+
+
+def rules_in(
+    realm_id: str, bindings: FlowBindings, flows: Documents, actions: Documents
+) -> SignInRules:
+    """Return what the stored flows and actions of a realm come to."""
+    return sign_in_rules(bindings, flows_in(realm_id, flows), actions_in(actions), REQUIRED_ACTIONS)
+
+
+def _execution_document(execution: Execution) -> dict[str, Any]:
+    values = {
+        "id": execution.id,
+        "requirement": execution.requirement.value,
+        "priority": execution.priority,
+        "authenticator": execution.authenticator,
+        "flow": execution.flow,
+        "config": execution.config,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _flow(flow_id: str, document: Mapping[str, Any]) -> Flow:
+    return Flow(
+        id=flow_id,
+        alias=document["alias"],
+        kind=FlowKind(document["kind"]),
+        description=document["description"],
+        top_level=document["topLevel"],
+        built_in=document["builtIn"],
+        executions=tuple(_executions(document["executions"])),
+    )
+
+
+def _executions(documents: Iterable[Mapping[str, Any]]) -> Iterable[Execution]:
+    for each in documents:
+        yield Execution(
+            id=each["id"],
+            requirement=Requirement(each["requirement"]),
+            priority=each["priority"],
+            authenticator=each.get("authenticator"),
+            flow=each.get("flow"),
+            config=each.get("config"),
+        )

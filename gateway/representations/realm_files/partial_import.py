@@ -1,0 +1,95 @@
+"""What an administrator imports into a realm that there is, and what became of each part of it.
+
+Keycloak: PartialImportRepresentation, PartialImportResults (26.7)
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from gateway.domain.errors import FieldError
+from gateway.representations.realms import require_known_resources
+from gateway.representations.refusals import refused
+
+_POLICY: Final = "ifResourceExists"
+_FORMER_POLICY: Final = "policy"
+
+
+class IfExists(StrEnum):
+    """What becomes of something that there is already."""
+
+    FAIL = "FAIL"
+    SKIP = "SKIP"
+    OVERWRITE = "OVERWRITE"
+
+
+class Action(StrEnum):
+    """What became of one resource."""
+
+    ADDED = "ADDED"
+    OVERWRITTEN = "OVERWRITTEN"
+    SKIPPED = "SKIPPED"
+
+
+class Kind(StrEnum):
+    """What kind of resource it is."""
+
+    CLIENT = "CLIENT"
+    CLIENT_ROLE = "CLIENT_ROLE"
+    GROUP = "GROUP"
+    REALM_ROLE = "REALM_ROLE"
+    USER = "USER"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one resource; `id` is that of the client for a role of a client."""
+
+    action: Action
+    kind: Kind
+    name: str
+    id: str
+
+
+def read_policy(document: Mapping[str, Any]) -> IfExists:
+    """Return what is to become of what exists; raises InvalidInput, and UnknownField.
+
+    Unknown fields of the document itself are passed over: whole realms are sent.
+    """
+    require_known_resources(document)
+    name = _POLICY if document.get(_POLICY) is not None else _FORMER_POLICY
+    value = document.get(name)
+    if value is None:
+        return IfExists.FAIL
+    for policy in IfExists:
+        if policy.value == value:
+            return policy
+    raise refused(name, value, "one of " + ", ".join(IfExists))
+
+
+def write_outcomes(
+    outcomes: Iterable[Outcome], ineffective: Iterable[FieldError] = ()
+) -> dict[str, Any]:
+    """Return the answer.
+
+    Keycloak's has no `ineffectiveSettings`, so the member is there only where there are any.
+    """
+    told = list(outcomes)
+    counts = {action: sum(one.action is action for one in told) for action in Action}
+    reported = [str(setting) for setting in ineffective]
+    answer = {
+        "overwritten": counts[Action.OVERWRITTEN],
+        "added": counts[Action.ADDED],
+        "skipped": counts[Action.SKIPPED],
+        "results": [
+            {
+                "action": one.action,
+                "resourceType": one.kind,
+                "resourceName": one.name,
+                "id": one.id,
+            }
+            for one in told
+        ],
+    }
+    return {**answer, "ineffectiveSettings": reported} if reported else answer

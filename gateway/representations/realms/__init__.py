@@ -1,0 +1,80 @@
+"""JSON of realms and their settings."""
+
+from gateway.representations.realms.client_policies import (
+    shown_policies,
+    shown_profiles,
+    with_policies,
+    with_profiles,
+)
+from gateway.representations.realms.fields import IMPORTED, NOT_IMPORTED
+from gateway.representations.realms.known_fields import (
+    require_known_realm_fields,
+    require_known_resources,
+)
+from gateway.representations.realms.localization import (
+    MOST_LOCALES,
+    MOST_TEXTS,
+    is_locale,
+    read_text,
+    read_texts,
+)
+from gateway.representations.realms.password_policy import RULES
+from gateway.representations.realms.realm import (
+    REALM_TABLE,
+    create_realm,
+    merge_realm,
+    read_realm,
+    resources_not_imported,
+    update_realm,
+    write_realm,
+)
+from gateway.representations.realms.sign_in import (
+    GivenFlow,
+    GivenSignIn,
+    GivenStep,
+    read_sign_in,
+    write_sign_in,
+)
+from gateway.representations.realms.smtp import SECRETS
+from gateway.representations.realms.views import (
+    brief_realm,
+    default_role,
+    full_realm,
+    named_realm,
+    reduced_realm,
+)
+
+__all__ = [
+    "IMPORTED",
+    "MOST_LOCALES",
+    "MOST_TEXTS",
+    "NOT_IMPORTED",
+    "REALM_TABLE",
+    "RULES",
+    "SECRETS",
+    "GivenFlow",
+    "GivenSignIn",
+    "GivenStep",
+    "brief_realm",
+    "create_realm",
+    "default_role",
+    "full_realm",
+    "is_locale",
+    "merge_realm",
+    "named_realm",
+    "read_realm",
+    "read_sign_in",
+    "read_text",
+    "read_texts",
+    "reduced_realm",
+    "require_known_realm_fields",
+    "require_known_resources",
+    "resources_not_imported",
+    "shown_policies",
+    "shown_profiles",
+    "update_realm",
+    "with_policies",
+    "with_profiles",
+    "write_realm",
+    "write_sign_in",
+]

@@ -1,0 +1,263 @@
+"""The table of a realm's settings: JSON name, shape, and where it stands in the domain.
+
+The order is that of Keycloak's answer. Keycloak: RealmRepresentation, creation defaults
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Final
+
+from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.realm import (
+    BruteForceStrategy,
+    OtpAlgorithm,
+    OtpType,
+    PasswordPolicy,
+    SslRequired,
+)
+from gateway.representations.field_table import Kept, Setting, absent, empty, never
+from gateway.representations.names import UrlName
+from gateway.representations.realms.password_policy import PasswordPolicyText
+from gateway.representations.realms.security_headers import SecurityHeadersMap
+from gateway.representations.realms.smtp import SmtpMap
+from gateway.representations.roles import DefaultRole
+from gateway.representations.shapes import (
+    Choice,
+    Count,
+    Duration,
+    Flag,
+    OneOf,
+    Shape,
+    Text,
+    TextList,
+    TextMap,
+    VerbatimList,
+    VerbatimObject,
+)
+
+_NAME = Text(most=255)
+_LONGEST_WINDOW = 100
+_DAY = 86_400
+
+
+def _no_rules(policy: PasswordPolicy) -> bool:
+    return not policy.rules
+
+
+def _unnamed(role: str) -> bool:
+    return not role
+
+
+def _own(name: str, attribute: str, shape: Shape, hidden: Callable[[Any], bool] = never) -> Setting:
+    return Setting(name, None, attribute, shape, hidden)
+
+
+def _token(name: str, attribute: str) -> Setting:
+    return Setting(name, "token_lifespans", attribute, Duration(least=1))
+
+
+def _session(name: str, attribute: str, least: int = 0) -> Setting:
+    return Setting(name, "session_limits", attribute, Duration(least=least))
+
+
+def _login(name: str, attribute: str) -> Setting:
+    return Setting(name, "login", attribute, Flag())
+
+
+def _guard(name: str, attribute: str, shape: Shape) -> Setting:
+    return Setting(name, "brute_force", attribute, shape)
+
+
+def _otp(name: str, attribute: str, shape: Shape) -> Setting:
+    return Setting(name, "otp_policy", attribute, shape)
+
+
+def _flow(name: str, attribute: str) -> Setting:
+    return Setting(name, "flows", attribute, Text(least=1, most=255))
+
+
+def _events(
+    name: str, attribute: str, shape: Shape, hidden: Callable[[Any], bool] = never
+) -> Setting:
+    return Setting(name, "events", attribute, shape, hidden)
+
+
+def _web_authn(kind: str, resident_key: str) -> tuple[Kept, ...]:
+    prefix = f"webAuthnPolicy{kind}"
+    return (
+        Kept(f"{prefix}RpEntityName", "keycloak", _NAME),
+        Kept(f"{prefix}SignatureAlgorithms", ["ES256", "RS256"], VerbatimList()),
+        Kept(f"{prefix}RpId", "", _NAME),
+        Kept(f"{prefix}AttestationConveyancePreference", "not specified", _NAME),
+        Kept(f"{prefix}AuthenticatorAttachment", "not specified", _NAME),
+        Kept(f"{prefix}RequireResidentKey", "not specified", _NAME),
+        Kept(f"{prefix}ResidentKey", resident_key, _NAME),
+        Kept(f"{prefix}UserVerificationRequirement", resident_key, _NAME),
+        Kept(f"{prefix}CreateTimeout", 0, Count()),
+        Kept(f"{prefix}AvoidSameAuthenticatorRegister", False, Flag()),
+        Kept(f"{prefix}AcceptableAaguids", [], VerbatimList()),
+        Kept(f"{prefix}ExtraOrigins", [], VerbatimList()),
+    )
+
+
+_ALGORITHM: Final = Choice(SignatureAlgorithm, empty=SignatureAlgorithm.RS256)
+"""Terraform sends the empty text for the default."""
+_OTP_APPLICATIONS = ["totpAppFreeOTPName", "totpAppGoogleName", "totpAppMicrosoftAuthenticatorName"]
+
+REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
+    _own("id", "id", UrlName()),
+    _own("realm", "name", UrlName()),
+    _own("displayName", "display_name", _NAME, absent),
+    _own("displayNameHtml", "display_name_html", Text(), absent),
+    _own("notBefore", "not_before", Count(unit="seconds since 1970")),
+    _own("defaultSignatureAlgorithm", "default_signature_algorithm", _ALGORITHM),
+    Setting("revokeRefreshToken", "refresh_tokens", "revoke_on_use", Flag()),
+    Setting("refreshTokenMaxReuse", "refresh_tokens", "max_reuse", Count()),
+    _token("accessTokenLifespan", "access_token"),
+    _token("accessTokenLifespanForImplicitFlow", "access_token_for_implicit_flow"),
+    _session("ssoSessionIdleTimeout", "idle", least=1),
+    _session("ssoSessionMaxLifespan", "max_lifespan", least=1),
+    _session("ssoSessionIdleTimeoutRememberMe", "idle_remember_me"),
+    _session("ssoSessionMaxLifespanRememberMe", "max_lifespan_remember_me"),
+    _session("offlineSessionIdleTimeout", "offline_idle", least=1),
+    Setting(
+        "offlineSessionMaxLifespanEnabled", "session_limits", "offline_max_lifespan_enabled", Flag()
+    ),
+    _session("offlineSessionMaxLifespan", "offline_max_lifespan"),
+    _session("clientSessionIdleTimeout", "client_idle"),
+    _session("clientSessionMaxLifespan", "client_max_lifespan"),
+    _session("clientOfflineSessionIdleTimeout", "client_offline_idle"),
+    _session("clientOfflineSessionMaxLifespan", "client_offline_max_lifespan"),
+    _token("accessCodeLifespan", "access_code"),
+    _token("accessCodeLifespanUserAction", "access_code_user_action"),
+    _token("accessCodeLifespanLogin", "access_code_login"),
+    _token("actionTokenGeneratedByAdminLifespan", "action_token_by_admin"),
+    _token("actionTokenGeneratedByUserLifespan", "action_token_by_user"),
+    _token("oauth2DeviceCodeLifespan", "device_code"),
+    _token("oauth2DevicePollingInterval", "device_polling_interval"),
+    _own("enabled", "enabled", Flag()),
+    _own("sslRequired", "ssl_required", Choice(SslRequired, any_case=True)),
+    _login("registrationAllowed", "registration_allowed"),
+    _login("registrationEmailAsUsername", "registration_email_as_username"),
+    _login("rememberMe", "remember_me"),
+    _login("verifyEmail", "verify_email"),
+    _login("loginWithEmailAllowed", "login_with_email_allowed"),
+    _login("duplicateEmailsAllowed", "duplicate_emails_allowed"),
+    _login("resetPasswordAllowed", "reset_password_allowed"),
+    _login("editUsernameAllowed", "edit_username_allowed"),
+    _guard("bruteForceProtected", "protected", Flag()),
+    _guard("permanentLockout", "permanent_lockout", Flag()),
+    _guard("maxTemporaryLockouts", "max_temporary_lockouts", Count()),
+    _guard("bruteForceStrategy", "strategy", Choice(BruteForceStrategy)),
+    _guard("maxFailureWaitSeconds", "max_failure_wait", Duration()),
+    _guard("minimumQuickLoginWaitSeconds", "minimum_quick_login_wait", Duration()),
+    _guard("waitIncrementSeconds", "wait_increment", Duration()),
+    _guard(
+        "quickLoginCheckMilliSeconds", "quick_login_check", Duration(unit=timedelta(milliseconds=1))
+    ),
+    _guard("maxDeltaTimeSeconds", "max_delta_time", Duration()),
+    _guard("failureFactor", "failure_factor", Count(least=1)),
+    _guard("maxSecondaryAuthFailures", "max_secondary_failures", Count()),
+    _own("defaultRole", "default_role", DefaultRole(), _unnamed),
+    Kept("requiredCredentials", ["password"], VerbatimList()),
+    _own("passwordPolicy", "password_policy", PasswordPolicyText(), _no_rules),
+    _otp("otpPolicyType", "type", Choice(OtpType)),
+    _otp("otpPolicyAlgorithm", "algorithm", Choice(OtpAlgorithm)),
+    _otp("otpPolicyInitialCounter", "initial_counter", Count()),
+    _otp("otpPolicyDigits", "digits", OneOf((6, 8))),
+    _otp("otpPolicyLookAheadWindow", "look_ahead_window", Count(most=_LONGEST_WINDOW)),
+    _otp("otpPolicyPeriod", "period", Duration(least=1, most=_DAY)),
+    _otp("otpPolicyCodeReusable", "code_reusable", Flag()),
+    Kept("otpSupportedApplications", _OTP_APPLICATIONS, VerbatimList()),
+    *_web_authn("", "not specified"),
+    *_web_authn("Passwordless", "required"),
+    Kept("webAuthnPolicyPasswordlessPasskeysEnabled", None, Flag()),
+    Kept("webAuthnPolicyPasswordlessMediation", None, _NAME),
+    _own("browserSecurityHeaders", "security_headers", SecurityHeadersMap()),
+    _own("smtpServer", "smtp", SmtpMap()),
+    Kept("loginTheme", None, _NAME),
+    Kept("accountTheme", None, _NAME),
+    Kept("adminTheme", None, _NAME),
+    Kept("emailTheme", None, _NAME),
+    _events("eventsEnabled", "enabled", Flag()),
+    _events("eventsExpiration", "expiration", Duration(), empty),
+    _events("eventsListeners", "listeners", TextList()),
+    _events("enabledEventTypes", "enabled_types", TextList()),
+    _events("adminEventsEnabled", "admin_enabled", Flag()),
+    _events("adminEventsDetailsEnabled", "admin_details_enabled", Flag()),
+    Setting("internationalizationEnabled", "localization", "enabled", Flag()),
+    Setting("supportedLocales", "localization", "supported_locales", TextList(), empty),
+    Setting("defaultLocale", "localization", "default_locale", _NAME, absent),
+    _flow("browserFlow", "browser"),
+    _flow("registrationFlow", "registration"),
+    _flow("directGrantFlow", "direct_grant"),
+    _flow("resetCredentialsFlow", "reset_credentials"),
+    _flow("clientAuthenticationFlow", "client_authentication"),
+    _flow("dockerAuthenticationFlow", "docker_authentication"),
+    _flow("firstBrokerLoginFlow", "first_broker_login"),
+    _own("attributes", "attributes", TextMap()),
+    Kept("userManagedAccessAllowed", default=False, shape=Flag()),
+    Kept("organizationsEnabled", default=False, shape=Flag()),
+    Kept("verifiableCredentialsEnabled", default=False, shape=Flag()),
+    Kept("adminPermissionsEnabled", default=False, shape=Flag()),
+    Kept("scimApiEnabled", default=False, shape=Flag()),
+    Kept("clientProfiles", {"profiles": []}, VerbatimObject()),
+    Kept("clientPolicies", {"policies": []}, VerbatimObject()),
+)
+"""Every setting that is answered, in the order of the answer."""
+
+COMPUTED: Final = frozenset({"keycloakVersion"})
+"""Answered from other facts; refused by nobody and changed by nobody."""
+
+IMPORTED: Final = frozenset(
+    {
+        "authenticationFlows",
+        "authenticatorConfig",
+        "clientScopeMappings",
+        "clientScopes",
+        "clients",
+        "defaultDefaultClientScopes",
+        "defaultGroups",
+        "defaultOptionalClientScopes",
+        "groups",
+        "localizationTexts",
+        "requiredActions",
+        "roles",
+        "scopeMappings",
+        "users",
+    }
+)
+"""Resources that a realm file carries beside the settings, and that an import reads."""
+
+NOT_IMPORTED: Final = frozenset(
+    {
+        "adminPermissionsClient",
+        "applicationScopeMappings",
+        "applications",
+        "certificate",
+        "clientTemplates",
+        "codeSecret",
+        "components",
+        "defaultRoles",
+        "federatedUsers",
+        "identityProviderMappers",
+        "identityProviders",
+        "oauthClients",
+        "organizations",
+        "parsedClientPolicies",
+        "parsedClientProfiles",
+        "passwordCredentialGrantAllowed",
+        "privateKey",
+        "protocolMappers",
+        "publicKey",
+        "social",
+        "socialProviders",
+        "updateProfileOnInitialSocialLogin",
+        "userFederationMappers",
+        "userFederationProviders",
+    }
+)
+"""Resources that Keycloak reads from a realm file and this version does not; an import says so.
+
+They are not kept with the realm: some hold secrets, which nothing would seal.
+"""

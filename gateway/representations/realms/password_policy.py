@@ -1,0 +1,163 @@
+"""The grammar of `passwordPolicy`: `name(argument) and name and ...`.
+
+The text is cut at the literal ` and `, a name ends at the first bracket, an argument before the
+last character. Order and spelling are kept, `pbkdf2-sha-256` among them: it is no id of
+Keycloak's, the reference configuration uses it for `pbkdf2-sha256`.
+Keycloak: PasswordPolicy.parse, PasswordPolicyConfigException
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.limits.password_hashing import ARGON2, max_iterations
+from gateway.domain.limits.patterns import (
+    LARGEST_PATTERN,
+    MAY_TAKE_HOURS,
+    TOO_LARGE,
+    pattern_problem,
+    pattern_weight,
+)
+from gateway.domain.realm import PasswordPolicy, PasswordRule
+from gateway.representations.json_input import check_text
+from gateway.representations.refusals import describe, raise_all, refused
+from gateway.representations.repetitions import repeated
+from gateway.representations.shapes import MAX_INTEGER
+
+HASH_ALGORITHMS: Final = (
+    "argon2",
+    "pbkdf2",
+    "pbkdf2-sha256",
+    "pbkdf2-sha512",
+    "pbkdf2-sha-256",
+    "pbkdf2-sha-512",
+)
+_LONGEST = 4000
+_PATTERN: Final = "regexPattern"
+_REPEATABLE = frozenset({_PATTERN})
+_NUMBER = re.compile(r"-?[0-9]{1,10}")
+
+
+def _number(argument: str) -> str | None:
+    """Return what is wrong with a whole number; none is fine, the rule has a default."""
+    if not argument:
+        return None
+    if not _NUMBER.fullmatch(argument) or not -1 <= int(argument) <= MAX_INTEGER:
+        return "Not a valid number"
+    return None
+
+
+def _iterations(argument: str) -> str | None:
+    fine = not argument or (_NUMBER.fullmatch(argument) and 0 < int(argument) <= MAX_INTEGER)
+    return None if fine else f"Not a number from 1 to {MAX_INTEGER}"
+
+
+def _pattern(argument: str) -> str | None:
+    if not argument:
+        return "Config required"
+    problem = pattern_problem(argument)
+    if problem is None or problem in {MAY_TAKE_HOURS, TOO_LARGE}:
+        return problem
+    return "Not a valid regular expression"
+
+
+def _hash_algorithm(argument: str) -> str | None:
+    known = not argument or argument in HASH_ALGORITHMS
+    return None if known else "Password hashing provider not found"
+
+
+def _file_name(argument: str) -> str | None:
+    return None if argument and "/" not in argument else "Not a file name"
+
+
+def _ignored(_argument: str) -> str | None:
+    return None
+
+
+RULES: Final[Mapping[str, Callable[[str], str | None]]] = {
+    "length": _number,
+    "maxLength": _number,
+    "digits": _number,
+    "lowerCase": _number,
+    "upperCase": _number,
+    "specialChars": _number,
+    _PATTERN: _pattern,
+    "notUsername": _ignored,
+    "notContainsUsername": _ignored,
+    "notEmail": _ignored,
+    "passwordHistory": _number,
+    "passwordAge": _number,
+    "passwordBlacklist": _file_name,
+    "forceExpiredPasswordChange": _number,
+    "hashAlgorithm": _hash_algorithm,
+    "hashIterations": _iterations,
+    "maxAuthAge": _number,
+    "recoveryCodesWarningThreshold": _number,
+}
+"""Every rule's name, with the check of its argument."""
+
+
+class PasswordPolicyText:
+    """The shape of the field; an empty text is a policy without rules."""
+
+    def read(self, value: Any, path: str) -> PasswordPolicy:
+        """Return the rules; raises InvalidInput with every wrong one."""
+        if not isinstance(value, str) or len(value) > _LONGEST:
+            raise refused(path, value, f"rules joined with and, at most {_LONGEST} characters")
+        check_text(value, path)
+        rules = tuple(_parse(text.strip()) for text in value.split(" and ") if value.strip())
+        _check_patterns(rules, path)
+        errors = [error for rule in rules for error in _errors(rule, path)]
+        errors.extend(
+            FieldError(path, f"{describe(name)} more than once", "each rule once")
+            for name in sorted({*repeated(rule.name for rule in rules)} - _REPEATABLE)
+        )
+        raise_all(errors)
+        return PasswordPolicy(rules)
+
+    def write(self, value: PasswordPolicy) -> str:
+        """Return the text of the rules."""
+        return " and ".join(
+            f"{rule.name}({rule.argument})" if rule.argument else rule.name for rule in value.rules
+        )
+
+
+def _parse(text: str) -> PasswordRule:
+    name, bracket, rest = text.partition("(")
+    argument = rest[:-1].strip() if bracket else ""
+    return PasswordRule(name.strip(), argument or None)
+
+
+def _errors(rule: PasswordRule, path: str) -> list[FieldError]:
+    check = RULES.get(rule.name)
+    if check is None:
+        given = f"{describe(rule.name)} (Password policy not found)"
+        return [FieldError(path, given, "rules among " + ", ".join(RULES))]
+    reason = check(rule.argument or "")
+    if reason is None:
+        return []
+    given = f"{rule.name}({rule.argument or ''})"
+    wrong = f"{describe(given)} (Invalid config for {rule.name}: {reason})"
+    return [FieldError(path, wrong, f"a valid argument of {rule.name}")]
+
+
+def check_hash_cost(policy: PasswordPolicy, path: str) -> None:
+    """Raise InvalidInput for a policy whose hashes must not be computed.
+
+    Asked of every policy that is written. One that was stored by an earlier version can be read:
+    its realm computes no more than the maximum.
+    """
+    algorithm, iterations = policy.hash_algorithm or ARGON2, policy.hash_iterations or 0
+    most = max_iterations(algorithm)
+    if iterations > most:
+        given = f'"hashIterations({iterations})" for {algorithm}'
+        raise InvalidInput((FieldError(path, given, f"1 to {most} for {algorithm}"),))
+
+
+def _check_patterns(rules: Iterable[PasswordRule], path: str) -> None:
+    """Raise InvalidInput where preparing all patterns together takes too long."""
+    patterns = [rule.argument or "" for rule in rules if rule.name == _PATTERN]
+    if sum(map(pattern_weight, patterns)) > LARGEST_PATTERN:
+        given = f"{len(patterns)} {_PATTERN} rules with long patterns or large ranges"
+        raise InvalidInput((FieldError(path, given, "fewer or shorter patterns"),))

@@ -1,0 +1,193 @@
+"""Realms: Keycloak's flat JSON, or the specification's snake_case, to a `Realm` and back.
+
+What `write_realm` gives is read back to an equal realm, and put back to a realm changes nothing.
+Keycloak: RealmRepresentation, PUT of a realm (absent and null fields stay, maps are replaced but
+for `browserSecurityHeaders`)
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, Final
+
+import orjson
+
+from gateway.domain.errors import FieldError
+from gateway.domain.realm import MASTER, Realm, SecurityHeaders, TokenLifespans
+from gateway.representations.clients import is_left_out
+from gateway.representations.field_table import FieldTable, Given
+from gateway.representations.realms.fields import COMPUTED, IMPORTED, NOT_IMPORTED, REALM_FIELDS
+from gateway.representations.realms.login import with_one_use_of_addresses
+from gateway.representations.realms.password_policy import check_hash_cost
+from gateway.representations.realms.security_headers import with_lasting
+from gateway.representations.realms.sign_in import left_out
+from gateway.representations.realms.smtp import keep_secrets, write_unmasked
+from gateway.representations.refusals import describe_name, join, raise_all, refused
+from gateway.representations.setting_effects import (
+    ineffective_of_realm,
+    with_mirrored,
+    with_written,
+)
+from gateway.representations.user_profiles import carries_other_components
+
+REALM_TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED)
+_DEFAULT_ROLE: Final = "defaultRole"
+_HEADERS: Final = "browserSecurityHeaders"
+_REUSABLE_CODE: Final = "realmReusableOtpCode"
+_MASTER_ACCESS_TOKEN = timedelta(seconds=60)
+
+
+def read_realm(
+    document: Mapping[str, Any],
+    *,
+    base: Realm | None = None,
+    path: str = "",
+    report_ineffective: bool = False,
+) -> Realm:
+    """Return the realm that `document` describes.
+
+    Without `base`, what is absent or null takes the creation default. With `base`, it stays as
+    it is there, id and default role always. Unknown settings are kept. `users`, `clients`,
+    `roles` and the like are left to the import. Settings that would promise a protection without
+    giving it are refused unless the caller reports them. Raises InvalidInput with every wrong
+    field.
+    """
+    if not isinstance(document, Mapping):
+        raise refused(path or "realm", document, "an object")
+    errors: list[FieldError] = []
+    given = REALM_TABLE.collect(document, path, errors)
+    if base is not None:
+        given = {name: field for name, field in given.items() if name != _DEFAULT_ROLE}
+        given = _with_lasting_headers(given, base)
+    before = base or _created(given, path, errors)
+    given = with_mirrored(given, _answer(before))
+    updates = REALM_TABLE.read_settings(given, errors)
+    unmodelled = REALM_TABLE.read_kept(given, before.unmodelled, errors)
+    raise_all(errors)
+    realm = replace(REALM_TABLE.updated(before, updates), unmodelled=unmodelled)
+    if base is not None and realm.login != base.login:
+        realm = with_one_use_of_addresses(realm, given)
+    realm = replace(
+        with_written(realm, _answer(realm)),
+        id=before.id,
+        default_role=(base or realm).named(realm.name).default_role,
+        smtp=keep_secrets(realm.smtp, before.smtp),
+    )
+    if not report_ineffective:
+        raise_all(ineffective_of_realm(realm, base, path))
+    return realm
+
+
+def create_realm(
+    document: Mapping[str, Any], *, path: str = "", report_ineffective: bool = False
+) -> Realm:
+    """Return the new realm that `document` describes, its attributes added to the default ones.
+
+    Keycloak: a realm is created with attributes and headers of its own; a file only overrides.
+    """
+    realm = _with_default_attributes(
+        read_realm(document, path=path, report_ineffective=report_ineffective)
+    )
+    _check_written(realm, None, path)
+    realm = with_one_use_of_addresses(realm, REALM_TABLE.collect(document, path, []))
+    default = Realm(id=realm.id, name=realm.name).security_headers
+    headers = dict(default.values) | dict(realm.security_headers.values)
+    return replace(realm, security_headers=SecurityHeaders(tuple(headers.items())))
+
+
+def merge_realm(document: Mapping[str, Any], before: Realm, *, path: str = "") -> Realm:
+    """Return a known realm as a file leaves it, its attributes as a new one would have them.
+
+    So the same file may come again and change nothing. The caller reports what has no effect.
+    """
+    realm = read_realm(document, base=before, path=path, report_ineffective=True)
+    _check_written(realm, before, path)
+    return realm if realm.attributes == before.attributes else _with_default_attributes(realm)
+
+
+def _check_written(realm: Realm, before: Realm | None, path: str) -> None:
+    """Check what only a new value must keep: what is stored already can be read and put back."""
+    if before is None or realm.password_policy != before.password_policy:
+        check_hash_cost(realm.password_policy, join(path, "passwordPolicy"))
+
+
+def _with_default_attributes(realm: Realm) -> Realm:
+    defaults = Realm(id=realm.id, name=realm.name).attributes
+    return with_written(replace(realm, attributes={**defaults, **realm.attributes}), _answer(realm))
+
+
+def update_realm(document: Mapping[str, Any], before: Realm) -> Realm:
+    """Return the realm as an update by `document` leaves it. Raises InvalidInput.
+
+    The attributes that every realm has come back where a new map leaves them out; the one of
+    one-time passwords where the rest of their policy is given.
+    Keycloak: updating CIBA, PAR and device settings, and the policy of one-time passwords
+    """
+    realm = read_realm(document, base=before)
+    _check_written(realm, before, "")
+    if realm.attributes is before.attributes or realm.attributes == before.attributes:
+        return realm
+    defaults = Realm(id=realm.id, name=realm.name).attributes
+    lasting = {name: text for name, text in defaults.items() if name not in realm.attributes}
+    if "otpPolicyType" not in REALM_TABLE.collect(document, "", []):
+        lasting.pop(_REUSABLE_CODE, None)
+    kept = replace(realm, attributes={**lasting, **realm.attributes})
+    return with_written(kept, _answer(kept))
+
+
+def write_realm(realm: Realm, *, masked: bool = True) -> dict[str, Any]:
+    """Return the JSON object of `realm`, keys in Keycloak's order, unknown ones last.
+
+    Masked, the only secrets (those of `smtpServer`) are written as `**********`.
+    """
+    answer = _answer(realm)
+    if not masked:
+        answer["smtpServer"] = write_unmasked(realm.smtp)
+    return answer
+
+
+def dump_realm(realm: Realm, *, masked: bool = True) -> bytes:
+    """Return the JSON text of `realm`: equal realms give equal bytes."""
+    written = write_realm(realm, masked=masked)
+    return orjson.dumps(written, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def resources_not_imported(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the non-empty parts of a realm file that this version does not read.
+
+    The attributes of clients that hold secrets are among them, each by its name.
+    """
+    given = REALM_TABLE.collect(document, "", [])
+    parts = [
+        name
+        for name in sorted(NOT_IMPORTED)
+        if given.get(name, ("", None))[1]
+        and (name != "components" or carries_other_components(document))
+    ]
+    secrets = {
+        f"clients.attributes.{describe_name(name)}"
+        for client in document.get("clients") or ()
+        for name, text in (client.get("attributes") or {}).items()
+        if text is not None and is_left_out(name)
+    }
+    return (*parts, *sorted({*secrets, *left_out(document)}))
+
+
+def _created(given: Given, path: str, errors: list[FieldError]) -> Realm:
+    _, name = given.get("realm", ("", None))
+    if name is None:
+        errors.append(FieldError(f"{path}.realm" if path else "realm", "nothing", "a realm name"))
+    _, identity = given.get("id", ("", name))
+    lifespans = TokenLifespans()
+    if name == MASTER:
+        lifespans = TokenLifespans(access_token=_MASTER_ACCESS_TOKEN)
+    return Realm(id=identity, name=name, token_lifespans=lifespans)
+
+
+def _with_lasting_headers(given: Given, before: Realm) -> Given:
+    at, value = given.get(_HEADERS, ("", None))
+    return {**given, _HEADERS: (at, with_lasting(value, before.security_headers))} if at else given
+
+
+def _answer(realm: Realm) -> dict[str, Any]:
+    return REALM_TABLE.answer(realm, realm.unmodelled)

@@ -1,0 +1,255 @@
+"""How one signs in to a realm, as a realm file carries it: flows, settings of steps, actions.
+
+Steps name their flows and settings by alias. What means nothing here is left out: settings that no
+step of ours reads (some are secrets), and required actions of others.
+Keycloak: RealmRepresentation (authenticationFlows, authenticatorConfig, requiredActions)
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gateway.domain.errors import FieldError
+from gateway.domain.flows import AuthenticatorConfig, FlowKind, Flows, RequiredAction, Requirement
+from gateway.representations.flows import (
+    ACTION_NAMES,
+    AUTHENTICATORS,
+    MAXIMUM_AGE,
+    write_action,
+    write_config,
+    write_flow,
+)
+from gateway.representations.names import UrlName
+from gateway.representations.realms.localization import read_localization
+from gateway.representations.refusals import attempt, describe_name, join, raise_all, refused
+from gateway.representations.shapes import Choice, Count, Flag, Shape, Text, TextMap
+
+_NAME: Final = Text(least=1, most=255)
+_MOST: Final = 300
+_FLOW: Final[Mapping[str, Shape]] = {
+    "id": UrlName(),
+    "alias": _NAME,
+    "description": Text(most=2000),
+    "providerId": Choice(FlowKind),
+    "topLevel": Flag(),
+    "builtIn": Flag(),
+}
+_STEP: Final[Mapping[str, Shape]] = {
+    "authenticator": _NAME,
+    "authenticatorConfig": _NAME,
+    "flowAlias": _NAME,
+    "requirement": Choice(Requirement),
+    "priority": Count(),
+}
+_CONFIG: Final[Mapping[str, Shape]] = {
+    "id": UrlName(),
+    "alias": _NAME,
+    "config": TextMap(longest=4000),
+}
+_ACTION: Final[Mapping[str, Shape]] = {
+    "alias": _NAME,
+    "name": Text(most=255),
+    "providerId": _NAME,
+    "enabled": Flag(),
+    "defaultAction": Flag(),
+    "priority": Count(),
+    "config": TextMap(longest=1000),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GivenStep:
+    """A step of a flow; its flow and its settings by alias."""
+
+    requirement: Requirement
+    priority: int
+    authenticator: str | None
+    flow: str | None
+    config: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GivenFlow:
+    """A flow of a file; `path` says where it stands."""
+
+    path: str
+    alias: str
+    id: str | None
+    kind: FlowKind
+    description: str
+    top_level: bool
+    built_in: bool
+    steps: tuple[GivenStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSignIn:
+    """What a file brings; nothing where it says nothing."""
+
+    flows: tuple[GivenFlow, ...] = ()
+    configs: tuple[AuthenticatorConfig, ...] = ()
+    """Those without an id have an empty one."""
+    actions: tuple[RequiredAction, ...] = ()
+    texts: Mapping[str, Mapping[str, str]] | None = None
+
+
+def read_sign_in(document: Mapping[str, Any], path: str) -> GivenSignIn:
+    """Return what a realm file brings; raises InvalidInput with every wrong field."""
+    errors: list[FieldError] = []
+    flows = [
+        attempt(errors, None, _read_flow, item, at)
+        for at, item in _items(document, "authenticationFlows", path, errors)
+    ]
+    configs = [
+        attempt(errors, None, _read_config, item, at)
+        for at, item in _items(document, "authenticatorConfig", path, errors)
+    ]
+    actions = [
+        attempt(errors, None, _read_action, item, at)
+        for at, item in _items(document, "requiredActions", path, errors)
+    ]
+    texts = document.get("localizationTexts")
+    if texts is not None:
+        texts = attempt(errors, None, read_localization, texts, join(path, "localizationTexts"))
+    raise_all(errors)
+    return GivenSignIn(
+        tuple(each for each in flows if each is not None),
+        tuple(each for each in configs if each is not None),
+        tuple(each for each in actions if each is not None),
+        texts,
+    )
+
+
+def left_out(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a file says of a sign-in and nothing here reads."""
+    for item in _objects(document.get("requiredActions")):
+        if item.get("providerId") not in ACTION_NAMES:
+            yield f"requiredActions.{describe_name(str(item.get('alias')))}"
+    for item in _objects(document.get("authenticatorConfig")):
+        config = item.get("config")
+        for name in config if isinstance(config, Mapping) else ():
+            if name not in _KNOWN_SETTINGS:
+                yield f"authenticatorConfig.config.{describe_name(name)}"
+
+
+def write_sign_in(
+    flows: Flows,
+    configs: Mapping[str, AuthenticatorConfig],
+    actions: Iterable[RequiredAction],
+) -> dict[str, Any]:
+    """Return the parts of a realm file."""
+    return {
+        "authenticationFlows": [write_flow(flows, flow, configs) for flow in flows],
+        "authenticatorConfig": [write_config(config) for config in configs.values()],
+        "requiredActions": [write_action(action) for action in actions],
+    }
+
+
+_KNOWN_SETTINGS: Final = frozenset(
+    {each.name for known in AUTHENTICATORS.values() for each in known.properties}
+)
+
+
+def _read_flow(item: Mapping[str, Any], at: str) -> GivenFlow:
+    errors: list[FieldError] = []
+    values = _values(item, _FLOW, at, errors, needed="alias")
+    steps = [
+        attempt(errors, None, _read_step, step, where)
+        for where, step in _items(item, "authenticationExecutions", at, errors)
+    ]
+    raise_all(errors)
+    return GivenFlow(
+        path=at,
+        alias=values["alias"],
+        id=values.get("id"),
+        kind=values.get("providerId", FlowKind.BASIC),
+        description=values.get("description", ""),
+        top_level=values.get("topLevel", False),
+        built_in=values.get("builtIn", False),
+        steps=tuple(each for each in steps if each is not None),
+    )
+
+
+def _read_step(item: Mapping[str, Any], at: str) -> GivenStep:
+    errors: list[FieldError] = []
+    values = _values(item, _STEP, at, errors)
+    if "flowAlias" not in values and "authenticator" not in values:
+        errors.append(FieldError(at, "neither", "an authenticator or a flowAlias"))
+    raise_all(errors)
+    return GivenStep(
+        values.get("requirement", Requirement.DISABLED),
+        values.get("priority", 0),
+        values.get("authenticator"),
+        values.get("flowAlias"),
+        values.get("authenticatorConfig"),
+    )
+
+
+def _read_config(item: Mapping[str, Any], at: str) -> AuthenticatorConfig:
+    errors: list[FieldError] = []
+    values = _values(item, _CONFIG, at, errors, needed="alias")
+    raise_all(errors)
+    known = [each for each in values.get("config", {}).items() if each[0] in _KNOWN_SETTINGS]
+    return AuthenticatorConfig(values.get("id", ""), values["alias"], tuple(known))
+
+
+def _read_action(item: Mapping[str, Any], at: str) -> RequiredAction | None:
+    errors: list[FieldError] = []
+    values = _values(item, _ACTION, at, errors, needed="alias")
+    raise_all(errors)
+    alias, config = values["alias"], values.get("config", {})
+    provider = values.get("providerId", alias)
+    if provider not in ACTION_NAMES:
+        return None
+    return RequiredAction(
+        alias,
+        values.get("name", ACTION_NAMES[provider]),
+        provider,
+        enabled=values.get("enabled", False),
+        is_default=values.get("defaultAction", False),
+        priority=values.get("priority", 0),
+        config={name: text for name, text in config.items() if name == MAXIMUM_AGE.name and text},
+    )
+
+
+def _values(
+    item: Mapping[str, Any],
+    fields: Mapping[str, Shape],
+    at: str,
+    errors: list[FieldError],
+    needed: str = "",
+) -> dict[str, Any]:
+    if needed and not item.get(needed):
+        errors.append(FieldError(join(at, needed), "nothing", "a name"))
+    return {
+        name: attempt(errors, None, shape.read, item[name], join(at, name))
+        for name, shape in fields.items()
+        if item.get(name) is not None
+    }
+
+
+def _items(
+    document: Mapping[str, Any], name: str, path: str, errors: list[FieldError]
+) -> list[tuple[str, Mapping[str, Any]]]:
+    at, items = join(path, name), document.get(name)
+    if items is None:
+        return []
+    return attempt(errors, [], _listed, items, at)
+
+
+def _listed(items: Any, at: str) -> list[tuple[str, Mapping[str, Any]]]:
+    if not isinstance(items, list) or len(items) > _MOST:
+        raise refused(at, items, f"a list of at most {_MOST} objects")
+    errors = [
+        FieldError(f"{at}[{index}]", "something else", "an object")
+        for index, item in enumerate(items)
+        if not isinstance(item, Mapping)
+    ]
+    raise_all(errors)
+    return [(f"{at}[{index}]", item) for index, item in enumerate(items)]
+
+
+def _objects(items: Any) -> Iterator[Mapping[str, Any]]:
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, Mapping):
+            yield item

@@ -1,0 +1,30 @@
+"""JSON of dynamic client registration. Spec: RFC 7591."""
+
+from gateway.representations.registration.initial_access import (
+    InitialAccess,
+    read_wish,
+    restore_initial_access,
+    stored_initial_access,
+    write_initial_access,
+)
+from gateway.representations.registration.openid import (
+    BASIC_SCOPE,
+    client_of_metadata,
+    read_metadata,
+    requested_scopes,
+)
+from gateway.representations.registration.openid_answer import Registered, write_metadata
+
+__all__ = [
+    "BASIC_SCOPE",
+    "InitialAccess",
+    "Registered",
+    "client_of_metadata",
+    "read_metadata",
+    "read_wish",
+    "requested_scopes",
+    "restore_initial_access",
+    "stored_initial_access",
+    "write_initial_access",
+    "write_metadata",
+]

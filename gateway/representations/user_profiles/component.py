@@ -1,0 +1,114 @@
+"""The user profile as a component: how it is kept, realm files carry it, and Ansible changes it.
+
+A text that was sent is given back as it was, or whoever compares the two would see a change.
+Keycloak: ComponentExportRepresentation, the component of declarative-user-profile
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.representations.json_input import parse_json
+from gateway.representations.refusals import join, refused
+from gateway.representations.user_profiles.profile import read_user_profile
+
+PROFILE_TYPE: Final = "org.keycloak.userprofile.UserProfileProvider"
+PROFILE_PROVIDER: Final = "declarative-user-profile"
+PROFILE_CONFIG: Final = "kc.user.profile.config"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProfile:
+    """The profile that a realm was given; `id` and `name` are those of its component.
+
+    `document` is what GET users/profile answers, `text` what the component was sent with.
+    """
+
+    id: str
+    document: Mapping[str, Any]
+    text: str | None = None
+    name: str | None = None
+
+    @property
+    def config(self) -> str:
+        """What the component shows."""
+        return _text(self.document) if self.text is None else self.text
+
+    def stored(self) -> dict[str, Any]:
+        """Return what is stored."""
+        return {"id": self.id, "name": self.name, "text": self.text, "profile": self.document}
+
+
+def restored_profile(stored: Mapping[str, Any]) -> StoredProfile:
+    """Return what `stored` gave."""
+    return StoredProfile(stored["id"], stored["profile"], stored["text"], stored["name"])
+
+
+def read_profile_text(text: str) -> dict[str, Any]:
+    """Return the profile in a component's config; raises InvalidInput."""
+    value = parse_json(text.encode(), PROFILE_CONFIG)
+    if not isinstance(value, dict):
+        raise refused(PROFILE_CONFIG, value, "the text of an object")
+    return read_user_profile(value, None)
+
+
+def read_profile_component(document: Mapping[str, Any], path: str) -> StoredProfile | None:
+    """Return the profile that a realm file carries, None for none; raises InvalidInput.
+
+    It has no id. Whether the realm has the client scopes that it names is not looked at.
+    """
+    at = join(path, "components")
+    components = document.get("components")
+    if components is None:
+        return None
+    if not isinstance(components, Mapping):
+        raise refused(at, components, "an object of lists of components")
+    at = f"{at}[{json.dumps(PROFILE_TYPE)}]"
+    match components.get(PROFILE_TYPE):
+        case None | []:
+            return None
+        case [{"config": {"kc.user.profile.config": [str(text)]}}]:
+            return StoredProfile("", _read(text, f"{at}[0].config"), text)
+        case [{"config": Mapping() as config}] if PROFILE_CONFIG not in config:
+            return None
+        case [Mapping() as component] if component.get("config") is None:
+            return None
+        case other:
+            raise refused(at, other, f"one component, and in its config {PROFILE_CONFIG}")
+
+
+def write_profile_component(profile: StoredProfile) -> dict[str, Any]:
+    """Return `components` of a realm file."""
+    component = {
+        "id": profile.id,
+        "providerId": PROFILE_PROVIDER,
+        "subComponents": {},
+        "config": {PROFILE_CONFIG: [profile.config]},
+    }
+    return {PROFILE_TYPE: [component]}
+
+
+def carries_other_components(document: Mapping[str, Any]) -> bool:
+    """Tell whether a realm file has components of any other kind."""
+    components = document.get("components")
+    if not isinstance(components, Mapping):
+        return bool(components)
+    return any(items for name, items in components.items() if name != PROFILE_TYPE)
+
+
+def _text(profile: Mapping[str, Any]) -> str:
+    return json.dumps(profile, ensure_ascii=False, separators=(",", ":"))
+
+
+def _read(text: str, path: str) -> dict[str, Any]:
+    try:
+        return read_profile_text(text)
+    except InvalidInput as refusal:
+        raise InvalidInput(
+            tuple(
+                FieldError(join(path, error.path), error.given, error.allowed)
+                for error in refusal.errors
+            )
+        ) from refusal

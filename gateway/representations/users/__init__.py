@@ -1,0 +1,33 @@
+"""JSON of users and credentials."""
+
+from gateway.representations.users.answers import brief_user, full_user, with_metadata
+from gateway.representations.users.change import GivenUser, read_given_user, require_storable
+from gateway.representations.users.credentials import (
+    PASSWORD,
+    NewPassword,
+    listed_credential,
+    read_credentials,
+    read_label,
+    read_new_password,
+    write_credential,
+)
+from gateway.representations.users.user import USER_TABLE, read_user, write_user
+
+__all__ = [
+    "PASSWORD",
+    "USER_TABLE",
+    "GivenUser",
+    "NewPassword",
+    "brief_user",
+    "full_user",
+    "listed_credential",
+    "read_credentials",
+    "read_given_user",
+    "read_label",
+    "read_new_password",
+    "read_user",
+    "require_storable",
+    "with_metadata",
+    "write_credential",
+    "write_user",
+]

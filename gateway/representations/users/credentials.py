@@ -1,0 +1,212 @@
+"""`credentials` of a user as they are sent: a password in clear, or a credential made elsewhere.
+
+Keycloak: CredentialRepresentation
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.domain.errors import FieldError
+from gateway.domain.limits.password_hashing import (
+    MAX_PASSWORD_LENGTH,
+    hash_refusal,
+    stored_hash_parameters,
+)
+from gateway.domain.secrets import Secret
+from gateway.domain.users import Credential
+from gateway.representations.instants import Milliseconds
+from gateway.representations.json_input import is_plain_text
+from gateway.representations.masking import MASK
+from gateway.representations.refusals import (
+    UnknownField,
+    attempt,
+    join,
+    raise_all,
+    refused,
+    refused_secret,
+)
+from gateway.representations.shapes import Count, Flag, Text
+from gateway.representations.spelling import Names
+
+PASSWORD = "password"  # noqa: S105 - the type of a credential
+_NAMES = Names(
+    (
+        "id",
+        "type",
+        "userLabel",
+        "createdDate",
+        "priority",
+        "secretData",
+        "credentialData",
+        "value",
+        "temporary",
+    )
+)
+_LEGACY = frozenset(
+    {
+        *("algorithm", "config", "counter", "device", "digits", "federationLink"),
+        *("hashIterations", "hashedSaltedValue", "period", "salt"),
+    }
+)
+_HASHED = frozenset({PASSWORD, "password-history"})
+_MOST = 100
+_LONGEST_DATA = 100_000
+_LONGEST_LABEL = 255
+
+
+@dataclass(frozen=True, slots=True)
+class NewPassword:
+    """A password to be hashed; `temporary` asks the user to change it at the first sign-in."""
+
+    password: Secret
+    temporary: bool = False
+
+
+def read_credentials(
+    value: Any, path: str, *, owner: str, standard: Credential
+) -> tuple[NewPassword | Credential, ...]:
+    """Return the credentials of the user with id `owner`; masked ones are left out.
+
+    What a hashed credential leaves out is taken from `standard`. Raises InvalidInput.
+    """
+    if not isinstance(value, list) or len(value) > _MOST:
+        raise refused(path, None, f"a list of at most {_MOST} credentials")
+    errors: list[FieldError] = []
+    read = [
+        attempt(errors, None, _read, item, f"{path}[{index}]", owner, standard)
+        for index, item in enumerate(value)
+    ]
+    raise_all(errors)
+    return tuple(credential for credential in read if credential is not None)
+
+
+def read_new_password(document: Mapping[str, Any] | None) -> NewPassword | None:
+    """Return the password that an administrator gives, None for nothing; raises InvalidInput.
+
+    Keycloak looks at nothing else there, the type included.
+    """
+    given = document or {}
+    for name in given:
+        if not _NAMES.known(name) and name not in _LEGACY:
+            raise UnknownField("", name, "CredentialRepresentation")
+    if given.get("value") is None:
+        return None
+    fields = {name: given[name] for name in ("value", "temporary") if given.get(name) is not None}
+    if fields["value"] == "":
+        return NewPassword(Secret(""))
+    return _new_password(fields, "")
+
+
+def listed_credential(credential: Credential) -> dict[str, Any]:
+    """Return what administrators see of a credential: nothing that it hides."""
+    whole = write_credential(credential)
+    return {name: whole[name] for name in whole if name not in {"priority", "secretData"}}
+
+
+def write_credential(credential: Credential, *, masked: bool = True) -> dict[str, Any]:
+    """Return the JSON object; the hash is written as `**********` unless `masked` is False."""
+    labelled = {} if credential.label is None else {"userLabel": credential.label}
+    return {
+        "id": credential.id,
+        "type": credential.type,
+        **labelled,
+        "createdDate": Milliseconds().write(credential.created_at),
+        "priority": credential.priority,
+        "secretData": MASK if masked else credential.secret_data,
+        "credentialData": credential.credential_data,
+    }
+
+
+def _read(
+    value: Any, path: str, owner: str, standard: Credential
+) -> NewPassword | Credential | None:
+    if not isinstance(value, Mapping):
+        raise refused_secret(path, "an object")
+    errors: list[FieldError] = []
+    given = _NAMES.collect(value, path, errors)
+    raise_all(errors)
+    fields = {name: item for name, (_, item) in given.items()}
+    if "value" in fields:
+        return _new_password(fields, path)
+    if fields.get("secretData") == MASK:
+        return None
+    for name in ("secretData", "credentialData"):
+        attempt(errors, None, _check_data, fields.get(name), join(path, name))
+    kind = attempt(errors, "", Text(1, 255).read, fields.get("type"), join(path, "type"))
+    priority = attempt(
+        errors, 0, Count().read, fields.get("priority", standard.priority), join(path, "priority")
+    )
+    created = attempt(
+        errors,
+        standard.created_at,
+        Milliseconds().read,
+        fields.get("createdDate", Milliseconds().write(standard.created_at)),
+        join(path, "createdDate"),
+    )
+    identity = attempt(
+        errors, "", Text(1, 255).read, fields.get("id", standard.id), join(path, "id")
+    )
+    label = attempt(errors, None, read_label, fields.get("userLabel"), join(path, "userLabel"))
+    raise_all(errors)
+    if kind in _HASHED:
+        _check_cost(fields, path)
+    return Credential(
+        id=identity,
+        user_id=owner,
+        type=kind,
+        created_at=created,
+        credential_data=fields["credentialData"],
+        secret_data=fields["secretData"],
+        priority=priority,
+        label=label,
+    )
+
+
+def read_label(value: Any, path: str) -> str | None:
+    """Return what a user calls a credential, None for nothing."""
+    return Text(most=_LONGEST_LABEL).read(value, path) or None if value is not None else None
+
+
+def _new_password(fields: Mapping[str, Any], path: str) -> NewPassword:
+    errors: list[FieldError] = []
+    text = fields["value"]
+    fine = isinstance(text, str) and 0 < len(text) <= MAX_PASSWORD_LENGTH and is_plain_text(text)
+    if not fine:
+        allowed = f"a password of 1 to {MAX_PASSWORD_LENGTH} characters"
+        errors.append(FieldError(join(path, "value"), "a hidden value", allowed))
+    if fields.get("type", PASSWORD) != PASSWORD:
+        errors.append(FieldError(join(path, "type"), "another type", f"{PASSWORD}, beside a value"))
+    temporary = attempt(
+        errors, False, Flag().read, fields.get("temporary", False), join(path, "temporary")
+    )
+    raise_all(errors)
+    return NewPassword(Secret(text), temporary)
+
+
+def _check_cost(fields: Mapping[str, Any], path: str) -> None:
+    """Refuse a hash that is too expensive to check.
+
+    One in another form than Keycloak's is kept: it is unusable, and nothing is computed for it.
+    """
+    made, secret = (json.loads(fields[name]) for name in ("credentialData", "secretData"))
+    try:
+        allowed = hash_refusal(stored_hash_parameters(made, secret))
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        return
+    if allowed is not None:
+        raise refused_secret(join(path, "credentialData"), allowed)
+
+
+def _check_data(value: Any, path: str) -> None:
+    """Refuse what is not the text of a JSON object; it is never shown."""
+    allowed = "the text of a JSON object"
+    if not isinstance(value, str) or len(value) > _LONGEST_DATA or not is_plain_text(value):
+        raise refused_secret(path, allowed)
+    try:
+        data = json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise refused_secret(path, allowed) from error
+    if not isinstance(data, dict):
+        raise refused_secret(path, allowed)

@@ -1,0 +1,7 @@
+"""Client scopes in SQL."""
+
+from gateway.storage.sql.client_scopes.repository import SqlClientScopes
+
+__all__ = [
+    "SqlClientScopes",
+]

@@ -1,0 +1,9 @@
+"""User events and admin events in SQL."""
+
+from gateway.storage.sql.events.admin_events import SqlAdminEvents
+from gateway.storage.sql.events.user_events import SqlUserEvents
+
+__all__ = [
+    "SqlAdminEvents",
+    "SqlUserEvents",
+]

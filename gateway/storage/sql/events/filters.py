@@ -1,0 +1,198 @@
+"""What may be asked of a column of events, and how an index answers it.
+
+Whatever is not to decide by which index the rows are found is asked of `column || ''`: no index
+knows that. In a path `*` stands for anything, and nothing else stands for anything but itself.
+Sources: https://www.sqlite.org/lang_expr.html (GLOB),
+https://www.postgresql.org/docs/15/indexes-opclass.html (text_pattern_ops)
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Text,
+    TextClause,
+    and_,
+    cast,
+    literal,
+    literal_column,
+    text,
+    tuple_,
+)
+
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.events import Period
+from gateway.storage.sql.column_types import is_name, microseconds_of
+
+_ESCAPE: Final = "/"
+_ANYTHING: Final = "*"
+_MOST_WILDCARDS: Final = 5
+"""Each more multiplies what one comparison may take."""
+_LAST: Final = "\U0010ffff"
+
+_EVER: Final = 2**62
+"""Microseconds, before and after 1970."""
+
+Condition = ColumnElement[bool]
+
+
+class Filter(Protocol):
+    """One thing that must hold."""
+
+    def found(self, events: "EventsOf") -> tuple[Condition, ...]:
+        """Return conditions of which an index finds the rows of each, within the period."""
+        ...
+
+    def order(self, events: "EventsOf") -> tuple[ColumnElement[Any], ...]:
+        """Return in which order they are found, up to their ids."""
+        ...
+
+    def along(self, events: "EventsOf") -> tuple[ColumnElement[Any] | TextClause, ...]:
+        """Return in which order the index has them."""
+        ...
+
+    def holds(self, dialect: str) -> Condition:
+        """Return a condition by which no index is used."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EventsOf:
+    """The events of a table in a database that happened in a period."""
+
+    dialect: str
+    time: Column[Any]
+    period: Period
+
+    def within(self) -> tuple[Condition, ...]:
+        """Return that they did."""
+        since, before = self.period.since, self.period.before
+        begun = () if since is None else (self.time >= since,)
+        return begun if before is None else (*begun, self.time < before)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The column has one of the values."""
+
+    column: Column[Any]
+    values: tuple[str, ...]
+    by_pattern: bool = False
+    """Whether PostgreSQL has the column in the order of patterns."""
+
+    def found(self, events: EventsOf) -> tuple[Condition, ...]:
+        """Return a condition for each value."""
+        if self._is_equality(events):
+            return tuple(and_(self.column == value, *events.within()) for value in self.values)
+        # PostgreSQL takes what is equal out of an order, and would look at all events in turn where
+        # it thinks the value frequent: so it is told a range, of this order alone.
+        since, before = events.period.since, events.period.before
+        least = -_EVER if since is None else microseconds_of(since)
+        end = _EVER if before is None else microseconds_of(before)
+        row = tuple_(self.column, events.time)
+        return tuple(
+            and_(row >= _row(value, least), row < _row(value, end)) for value in self.values
+        )
+
+    def order(self, events: EventsOf) -> tuple[ColumnElement[Any], ...]:
+        """Return the order of the index."""
+        return (events.time,) if self._is_equality(events) else (self.column, events.time)
+
+    def along(self, events: EventsOf) -> tuple[ColumnElement[Any], ...]:
+        """Return the order of the index."""
+        return self.order(events)
+
+    def holds(self, dialect: str) -> Condition:
+        """Return that it is any of them."""
+        del dialect
+        return _hidden(self.column).in_(self.values)
+
+    def _is_equality(self, events: EventsOf) -> bool:
+        return events.dialect == "sqlite" or self.by_pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """The column is like a pattern that holds a `*`."""
+
+    column: Column[Any]
+    pattern: str
+
+    @property
+    def beginning(self) -> str:
+        """Return what stands before the first `*`; where it is empty, no index helps."""
+        return self.pattern.partition(_ANYTHING)[0]
+
+    def found(self, events: EventsOf) -> tuple[Condition, ...]:
+        """Return the range of its beginning."""
+        least, end = literal(self.beginning, Text), literal(self.beginning + _LAST, Text)
+        if events.dialect == "postgresql":
+            found = and_(self.column.op("~>=~")(least), self.column.op("~<~")(end))
+        else:
+            found = and_(self.column >= least, self.column < end)
+        return (and_(found, *events.within()),)
+
+    def order(self, events: EventsOf) -> tuple[ColumnElement[Any], ...]:
+        """Return the order of time, as no index has it."""
+        return (events.time.op("+")(literal_column("0")),)
+
+    def along(self, events: EventsOf) -> tuple[ColumnElement[Any] | TextClause, ...]:
+        """Return the order of the paths."""
+        by_pattern = events.dialect == "postgresql"
+        return (text(f"{self.column.name} USING ~<~") if by_pattern else self.column,)
+
+    def holds(self, dialect: str) -> Condition:
+        """Return that it is like the pattern."""
+        hidden = _hidden(self.column)
+        if dialect == "postgresql":
+            return hidden.like(literal(_like(self.pattern), Text), escape=_ESCAPE)
+        return hidden.op("GLOB")(literal(_glob(self.pattern), Text))
+
+
+def filters_of(*asked: tuple[Column[Any], str | tuple[str, ...] | None]) -> list[Filter] | None:
+    """Return what is asked of the columns, by equality; None where nothing can match."""
+    wanted = [
+        (column, (given,) if isinstance(given, str) else given) for column, given in asked if given
+    ]
+    if not all(is_name(value) for _, values in wanted for value in values):
+        return None
+    return [OneOf(column, tuple(dict.fromkeys(values))) for column, values in wanted]
+
+
+def path_filter(column: Column[str], pattern: str | None) -> list[Filter] | None:
+    """Return what a path must be like; None where nothing can match.
+
+    Raises InvalidInput for what costs too much.
+    """
+    parts = (pattern or _ANYTHING).split(_ANYTHING)
+    inner = [part for part in parts[1:-1] if part]  # ** is what * is
+    if len(inner) >= _MOST_WILDCARDS:
+        allowed = f"at most {_MOST_WILDCARDS} times *"
+        raise InvalidInput((FieldError("resourcePath", "more", allowed),))
+    if not all(map(is_name, parts)):
+        return None
+    if len(parts) == 1:
+        return [OneOf(column, (parts[0],), by_pattern=True)]
+    like = _ANYTHING.join((parts[0], *inner, parts[-1]))
+    return [] if like == _ANYTHING else [Matching(column, like)]
+
+
+def _row(value: str, microseconds: int) -> ColumnElement[Any]:
+    return tuple_(literal(value, Text), literal(microseconds, BigInteger))
+
+
+def _hidden(column: Column[str]) -> ColumnElement[str]:
+    return cast(column.op("||")(""), Text)
+
+
+def _like(pattern: str) -> str:
+    for character in (_ESCAPE, "%", "_"):
+        pattern = pattern.replace(character, _ESCAPE + character)
+    return pattern.replace(_ANYTHING, "%")
+
+
+def _glob(pattern: str) -> str:
+    return pattern.replace("[", "[[]").replace("?", "[?]")

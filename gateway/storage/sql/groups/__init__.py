@@ -1,0 +1,10 @@
+"""Groups in SQL."""
+
+from gateway.storage.sql.groups.catalogue import SqlGroupCatalogue
+from gateway.storage.sql.groups.repository import SqlGroups, path_of
+
+__all__ = [
+    "SqlGroupCatalogue",
+    "SqlGroups",
+    "path_of",
+]

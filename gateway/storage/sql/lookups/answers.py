@@ -1,0 +1,228 @@
+"""The Lookups port on SQL: what the rows of its questions mean.
+
+Roles and groups come as JSON, in the order of the statement's columns.
+"""
+
+import json
+from collections import defaultdict, namedtuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+from gateway.domain.client_scopes import RoleBoundScope
+from gateway.domain.flows import SignInRules
+from gateway.domain.ports.directory import ClientEntry, UserEntry
+from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm
+from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.ports.storage.documents import DocumentKind
+from gateway.domain.realm import Realm
+from gateway.domain.roles import EffectiveRoles
+from gateway.domain.users import Credential
+from gateway.representations.client_scopes import restore_client_scope
+from gateway.representations.flows import rules_in
+from gateway.storage.sql.clients import read_client_row
+from gateway.storage.sql.column_types import instant_of, is_name
+from gateway.storage.sql.groups import path_of
+from gateway.storage.sql.keys import read_key_row
+from gateway.storage.sql.lookups.question import Question, Questioner, mark_of
+from gateway.storage.sql.lookups.statements import (
+    CREDENTIAL_COLUMNS,
+    GROUP_COLUMNS,
+    KEY_COLUMNS,
+    SCOPE_COLUMNS,
+    Questions,
+)
+from gateway.storage.sql.realms import read_realm_row
+from gateway.storage.sql.roles import effective
+from gateway.storage.sql.schema import users
+from gateway.storage.sql.users import credential_context, read_credential, read_user
+
+ValueT = TypeVar("ValueT")
+
+_Account: Final = namedtuple("_Account", [column.key for column in users.c])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
+_Key: Final = namedtuple("_Key", [column.key for column in KEY_COLUMNS])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
+_Credential: Final = namedtuple("_Credential", [column.key for column in CREDENTIAL_COLUMNS])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
+_Group: Final = namedtuple("_Group", [*(column.key for column in GROUP_COLUMNS), "joined"])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
+_Scope: Final = namedtuple("_Scope", [column.key for column in SCOPE_COLUMNS])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
+_USUAL_SECRET: Final = 140
+"""How many characters hash and salt take, and how the hash was made."""
+_INSTANTS: Final = ("created_at", "active_from", "retire_at")
+
+
+class SqlLookups:
+    """Lookups by asking `questioner`."""
+
+    def __init__(
+        self, questioner: Questioner, questions: Questions, secrets: SecretsAtRest
+    ) -> None:
+        self._questioner = questioner
+        self._questions = questions
+        self._secrets = secrets
+        self._nobody = _nobody(secrets)
+        """Opened where nobody was found: how long it took must not tell (attacks: D11)."""
+
+    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
+        """Tell whether the jti was revoked."""
+        if not is_name(token_id):
+            return False
+        question = self._questions.revocation
+        arguments = question.arguments(realm_id=realm_id, name=token_id)
+        return bool(await self._questioner.ask(question, arguments))
+
+    async def realm(
+        self, name: str, before: Found[StoredRealm] | None = None
+    ) -> Found[StoredRealm] | None:
+        """Return the realm named exactly `name`."""
+        return await self._find(self._questions.realm, self._realm, before, "", name)
+
+    async def client(
+        self, realm_id: str, client_id: str, before: Found[ClientEntry] | None = None
+    ) -> Found[ClientEntry] | None:
+        """Return the client whose public name is exactly `client_id`."""
+        return await self._find(self._questions.client, self._client, before, realm_id, client_id)
+
+    async def user(
+        self, realm_id: str, user_id: str, before: Found[UserEntry] | None = None
+    ) -> Found[UserEntry] | None:
+        """Return the user with that id, if it is one of this realm."""
+        return await self._find(self._questions.user, _user, before, realm_id, user_id)
+
+    async def account(self, realm_id: str, name: str, address: str | None) -> SignInAccount | None:
+        """Return whose user name `name` is, or else who has the e-mail address."""
+        if not is_name(name):
+            return None
+        question = self._questions.account
+        arguments = question.arguments(realm_id=realm_id, name=name, address=address)
+        rows = await self._questioner.ask(question, arguments)
+        account = self._account(question.read(rows[0] if rows else self._nobody))
+        return account if rows else None
+
+    def _account(self, row: Any) -> SignInAccount:
+        held = [self._credential(item) for item in _items(row.credentials)]
+        held.sort(key=lambda one: (one.priority, one.created_at, one.id))
+        return SignInAccount(read_user(row), tuple(held))
+
+    def _credential(self, item: list[Any]) -> Credential:
+        stored: Any = _Credential._make(item)
+        return read_credential(
+            stored._replace(created_at=instant_of(stored.created_at)), self._secrets
+        )
+
+    async def _find(
+        self,
+        question: Question,
+        read: Callable[[Any], ValueT],
+        before: Found[ValueT] | None,
+        realm_id: str,
+        name: str,
+    ) -> Found[ValueT] | None:
+        if not is_name(name):
+            return None
+        arguments = question.arguments(realm_id=realm_id, name=name)
+        rows = await self._questioner.ask(question, arguments)
+        if not rows:
+            return None
+        mark = mark_of(rows[0])
+        if before is not None and before.mark == mark:
+            return before
+        return Found(read(question.read(rows[0])), mark)
+
+    def _realm(self, row: Any) -> StoredRealm:
+        found = [_key(item) for item in _items(row.keys)]
+        found.sort(key=lambda key: key.kid)
+        found.sort(key=lambda key: key.created_at, reverse=True)
+        realm = read_realm_row(row, self._secrets)
+        return StoredRealm(
+            realm,
+            tuple(read_key_row(key, self._secrets) for key in found),
+            _scopes(row),
+            _sign_in(realm, row),
+        )
+
+    def _client(self, row: Any) -> ClientEntry:
+        client = read_client_row(row, self._secrets)
+        limited = not client.full_scope_allowed
+        in_scope = _names(_items(row.scope_roles)) if limited else EffectiveRoles()
+        if row.account_id is None or not client.service_accounts_enabled:
+            return ClientEntry(client, None, EffectiveRoles(), in_scope)
+        account = _Account._make(row[-len(_Account._fields) :])
+        return ClientEntry(client, read_user(account), effective(_items(row.roles)), in_scope)
+
+
+def _nobody(secrets: SecretsAtRest) -> tuple[Any, ...]:
+    """Return a row as of a user with a password."""
+    sealed = secrets.seal("x" * _USUAL_SECRET, credential_context("", ""))
+    held = dict.fromkeys(_Credential._fields, "") | {
+        "created_at": 0,
+        "priority": 0,
+        "credential_data": "x" * _USUAL_SECRET,
+        "secret_data": sealed,
+    }
+    user = dict.fromkeys(_Account._fields, "") | {
+        "enabled": False,
+        "created_at": 0,
+        "email_verified": False,
+        "document": "{}",
+    }
+    return (*user.values(), json.dumps([list(held.values())]))
+
+
+def _scopes(row: Any) -> tuple[RoleBoundScope, ...]:
+    bound: defaultdict[str, list[list[Any]]] = defaultdict(list)
+    for item in _items(row.scope_roles):
+        bound[item[0]].append(item)
+    scopes: list[Any] = [_Scope._make(item) for item in _items(row.scopes)]
+    found = (
+        restore_client_scope(json.loads(one.document), row.id, one.realm_default) for one in scopes
+    )
+    return tuple(
+        RoleBoundScope(scope, _names(bound[scope.id]))
+        for scope in sorted(found, key=lambda scope: scope.name)
+    )
+
+
+def _sign_in(realm: Realm, row: Any) -> SignInRules:
+    found: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    for kind, name, document in _items(row.documents):
+        found[kind][name] = json.loads(document)
+    flows = found[DocumentKind.AUTHENTICATION_FLOW]
+    return rules_in(realm.id, realm.flows, flows, found[DocumentKind.REQUIRED_ACTION])
+
+
+def _names(items: list[list[Any]]) -> EffectiveRoles:
+    """Return the roles of items that begin with their owner."""
+    return effective([item[1:] for item in items])
+
+
+def _user(row: Any) -> UserEntry:
+    known: dict[str, Any] = {item[0]: _Group._make(item) for item in _items(row.groups)}
+    joined = {path_of(group, known): group for group in known.values() if group.joined}
+    return UserEntry(
+        read_user(row),
+        effective(_items(row.roles)),
+        tuple(sorted(joined)),
+        _inherited([joined[path] for path in sorted(joined)], known),
+    )
+
+
+def _inherited(joined: list[Any], known: dict[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """Return the attributes of groups, those of each before those of its parent, each once."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for group in joined:
+        above = group
+        while above is not None and above.id not in found:
+            attributes = json.loads(above.attributes)
+            found[above.id] = {name: tuple(values) for name, values in attributes.items()}
+            above = known.get(above.parent)
+    return tuple(attributes for attributes in found.values() if attributes)
+
+
+def _key(item: list[Any]) -> Any:
+    key = _Key._make(item)
+    instants = {name: getattr(key, name) for name in _INSTANTS}
+    return key._replace(
+        **{name: None if since is None else instant_of(since) for name, since in instants.items()}
+    )
+
+
+def _items(gathered: str | None) -> list[list[Any]]:
+    return json.loads(gathered) if gathered else []

@@ -1,0 +1,130 @@
+"""Realms: one JSON document each, the secrets of its mail server sealed beside it."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Table, delete, func, insert, select, update
+
+from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.realm import Realm
+from gateway.domain.secrets import Secret
+from gateway.representations.realms import read_realm, write_realm
+from gateway.storage.sql.column_types import is_name
+from gateway.storage.sql.schema import admin_events, realms, user_events, users
+from gateway.storage.sql.transaction import Transaction
+
+_LARGE: Final = (user_events, admin_events, users)
+_AT_ONCE: Final = 10_000
+"""So many rows go in one statement, which a database is given seconds for."""
+
+
+class SqlRealms:
+    """RealmRepository on SQL."""
+
+    def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
+        self._transaction = transaction
+        self._secrets = secrets
+
+    async def find_by_name(self, name: str) -> Realm | None:
+        """Return the realm named exactly `name`."""
+        if not is_name(name):
+            return None
+        found = await self._select(realms.c.name == name)
+        return found[0] if found else None
+
+    async def find_alone(self, name: str) -> Realm | None:
+        """Return the same, and let nobody else change the realm until the transaction ends."""
+        if is_name(name):
+            # SQLite has no such lock and needs none: a transaction that may write is alone.
+            await self._transaction.execute(
+                select(realms.c.id).where(realms.c.name == name).with_for_update(key_share=True)
+            )
+        return await self.find_by_name(name)
+
+    async def exists(self, realm_id: str) -> bool:
+        """Return whether there is a realm with that id."""
+        found = await self._transaction.execute(select(realms.c.id).where(realms.c.id == realm_id))
+        return found.first() is not None
+
+    async def list(self) -> tuple[Realm, ...]:
+        """Return every realm, by name."""
+        return await self._select()
+
+    async def _select(self, *conditions: ColumnElement[bool]) -> tuple[Realm, ...]:
+        rows = await self._transaction.execute(
+            select(realms).where(*conditions).order_by(realms.c.name)
+        )
+        return tuple(read_realm_row(row, self._secrets) for row in rows)
+
+    async def add(self, realm: Realm) -> None:
+        """Store a new realm; raises AlreadyExists."""
+        await self._transaction.execute(insert(realms), self._values(realm), taken=_taken(realm))
+
+    async def replace(self, realm: Realm) -> None:
+        """Overwrite the realm with the same id; raises AlreadyExists when its new name is taken."""
+        await self._transaction.change(
+            update(realms).where(realms.c.id == realm.id).values(self._values(realm)),
+            taken=_taken(realm),
+        )
+
+    async def remove(self, realm_id: str) -> None:
+        """Forget the realm and all that is in it; one that is gone is gone."""
+        for table in _LARGE:
+            await self._clear(table, realm_id)
+        await self._transaction.execute(delete(realms).where(realms.c.id == realm_id))
+
+    async def _clear(self, table: Table, realm_id: str) -> None:
+        """Remove the realm's rows in the order of their ids: those that have gone are not met."""
+        of_realm, last = table.c.realm_id == realm_id, ""
+        while True:
+            some = select(table.c.id).where(of_realm, table.c.id > last).order_by(table.c.id)
+            ends = select(func.max(some.limit(_AT_ONCE).subquery().c.id))
+            end = (await self._transaction.execute(ends)).scalar_one()
+            if end is None:
+                return
+            gone = delete(table).where(of_realm, table.c.id > last, table.c.id <= end)
+            await self._transaction.execute(gone)
+            last = end
+
+    def _values(self, realm: Realm) -> dict[str, Any]:
+        smtp = realm.smtp
+        public = replace(realm, smtp=smtp.with_secrets(None, None))
+        return {
+            "id": realm.id,
+            "name": realm.name,
+            "enabled": realm.enabled,
+            "document": write_realm(public),
+            "smtp_password": self._sealed(smtp.password, _password_of(realm.id)),
+            "smtp_token_secret": self._sealed(smtp.token_secret, _token_secret_of(realm.id)),
+        }
+
+    def _sealed(self, secret: Secret | None, context: str) -> str | None:
+        return None if secret is None else self._secrets.seal(secret.reveal(), context)
+
+
+def read_realm_row(row: Any, secrets: SecretsAtRest) -> Realm:
+    """Return the realm of a row."""
+    realm = read_realm(row.document, report_ineffective=True)
+    if row.smtp_password is None and row.smtp_token_secret is None:
+        return realm
+
+    def opened(sealed: str | None, context: str) -> Secret | None:
+        return None if sealed is None else Secret(secrets.unseal(sealed, context))
+
+    password = opened(row.smtp_password, _password_of(row.id))
+    # Before it had a place of its own it stood in the document, as any other setting.
+    token_secret = opened(row.smtp_token_secret, _token_secret_of(row.id))
+    smtp = realm.smtp.with_secrets(password, token_secret or realm.smtp.token_secret)
+    return replace(realm, smtp=smtp)
+
+
+def _password_of(realm_id: str) -> str:
+    return f"smtp-password:{realm_id}"
+
+
+def _token_secret_of(realm_id: str) -> str:
+    return f"smtp-token-secret:{realm_id}"
+
+
+def _taken(realm: Realm) -> str:
+    return f"Realm {realm.name} already exists"

@@ -1,0 +1,267 @@
+"""Looking roles up for administrators, in one statement however many roles there are.
+
+Keycloak: roles, role mappings, scope mappings
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Row,
+    Select,
+    Table,
+    and_,
+    delete,
+    exists,
+    or_,
+    select,
+    update,
+)
+
+from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
+from gateway.domain.roles import ListedRole, Role
+from gateway.domain.users import User
+from gateway.storage.sql.column_types import is_name
+from gateway.storage.sql.inserts import insert_into
+from gateway.storage.sql.roles.sets import closure, containers, held_by_group, held_by_user
+from gateway.storage.sql.schema import (
+    client_roles_in_scope,
+    client_scope_roles,
+    clients,
+    group_roles,
+    role_composites,
+    roles,
+    user_roles,
+    users,
+)
+from gateway.storage.sql.text_search import contains, may_contain
+from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.users import read_user
+
+_AT_ONCE: Final = 1_000
+"""Databases limit how many values a statement has."""
+
+
+def _link(table: Table, holder: str, role: str = "role_id") -> tuple[Column[Any], Column[Any]]:
+    return table.c[holder], table.c[role]
+
+
+_LINKS: Final[Mapping[Holding, tuple[Column[Any], Column[Any]]]] = {
+    Holding.CLIENT: _link(client_roles_in_scope, "client"),
+    Holding.CLIENT_SCOPE: _link(client_scope_roles, "client_scope"),
+    Holding.COMPOSITE: _link(role_composites, "role_id", "composite_id"),
+    Holding.GROUP: _link(group_roles, "group_id"),
+    Holding.USER: _link(user_roles, "user_id"),
+}
+"""For each kind of holder the columns of holder and role, of one table."""
+
+
+class SqlRoleCatalogue:
+    """RoleCatalogue on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def list(self, realm_id: str, query: RoleQuery) -> tuple[ListedRole, ...]:
+        """Return the roles, by name."""
+        if not _can_be_stored(query):
+            return ()
+        statement = _listed(realm_id).order_by(roles.c.name, roles.c.id)
+        if query.container is not None:
+            statement = statement.where(
+                roles.c.client.is_not_distinct_from(query.container or None)
+            )
+        if query.holder is not None:
+            statement = statement.where(_share(realm_id, query.holder, query.share))
+        if not query.search:
+            page = statement.offset(query.first).limit(query.maximum)
+            rows = await self._transaction.execute(page)
+            return tuple([_read(row) async for row in in_slices(rows)])
+        searched = (roles.c.name, roles.c.description)
+        statement = statement.where(or_(*(may_contain(text, query.search) for text in searched)))
+        found = [
+            _read(row)
+            async for row in in_slices(await self._transaction.execute(statement))
+            if contains((row.name, row.description), query.search)
+        ]
+        end = None if query.maximum is None else query.first + query.maximum
+        return tuple(found[query.first : end])
+
+    async def find(self, realm_id: str, role_id: str, *, alone: bool = False) -> ListedRole | None:
+        """Return the role with that id; `alone` lets nobody else change it meanwhile."""
+        return await self._one(_listed(realm_id).where(roles.c.id == role_id), alone, role_id)
+
+    async def find_by_name(
+        self, realm_id: str, client: str | None, name: str, *, alone: bool = False
+    ) -> ListedRole | None:
+        """Return the role of the client with internal id `client`, or of the realm, by name."""
+        named = _listed(realm_id).where(
+            roles.c.name == name, roles.c.client.is_not_distinct_from(client)
+        )
+        return await self._one(named, alone, name, client or "")
+
+    async def _one(
+        self,
+        statement: Select[Any],
+        alone: bool,  # noqa: FBT001 - passed on
+        *names: str,
+    ) -> ListedRole | None:
+        if not all(map(is_name, names)):
+            return None
+        if alone:
+            # SQLite has no such lock and needs none: a transaction that may write is alone.
+            statement = statement.with_for_update(key_share=True, of=roles)
+        row = (await self._transaction.execute(statement)).first()
+        return None if row is None else _read(row)
+
+    async def by_ids(self, realm_id: str, role_ids: Sequence[str]) -> Mapping[str, ListedRole]:
+        """Return those of the roles that exist, by id."""
+        found: dict[str, ListedRole] = {}
+        known = [role_id for role_id in role_ids if is_name(role_id)]
+        for start in range(0, len(known), _AT_ONCE):
+            some = _listed(realm_id).where(roles.c.id.in_(known[start : start + _AT_ONCE]))
+            rows = await self._transaction.execute(some)
+            found |= {row.id: _read(row) async for row in in_slices(rows)}
+        return found
+
+    async def containing(self, realm_id: str, role_ids: Sequence[str]) -> frozenset[str]:
+        """Return the ids of these roles, and of all that contain one of them in the end."""
+        found: set[str] = set()
+        for start in range(0, len(role_ids), _AT_ONCE):
+            begun = select(roles.c.id.label("role_id")).where(
+                roles.c.realm_id == realm_id, roles.c.id.in_(role_ids[start : start + _AT_ONCE])
+            )
+            held = containers(realm_id, begun)
+            rows = await self._transaction.execute(select(held.c.role_id))
+            found |= {row.role_id for row in rows}
+        return frozenset(found)
+
+    async def replace(self, role: Role) -> None:
+        """Overwrite name, description and attributes of the role; raises AlreadyExists."""
+        await self._transaction.change(
+            update(roles)
+            .where(roles.c.realm_id == role.realm_id, roles.c.id == role.id)
+            .values(
+                name=role.name,
+                description=role.description,
+                attributes=write_attributes(role.attributes),
+            ),
+            taken=f"Role with name {role.name} already exists",
+        )
+
+    async def remove(self, realm_id: str, role_id: str) -> None:
+        """Forget the role, and that anybody has it."""
+        await self._transaction.execute(
+            delete(roles).where(roles.c.realm_id == realm_id, roles.c.id == role_id)
+        )
+
+    async def give(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
+        """Let a holder have roles directly; twice is once."""
+        if not role_ids:
+            return
+        column, role = _LINKS[holder.kind]
+        statement = insert_into(column.table, self._transaction.dialect)
+        # In one order everywhere, or two who give the same roles would wait for each other.
+        await self._transaction.execute(
+            statement.on_conflict_do_nothing(),
+            [
+                {"realm_id": realm_id, column.key: holder.id, role.key: role_id}
+                for role_id in sorted(role_ids)
+            ],
+        )
+
+    async def take(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
+        """Take roles from a holder that were given to it directly; others are left alone."""
+        column, role = _LINKS[holder.kind]
+        for start in range(0, len(role_ids), _AT_ONCE):
+            await self._transaction.execute(
+                delete(column.table).where(
+                    column.table.c.realm_id == realm_id,
+                    column == holder.id,
+                    role.in_(role_ids[start : start + _AT_ONCE]),
+                )
+            )
+
+    async def users(
+        self, realm_id: str, role_id: str, first: int, maximum: int
+    ) -> tuple[User, ...]:
+        """Return a page of the users who have the role directly, by username."""
+        of_role = and_(
+            user_roles.c.realm_id == users.c.realm_id,
+            user_roles.c.user_id == users.c.id,
+            user_roles.c.role_id == role_id,
+        )
+        page = select(users).join(user_roles, of_role).where(users.c.realm_id == realm_id)
+        ordered = page.order_by(users.c.username).offset(first).limit(maximum)
+        rows = await self._transaction.execute(ordered)
+        return tuple([read_user(row) async for row in in_slices(rows)])
+
+
+def write_attributes(attributes: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return what the column of attributes holds."""
+    return {name: list(texts) for name, texts in attributes.items()}
+
+
+def read_role(row: Row[Any]) -> Role:
+    """Return the role of a row, its composites left out."""
+    return Role(
+        id=row.id,
+        realm_id=row.realm_id,
+        name=row.name,
+        description=row.description,
+        client=row.client,
+        attributes={name: tuple(texts) for name, texts in row.attributes.items()},
+    )
+
+
+def _read(row: Row[Any]) -> ListedRole:
+    return ListedRole(read_role(row), row.composite, row.client_id)
+
+
+def _can_be_stored(query: RoleQuery) -> bool:
+    names = (query.container or "", "" if query.holder is None else query.holder.id)
+    return all(map(is_name, names)) and "\0" not in query.search
+
+
+def _listed(realm_id: str) -> Select[Any]:
+    contains_others = exists().where(
+        role_composites.c.realm_id == roles.c.realm_id, role_composites.c.role_id == roles.c.id
+    )
+    of_client = and_(clients.c.realm_id == roles.c.realm_id, clients.c.id == roles.c.client)
+    return (
+        select(roles, contains_others.label("composite"), clients.c.client_id)
+        .join_from(roles, clients, of_client, isouter=True)
+        .where(roles.c.realm_id == realm_id)
+    )
+
+
+def _share(realm_id: str, holder: RoleHolder, share: Share) -> ColumnElement[bool]:
+    direct = _direct(realm_id, holder)
+    match share:
+        case Share.DIRECT:
+            return roles.c.id.in_(direct)
+        case Share.MISSING:
+            return roles.c.id.not_in(direct)
+        case Share.EFFECTIVE:
+            return roles.c.id.in_(_effective(realm_id, holder, direct))
+
+
+def _direct(realm_id: str, holder: RoleHolder) -> Select[tuple[str]]:
+    column, role = _LINKS[holder.kind]
+    return select(role.label("role_id")).where(
+        column.table.c.realm_id == realm_id, column == holder.id
+    )
+
+
+def _effective(realm_id: str, holder: RoleHolder, direct: Select[tuple[str]]) -> Select[tuple[str]]:
+    match holder.kind:
+        case Holding.USER:
+            held = held_by_user(realm_id, holder.id)
+        case Holding.GROUP:
+            held = held_by_group(realm_id, holder.id)
+        case _:
+            held = closure(realm_id, direct)
+    return select(held.c.role_id)

@@ -1,0 +1,189 @@
+"""Whose turn it is in a family of refresh tokens: compared, set and on disk before the answer.
+
+A token is accepted when it is its turn, or when it is a successor of the one whose turn it was.
+The former may come again as often as the realm allows reuse, for an answer may have been lost on
+its way. Anything else ends the family, and what has ended stays ended.
+
+A token that was issued while the realm did not rotate has no family: its first use begins one under
+its own id. The row is inserted with that use in it, so of many first uses one inserts it and the
+others find it.
+
+A family is read, and written only where it still is as it was read: of many who come at the same
+time one gets through, and the others look again. So no lock is held while anybody waits.
+Spec: RFC 9700 §4.14; Keycloak: 2.4; attacks: C9
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Dialect, Select, bindparam, select, update
+from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
+
+from gateway.domain.sessions import Rotation
+from gateway.storage.sql.column_types import is_name
+from gateway.storage.sql.inserts import insert_into
+from gateway.storage.sql.lookups import Question, Questioner
+from gateway.storage.sql.schema import refresh_families
+
+_MOST_SUCCESSORS: Final = 1000
+"""The youngest are remembered; only a realm that allows endless reuse comes this far."""
+_COLUMNS: Final = ("token_id", "uses", "successors", "expires_at", "ended")
+_INSERTED: Final = ("realm_id", "family", "session_id", *_COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    token_id: str
+    uses: int
+    successors: tuple[str, ...]
+    expires_at: datetime
+    ended: bool
+
+
+class SqlRotations:
+    """Rotations: reads by `questioner`, writes by `commander`, durably."""
+
+    def __init__(self, questioner: Questioner, commander: Questioner, dialect: Dialect) -> None:
+        self._questioner = questioner
+        self._commander = commander
+        self._find = Question(_find(), dialect)
+        self._exchange = Question(_exchange(), dialect)
+        self._begin = Question(_begin(dialect), dialect)
+
+    async def rotate(
+        self,
+        realm_id: str,
+        family: str,
+        token_id: str,
+        *,
+        successor: str,
+        max_reuse: int,
+        expires_at: datetime,
+    ) -> Rotation:
+        """Use a token: accept it and remember its successor, or end the family."""
+        while True:
+            known = await self._lasting(realm_id, family)
+            if known is None:
+                return Rotation.STALE
+            rotation, after = _used(known, token_id, successor, max_reuse)
+            if rotation is Rotation.ACCEPTED:
+                # The later of both: a token that was given out may still come.
+                after = replace(after, expires_at=max(expires_at, known.expires_at))
+            if await self._exchanged(realm_id, family, known, after):
+                return rotation
+
+    async def rotate_without_family(
+        self,
+        realm_id: str,
+        token_id: str,
+        *,
+        session_id: str,
+        successor: str,
+        max_reuse: int,
+        expires_at: datetime,
+    ) -> Rotation:
+        """Use a token that has no family: begin the family `token_id`, or use the token in it."""
+        if not is_name(token_id):
+            return Rotation.STALE
+        values = {
+            "realm_id": realm_id,
+            "family": token_id,
+            "session_id": session_id,
+            "token_id": token_id,
+            "uses": 1,
+            "successors": (successor,),
+            "expires_at": expires_at,
+            "ended": False,
+        }
+        if await self._commander.ask(self._begin, self._begin.arguments(**values)):
+            return Rotation.ACCEPTED
+        return await self.rotate(
+            realm_id,
+            token_id,
+            token_id,
+            successor=successor,
+            max_reuse=max_reuse,
+            expires_at=expires_at,
+        )
+
+    async def is_next(self, realm_id: str, family: str, token_id: str, *, max_reuse: int) -> bool:
+        """Tell whether `rotate` would accept the token; nothing changes."""
+        known = await self._lasting(realm_id, family)
+        return known is not None and _used(known, token_id, "", max_reuse)[0] is Rotation.ACCEPTED
+
+    async def is_next_without_family(self, realm_id: str, token_id: str, *, max_reuse: int) -> bool:
+        """Tell whether `rotate_without_family` would accept the token; nothing changes."""
+        known = await self._known(realm_id, token_id)
+        if known is None:
+            return is_name(token_id)
+        return not known.ended and _used(known, token_id, "", max_reuse)[0] is Rotation.ACCEPTED
+
+    async def _lasting(self, realm_id: str, family: str) -> _Family | None:
+        """Return the family unless it has ended."""
+        known = await self._known(realm_id, family)
+        return None if known is None or known.ended else known
+
+    async def _known(self, realm_id: str, family: str) -> _Family | None:
+        if not is_name(family):
+            return None
+        arguments = self._find.arguments(in_realm=realm_id, named=family)
+        rows = await self._questioner.ask(self._find, arguments)
+        return _Family(*self._find.read(rows[0])) if rows else None
+
+    async def _exchanged(self, realm_id: str, family: str, was: _Family, new: _Family) -> bool:
+        """Write the family unless it has changed since; tell whether it was written."""
+        given = _prefixed("was", was) | _prefixed("new", new)
+        arguments = self._exchange.arguments(in_realm=realm_id, named=family, **given)
+        return bool(await self._commander.ask(self._exchange, arguments))
+
+
+def _used(
+    known: _Family, token_id: str, successor: str, max_reuse: int
+) -> tuple[Rotation, _Family]:
+    """Return the answer to the token, and what becomes of its family."""
+    ended = replace(known, ended=True, successors=())
+    if token_id == known.token_id:
+        if known.uses > max_reuse:
+            return Rotation.REUSED, ended
+        successors = (*known.successors, successor)[-_MOST_SUCCESSORS:]
+        return Rotation.ACCEPTED, replace(known, uses=known.uses + 1, successors=successors)
+    if token_id in known.successors:
+        after = replace(known, token_id=token_id, uses=1, successors=(successor,))
+        return Rotation.ACCEPTED, after
+    return Rotation.STALE, ended
+
+
+def _prefixed(prefix: str, family: _Family) -> dict[str, Any]:
+    return {f"{prefix}_{name}": getattr(family, name) for name in _COLUMNS}
+
+
+def _find() -> Select[Any]:
+    table = refresh_families.c
+    return select(*(table[name] for name in _COLUMNS)).where(
+        table.realm_id == bindparam("in_realm"), table.family == bindparam("named")
+    )
+
+
+def _exchange() -> ReturningUpdate[Any]:
+    table = refresh_families.c
+    return (
+        update(refresh_families)
+        .where(
+            table.realm_id == bindparam("in_realm"),
+            table.family == bindparam("named"),
+            *(table[name] == bindparam(f"was_{name}", type_=table[name].type) for name in _COLUMNS),
+        )
+        .values({name: bindparam(f"new_{name}", type_=table[name].type) for name in _COLUMNS})
+        .returning(table.family)
+    )
+
+
+def _begin(dialect: Dialect) -> ReturningInsert[Any]:
+    table = refresh_families
+    return (
+        insert_into(table, dialect.name)
+        .values({name: bindparam(name, type_=table.c[name].type) for name in _INSERTED})
+        .on_conflict_do_nothing()
+        .returning(table.c.family)
+    )

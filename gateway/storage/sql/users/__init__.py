@@ -1,0 +1,23 @@
+"""Users and their credentials in SQL."""
+
+from gateway.storage.sql.users.attribute_index import index_terms
+from gateway.storage.sql.users.batches import SqlUserBatches
+from gateway.storage.sql.users.lineage import Given, groups_above, groups_of
+from gateway.storage.sql.users.repository import (
+    SqlUsers,
+    credential_context,
+    read_credential,
+    read_user,
+)
+
+__all__ = [
+    "Given",
+    "SqlUserBatches",
+    "SqlUsers",
+    "credential_context",
+    "groups_above",
+    "groups_of",
+    "index_terms",
+    "read_credential",
+    "read_user",
+]

@@ -1,0 +1,200 @@
+"""What a search for users means: what must hold of a user, and how the few that match are found.
+
+Keycloak: GET users. `search` is a prefix, `*` stands for anything, quotes for the whole; the other
+texts are part of their field, the whole of it where `exact`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Select, Text, and_, literal, or_, select
+
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.users import UserQuery
+from gateway.storage.sql.column_types import is_name
+from gateway.storage.sql.schema import user_attributes, users
+from gateway.storage.sql.users.attribute_index import index_term
+from gateway.storage.sql.users.terms import Term, flag_terms, terms_at_start, terms_within
+
+_ESCAPE: Final = "/"
+_BY_ID: Final = "id:"
+_MOST_WORDS: Final = 10
+_MOST_WILDCARDS: Final = 3
+"""Before the end of a word; each more multiplies what one comparison may take."""
+_MOST_ATTRIBUTES: Final = 10
+"""Each is a look-up of its own."""
+_SEARCHED: Final = ("username", "email", "first_name_lower", "last_name_lower")
+
+Columns = Mapping[str, ColumnElement[Any]]
+"""Of the table that is searched, by name."""
+Condition = ColumnElement[bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One thing that must hold of a user, and what finds those of whom it holds.
+
+    `terms` are had by all of them, and by some others; `usernames` selects exactly them.
+    """
+
+    holds: Callable[[Columns], Condition]
+    terms: tuple[Term, ...] = ()
+    usernames: Select[tuple[str]] | None = None
+    few: bool = False
+    """Whether it holds of a handful of users at most, however many there are."""
+
+
+def requirements(realm_id: str, query: UserQuery) -> tuple[Requirement, ...] | None:
+    """Return what must hold of a user, nothing for everybody, None where nobody is meant.
+
+    Raises InvalidInput for a search that costs too much.
+    """
+    texts = [query.search, query.username, query.email, query.first_name, query.last_name]
+    # In lower case, as they are compared: some texts are longer then.
+    if not all(is_name(text.lower()) for text in texts if text and not text.startswith(_BY_ID)):
+        return None
+    if len(query.attributes) > _MOST_ATTRIBUTES:
+        raise _too_costly("q", f"at most {_MOST_ATTRIBUTES} attributes")
+    return tuple(_requirements(realm_id, query))
+
+
+def _requirements(realm_id: str, query: UserQuery) -> Iterator[Requirement]:
+    if query.search is not None:
+        yield from _searched(realm_id, query.search.strip())
+    texts = (query.username, query.email, query.first_name, query.last_name)
+    for name, text in zip(_SEARCHED, texts, strict=True):
+        if text:
+            yield _equals(realm_id, name, text.lower()) if query.exact else _contains(name, text)
+    yield from _flags(query)
+    for name, value in query.attributes.items():
+        yield _has_attribute(realm_id, name, value)
+    since, until = query.created_from, query.created_until
+    if since is not None:
+        yield _created(realm_id, lambda created: created >= since)
+    if until is not None:
+        yield _created(realm_id, lambda created: created < until)
+
+
+def _searched(realm_id: str, search: str) -> Iterator[Requirement]:
+    if search.startswith(_BY_ID):
+        yield _has_id(realm_id, search.removeprefix(_BY_ID).split())
+    elif search.startswith('"') and search.endswith('"') and len(search) > 1:
+        whole = search[1:-1].lower()
+        yield _any(lambda column: column == whole, terms_at_start(whole))
+    else:
+        words = search.lower().split()
+        if len(words) > _MOST_WORDS:
+            raise _too_costly("search", f"at most {_MOST_WORDS} words")
+        yield from (_begins_with(word) for word in words if word.strip("*"))
+
+
+def _begins_with(word: str) -> Requirement:
+    """Require a field that begins with `word`, in which `*` stands for anything."""
+    prefix, *others = word.rstrip("*").split("*")
+    if len(others) > _MOST_WILDCARDS:
+        raise _too_costly("search", f"at most {_MOST_WILDCARDS} times * within a word")
+    pattern = "%".join(map(_literal, (prefix, *others))) + "%"
+    terms = [*(terms_at_start(prefix) if prefix else ())]
+    terms += [term for part in others if part for term in terms_within(part)]
+    return _any(lambda column: _is_like(column, pattern), terms)
+
+
+def _any(
+    condition: Callable[[ColumnElement[Any]], Condition], terms: Sequence[Term] | Iterator[Term]
+) -> Requirement:
+    def holds(columns: Columns) -> Condition:
+        return or_(*(condition(columns[name]) for name in _SEARCHED))
+
+    return Requirement(holds, tuple(terms))
+
+
+def _contains(name: str, text: str) -> Requirement:
+    part = text.lower()
+    pattern = f"%{_literal(part)}%"
+    return Requirement(lambda columns: _is_like(columns[name], pattern), tuple(terms_within(part)))
+
+
+def _equals(realm_id: str, name: str, text: str) -> Requirement:
+    column = users.c[name]
+    if name not in ("username", "email"):
+        return Requirement(lambda columns: columns[name] == text, tuple(terms_at_start(text)))
+    return Requirement(
+        lambda columns: columns[name] == text,
+        usernames=select(users.c.username).where(users.c.realm_id == realm_id, column == text),
+        few=True,
+    )
+
+
+def _has_id(realm_id: str, ids: Sequence[str]) -> Requirement:
+    known = [user_id for user_id in ids if is_name(user_id)]
+    return Requirement(
+        lambda columns: columns["id"].in_(known),
+        usernames=select(users.c.username).where(
+            users.c.realm_id == realm_id, users.c.id.in_(known)
+        ),
+        few=True,
+    )
+
+
+def _flags(query: UserQuery) -> Iterator[Requirement]:
+    for name in ("enabled", "email_verified"):
+        flag = getattr(query, name)
+        if flag is not None:
+            yield Requirement(_is(name, flag))
+
+
+def _is(name: str, flag: bool) -> Callable[[Columns], Condition]:  # noqa: FBT001 - a value to compare with
+    return lambda columns: columns[name].is_(flag)
+
+
+def _has_attribute(realm_id: str, name: str, value: str) -> Requirement:
+    of_name = and_(
+        user_attributes.c.realm_id == realm_id,
+        user_attributes.c.name == index_term(name),
+        user_attributes.c.value == index_term(value),
+    )
+
+    def holds(columns: Columns) -> Condition:
+        # A value, not EXISTS: that may be turned into a list of all who have the attribute.
+        one = select(literal(1)).where(of_name, user_attributes.c.user_id == columns["id"])
+        return one.limit(1).correlate_except(user_attributes).scalar_subquery().is_not(None)
+
+    having = and_(users.c.realm_id == realm_id, users.c.id == user_attributes.c.user_id)
+    usernames = select(users.c.username).join_from(user_attributes, users, having).where(of_name)
+    return Requirement(holds, usernames=usernames)
+
+
+def _created(realm_id: str, is_then: Callable[[ColumnElement[Any]], Condition]) -> Requirement:
+    each = users.alias("each")
+
+    def holds(columns: Columns) -> Condition:
+        of_user = and_(each.c.realm_id == realm_id, each.c.id == columns["id"])
+        one = select(literal(1)).where(of_user, is_then(each.c.created_at))
+        return one.limit(1).correlate_except(each).scalar_subquery().is_not(None)
+
+    usernames = select(users.c.username).where(
+        users.c.realm_id == realm_id, is_then(users.c.created_at)
+    )
+    return Requirement(holds, usernames=usernames)
+
+
+def flags_as_terms(query: UserQuery) -> tuple[Term, ...]:
+    """Return what finds users where nothing else is asked."""
+    return tuple(flag_terms(enabled=query.enabled, email_verified=query.email_verified))
+
+
+def _literal(text: str) -> str:
+    """Return the pattern that stands for the text itself."""
+    for character in (_ESCAPE, "%", "_"):
+        text = text.replace(character, _ESCAPE + character)
+    return text
+
+
+def _is_like(column: ColumnElement[Any], pattern: str) -> Condition:
+    # Not of the column's type: a pattern is longer than what it stands for.
+    return column.like(literal(pattern, Text), escape=_ESCAPE)
+
+
+def _too_costly(parameter: str, allowed: str) -> InvalidInput:
+    return InvalidInput((FieldError(parameter, "more", allowed),))
