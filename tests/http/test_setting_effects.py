@@ -229,6 +229,7 @@ def test_each_stored_field_of_a_realm_comes_back_unchanged(realm: Administered) 
     sent["requiredCredentials"] = ["otp"]
     sent["webAuthnPolicyPasswordlessPasskeysEnabled"] = True
     sent["supportedLocales"] = ["de"]
+    sent |= {"otpPolicyType": "hotp", "otpPolicyAlgorithm": "HmacSHA256", "otpPolicyDigits": 8}
     realm.done("PUT", "", sent)
     stored = realm.get()
     assert {name: stored.get(name) for name in sent} == sent

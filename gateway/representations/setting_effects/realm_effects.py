@@ -66,7 +66,13 @@ WAITING: Final[Mapping[str, tuple[str, ...]]] = {
         "webAuthnPolicyPasswordlessPasskeysEnabled",
         "webAuthnPolicyPasswordlessMediation",
     ),
-    "codes by counter": ("otpPolicyInitialCounter",),
+    "enrollment of one-time passwords": (
+        "otpPolicyType",
+        "otpPolicyAlgorithm",
+        "otpPolicyDigits",
+        "otpPolicyPeriod",
+        "otpPolicyInitialCounter",
+    ),
     "client policies other than the executor `secret-rotation`": (
         "clientProfiles",
         "clientPolicies",
