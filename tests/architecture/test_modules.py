@@ -3,6 +3,7 @@
 import ast
 import re
 import statistics
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain
@@ -13,6 +14,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_MODULE, MEDIAN_MODULE = 400, 120
 MEDIAN_FUNCTION, MOST_FUNCTIONS = 10, 40
+LARGEST_FOLDER = 20
+LISTS_OF_PLUG_INS = {
+    "gateway/cli",
+    "gateway/domain/user_profile/validators",
+    "gateway/policies",
+    "gateway/protocol/claims",
+}
+"""Folders of one module for each command, validator, password rule and claim mapper."""
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 READS_ENVIRONMENT = {"gateway/settings/sources.py"}
 CATCHES_EVERYTHING = {"gateway/http/errors.py", "gateway/listeners/dispatch.py"}
@@ -65,6 +74,14 @@ def test_every_module_is_named_for_what_it_holds(module: str) -> None:
 def test_no_module_is_longer_than_can_be_read_at_a_sitting() -> None:
     assert {module: lines(module) for module in MODULES if lines(module) > LONGEST_MODULE} == {}
     assert statistics.median(map(lines, MODULES)) <= MEDIAN_MODULE
+
+
+def test_no_folder_is_larger_than_can_be_seen_at_once() -> None:
+    folders = Counter(
+        str(Path(module).parent) for module in MODULES if Path(module).name != "__init__.py"
+    )
+    crowded = {folder for folder, modules in folders.items() if modules > LARGEST_FOLDER}
+    assert crowded - LISTS_OF_PLUG_INS == set()
 
 
 def test_functions_are_short() -> None:
