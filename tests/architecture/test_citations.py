@@ -39,6 +39,7 @@ RFC = re.compile(r"RFC(?: (\d+))?")
 PARAGRAPH = re.compile(r"(?<=[ (\d])§(\S*)")
 PARAGRAPH_NUMBER = re.compile(r"(?:\d{1,2}|[A-Z])(?:\.\d{1,2}){0,4}(?!\w)")
 LINK = re.compile(r"https?://[^\s<>\"'`)]*")
+ISSUE = re.compile(r"\b[Ii]ssue (?:part )?\d+")
 PAGE = re.compile(r"(?<![\w/.-])docs/[\w./-]+(?:#[\w-]+)?")
 HEADING = re.compile(r"^#{1,6}\s+(.*)$", re.MULTILINE)
 
@@ -121,6 +122,7 @@ def _standards(paragraph: str) -> Iterator[str]:
 
 
 def _links(paragraph: str) -> Iterator[str]:
+    yield from ISSUE.findall(paragraph)
     for link in LINK.findall(paragraph):
         host = urlsplit(link.rstrip(".,;")).hostname or ""
         if not re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)*", host):
@@ -229,6 +231,7 @@ def test_the_citations_of_the_program_are_seen() -> None:
         ("Source: docs/reference/keycloak.md#0-answers", []),
         ("Source: docs/reference/gone.md", ["docs/reference/gone.md"]),
         ("Source: docs/reference/keycloak.md#gone", ["docs/reference/keycloak.md#gone"]),
+        ("Issue part 5: sessions", ["Issue part 5"]),
         ("Source: https://www.sqlite.org/fts5.html, https://", ["https://"]),
     ],
 )
