@@ -22,7 +22,7 @@ DOCSTRING, LINES, COMMENT = '"{3}(.*?)"{3}', r"((?:^[ \t]*(?:#|--)[^\n]*\n)+)", 
 PROSE = re.compile(f"{DOCSTRING}|{LINES}|{COMMENT}", re.DOTALL | re.MULTILINE)
 QUOTES = '"' * 3
 SOURCE = re.compile(
-    r"\b(?:(?P<keycloak>Keycloak)(?::| (?=\d))"
+    r"(?<!than )\b(?:(?P<keycloak>Keycloak)(?::| (?=\d))"
     r"|(?P<specification>Spec(?:ification)?)(?::| (?=part |\d))"
     r"|(?P<attacks>[Aa]ttacks?)(?::| (?=[A-Z]\d)))"
 )
@@ -217,6 +217,7 @@ def test_the_citations_of_the_program_are_seen() -> None:
         ("Keycloak: GroupRepresentation; UPConfig", []),
         ("Keycloak: GroupImagination", ["Keycloak: GroupImagination"]),
         ("Keycloak: realm import, users", []),
+        ("Stricter than Keycloak: attempts close together lock", []),
         ("Keycloak: the tea ceremony", ["Keycloak: the tea ceremony"]),
         ("Spec: 2.1 (session settings); Keycloak: 3", []),
         ("Spec: part 8, rules 1 and 2", []),
