@@ -131,7 +131,7 @@ def test_an_id_token_is_no_token_to_revoke(wire: Wire) -> None:
 
 
 def test_a_bound_refresh_token_needs_its_certificate_to_be_revoked(wire: Wire) -> None:
-    """RFC 8705 §3; attacks C12."""
+    """RFC 8705 §3; attacks A19."""
     as_bound = {"client_id": "bound-app", "client_secret": SECRET}
     signed_in = wire.sign_in(form=as_bound, certificate="device-1").json()
     form = {**as_bound, "token": signed_in["refresh_token"]}

@@ -1,6 +1,6 @@
 """Settings of clients and realms work, are stored only, or are refused with the reason.
 
-Each row of the table of effects is set through the real nginx. Spec: issue part 18
+Each row of the table of effects is set through the real nginx. Source: docs/effects-of-settings.md
 """
 
 import json

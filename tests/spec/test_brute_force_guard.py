@@ -1,4 +1,4 @@
-"""Issue part 5: the guard against guessing, through the real nginx.
+"""The guard against guessing, through the real nginx.
 
 Spec: part 8, rules 1 and 2; Keycloak: 4, measured on 26.7.3
 """

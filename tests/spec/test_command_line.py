@@ -1,4 +1,4 @@
-"""Issue part 6: `realmgate user` and `realmgate session` beside a running gateway."""
+"""`realmgate user` and `realmgate session` beside a running gateway."""
 
 import json
 from pathlib import Path

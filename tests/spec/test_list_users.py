@@ -1,4 +1,4 @@
-"""Issue part 4: listing the users of a realm, through the real nginx.
+"""Listing the users of a realm, through the real nginx.
 
 Spec: 4.3; Keycloak: 7.2, 9
 """

@@ -1,4 +1,4 @@
-"""Issue part 2: the password grant, through the real nginx.
+"""The password grant, through the real nginx.
 
 Spec: 4.2, 5; Keycloak: 1.3, 1.5, measured on 26.7.3
 """

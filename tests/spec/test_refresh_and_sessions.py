@@ -1,4 +1,4 @@
-"""Issue part 3: refreshing, sessions, userinfo and logout, through the real nginx.
+"""Refreshing, sessions, userinfo and logout, through the real nginx.
 
 Spec: 2.1 (session settings); Keycloak: 1.7, 2.3, 2.4, 3, 12.3, 12.6, measured on 26.7.3
 """

@@ -1,4 +1,4 @@
-"""Issue part 1: users, their credentials and what their tokens tell, through the real nginx.
+"""Users, their credentials and what their tokens tell, through the real nginx.
 
 Spec: 2.3 (hashAlgorithm), 2.5; Keycloak: 2.2, 5.4
 """

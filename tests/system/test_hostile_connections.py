@@ -1,6 +1,6 @@
 """No peer, slow, half gone or broken, holds a connection for longer than the gateway's patience.
 
-Source: attacks F1; issue 2, part 4.
+Source: attacks F1
 """
 
 import asyncio

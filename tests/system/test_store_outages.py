@@ -1,4 +1,4 @@
-"""Stores that go away under a running gateway. Attacks F2, F8; architecture: State."""
+"""Stores that go away under a running gateway. Attacks F2, F8."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Limits of a number, or of a count, and the words for what is beyond. Keycloak: its messages."""
+"""Limits of a number, or of a count, and the words for what is beyond. Keycloak: 0.2, family C."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -131,5 +131,5 @@ def is_over(end: datetime, now: datetime) -> bool:
 
 
 def _new_id() -> str:
-    """Return a session id: 144 random bits. Keycloak: 24 characters of base64url."""
+    """Return a session id: 144 random bits. Keycloak: session ids, 24 characters."""
     return base64.urlsafe_b64encode(secrets.token_bytes(18)).decode("ascii")

@@ -1,7 +1,8 @@
 """`smtpServer`: a map of strings with secrets that are never shown.
 
 A secret is answered as `**********`, and that text sent back keeps the old one where it goes to the
-same place: to another host nobody sends what only its own host may know. Keycloak: keeps it always
+same place: to another host nobody sends what only its own host may know.
+Keycloak: smtpServer, which keeps it always
 """
 
 import re
