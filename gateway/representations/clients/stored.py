@@ -10,6 +10,7 @@ from typing import Any, Final
 from gateway.domain.clients import Client
 from gateway.representations.clients.attributes import ClientAttributes
 from gateway.representations.clients.client import CLIENT_FIELDS
+from gateway.representations.clients.settings import client_settings
 from gateway.representations.protocol_mappers import restore_mappers
 
 
@@ -19,7 +20,8 @@ def restore_client(document: Mapping[str, Any], realm_id: str) -> Client:
     for attribute, restore in _RESTORED.items():
         if attribute in own:
             own[attribute] = restore(own[attribute])
-    return Client(realm_id=realm_id, document=kept, **own)
+    settings = client_settings(own.get("attributes", {}))
+    return Client(realm_id=realm_id, document=kept, **own, **settings)
 
 
 _RESTORED: Final[Mapping[str, Callable[[Any], Any]]] = {
