@@ -63,6 +63,9 @@ class Client:
     full_scope_allowed: bool = True
     not_before: int = 0
     web_origins: tuple[str, ...] = ()
+    """As they were given: `+` stands for the origins of the redirect URIs."""
+    allowed_origins: tuple[str, ...] | None = None
+    """The web origins with those of the redirect URIs in the place of `+`; None without any."""
     default_client_scopes: tuple[str, ...] = ()
     optional_client_scopes: tuple[str, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=dict)

@@ -45,7 +45,6 @@ from gateway.representations.clients.settings import SECRET_EXPIRES, with_attrib
 from gateway.representations.clients.stored import restore_client
 from gateway.representations.clients.uris import (
     WrongAddress,
-    allowed_origins,
     explained,
     wrong_addresses,
 )
@@ -63,7 +62,6 @@ __all__ = [
     "InstallationKind",
     "KeyStoreWish",
     "WrongAddress",
-    "allowed_origins",
     "changed_client_document",
     "explained",
     "given_field",

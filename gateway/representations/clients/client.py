@@ -13,6 +13,7 @@ from gateway.domain.errors import FieldError
 from gateway.domain.secrets import Secret
 from gateway.representations.clients.attributes import ClientAttributes, attribute_errors
 from gateway.representations.clients.settings import ROTATED_SECRET, client_settings
+from gateway.representations.clients.uris import allowed_origins
 from gateway.representations.field_table import FieldTable, Given, Kept, Setting, empty
 from gateway.representations.json_input import is_plain_text
 from gateway.representations.masking import MASK
@@ -159,6 +160,7 @@ def read_client(
         rotated_secret=rotated_secret,
         flow_overrides=_overrides(before.flow_overrides, client.flow_overrides),
         protocol_mappers=with_ids(client.protocol_mappers, before.protocol_mappers),
+        allowed_origins=allowed_origins(client.web_origins, kept),
         document=kept,
         **client_settings(client.attributes),
     )
