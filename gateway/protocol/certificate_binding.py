@@ -13,7 +13,6 @@ from gateway.domain.clients import Client
 from gateway.domain.events import INVALID_REQUEST, NOT_ALLOWED
 from gateway.protocol.errors import EventFailure, OAuthError
 
-BOUND_ACCESS_TOKENS: Final = "tls.client.certificate.bound.access.tokens"
 _THUMBPRINT: Final = "x5t#S256"
 _NOT_DESCRIBABLE: Final = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
 _LONGEST_REASON: Final = 200
@@ -32,7 +31,7 @@ def confirmation_claim(
     Raises invalid_request when the client asks for them and presents no certificate, or one that
     must not be used; the description names the reason.
     """
-    if client.attributes.get(BOUND_ACCESS_TOKENS, "").lower() != "true":
+    if not client.tokens.certificate_bound:
         return None
     if certificate is None:
         raise _unbound(_MISSING)

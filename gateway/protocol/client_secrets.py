@@ -6,7 +6,7 @@ expired neither is accepted. Keycloak 26.7: `client-secret`; Spec: RFC 7591 §3.
 
 from datetime import datetime
 
-from gateway.domain.clients import Client, accepts_rotated_secret, has_expired
+from gateway.domain.clients import Client
 
 
 def secret_refusal(client: Client, given: str, now: datetime) -> str | None:
@@ -16,6 +16,6 @@ def secret_refusal(client: Client, given: str, now: datetime) -> str | None:
     """
     current = client.secret is not None and client.secret.matches(given)
     rotated = client.rotated_secret is not None and client.rotated_secret.matches(given)
-    if not current and not (rotated and accepts_rotated_secret(client, now)):
+    if not current and not (rotated and client.secret_settings.accepts_rotated(now)):
         return "the rotated client secret has expired" if rotated else "wrong client secret"
-    return "the client secret has expired" if has_expired(client, now) else None
+    return "the client secret has expired" if client.secret_settings.has_expired(now) else None

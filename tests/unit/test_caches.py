@@ -121,6 +121,15 @@ def test_the_size_of_a_value_holds_everything_in_it(texts: list[str]) -> None:
         assert size_of(value) >= content
 
 
+def test_the_default_of_a_field_counts_with_its_class_alone() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Shared:
+        text: str = "x" * 10_000
+
+    assert size_of(Shared()) < 1_000
+    assert size_of(Shared("y" * 10_000)) > 10_000
+
+
 def test_what_is_referred_to_twice_counts_once() -> None:
     text = "x" * 10_000
     assert size_of([text] * 10) < 11_000

@@ -4,34 +4,30 @@ Keycloak: creating a client (secret, service account user, default scope `servic
 """
 
 import secrets
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 from uuid import uuid4
 
-from gateway.domain.clients import SECRET_CREATED, Client
+from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.ports.storage import Stores
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User
+from gateway.representations.clients import with_creation_attributes, with_secret
 
 _SECRET_BYTES = 32
 _SECRET_TYPES: Final = frozenset({"client-secret", "client-secret-jwt"})
 _SERVICE_ACCOUNT_SCOPE = "service_account"
-_NOT_FOR_A_REALM: Final[Mapping[str, str]] = {"realm_client": "false"}
-_MADE_HERE: Final = (*_NOT_FOR_A_REALM, SECRET_CREATED)
 
 
 def prepared_client(client: Client, clock: Clock) -> Client:
     """Return a new client with what its settings call for and its author left out."""
-    attributes = {**_NOT_FOR_A_REALM, **client.attributes}
-    return _with_secret(_with_scope(replace(client, attributes=attributes)), clock)
+    return _with_secret(_with_scope(with_creation_attributes(client)), clock)
 
 
 def changed_client(client: Client, before: Client, clock: Clock) -> Client:
     """Return a changed client with what the change calls for, and what its creation added."""
-    made = {name: before.attributes[name] for name in _MADE_HERE if name in before.attributes}
-    client = replace(client, attributes={**made, **client.attributes})
+    client = with_creation_attributes(client, before)
     if client.service_accounts_enabled != before.service_accounts_enabled:
         client = _with_scope(client) if client.service_accounts_enabled else _without_scope(client)
     return _with_secret(client, clock)
@@ -39,12 +35,7 @@ def changed_client(client: Client, before: Client, clock: Clock) -> Client:
 
 def with_new_secret(client: Client, clock: Clock) -> Client:
     """Return the client with a secret that nobody knows yet."""
-    created = str(int(clock.now().timestamp()))
-    return replace(
-        client,
-        secret=Secret(secrets.token_urlsafe(_SECRET_BYTES)),
-        attributes={**client.attributes, SECRET_CREATED: created},
-    )
+    return with_secret(client, Secret(secrets.token_urlsafe(_SECRET_BYTES)), clock.now())
 
 
 def service_account_name(client: Client) -> str:

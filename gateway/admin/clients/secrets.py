@@ -14,13 +14,14 @@ from gateway.admin.access import (
     require_may_control,
 )
 from gateway.admin.clients.access import find_client, find_client_alone
-from gateway.admin.clients.secret_rotation import with_renewed_secret, without_rotated_secret
+from gateway.admin.clients.secret_rotation import with_renewed_secret
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic
 from gateway.domain.ports.storage import Database
 from gateway.domain.secrets import Secret
+from gateway.representations.clients import without_rotated_secret
 
 
 class ClientSecrets:

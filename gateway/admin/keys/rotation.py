@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gateway.admin.keys.work import run_key_work
-from gateway.domain.clients import Client
+from gateway.domain.clients import Client, ClientTokens
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput, RealmNotFound, StoreUnavailable
 from gateway.domain.keys import (
@@ -36,8 +36,8 @@ PUBLISH_FOR = timedelta(seconds=120)
 log keeps its copy for the age that is configured, 60 s where none is."""
 SHORTEST_OVERLAP = timedelta(hours=1)
 """What an old key verifies at least, however short the realm's tokens live."""
-_LIFESPAN_OVERRIDE = "access.token.lifespan"
-_LONGEST_NUMBER = 10
+_LONGEST_LIFESPAN = timedelta(seconds=10**10)
+"""A client's lifespan as long as this is a mistake, of which no key need know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,14 +197,13 @@ def longest_token(realm: Realm, clients: tuple[Client, ...]) -> timedelta:
         lifespans.access_token_for_implicit_flow,
         sessions.max_lifespan,
         sessions.max_lifespan_remember_me,
-        *(_override(client) for client in clients),
+        *(_own_lifespan(client.tokens) for client in clients),
     )
 
 
-def _override(client: Client) -> timedelta:
-    given = client.attributes.get(_LIFESPAN_OVERRIDE, "")
-    plausible = given.isdecimal() and len(given) <= _LONGEST_NUMBER
-    return timedelta(seconds=int(given)) if plausible else timedelta()
+def _own_lifespan(tokens: ClientTokens) -> timedelta:
+    own = tokens.access_token_lifespan
+    return own if own is not None and own < _LONGEST_LIFESPAN else timedelta()
 
 
 def _forgotten(keys: tuple[RealmKey, ...], now: datetime) -> tuple[RealmKey, ...]:

@@ -11,12 +11,9 @@ from gateway.admin.keys.work import run_key_work
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.keys import (
-    ALGORITHM_ATTRIBUTES,
-    ALGORITHMS_OF_CLIENTS,
     FALLBACK_PRIORITY,
     KeyAlgorithm,
     SecretAlgorithm,
-    key_algorithm,
     maker,
     signing_key,
 )
@@ -31,14 +28,9 @@ def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[KeyAlgo
 
     Refresh tokens are the realm's own business: they take a secret key.
     """
-    chosen = (algorithm for client in clients for algorithm in _chosen_by(client))
+    chosen = (algorithm for client in clients for algorithm in client.signing.algorithms())
     standard = (realm.default_signature_algorithm, SecretAlgorithm.HS512)
     return tuple(dict.fromkeys((*standard, *chosen)))
-
-
-def _chosen_by(client: Client) -> tuple[KeyAlgorithm, ...]:
-    named = (client.attributes.get(name) for name in ALGORITHM_ATTRIBUTES)
-    return tuple(key_algorithm(name) for name in named if name in ALGORITHMS_OF_CLIENTS)
 
 
 async def ensure_signing_keys(
@@ -68,7 +60,7 @@ async def ensure_keys_of_client(
     """Add a key for each algorithm that the client has chosen and none signs by; tell whether."""
     lacking = [
         algorithm
-        for algorithm in dict.fromkeys(_chosen_by(client))
+        for algorithm in dict.fromkeys(client.signing.algorithms())
         if await _lacks(stores, realm, algorithm, now)
     ]
     for algorithm in lacking:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import orjson
 
-from gateway.domain.clients import ROTATED_SECRET
+from gateway.representations.clients import replace_secrets
 from gateway.representations.realms import SECRETS as SMTP_SECRETS
 
 _CLIENT, _ROLE, _GROUP, _SCOPE = "client", "role", "group", "client scope"
@@ -66,14 +66,10 @@ def hidden(document: Mapping[str, Any], key: bytes) -> dict[str, Any]:
         mark = hmac.digest(key, orjson.dumps(holder[name]), hashlib.sha256)
         return {**holder, name: Hidden(mark)}
 
-    def hide_of_client(client: Mapping[str, Any]) -> dict[str, Any]:
-        attributes = hide(client.get("attributes", {}), ROTATED_SECRET)
-        return {**hide(client, "secret"), "attributes": attributes}
-
     return {
         **document,
         "smtpServer": reduce(hide, SMTP_SECRETS, document.get("smtpServer", {})),
-        "clients": [hide_of_client(client) for client in document.get("clients", ())],
+        "clients": [replace_secrets(client, hide) for client in document.get("clients", ())],
     }
 
 

@@ -1,31 +1,21 @@
-"""OAuth clients and their secrets."""
+"""OAuth clients and their settings."""
 
+from gateway.domain.clients.certificate_authentication import CertificateAuthentication
 from gateway.domain.clients.client import OPENID_CONNECT, Client, ProtocolMapper
-from gateway.domain.clients.secrets import (
-    ROTATED_CREATED,
-    ROTATED_EXPIRES,
-    ROTATED_SECRET,
-    SECRET_CREATED,
-    SECRET_EXPIRES,
-    SECRET_REMAINING,
-    SECRET_TIMES,
-    accepts_rotated_secret,
-    expires_at,
-    has_expired,
-)
+from gateway.domain.clients.secrets import UNREADABLE_TIME, SecretSettings
+from gateway.domain.clients.session_limits import ClientSessionLimits
+from gateway.domain.clients.signing import ChosenAlgorithm, ClientSigning
+from gateway.domain.clients.token_settings import ClientTokens
 
 __all__ = [
     "OPENID_CONNECT",
-    "ROTATED_CREATED",
-    "ROTATED_EXPIRES",
-    "ROTATED_SECRET",
-    "SECRET_CREATED",
-    "SECRET_EXPIRES",
-    "SECRET_REMAINING",
-    "SECRET_TIMES",
+    "UNREADABLE_TIME",
+    "CertificateAuthentication",
+    "ChosenAlgorithm",
     "Client",
+    "ClientSessionLimits",
+    "ClientSigning",
+    "ClientTokens",
     "ProtocolMapper",
-    "accepts_rotated_secret",
-    "expires_at",
-    "has_expired",
+    "SecretSettings",
 ]

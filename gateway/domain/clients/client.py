@@ -8,9 +8,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from gateway.domain.clients.certificate_authentication import CertificateAuthentication
+from gateway.domain.clients.secrets import SecretSettings
+from gateway.domain.clients.session_limits import ClientSessionLimits
+from gateway.domain.clients.signing import ClientSigning
+from gateway.domain.clients.token_settings import ClientTokens
 from gateway.domain.secrets import Secret
 
 OPENID_CONNECT: Final = "openid-connect"
+# Clients at the defaults share one value.
+_TOKENS: Final = ClientTokens()
+_SIGNING: Final = ClientSigning()
+_SESSION_LIMITS: Final = ClientSessionLimits()
+_CERTIFICATE: Final = CertificateAuthentication()
+_SECRETS: Final = SecretSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +40,9 @@ class ProtocolMapper:
 class Client:
     """A client of one realm. `id` is the internal UUID, `client_id` the public name.
 
-    `document` is the JSON object of the representation without the secret; only
-    `representations` reads or writes it.
+    `document` is the JSON object of the representation without the secret, `attributes` what
+    stands there under that name. Only `representations` reads or writes them: rules read the
+    groups of settings that were parsed from `attributes`.
     """
 
     id: str
@@ -43,7 +55,7 @@ class Client:
     client_authenticator_type: str = "client-secret"
     secret: Secret | None = None
     rotated_secret: Secret | None = None
-    """The secret before the current one; `attributes` say until when it is accepted."""
+    """The secret before the current one; `secret_settings` say until when it is accepted."""
     service_accounts_enabled: bool = False
     direct_access_grants_enabled: bool = False
     """The client may ask for tokens with a user's password."""
@@ -51,9 +63,17 @@ class Client:
     full_scope_allowed: bool = True
     not_before: int = 0
     web_origins: tuple[str, ...] = ()
+    """As they were given: `+` stands for the origins of the redirect URIs."""
+    allowed_origins: tuple[str, ...] | None = None
+    """The web origins with those of the redirect URIs in the place of `+`; None without any."""
     default_client_scopes: tuple[str, ...] = ()
     optional_client_scopes: tuple[str, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=dict)
+    tokens: ClientTokens = _TOKENS
+    signing: ClientSigning = _SIGNING
+    session_limits: ClientSessionLimits = _SESSION_LIMITS
+    certificate_authentication: CertificateAuthentication = _CERTIFICATE
+    secret_settings: SecretSettings = _SECRETS
     flow_overrides: Mapping[str, str] = field(default_factory=dict)
     """Ids of flows that stand for the realm's, by use: `direct_grant` is the one that acts."""
     protocol_mappers: tuple[ProtocolMapper, ...] = ()

@@ -1,13 +1,9 @@
 """Keys of a realm and their life cycle."""
 
 from gateway.domain.keys.key import (
-    ACCESS_TOKEN_ALGORITHM,
-    ALGORITHM_ATTRIBUTES,
     ALGORITHMS_OF_CLIENTS,
     FALLBACK_PRIORITY,
-    ID_TOKEN_ALGORITHM,
     INTERNAL_TYPES,
-    USERINFO_ALGORITHM,
     HeaderType,
     KeyAlgorithm,
     KeyProvider,
@@ -28,13 +24,9 @@ from gateway.domain.keys.lifecycle import (
 )
 
 __all__ = [
-    "ACCESS_TOKEN_ALGORITHM",
     "ALGORITHMS_OF_CLIENTS",
-    "ALGORITHM_ATTRIBUTES",
     "FALLBACK_PRIORITY",
-    "ID_TOKEN_ALGORITHM",
     "INTERNAL_TYPES",
-    "USERINFO_ALGORITHM",
     "HeaderType",
     "KeyAlgorithm",
     "KeyProvider",

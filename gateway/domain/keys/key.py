@@ -52,11 +52,6 @@ def key_algorithm(name: str) -> KeyAlgorithm:
 
 ALGORITHMS_OF_CLIENTS: Final[tuple[KeyAlgorithm, ...]] = (*SignatureAlgorithm, *SecretAlgorithm)
 """What a client may choose for its tokens and signed responses: never `none`."""
-ACCESS_TOKEN_ALGORITHM: Final = "access.token.signed.response.alg"  # noqa: S105 - an attribute
-ID_TOKEN_ALGORITHM: Final = "id.token.signed.response.alg"  # noqa: S105 - an attribute
-USERINFO_ALGORITHM: Final = "user.info.response.signature.alg"
-ALGORITHM_ATTRIBUTES: Final = (ACCESS_TOKEN_ALGORITHM, ID_TOKEN_ALGORITHM, USERINFO_ALGORITHM)
-"""Attributes by which a client chooses: the realm gets a key for each value."""
 
 
 class HeaderType(StrEnum):

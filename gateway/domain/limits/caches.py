@@ -141,13 +141,17 @@ def size_of(value: object) -> int:
 
 
 def _parts(value: object) -> list[object] | None:
-    """Return what a value refers to; None where that cannot be seen."""
+    """Return what a value refers to, for it alone; None where that cannot be seen.
+
+    The default of a dataclass is kept by the class, however many values refer to it.
+    """
     if isinstance(value, Mapping):
         return [*value.keys(), *value.values()]
     if isinstance(value, list | tuple | set | frozenset):
         return list(value)
     if is_dataclass(value):
-        return [getattr(value, item.name, None) for item in fields(value)]
+        found = ((getattr(value, item.name, None), item.default) for item in fields(value))
+        return [part for part, default in found if part is not default]
     return None
 
 

@@ -1,5 +1,11 @@
-"""User sessions and families of refresh tokens."""
+"""User sessions, how long they last, and families of refresh tokens."""
 
+from gateway.domain.sessions.limits import (
+    access_tokens_end_at,
+    client_session_ends_at,
+    longest_client_session,
+    session_ends_at,
+)
 from gateway.domain.sessions.refresh_tokens import Rotation
 from gateway.domain.sessions.session import ClientSession, UserSession
 
@@ -7,4 +13,8 @@ __all__ = [
     "ClientSession",
     "Rotation",
     "UserSession",
+    "access_tokens_end_at",
+    "client_session_ends_at",
+    "longest_client_session",
+    "session_ends_at",
 ]

@@ -13,7 +13,6 @@ from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.requests import ProtocolRequest
 
 AUTHENTICATOR_ID: Final = "client-secret"
-ALLOWED_METHOD: Final = "client.secret.authentication.allowed.method"
 _BASIC: Final = "client_secret_basic"
 _POST: Final = "client_secret_post"
 
@@ -27,7 +26,7 @@ def authenticate(
         given, used = credentials.secret, _BASIC
     if given is None:
         raise ClientAuthenticationFailed("unauthorized_client", reason="no client secret was sent")
-    allowed = client.attributes.get(ALLOWED_METHOD, "").strip()
+    allowed = client.secret_settings.allowed_method
     if allowed and allowed != used:
         raise ClientAuthenticationFailed(
             "unauthorized_client", reason=f"the client may use {allowed!r} only, not {used!r}"

@@ -16,8 +16,6 @@ from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.requests import ProtocolRequest
 
 AUTHENTICATOR_ID: Final = "client-x509"
-SUBJECT_DN: Final = "x509.subjectdn"
-ALLOW_REGEX: Final = "x509.allow.regex.pattern.comparison"
 _subject_matches = cached(512 * 1024)(subject_matches)
 """Remembered, for a device comes again and again, and parsing its registered name takes long."""
 
@@ -34,11 +32,10 @@ def authenticate(
     request.event.details |= _described(certificate.subject, certificate.issuer, certificate.serial)
     if not certificate.identifies:
         raise _refused(f"the client certificate is not trusted: {certificate.reason}")
-    expected = client.attributes.get(SUBJECT_DN, "").strip()
-    if not expected:
+    registered = client.certificate_authentication
+    if not registered.subject:
         raise _refused("no certificate subject is registered for the client")
-    regex = client.attributes.get(ALLOW_REGEX, "true").lower() == "true"
-    if not _subject_matches(certificate.subject, expected, regex=regex):
+    if not _subject_matches(certificate.subject, registered.subject, regex=registered.is_pattern):
         raise _refused("the certificate's subject is not the one registered for the client")
 
 

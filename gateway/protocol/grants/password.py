@@ -30,13 +30,14 @@ from gateway.domain.events import (
 )
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.secrets import Secret
+from gateway.domain.sessions import client_session_ends_at
 from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import OFFLINE_ACCESS, GrantedScopes, disclose, grant_scopes
-from gateway.protocol.sessions import Joined, client_session_ends_at
+from gateway.protocol.sessions import Joined
 from gateway.protocol.tokens import (
     OFFLINE,
     REFRESH,
@@ -131,7 +132,7 @@ class Password:
             return
         realm = request.realm.realm
         end = client_session_ends_at(
-            realm.session_limits, part.session, client, part.client_session
+            realm.session_limits, part.session, client.session_limits, part.client_session
         )
         async with self._database.write() as stores:
             await stores.refresh_tokens.begin(

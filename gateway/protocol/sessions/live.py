@@ -16,9 +16,13 @@ from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.domain.sessions import ClientSession, UserSession
+from gateway.domain.sessions import (
+    ClientSession,
+    UserSession,
+    client_session_ends_at,
+    session_ends_at,
+)
 from gateway.domain.users import User
-from gateway.protocol.sessions.limits import client_session_ends_at, session_ends_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,8 @@ class Sessions:
 def is_part_over(realm: Realm, session: UserSession, client: Client, now: datetime) -> bool:
     """Tell whether the client's part has idled too long or grown too old."""
     part = session.clients[client.id]
-    return is_over(client_session_ends_at(realm.session_limits, session, client, part), now)
+    end = client_session_ends_at(realm.session_limits, session, client.session_limits, part)
+    return is_over(end, now)
 
 
 def is_over(end: datetime, now: datetime) -> bool:

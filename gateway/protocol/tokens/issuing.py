@@ -9,10 +9,15 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
-from gateway.domain.clients import Client
-from gateway.domain.keys import ID_TOKEN_ALGORITHM
+from gateway.domain.clients import ClientTokens
 from gateway.domain.realm import Realm
-from gateway.domain.sessions import ClientSession, UserSession
+from gateway.domain.sessions import (
+    ClientSession,
+    UserSession,
+    access_tokens_end_at,
+    client_session_ends_at,
+    longest_client_session,
+)
 from gateway.protocol.certificate_binding import confirmation_claim
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ClaimsFor
@@ -25,18 +30,9 @@ from gateway.protocol.claims.protocol_claims import (
 from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import Disclosure
-from gateway.protocol.sessions import (
-    access_tokens_end_at,
-    client_session_ends_at,
-    longest_client_session,
-)
 from gateway.protocol.tokens.context import SessionKind, new_token_id
 from gateway.protocol.tokens.signing import access_token_hash, sign_access_token, sign_for_client
 
-ACCESS_TOKEN_LIFESPAN: Final = "access.token.lifespan"  # noqa: S105 - an attribute's name
-LOWER_CASE_BEARER: Final = "token.response.type.bearer.lower-case"
-LIGHTWEIGHT: Final = "client.use.lightweight.access.token.enabled"
-USE_REFRESH_TOKENS: Final = "use.refresh.tokens"
 REFRESH: Final = "Refresh"
 OFFLINE: Final = "Offline"
 _RESERVED_MEMBERS: Final = RESERVED_CLAIMS | {
@@ -147,7 +143,7 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
         access_token=access_token,
         token_id=claims.token_id,
         expires_in=claims.expires_at - claims.issued_at,
-        token_type="bearer" if _is_on(client, LOWER_CASE_BEARER) else "Bearer",
+        token_type="bearer" if client.tokens.lower_case_type else "Bearer",
         not_before=max(
             request.realm.realm.not_before, client.not_before, issue.subject.user.not_before
         ),
@@ -160,17 +156,13 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
     )
 
 
-def access_token_lifespan(realm: Realm, client: Client) -> timedelta:
+def access_token_lifespan(realm: Realm, tokens: ClientTokens) -> timedelta:
     """Return the client's own lifespan or else the realm's, within the session's maximum.
 
     -1 asks for the session's maximum itself.
     """
-    own = client.attributes.get(ACCESS_TOKEN_LIFESPAN, "")
-    lifespan = (
-        timedelta(seconds=int(own))
-        if own.lstrip("-").isdecimal()
-        else realm.token_lifespans.access_token
-    )
+    own = tokens.access_token_lifespan
+    lifespan = realm.token_lifespans.access_token if own is None else own
     longest = longest_client_session(realm.session_limits)
     return longest if lifespan < timedelta(0) else min(lifespan, longest)
 
@@ -180,11 +172,14 @@ def access_claims(
 ) -> AccessToken:
     """Return what the access token says, unsigned."""
     client, part, subject = issue.subject.client, issue.part, issue.subject
-    lightweight = _is_on(client, LIGHTWEIGHT)
-    expires_at = request.now + access_token_lifespan(request.realm.realm, client)
+    lightweight = client.tokens.lightweight
+    expires_at = request.now + access_token_lifespan(request.realm.realm, client.tokens)
     if part is not None:
         end = access_tokens_end_at(
-            request.realm.realm.session_limits, part.session, client, part.client_session
+            request.realm.realm.session_limits,
+            part.session,
+            client.session_limits,
+            part.client_session,
         )
         expires_at = expires_at if end is None else min(expires_at, end)
     purpose = ClaimsFor.LIGHTWEIGHT_TOKEN if lightweight else ClaimsFor.ACCESS_TOKEN
@@ -216,12 +211,14 @@ def _refresh_token(
 ) -> tuple[str | None, int]:
     """Return the token and its lifespan in seconds, which is 0 without an end."""
     part, client = issue.part, issue.subject.client
-    if part is None or client.attributes.get(USE_REFRESH_TOKENS, "true").lower() == "false":
+    if part is None or not client.tokens.refresh_tokens:
         return None, 0
     limits = request.realm.realm.session_limits
     expires_at = None
     if not part.session.offline or limits.offline_max_lifespan_enabled:
-        end = client_session_ends_at(limits, part.session, client, part.client_session)
+        end = client_session_ends_at(
+            limits, part.session, client.session_limits, part.client_session
+        )
         expires_at = int(end.timestamp())
     claims = RefreshTokenClaims(
         expires_at=expires_at,
@@ -250,7 +247,7 @@ def _id_token(
     client = issue.subject.client
     token_hash = access_token_hash(request, client, access_token)
     claims = id_claims(request, issue, issue.part, access, token_hash)
-    return sign_for_client(request, client, claims, ID_TOKEN_ALGORITHM)
+    return sign_for_client(request, client.signing.id_token, claims)
 
 
 def id_claims(
@@ -277,7 +274,3 @@ def id_claims(
             included=mapped.included(issue.subject),
         )
     )
-
-
-def _is_on(client: Client, attribute: str) -> bool:
-    return client.attributes.get(attribute, "").lower() == "true"

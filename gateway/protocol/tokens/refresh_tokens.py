@@ -15,12 +15,12 @@ from gateway.domain.errors import InvalidToken
 from gateway.domain.events import INVALID_TOKEN, REFRESH_TOKEN_ID, REFRESH_TOKEN_TYPE
 from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.domain.ports.storage import Database
-from gateway.domain.sessions import Rotation, UserSession
+from gateway.domain.sessions import Rotation, UserSession, session_ends_at
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.event_draft import EventDraft
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import OFFLINE_ACCESS
-from gateway.protocol.sessions import Sessions, is_part_over, session_ends_at
+from gateway.protocol.sessions import Sessions, is_part_over
 from gateway.protocol.tokens.issuing import OFFLINE, REFRESH
 
 

@@ -11,13 +11,12 @@ from typing import Any, Final
 
 from gateway.domain.clients import Client
 from gateway.domain.events import SIGNATURE_ALGORITHM, SIGNATURE_REQUIRED
-from gateway.domain.keys import USERINFO_ALGORITHM, HeaderType
+from gateway.domain.keys import HeaderType
 from gateway.protocol.claims.protocol_claims import IntrospectionClaims
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens.access_tokens import ActiveToken
 from gateway.protocol.tokens.signing import sign_access_token, sign_by_default, sign_for_client
 
-JWT_IN_INTROSPECTION: Final = "client.introspection.response.allow.jwt.claim.enabled"
 _ABOUT_THE_JWT: Final = frozenset(
     {"exp", "iat", "nbf", "jti", "iss", "aud", "sub", "typ", "azp", "sid", "scope", "cnf"}
 )
@@ -35,12 +34,12 @@ def sign_userinfo(
     Raises OAuthError when the realm has no key for it.
     """
     client = active.client.client
-    chosen = client.attributes.get(USERINFO_ALGORITHM)
-    if not chosen:
+    chosen = client.signing.userinfo
+    if chosen is None:
         return None
     typed = {"sub": active.user.user.id, "iss": request.issuer, "aud": client.client_id}
-    signed = sign_for_client(request, client, userinfo_claims(typed, claims), USERINFO_ALGORITHM)
-    request.event.details |= {SIGNATURE_REQUIRED: "true", SIGNATURE_ALGORITHM: chosen}
+    signed = sign_for_client(request, chosen, userinfo_claims(typed, claims))
+    request.event.details |= {SIGNATURE_REQUIRED: "true", SIGNATURE_ALGORITHM: str(chosen)}
     return signed
 
 
@@ -54,8 +53,7 @@ def with_access_token_claims_as_jwt(
     has none, as it would escape the order in which refresh tokens replace each other.
     Raises OAuthError.
     """
-    allowed = caller.attributes.get(JWT_IN_INTROSPECTION, "").lower() == "true"
-    if not allowed or accept.strip().lower() != "application/jwt":
+    if not caller.signing.introspection_jwt or accept.strip().lower() != "application/jwt":
         return answer
     if answer.get("token_type") != _ACCESS_TOKEN:
         return answer

@@ -1,6 +1,6 @@
 """Signing for a client: by the algorithm that the client chose, or else the realm's default.
 
-Each of the three choices of a client (access token, ID token, userinfo) is an attribute of its own.
+A client chooses for access tokens, ID tokens and userinfo, each on its own.
 HS256, HS384 and HS512 use a secret key of the realm, as in Keycloak, not the client's secret: only
 the gateways can check such a signature. Spec: RFC 7518 §3.1, OpenID Connect Core §3.1.3.6
 """
@@ -10,20 +10,16 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.domain.clients import Client
+from gateway.domain.clients import ChosenAlgorithm, Client
 from gateway.domain.keys import (
-    ACCESS_TOKEN_ALGORITHM,
     ALGORITHMS_OF_CLIENTS,
-    ID_TOKEN_ALGORITHM,
     HeaderType,
     KeyAlgorithm,
+    SecretAlgorithm,
     SignatureAlgorithm,
-    key_algorithm,
 )
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.requests import ProtocolRequest
-
-RFC_9068_HEADER: Final = "access.token.header.type.rfc9068"
 
 _HASHES: Final[Mapping[str, str]] = {
     algorithm: "sha512" if algorithm is SignatureAlgorithm.EDDSA else f"sha{algorithm[-3:]}"
@@ -32,28 +28,26 @@ _HASHES: Final[Mapping[str, str]] = {
 """The hash of each algorithm; that of EdDSA is the one of Ed25519 (RFC 8032 §5.1)."""
 
 
-def signing_algorithm(request: ProtocolRequest, client: Client, attribute: str) -> KeyAlgorithm:
+def signing_algorithm(request: ProtocolRequest, chosen: ChosenAlgorithm) -> KeyAlgorithm:
     """Return the client's choice, or else the realm's default; raises OAuthError."""
-    chosen = client.attributes.get(attribute)
-    if not chosen:
+    if chosen is None:
         return request.realm.realm.default_signature_algorithm
-    if chosen not in ALGORITHMS_OF_CLIENTS:
+    if not isinstance(chosen, SignatureAlgorithm | SecretAlgorithm):
         raise _no_key(chosen)
-    return key_algorithm(chosen)
+    return chosen
 
 
 def sign_for_client(
     request: ProtocolRequest,
-    client: Client,
+    chosen: ChosenAlgorithm,
     claims: Mapping[str, Any],
-    attribute: str,
     header_type: HeaderType = HeaderType.JWT,
 ) -> str:
-    """Return the compact JWS by the algorithm that `attribute` of the client names.
+    """Return the compact JWS by the algorithm that the client chose.
 
     Raises OAuthError when the realm has no active key for it.
     """
-    algorithm = signing_algorithm(request, client, attribute)
+    algorithm = signing_algorithm(request, chosen)
     return _sign(request, claims, algorithm, header_type)
 
 
@@ -70,9 +64,9 @@ def sign_access_token(request: ProtocolRequest, client: Client, claims: Mapping[
 
     Spec: RFC 9068 §2.1. Raises OAuthError.
     """
-    wanted = client.attributes.get(RFC_9068_HEADER, "").lower() == "true"
-    header_type = HeaderType.ACCESS_TOKEN if wanted else HeaderType.JWT
-    return sign_for_client(request, client, claims, ACCESS_TOKEN_ALGORITHM, header_type)
+    signing = client.signing
+    header_type = HeaderType.ACCESS_TOKEN if signing.rfc9068_header else HeaderType.JWT
+    return sign_for_client(request, signing.access_token, claims, header_type)
 
 
 def access_token_hash(request: ProtocolRequest, client: Client, access_token: str) -> str:
@@ -80,7 +74,7 @@ def access_token_hash(request: ProtocolRequest, client: Client, access_token: st
 
     Spec: OpenID Connect Core §3.1.3.6; Keycloak 26.7. Raises OAuthError.
     """
-    algorithm = signing_algorithm(request, client, ID_TOKEN_ALGORITHM)
+    algorithm = signing_algorithm(request, client.signing.id_token)
     digest = hashlib.new(_HASHES[algorithm], access_token.encode("ascii")).digest()
     return base64.urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=").decode("ascii")
 

@@ -31,10 +31,20 @@ from gateway.representations.clients.requests import (
     given_field,
     new_client_document,
 )
+from gateway.representations.clients.secret_times import (
+    replace_secrets,
+    sealed_rotated_secret,
+    with_creation_attributes,
+    with_rotated_secret,
+    with_sealed_rotated_secret,
+    with_secret,
+    with_secret_expiration,
+    without_rotated_secret,
+)
+from gateway.representations.clients.settings import SECRET_EXPIRES, with_attributes
 from gateway.representations.clients.stored import restore_client
 from gateway.representations.clients.uris import (
     WrongAddress,
-    allowed_origins,
     explained,
     wrong_addresses,
 )
@@ -43,6 +53,7 @@ __all__ = [
     "CLIENT_FIELDS",
     "INSTALLATIONS",
     "JWT_CREDENTIAL",
+    "SECRET_EXPIRES",
     "STANDARD_BITS",
     "STANDARD_YEARS",
     "ClientAttributes",
@@ -51,7 +62,6 @@ __all__ = [
     "InstallationKind",
     "KeyStoreWish",
     "WrongAddress",
-    "allowed_origins",
     "changed_client_document",
     "explained",
     "given_field",
@@ -62,11 +72,20 @@ __all__ = [
     "nodes_of",
     "read_client",
     "read_key_store_wish",
+    "replace_secrets",
     "restore_client",
+    "sealed_rotated_secret",
     "told_client",
     "told_nobody",
+    "with_attributes",
+    "with_creation_attributes",
     "with_key",
     "with_nodes",
+    "with_rotated_secret",
+    "with_sealed_rotated_secret",
+    "with_secret",
+    "with_secret_expiration",
+    "without_rotated_secret",
     "write_client",
     "write_generated",
     "write_key",

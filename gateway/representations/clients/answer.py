@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from gateway.domain.clients import ROTATED_SECRET, Client
+from gateway.domain.clients import Client
 from gateway.representations.clients.client import write_client
+from gateway.representations.clients.settings import ROTATED_SECRET
 
 
 def told_client(

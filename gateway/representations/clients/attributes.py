@@ -10,16 +10,21 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from gateway.domain.clients import ROTATED_SECRET, SECRET_TIMES, Client
+from gateway.domain.clients import Client
 from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import FieldError
-from gateway.domain.keys import ALGORITHM_ATTRIBUTES, ALGORITHMS_OF_CLIENTS
+from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.limits.patterns import MAY_TAKE_HOURS, pattern_problem
+from gateway.representations.clients.settings import (
+    ALGORITHM_ATTRIBUTES,
+    ROTATED_SECRET,
+    SECRET_TIMES,
+    SUBJECT,
+    SUBJECT_IS_PATTERN,
+)
 from gateway.representations.refusals import describe, join
 from gateway.representations.shapes import MAX_INTEGER, TextMap
 
-SUBJECT: Final = "x509.subjectdn"
-SUBJECT_IS_PATTERN: Final = "x509.allow.regex.pattern.comparison"
 _CERTIFICATE: Final = "client-x509"
 _LONGEST_PATTERN = 2000
 _PATTERN_ALLOWED = f'a regular expression, or {SUBJECT_IS_PATTERN} "false" and a distinguished name'

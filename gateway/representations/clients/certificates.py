@@ -4,12 +4,13 @@ Keycloak: CertificateRepresentation, KeyStoreConfig; attributes `jwt.credential.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.domain.clients import Client
 from gateway.domain.ports.client_keys import ClientKey, GeneratedKey
 from gateway.domain.secrets import Secret
+from gateway.representations.clients.settings import with_attributes
 from gateway.representations.refusals import refused_secret
 from gateway.representations.shapes import Count, Flag, OneOf, Shape, Text
 from gateway.representations.strict_fields import read_strictly
@@ -101,7 +102,7 @@ def with_key(client: Client, key: ClientKey) -> Client:
         wanted = {f"{purpose}{_CERTIFICATE}": key.certificate}
     else:
         wanted = {f"{purpose}{_PUBLIC_KEY}": key.public_key or ""}
-    return replace(client, attributes=kept | wanted)
+    return with_attributes(client, kept | wanted)
 
 
 def write_key(key: ClientKey) -> dict[str, str]:

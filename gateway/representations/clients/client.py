@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.domain.clients import ROTATED_SECRET, Client
+from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError
 from gateway.domain.secrets import Secret
 from gateway.representations.clients.attributes import ClientAttributes, attribute_errors
+from gateway.representations.clients.settings import ROTATED_SECRET, client_settings
+from gateway.representations.clients.uris import allowed_origins
 from gateway.representations.field_table import FieldTable, Given, Kept, Setting, empty
 from gateway.representations.json_input import is_plain_text
 from gateway.representations.masking import MASK
@@ -158,7 +160,9 @@ def read_client(
         rotated_secret=rotated_secret,
         flow_overrides=_overrides(before.flow_overrides, client.flow_overrides),
         protocol_mappers=with_ids(client.protocol_mappers, before.protocol_mappers),
+        allowed_origins=allowed_origins(client.web_origins, kept),
         document=kept,
+        **client_settings(client.attributes),
     )
 
 

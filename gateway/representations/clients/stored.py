@@ -10,6 +10,8 @@ from typing import Any, Final
 from gateway.domain.clients import Client
 from gateway.representations.clients.attributes import ClientAttributes
 from gateway.representations.clients.client import CLIENT_FIELDS
+from gateway.representations.clients.settings import client_settings
+from gateway.representations.clients.uris import allowed_origins
 from gateway.representations.protocol_mappers import restore_mappers
 
 
@@ -19,7 +21,13 @@ def restore_client(document: Mapping[str, Any], realm_id: str) -> Client:
     for attribute, restore in _RESTORED.items():
         if attribute in own:
             own[attribute] = restore(own[attribute])
-    return Client(realm_id=realm_id, document=kept, **own)
+    return Client(
+        realm_id=realm_id,
+        document=kept,
+        allowed_origins=allowed_origins(own.get("web_origins", ()), kept),
+        **own,
+        **client_settings(own.get("attributes", {})),
+    )
 
 
 _RESTORED: Final[Mapping[str, Callable[[Any], Any]]] = {

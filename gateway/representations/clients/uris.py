@@ -5,7 +5,7 @@ client. Keycloak: validation of clients (26.7). Spec: RFC 3986, RFC 6749 §3.1.2
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -96,19 +96,20 @@ def origins_of(redirect_uris: Iterable[Any]) -> list[str]:
     return list(dict.fromkeys(origin.group() for origin in found if origin))
 
 
-def allowed_origins(client: Client) -> tuple[str, ...]:
-    """Return the client's web origins, with those of its redirect URIs where `+` stands for them.
+def allowed_origins(
+    web_origins: tuple[str, ...], document: Mapping[str, Any]
+) -> tuple[str, ...] | None:
+    """Return web origins, with those of the document's redirect URIs where `+` stands for them.
 
-    Keycloak: web origins, valid redirect URIs
+    None where there is no web origin. Keycloak: web origins, valid redirect URIs
     """
-    if _OF_REDIRECTS not in client.web_origins:
-        return client.web_origins
-    root = client.document.get("rootUrl") or ""
+    if _OF_REDIRECTS not in web_origins:
+        return web_origins or None
+    root = document.get("rootUrl") or ""
     addresses = (
-        f"{root}{uri}" if uri.startswith("/") else uri
-        for uri in client.document.get("redirectUris", ())
+        f"{root}{uri}" if uri.startswith("/") else uri for uri in document.get("redirectUris", ())
     )
-    own = (origin for origin in client.web_origins if origin != _OF_REDIRECTS)
+    own = (origin for origin in web_origins if origin != _OF_REDIRECTS)
     return tuple(dict.fromkeys((*own, *origins_of(addresses))))
 
 

@@ -7,9 +7,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.domain.clients import Client, expires_at
+from gateway.domain.clients import Client
 from gateway.domain.secrets import Secret
-from gateway.representations.clients import write_client
+from gateway.representations.clients import SECRET_EXPIRES, write_client
 from gateway.representations.masking import MASK
 from gateway.representations.registration.openid import (
     AUTHENTICATORS,
@@ -129,7 +129,7 @@ def _secret(registered: Registered) -> str | None:
 def _expiration(registered: Registered) -> int:
     """Return when the secret expires; 0 where it does not. Spec: RFC 7591 §3.2.1."""
     try:
-        return expires_at(registered.client)
+        return int(registered.client.attributes.get(SECRET_EXPIRES) or 0)
     except ValueError:
         return 0
 

@@ -24,6 +24,7 @@ from gateway.domain.keys.key import KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.signing import KeyRing
 from gateway.domain.realm import Realm, SessionLimits, TokenLifespans
+from gateway.representations.clients.settings import with_attributes
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.storage import StoredDatabase
 from tests.support.tokens import header_of
@@ -230,7 +231,7 @@ def test_an_old_key_verifies_for_the_longest_token_it_may_have_signed(
     fields: Mapping[str, Any], attributes: Mapping[str, str], expected: timedelta
 ) -> None:
     realm = Realm(**({"id": "r", "name": "r"} | dict(fields)))
-    client = Client(id="c", realm_id="r", client_id="c", attributes=attributes)
+    client = with_attributes(Client(id="c", realm_id="r", client_id="c"), attributes)
     assert longest_token(realm, (client,)) == expected
 
 

@@ -51,7 +51,7 @@ ANN = User(
         "updatedAt": ("1700000000",),
     },
 )
-APP = Client("client-1", "demo", "app", web_origins=("https://app.test",))
+APP = Client("client-1", "demo", "app", allowed_origins=("https://app.test",))
 ROLES = EffectiveRoles(
     ("admin-r", "part-a"),
     (("app", ("own",)), ("other", ("o1",)), ("svc.dot", ("r1", "r2"))),
@@ -640,40 +640,3 @@ def test_audiences_are_texts_whatever_the_token_says(
     aud: object, audiences: tuple[str, ...]
 ) -> None:
     assert audiences_of({"aud": aud}) == audiences
-
-
-@pytest.mark.parametrize(
-    ("origins", "redirects", "root", "allowed"),
-    [
-        (["https://x.test", "*"], ["https://app.test/*"], "", ["https://x.test", "*"]),
-        (
-            ["+"],
-            [
-                "https://app.test/*",
-                "http://localhost:8080/cb",
-                "myapp://x",
-                "/rel",
-                "https://app.test:444/a",
-            ],
-            "https://root.test/x",
-            [
-                "https://app.test",
-                "http://localhost:8080",
-                "https://root.test",
-                "https://app.test:444",
-            ],
-        ),
-        (["+", "*"], ["https://app.test/*"], "", ["*", "https://app.test"]),
-        (["https://app.test", "+"], ["https://app.test/*"], "", ["https://app.test"]),
-        (["+"], [], "https://root.test/x", []),
-        (["+"], ["*"], "https://root.test/x", []),
-        (["+"], ["/rel"], "", []),
-    ],
-)
-def test_a_plus_among_web_origins_stands_for_those_of_the_redirect_uris(
-    origins: list[str], redirects: list[str], root: str, allowed: list[str]
-) -> None:
-    document = {"redirectUris": redirects, "rootUrl": root}
-    client = Client("1", "demo", "app", web_origins=tuple(origins), document=document)
-    found = _claims("oidc-allowed-origins-mapper", {}, replace(FULL, client=client))
-    assert found == {"allowed-origins": allowed}

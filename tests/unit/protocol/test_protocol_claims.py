@@ -171,7 +171,7 @@ def decide(mappers: Sequence[ProtocolMapper], client_id: str, *, transient: bool
     """Issue tokens through a client whose mappers are these."""
     client = Client(
         *("client-1", "demo", client_id),
-        web_origins=("https://app.test",),
+        allowed_origins=("https://app.test",),
         protocol_mappers=tuple(mappers),
     )
     user = User(

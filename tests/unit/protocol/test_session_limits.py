@@ -5,18 +5,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gateway.domain.clients.client import Client
+from gateway.domain.clients import ClientSessionLimits
 from gateway.domain.realm import SessionLimits
-from gateway.domain.sessions.session import ClientSession, UserSession
-from gateway.protocol.sessions.limits import (
+from gateway.domain.sessions.limits import (
     access_tokens_end_at,
     client_session_ends_at,
     session_ends_at,
 )
+from gateway.domain.sessions.session import ClientSession, UserSession
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NEVER = timedelta(days=10_000)
-CLIENT = Client(id="c", realm_id="r", client_id="app")
+INHERITED = ClientSessionLimits()
 PART = ClientSession("c", started_at=START, refreshed_at=START)
 ONLINE = UserSession(
     id="s",
@@ -42,12 +42,11 @@ def _session_lasts(limits: SessionLimits, session: UserSession, idle_for: int = 
 
 
 def _part_lasts(
-    limits: SessionLimits, session: UserSession, idle_for: int = 0, **attributes: str
+    limits: SessionLimits, session: UserSession, idle_for: int = 0, **of_client: int
 ) -> int:
-    names = {name.replace("_", "."): value for name, value in attributes.items()}
-    client = replace(CLIENT, attributes=names)
+    own = ClientSessionLimits(**{name: seconds(value) for name, value in of_client.items()})
     part = replace(PART, refreshed_at=START + seconds(idle_for))
-    return int((client_session_ends_at(limits, session, client, part) - START).total_seconds())
+    return int((client_session_ends_at(limits, session, own, part) - START).total_seconds())
 
 
 LIMITS = SessionLimits(idle=seconds(100), max_lifespan=seconds(1000))
@@ -100,13 +99,13 @@ def test_an_offline_session_has_a_maximum_only_where_that_is_enabled() -> None:
 
 
 def test_a_clients_part_inherits_or_has_limits_of_its_own() -> None:
-    """clientSessionIdleTimeout, clientSessionMaxLifespan, and the client's own attributes."""
+    """clientSessionIdleTimeout, clientSessionMaxLifespan, and the client's own limits."""
     assert _part_lasts(LIMITS, ONLINE) == 100
     own = replace(LIMITS, client_idle=seconds(30), client_max_lifespan=seconds(60))
     assert _part_lasts(own, ONLINE) == 30
     assert _part_lasts(own, ONLINE, idle_for=50) == 60
-    assert _part_lasts(own, ONLINE, client_session_idle_timeout="20") == 20
-    assert _part_lasts(own, ONLINE, 50, client_session_max_lifespan="55") == 55
+    assert _part_lasts(own, ONLINE, idle=20) == 20
+    assert _part_lasts(own, ONLINE, 50, max_lifespan=55) == 55
 
 
 def test_a_clients_part_never_outlives_the_sessions_maximum() -> None:
@@ -125,18 +124,18 @@ def test_an_offline_part_has_limits_of_its_own() -> None:
         client_offline_max_lifespan=seconds(70),
     )
     assert _part_lasts(limits, OFFLINE) == 40
-    assert _part_lasts(limits, OFFLINE, client_offline_session_idle_timeout="20") == 20
+    assert _part_lasts(limits, OFFLINE, offline_idle=20) == 20
     assert _part_lasts(limits, OFFLINE, idle_for=60) == 100
     enabled = replace(limits, offline_max_lifespan_enabled=True)
     assert _part_lasts(enabled, OFFLINE, idle_for=60) == 70
-    assert _part_lasts(limits, OFFLINE, 60, client_offline_session_max_lifespan="65") == 65
-    assert _part_lasts(enabled, OFFLINE, 60, client_offline_session_max_lifespan="65") == 65
+    assert _part_lasts(limits, OFFLINE, 60, offline_max_lifespan=65) == 65
+    assert _part_lasts(enabled, OFFLINE, 60, offline_max_lifespan=65) == 65
 
 
 def test_no_access_token_outlives_the_part_or_the_session() -> None:
     """Keycloak: 2.3."""
-    end = access_tokens_end_at(LIMITS, ONLINE, CLIENT, PART)
+    end = access_tokens_end_at(LIMITS, ONLINE, INHERITED, PART)
     assert end == START + seconds(1000)
     own = replace(LIMITS, client_max_lifespan=seconds(60))
-    assert access_tokens_end_at(own, ONLINE, CLIENT, PART) == START + seconds(60)
-    assert access_tokens_end_at(LIMITS, OFFLINE, CLIENT, PART) is None
+    assert access_tokens_end_at(own, ONLINE, INHERITED, PART) == START + seconds(60)
+    assert access_tokens_end_at(LIMITS, OFFLINE, INHERITED, PART) is None

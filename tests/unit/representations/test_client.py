@@ -18,6 +18,7 @@ from gateway.representations.clients.client import (
     write_client,
 )
 from gateway.representations.clients.stored import restore_client
+from gateway.representations.clients.uris import allowed_origins
 from tests.support.realms import counts, json_values, names, texts, thorough
 
 SUBJECT = "x509.subjectdn"
@@ -51,6 +52,10 @@ clients = st.builds(
         max_size=2,
     )
     | st.just({"redirectUris": ["https://a/*"], "standardFlowEnabled": False, "name": "A"}),
+).map(
+    lambda client: replace(
+        client, allowed_origins=allowed_origins(client.web_origins, client.document)
+    )
 )
 
 

@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 
 from gateway.domain.clients.client import Client
-from gateway.representations.clients.uris import explained, origins_of, wrong_addresses
+from gateway.representations.clients.client import read_client, write_client
+from gateway.representations.clients.stored import restore_client
+from gateway.representations.clients.uris import (
+    explained,
+    origins_of,
+    wrong_addresses,
+)
 
 FRAGMENT = "must not contain an URL fragment"
 ILLEGAL = "uses an illegal scheme"
@@ -133,3 +139,51 @@ def test_everything_that_is_wrong_is_told_once_and_in_order() -> None:
 def test_origins_are_those_of_the_addresses_that_have_one() -> None:
     uris = ["http://a/*", "/rel", "https://b:8443/x", "custom:x", "http://a/b", "HTTP://C?d", 5]
     assert origins_of([*uris, "*", "http://*"]) == ["http://a", "https://b:8443", "HTTP://C"]
+
+
+@pytest.mark.parametrize(
+    ("origins", "redirects", "root", "allowed"),
+    [
+        (["https://x.test", "*"], ["https://app.test/*"], "", ["https://x.test", "*"]),
+        (
+            ["+"],
+            [
+                "https://app.test/*",
+                "http://localhost:8080/cb",
+                "myapp://x",
+                "/rel",
+                "https://app.test:444/a",
+            ],
+            "https://root.test/x",
+            [
+                "https://app.test",
+                "http://localhost:8080",
+                "https://root.test",
+                "https://app.test:444",
+            ],
+        ),
+        (["+", "*"], ["https://app.test/*"], "", ["*", "https://app.test"]),
+        (["https://app.test", "+"], ["https://app.test/*"], "", ["https://app.test"]),
+        (["+"], [], "https://root.test/x", []),
+        (["+"], ["*"], "https://root.test/x", []),
+        (["+"], ["/rel"], "", []),
+    ],
+)
+def test_a_plus_among_web_origins_stands_for_those_of_the_redirect_uris(
+    origins: list[str], redirects: list[str], root: str, allowed: list[str]
+) -> None:
+    document = {"redirectUris": redirects, "rootUrl": root}
+    given = {"clientId": "app", "webOrigins": origins, **document}
+    client = read_client(given, "demo", report_ineffective=True)
+    assert client.allowed_origins == tuple(allowed)
+    assert client.web_origins == tuple(origins)
+    assert restore_client(write_client(client), "demo") == client
+
+
+def test_a_client_without_web_origins_allows_none() -> None:
+    client = read_client({"clientId": "app", "redirectUris": ["https://app.test/*"]}, "demo")
+    assert client.allowed_origins is None
+    changed = read_client({"webOrigins": ["+"]}, "demo", base=client)
+    assert changed.allowed_origins == ("https://app.test",)
+    moved = read_client({"redirectUris": ["https://b.test/*"]}, "demo", base=changed)
+    assert moved.allowed_origins == ("https://b.test",)

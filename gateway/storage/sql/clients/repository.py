@@ -6,13 +6,18 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, and_, delete, insert, select, update
 
-from gateway.domain.clients import ROTATED_SECRET, Client
+from gateway.domain.clients import Client
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage.clients import ClientSearch
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
-from gateway.representations.clients import restore_client, write_client
+from gateway.representations.clients import (
+    restore_client,
+    sealed_rotated_secret,
+    with_sealed_rotated_secret,
+    write_client,
+)
 from gateway.storage.sql.clients.search import matches
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.roles import by_owner, effective, roles_of_accounts
@@ -148,7 +153,7 @@ class SqlClients:
         if rotated is not None:
             context = _rotated_context(client.realm_id, client.id)
             sealed = self._secrets.seal(rotated.reveal(), context)
-            document["attributes"] = {**document["attributes"], ROTATED_SECRET: sealed}
+            document = with_sealed_rotated_secret(document, sealed)
         return {
             "realm_id": client.realm_id,
             "id": client.id,
@@ -162,7 +167,7 @@ class SqlClients:
 def read_client_row(row: Any, secrets: SecretsAtRest) -> Client:
     """Return the client of a row."""
     client = restore_client(row.document, row.realm_id)
-    rotated = row.document.get("attributes", {}).get(ROTATED_SECRET)
+    rotated = sealed_rotated_secret(row.document)
     if rotated is not None:
         context = _rotated_context(row.realm_id, row.id)
         client = replace(client, rotated_secret=Secret(secrets.unseal(rotated, context)))

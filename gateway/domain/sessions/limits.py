@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from gateway.domain.clients import Client
+from gateway.domain.clients import ClientSessionLimits
 from gateway.domain.realm import SessionLimits
-from gateway.domain.sessions import ClientSession, UserSession
+from gateway.domain.sessions.session import ClientSession, UserSession
 
 _NONE: Final = timedelta()
 _SSO_IDLE: Final = timedelta(seconds=1800)
@@ -50,11 +50,11 @@ def user_session_lifespan(limits: SessionLimits, session: UserSession) -> Sessio
 
 
 def client_session_lifespan(
-    limits: SessionLimits, session: UserSession, client: Client
+    limits: SessionLimits, session: UserSession, of_client: ClientSessionLimits
 ) -> SessionLifespan:
     """Return the limits of one client's part; its maximum counts from the client's start."""
     whole = user_session_lifespan(limits, session)
-    own = _own_offline(limits, client) if session.offline else _own_online(limits, client)
+    own = _own_offline(limits, of_client) if session.offline else _own_online(limits, of_client)
     maximum = own.maximum or whole.maximum
     return SessionLifespan(own.idle or whole.idle, maximum)
 
@@ -71,46 +71,44 @@ def session_ends_at(limits: SessionLimits, session: UserSession) -> datetime:
 
 
 def client_session_ends_at(
-    limits: SessionLimits, session: UserSession, client: Client, part: ClientSession
+    limits: SessionLimits,
+    session: UserSession,
+    of_client: ClientSessionLimits,
+    part: ClientSession,
 ) -> datetime:
     """Return when the client's part ends, never later than the session's maximum."""
-    own = client_session_lifespan(limits, session, client)
+    own = client_session_lifespan(limits, session, of_client)
     end = own.ends_at(part.started_at, part.refreshed_at)
     maximum = user_session_lifespan(limits, session).maximum
     return end if maximum is None else min(end, session.started_at + maximum)
 
 
 def access_tokens_end_at(
-    limits: SessionLimits, session: UserSession, client: Client, part: ClientSession
+    limits: SessionLimits,
+    session: UserSession,
+    of_client: ClientSessionLimits,
+    part: ClientSession,
 ) -> datetime | None:
     """Return the instant that no access token of the session outlives; None without one."""
     ends = (
-        (part.started_at, client_session_lifespan(limits, session, client).maximum),
+        (part.started_at, client_session_lifespan(limits, session, of_client).maximum),
         (session.started_at, user_session_lifespan(limits, session).maximum),
     )
     return min((start + span for start, span in ends if span is not None), default=None)
 
 
-def _own_online(limits: SessionLimits, client: Client) -> SessionLifespan:
+def _own_online(limits: SessionLimits, of_client: ClientSessionLimits) -> SessionLifespan:
     return SessionLifespan(
-        _attribute(client, "client.session.idle.timeout") or limits.client_idle,
-        _attribute(client, "client.session.max.lifespan") or limits.client_max_lifespan,
+        of_client.idle or limits.client_idle,
+        of_client.max_lifespan or limits.client_max_lifespan,
     )
 
 
-def _own_offline(limits: SessionLimits, client: Client) -> SessionLifespan:
-    maximum = _attribute(client, "client.offline.session.max.lifespan")
+def _own_offline(limits: SessionLimits, of_client: ClientSessionLimits) -> SessionLifespan:
+    maximum = of_client.offline_max_lifespan
     if not maximum and limits.offline_max_lifespan_enabled:
         maximum = limits.client_offline_max_lifespan
-    return SessionLifespan(
-        _attribute(client, "client.offline.session.idle.timeout") or limits.client_offline_idle,
-        maximum,
-    )
-
-
-def _attribute(client: Client, name: str) -> timedelta:
-    text = client.attributes.get(name, "")
-    return timedelta(seconds=int(text)) if text.isdecimal() else _NONE
+    return SessionLifespan(of_client.offline_idle or limits.client_offline_idle, maximum)
 
 
 def _or(setting: timedelta, otherwise: timedelta) -> timedelta:

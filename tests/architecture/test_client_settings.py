@@ -1,0 +1,102 @@
+"""Rules read the settings of a client, never its attributes: only `representations` does."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gateway.representations.setting_effects import SETTING_ROWS, Place
+
+ROOT = Path(__file__).parents[2]
+READERS = "gateway/representations/"
+WRITERS = {
+    "gateway/admin/clients/defaults.py": "the JSON of the clients that every realm has",
+}
+"""Modules that may name attributes: they write documents that `representations` reads."""
+MODULES = sorted(
+    name
+    for name in (str(path.relative_to(ROOT)) for path in (ROOT / "gateway").rglob("*.py"))
+    if not name.startswith(READERS)
+)
+
+
+def names_at(*places: Place) -> set[str]:
+    return {row.name for row in SETTING_ROWS if row.place in places}
+
+
+ATTRIBUTES = names_at(Place.CLIENT_ATTRIBUTE) - names_at(
+    Place.REALM_ATTRIBUTE, Place.SCOPE_ATTRIBUTE
+)
+
+
+def is_client(annotation: ast.expr | None) -> bool:
+    """Tell whether an annotation is `Client`, or `Client | None`."""
+    named = (node for node in ast.walk(annotation or ast.Constant(None)))
+    return any(isinstance(node, ast.Name) and node.id == "Client" for node in named)
+
+
+def clients_of(code: ast.Module) -> set[str]:
+    """Return the names that a module annotates as clients."""
+    arguments = (node for node in ast.walk(code) if isinstance(node, ast.arg))
+    variables = (node for node in ast.walk(code) if isinstance(node, ast.AnnAssign))
+    return {each.arg for each in arguments if is_client(each.annotation)} | {
+        each.target.id
+        for each in variables
+        if isinstance(each.target, ast.Name) and is_client(each.annotation)
+    }
+
+
+def reads(code: ast.Module) -> Iterator[str]:
+    """Yield each use of a client's attributes, and each name of one."""
+    clients = clients_of(code)
+    for node in ast.walk(code):
+        match node:
+            case ast.Attribute(value=owner, attr="attributes"):
+                name = ast.unparse(owner).rpartition(".")[2]
+                if name in clients or name.endswith("client"):
+                    yield f"{node.lineno}: {ast.unparse(node)}"
+            case ast.Call(func=ast.Name(id="replace"), args=[ast.Name(id=name), *_]) if (
+                name in clients or name.endswith("client")
+            ):
+                if any(keyword.arg == "attributes" for keyword in node.keywords):
+                    yield f"{node.lineno}: {ast.unparse(node)}"
+            case ast.Constant(value=str(text)) if text in ATTRIBUTES:
+                yield f"{node.lineno}: {text!r}"
+            case _:
+                pass
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name not in WRITERS])
+def test_only_representations_read_attributes_of_clients(module: str) -> None:
+    code = ast.parse((ROOT / module).read_text(encoding="utf-8"))
+    assert list(reads(code)) == [], (
+        "read a group of `Client`; gateway/representations/clients/settings.py parses them"
+    )
+
+
+def test_every_exception_is_there() -> None:
+    assert set(WRITERS) <= set(MODULES)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "client.attributes['a']",
+        "client.attributes.get('a')",
+        "active.client.attributes",
+        "def f(caller: Client): caller.attributes",
+        "def f(before: Client | None): return {**before.attributes}",
+        "replace(client, attributes={})",
+        "kept: Client = other\nkept.attributes",
+        "texts.get('access.token.lifespan')",
+        "LIFESPAN = 'access.token.lifespan'",
+    ],
+)
+def test_every_way_of_reading_is_found(code: str) -> None:
+    assert list(reads(ast.parse(code))) != []
+
+
+def test_attributes_of_others_are_theirs() -> None:
+    code = "def f(user: User, client: Client): return user.attributes['a'], client.tokens"
+    assert list(reads(ast.parse(code))) == []

@@ -1,0 +1,150 @@
+"""Attributes of clients as rules read them: parsed once, also where stored ones are malformed."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.domain.clients import Client
+from gateway.domain.keys import SecretAlgorithm, SignatureAlgorithm
+from gateway.representations.clients import (
+    restore_client,
+    with_attributes,
+    with_secret_expiration,
+    write_client,
+)
+from gateway.representations.clients.settings import client_settings
+from tests.support.realms import thorough
+
+PLAIN = Client("id", "realm", "app")
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+TIMES = ("client.secret.expiration.time", "client.secret.rotated.expiration.time")
+_SECOND = timedelta(seconds=1)
+ATTRIBUTES = {
+    "tokens.access_token_lifespan": "access.token.lifespan",
+    "tokens.certificate_bound": "tls.client.certificate.bound.access.tokens",
+    "tokens.lightweight": "client.use.lightweight.access.token.enabled",
+    "tokens.refresh_tokens": "use.refresh.tokens",
+    "tokens.lower_case_type": "token.response.type.bearer.lower-case",
+    "session_limits.idle": "client.session.idle.timeout",
+    "session_limits.max_lifespan": "client.session.max.lifespan",
+    "session_limits.offline_idle": "client.offline.session.idle.timeout",
+    "session_limits.offline_max_lifespan": "client.offline.session.max.lifespan",
+    "signing.access_token": "access.token.signed.response.alg",
+    "signing.id_token": "id.token.signed.response.alg",
+    "signing.userinfo": "user.info.response.signature.alg",
+    "signing.rfc9068_header": "access.token.header.type.rfc9068",
+    "signing.introspection_jwt": "client.introspection.response.allow.jwt.claim.enabled",
+    "certificate_authentication.subject": "x509.subjectdn",
+    "certificate_authentication.is_pattern": "x509.allow.regex.pattern.comparison",
+    "secret_settings.allowed_method": "client.secret.authentication.allowed.method",
+    "secret_settings.expires_at": "client.secret.expiration.time",
+    "secret_settings.rotated_expires_at": "client.secret.rotated.expiration.time",
+}
+
+
+def client(**attributes: str) -> Client:
+    return with_attributes(PLAIN, attributes)
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("tokens.certificate_bound", {"true": True, "TRUE": True, "yes": False, "": False}),
+        ("tokens.lightweight", {"True": True, "1": False}),
+        ("tokens.refresh_tokens", {"false": False, "FALSE": False, "true": True, "": True}),
+        ("tokens.lower_case_type", {"true": True, "no": False}),
+        (
+            "tokens.access_token_lifespan",
+            {
+                "17": 17 * _SECOND,
+                "-1": -_SECOND,
+                "": None,
+                "soon": None,
+                "1.5": None,
+                "--1": None,
+                "9" * 30: timedelta.max,
+                "9" * 5000: None,
+            },
+        ),
+        (
+            "session_limits.idle",
+            {"20": 20 * _SECOND, "-1": 0 * _SECOND, "": 0 * _SECOND, "soon": 0 * _SECOND},
+        ),
+        ("session_limits.max_lifespan", {"20": 20 * _SECOND, "9" * 30: timedelta.max}),
+        ("session_limits.offline_idle", {"20": 20 * _SECOND, "9" * 5000: 0 * _SECOND}),
+        ("session_limits.offline_max_lifespan", {"20": 20 * _SECOND}),
+        (
+            "signing.access_token",
+            {"ES256": SignatureAlgorithm.ES256, "none": "none", "": None},
+        ),
+        ("signing.id_token", {"HS256": SecretAlgorithm.HS256}),
+        ("signing.userinfo", {"RS256": SignatureAlgorithm.RS256, "": None}),
+        ("signing.rfc9068_header", {"true": True, "on": False}),
+        ("signing.introspection_jwt", {"true": True, "on": False}),
+        ("certificate_authentication.subject", {" CN=a ": "CN=a", " ": ""}),
+        ("certificate_authentication.is_pattern", {"true": True, "false": False, "": False}),
+        ("secret_settings.allowed_method", {" client_secret_post ": "client_secret_post"}),
+        ("secret_settings.expires_at", {"5": datetime.fromtimestamp(5, UTC), "0": None, "": None}),
+        ("secret_settings.rotated_expires_at", {"5": datetime.fromtimestamp(5, UTC)}),
+    ],
+)
+def test_an_attribute_is_parsed(name: str, texts: dict[str, Any]) -> None:
+    attribute = ATTRIBUTES[name]
+    group, _, field = name.partition(".")
+    for text, expected in texts.items():
+        found = getattr(client(**{attribute: text}), group)
+        assert getattr(found, field) == expected, text
+        assert replace(found, **{field: expected}) == found
+        for other, value in client_settings({attribute: text}).items():
+            assert other == group or value is getattr(PLAIN, other)
+
+
+def test_clients_without_such_attributes_share_the_defaults() -> None:
+    other = client(realm_client="false", **{"x509.subjectdns": "CN=a"})
+    for group in {name.partition(".")[0] for name in ATTRIBUTES}:
+        assert getattr(other, group) is getattr(PLAIN, group)
+
+
+@pytest.mark.parametrize(
+    ("text", "expired", "accepted"),
+    [
+        ("0", False, False),
+        ("", False, False),
+        ("soon", True, False),
+        (" ", True, False),
+        ("1e9", True, False),
+        ("-5", False, False),
+        (str(int(NOW.timestamp())), True, False),
+        (str(int(NOW.timestamp()) + 1), False, True),
+        ("9" * 30, False, True),
+        ("-" + "9" * 30, False, False),
+    ],
+)
+def test_a_time_that_cannot_be_read_has_passed(text: str, expired: bool, accepted: bool) -> None:  # noqa: FBT001 - parametrized
+    settings = client(**dict.fromkeys(TIMES, text)).secret_settings
+    assert settings.has_expired(NOW) is expired
+    assert settings.accepts_rotated(NOW) is accepted
+
+
+def test_settings_follow_the_attributes_that_a_rule_writes() -> None:
+    limited = with_secret_expiration(client(**{TIMES[0]: "soon"}), NOW)
+    assert limited.attributes[TIMES[0]] == str(int(NOW.timestamp()))
+    assert limited.secret_settings.expires_at == NOW
+    assert with_secret_expiration(limited, None) == PLAIN
+
+
+texts = st.sampled_from(["true", "false", "TRUE", "", "17", "-1", " 5", "ES256", "none", "٣"])
+
+
+@given(st.data())
+@thorough
+def test_attributes_are_kept_verbatim_and_parsed_again_from_storage(data: st.DataObject) -> None:
+    names = st.sampled_from([*ATTRIBUTES.values(), "realm_client"])
+    made = client(**data.draw(st.dictionaries(names, texts | st.text(max_size=5))))
+    stored = write_client(made)
+    assert stored["attributes"] == made.attributes
+    assert restore_client(stored, "realm") == replace(made, document={})
