@@ -31,14 +31,15 @@ def authenticate(
     certificate = request.certificate
     if certificate is None:
         raise _refused("no client certificate was presented")
-    request.event.details |= _described(certificate.subject, certificate.issuer, certificate.serial)
+    leaf = certificate.leaf
+    request.event.details |= _described(leaf.subject, leaf.issuer, leaf.serial)
     if not certificate.identifies:
         raise _refused(f"the client certificate is not trusted: {certificate.reason}")
     expected = client.attributes.get(SUBJECT_DN, "").strip()
     if not expected:
         raise _refused("no certificate subject is registered for the client")
     regex = client.attributes.get(ALLOW_REGEX, "true").lower() == "true"
-    if not _subject_matches(certificate.subject, expected, regex=regex):
+    if not _subject_matches(leaf.subject, expected, regex=regex):
         raise _refused("the certificate's subject is not the one registered for the client")
 
 
