@@ -73,7 +73,7 @@ REGISTRIES = {
             "client-secret": "tests/http/test_token_endpoint.py::test_a_basic_header_authenticates",
             "client-x509": _CERTIFICATE,
         },
-        frozenset({"basic_credentials"}),
+        frozenset({"basic_credentials", "method"}),
     ),
     "claim mappers": Registry(
         "gateway.protocol.claims",
