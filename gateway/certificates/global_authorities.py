@@ -1,6 +1,6 @@
 """The rule of trust of the settings: their authorities and revocation lists, for every realm.
 
-What does not change is judged once and remembered by digest; time and revocation are judged on
+What does not change is evaluated once and remembered by digest; time and revocation are checked on
 each use, so that a certificate falls out of use the moment it expires or is revoked.
 
 Spec: RFC 8705 §2, §3, §7.4; attacks A6 to A10, A17
@@ -25,11 +25,11 @@ from gateway.domain.ports.certificates import Authorities, Revocations
 from gateway.domain.realm import Realm
 
 REMEMBERED_BYTES: Final = 5 * 512 * 1024
-"""Memory of a worker for judgements: a thousand usual certificates, or fewer large ones."""
+"""Memory of a worker for evaluations: a thousand usual certificates, or fewer large ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Judgement:
+class _Evaluation:
     """What is known of a certificate apart from time, revocation and the proxy's verdict.
 
     `path` holds the leaf alone where no path leads to an authority.
@@ -41,22 +41,16 @@ class _Judgement:
 
 
 class GlobalAuthorities:
-    """Judges certificates by one set of authorities and, where given, revocation lists."""
+    """Evaluates certificates by one set of authorities and, where given, revocation lists."""
 
-    def __init__(
-        self,
-        authorities: Authorities,
-        revocations: Revocations | None,
-        *,
-        remembered_bytes: int = REMEMBERED_BYTES,
-    ) -> None:
+    def __init__(self, authorities: Authorities, revocations: Revocations | None) -> None:
         """Trust the clients of `authorities`; without any, no certificate is TRUSTED."""
         self._authorities = authorities
         self._revocations = revocations
         self._edition = authorities.edition
-        self._judgements: SizedCache[bytes, _Judgement] = SizedCache(remembered_bytes, _weigh)
+        self._evaluations: SizedCache[bytes, _Evaluation] = SizedCache(REMEMBERED_BYTES, _weigh)
 
-    def judge(
+    def evaluate(
         self,
         evidence: CertificateEvidence,
         realm: Realm,  # noqa: ARG002 - the rule is the same for every realm
@@ -64,47 +58,50 @@ class GlobalAuthorities:
     ) -> ClientCertificate:
         """Return the certificate with its standing at `now`."""
         self._forget_when_authorities_change()
-        judgement = self._judgement(evidence.leaf, now)
-        if judgement.standing is Standing.REFUSED:
-            return ClientCertificate(evidence, Standing.REFUSED, judgement.reason)
-        refusal = _time_refusal(judgement.path, now) or self._revoked(judgement.path, now)
+        evaluation = self._evaluation(evidence.leaf, now)
+        if evaluation.standing is Standing.REFUSED:
+            return ClientCertificate(evidence, Standing.REFUSED, evaluation.reason)
+        refusal = _time_refusal(evaluation.path, now) or self._revoked(evaluation.path, now)
         if refusal is not None:
             return ClientCertificate(evidence, Standing.REFUSED, refusal)
-        if judgement.standing is Standing.TRUSTED and evidence.verdict is not ProxyVerdict.VERIFIED:
+        if (
+            evaluation.standing is Standing.TRUSTED
+            and evidence.verdict is not ProxyVerdict.VERIFIED
+        ):
             return ClientCertificate(evidence, Standing.UNTRUSTED, "the proxy did not verify it")
-        return ClientCertificate(evidence, judgement.standing, judgement.reason)
+        return ClientCertificate(evidence, evaluation.standing, evaluation.reason)
 
     def _forget_when_authorities_change(self) -> None:
         self._authorities.renew()
         if self._authorities.edition != self._edition:
             self._edition = self._authorities.edition
-            self._judgements.clear()
+            self._evaluations.clear()
 
     def _revoked(self, path: CertificationPath, now: datetime) -> str | None:
         return None if self._revocations is None else self._revocations.refusal(path, now)
 
-    def _judgement(self, leaf: PresentedCertificate, now: datetime) -> _Judgement:
-        known = self._judgements.get(leaf.digest)
+    def _evaluation(self, leaf: PresentedCertificate, now: datetime) -> _Evaluation:
+        known = self._evaluations.get(leaf.digest)
         if known is not None and known.path.holds_at(now):
             return known
-        judgement = self._judge(leaf, now)
-        self._judgements.put(leaf.digest, judgement)
-        return judgement
+        evaluation = self._evaluate(leaf, now)
+        self._evaluations.put(leaf.digest, evaluation)
+        return evaluation
 
-    def _judge(self, leaf: PresentedCertificate, now: datetime) -> _Judgement:
+    def _evaluate(self, leaf: PresentedCertificate, now: datetime) -> _Evaluation:
         try:
             path = self._authorities.path(leaf, now)
         except CertificateRefused as refusal:
-            return _Judgement(Standing.REFUSED, str(refusal), CertificationPath.of(leaf))
+            return _Evaluation(Standing.REFUSED, str(refusal), CertificationPath.of(leaf))
         if path is None:
             reason = f"the issuer {leaf.issuer} is not known"
-            return _Judgement(Standing.UNTRUSTED, reason, CertificationPath.of(leaf))
-        return _Judgement(Standing.TRUSTED, None, path)
+            return _Evaluation(Standing.UNTRUSTED, reason, CertificationPath.of(leaf))
+        return _Evaluation(Standing.TRUSTED, None, path)
 
 
-def _weigh(_digest: bytes, judgement: _Judgement) -> int:
+def _weigh(_digest: bytes, evaluation: _Evaluation) -> int:
     # The other certificates of the path belong to the authorities.
-    return size_of((judgement.reason, judgement.path.certificates[0]))
+    return size_of((evaluation.reason, evaluation.path.certificates[0]))
 
 
 def _time_refusal(path: CertificationPath, now: datetime) -> str | None:

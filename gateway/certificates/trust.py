@@ -10,7 +10,7 @@ from gateway.domain.realm import Realm
 class CertificateTrust(Protocol):
     """Decides what a certificate may be used for in a realm."""
 
-    def judge(
+    def evaluate(
         self, evidence: CertificateEvidence, realm: Realm, now: datetime
     ) -> ClientCertificate:
         """Return the certificate with its standing in `realm` at `now`.

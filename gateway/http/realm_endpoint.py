@@ -57,7 +57,7 @@ class RealmContext:
         """Return the client's certificate with what it may be used for in `realm`."""
         if facts.certificate is None:
             return None
-        return self.certificates.judge(facts.certificate, realm, now)
+        return self.certificates.evaluate(facts.certificate, realm, now)
 
 
 def _realm_url(base: str, realm_name: str) -> str:

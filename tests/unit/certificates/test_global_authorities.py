@@ -22,7 +22,7 @@ from gateway.crypto.x509.revocation import RevocationLists
 from gateway.domain.certificates import CertificationPath, PresentedCertificate, Standing
 from gateway.domain.ports.certificates import MalformedCertificate
 from tests.support.certificates import Zoo, make_zoo
-from tests.support.judged_certificates import JudgedCertificates
+from tests.support.evaluated_certificates import EvaluatedCertificates
 from tests.support.set_clock import SetClock
 
 TRUSTED, UNTRUSTED, REFUSED = Standing.TRUSTED, Standing.UNTRUSTED, Standing.REFUSED
@@ -53,14 +53,14 @@ MATRIX = {
 MALFORMED = {"huge 91 kB"}
 
 
-def reader_of(zoo: Zoo, clock: SetClock | None = None) -> JudgedCertificates:
+def reader_of(zoo: Zoo, clock: SetClock | None = None) -> EvaluatedCertificates:
     bundle = AuthorityFile(zoo.directory / TRUST_BUNDLE)
     lists = RevocationLists(zoo.directory / "ca.crl", bundle)
-    return JudgedCertificates(bundle, lists, clock or SetClock(datetime.now(UTC)))
+    return EvaluatedCertificates(bundle, lists, clock or SetClock(datetime.now(UTC)))
 
 
 @pytest.fixture
-def reader(certificate_zoo: Zoo) -> JudgedCertificates:
+def reader(certificate_zoo: Zoo) -> EvaluatedCertificates:
     return reader_of(certificate_zoo)
 
 
@@ -77,7 +77,7 @@ def test_the_matrix_names_every_kind_of_the_zoo(certificate_zoo: Zoo) -> None:
 
 @pytest.mark.parametrize("kind", MATRIX)
 def test_each_kind_of_certificate_has_its_standing(
-    certificate_zoo: Zoo, reader: JudgedCertificates, kind: str
+    certificate_zoo: Zoo, reader: EvaluatedCertificates, kind: str
 ) -> None:
     """Attacks A6, A7, A8; RFC 8705 §7.5: both the proxy's word and our own checks decide."""
     der = certificate_zoo[kind].der
@@ -93,7 +93,7 @@ def test_each_kind_of_certificate_has_its_standing(
 @pytest.mark.parametrize("kind", ["device-1", "device-2", "user"])
 def test_what_certs_init_makes_is_trusted(pki: Path, kind: str) -> None:
     bundle = AuthorityFile(pki / TRUST_BUNDLE)
-    reader = JudgedCertificates(
+    reader = EvaluatedCertificates(
         bundle, RevocationLists(pki / "ca.crl", bundle), SetClock(datetime.now(UTC))
     )
     certificate = reader.read(_der(pki / f"{kind}.crt"), verified_by_proxy=True)
@@ -105,14 +105,14 @@ def test_what_certs_init_makes_is_trusted(pki: Path, kind: str) -> None:
 def test_an_authority_does_not_pass_for_a_client(pki: Path) -> None:
     """Attack A7: neither our own root nor the issuing authority."""
     bundle = AuthorityFile(pki / TRUST_BUNDLE)
-    reader = JudgedCertificates(bundle, None, SetClock(datetime.now(UTC)))
+    reader = EvaluatedCertificates(bundle, None, SetClock(datetime.now(UTC)))
     for name in ("root.crt", "issuing.crt"):
         assert reader.read(_der(pki / name), verified_by_proxy=True).standing is REFUSED
 
 
 def test_without_authorities_nothing_is_trusted(certificate_zoo: Zoo) -> None:
     """Attack A14: the proxy's word alone identifies nobody."""
-    reader = JudgedCertificates(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
+    reader = EvaluatedCertificates(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
     standings = {
         kind: reader.read(certificate_zoo[kind].der, verified_by_proxy=True).standing
         for kind in MATRIX
@@ -122,7 +122,7 @@ def test_without_authorities_nothing_is_trusted(certificate_zoo: Zoo) -> None:
 
 
 def test_the_facts_of_a_certificate_are_those_of_its_encoding(
-    certificate_zoo: Zoo, reader: JudgedCertificates
+    certificate_zoo: Zoo, reader: EvaluatedCertificates
 ) -> None:
     """RFC 8705 §3.1: x5t#S256 is base64url of SHA-256 over DER, without padding."""
     der = certificate_zoo["valid"].der
@@ -168,7 +168,7 @@ def test_an_authority_that_leaves_the_bundle_takes_its_certificates_with_it(
 ) -> None:
     """A certificate that was found trusted is checked again after the bundle is replaced."""
     bundle = own_zoo.directory / TRUST_BUNDLE
-    reader = JudgedCertificates(AuthorityFile(bundle), None, SetClock(datetime.now(UTC)))
+    reader = EvaluatedCertificates(AuthorityFile(bundle), None, SetClock(datetime.now(UTC)))
     der = own_zoo["valid"].der
     assert reader.read(der, verified_by_proxy=True).standing is TRUSTED
     other = make_zoo(tmp_path / "other", datetime.now(UTC)).directory / TRUST_BUNDLE
@@ -188,7 +188,7 @@ def test_a_stale_list_refuses_every_certificate_of_its_authority(certificate_zoo
 
 
 def test_a_certificate_over_64_kb_is_malformed(
-    certificate_zoo: Zoo, reader: JudgedCertificates
+    certificate_zoo: Zoo, reader: EvaluatedCertificates
 ) -> None:
     """Attack A17: the documented maximum."""
     with pytest.raises(MalformedCertificate, match="65536 are allowed"):
@@ -210,7 +210,7 @@ def test_a_huge_certificate_is_not_kept(certificate_zoo: Zoo) -> None:
 def test_a_certificate_of_many_names_is_weighed_by_them() -> None:
     """Five hundred of them must not take a hundred times the memory of usual ones."""
     key = ec.generate_private_key(ec.SECP256R1())
-    reader = JudgedCertificates(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
+    reader = EvaluatedCertificates(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
@@ -221,12 +221,12 @@ def test_a_certificate_of_many_names_is_weighed_by_them() -> None:
     finally:
         tracemalloc.stop()
     assert reader.parser._presented.bytes <= PARSED_BYTES
-    assert reader.rule._judgements.bytes <= REMEMBERED_BYTES
+    assert reader.rule._evaluations.bytes <= REMEMBERED_BYTES
     assert grown <= 1.2 * (PARSED_BYTES + REMEMBERED_BYTES)
 
 
 def test_a_remembered_certificate_is_not_parsed_again(
-    certificate_zoo: Zoo, reader: JudgedCertificates
+    certificate_zoo: Zoo, reader: EvaluatedCertificates
 ) -> None:
     """Performance: parsing and signatures cost a hundred times the look-up."""
     first = reader.read(certificate_zoo["valid"].der, verified_by_proxy=True)
@@ -236,8 +236,8 @@ def test_a_remembered_certificate_is_not_parsed_again(
 
 
 @pytest.mark.parametrize("kind", ["valid", "wrong EKU", "unknown CA"])
-def test_a_remembered_certificate_is_not_judged_again(
-    certificate_zoo: Zoo, reader: JudgedCertificates, kind: str, monkeypatch: pytest.MonkeyPatch
+def test_a_remembered_certificate_is_not_evaluated_again(
+    certificate_zoo: Zoo, reader: EvaluatedCertificates, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = reader.read(certificate_zoo[kind].der, verified_by_proxy=True)
 
@@ -267,7 +267,7 @@ def test_a_remembered_certificate_is_not_judged_again(
     ],
 )
 def test_odd_subjects_are_read_from_the_encoding(
-    certificate_zoo: Zoo, reader: JudgedCertificates, kind: str, subject: str
+    certificate_zoo: Zoo, reader: EvaluatedCertificates, kind: str, subject: str
 ) -> None:
     """Attack A15: nothing is lost, and nothing poses as more than it is."""
     certificate = reader.read(certificate_zoo[kind].der, verified_by_proxy=True)

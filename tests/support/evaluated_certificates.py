@@ -11,7 +11,7 @@ from gateway.domain.realm import Realm
 REALM = Realm(id="r", name="r")
 
 
-class JudgedCertificates:
+class EvaluatedCertificates:
     """The rule of the settings, over a bundle of authorities and, where given, their lists."""
 
     def __init__(
@@ -25,4 +25,4 @@ class JudgedCertificates:
         """Return the certificate with its standing now; raises MalformedCertificate."""
         verdict = ProxyVerdict.VERIFIED if verified_by_proxy else ProxyVerdict.FAILED
         evidence = CertificateEvidence(self.parser.parse(der), verdict, "nginx")
-        return self.rule.judge(evidence, REALM, self._clock.now())
+        return self.rule.evaluate(evidence, REALM, self._clock.now())
