@@ -21,5 +21,5 @@ async def _read() -> tuple[Operation, ...]:
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(state_dir=Path(folder))
         async with open_services(settings) as services:
-            certificates = read_client_certificates(settings, services.clock)
+            certificates = read_client_certificates(settings)
             return admin_operations(http_parts(settings, services, certificates))

@@ -23,7 +23,7 @@ async def _page() -> str:
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(state_dir=Path(folder))
         async with open_services(settings) as services:
-            certificates = read_client_certificates(settings, services.clock)
+            certificates = read_client_certificates(settings)
             return describe_admin_api(http_parts(settings, services, certificates)).decode()
 
 

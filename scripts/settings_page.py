@@ -9,6 +9,7 @@ import sys
 import textwrap
 from typing import Any
 
+from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.settings import (
     SCRIPT_NAMES,
     Settings,
@@ -52,6 +53,9 @@ DERIVED = {
     "listen": "`run/gateway.sock` in the state folder",
     "encryption_key_file": "`secrets/encryption.key` in the state folder",
     "state_dir": "`var`",
+    "certificate_header": ", ".join(
+        f"`{lookup.default_header}` (`{name}`)" for name, lookup in LOOKUPS.items()
+    ),
 }
 
 

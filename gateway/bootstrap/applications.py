@@ -44,7 +44,7 @@ def build_applications(
     settings: Settings, services: Services, lifecycle: Lifecycle, metrics_directory: Path
 ) -> Applications:
     """Return the applications of one worker; raises InvalidInput for unusable files."""
-    certificates = read_client_certificates(settings, services.clock)
+    certificates = read_client_certificates(settings)
     parts = http_parts(settings, services, certificates)
     management = build_management_application(
         lifecycle,
@@ -86,6 +86,7 @@ def http_parts(
         listeners=_listeners(log),
         clock=services.clock,
         edge=_edge(settings, certificates),
+        certificates=certificates.trust,
         metrics=PrometheusMetrics(GRANTS),
         tracer=find_tracer(settings),
         log=log,
@@ -113,7 +114,6 @@ def find_tracer(settings: Settings) -> Tracer:
 def _edge(settings: Settings, certificates: ClientCertificates) -> Edge:
     return Edge(
         trust=ProxyTrust(settings.trusted_proxies, settings.proxy_secret),
-        certificate_header=settings.certificate_header,
-        certificate_lookup=LOOKUPS[settings.certificate_lookup],
-        certificates=certificates.reader,
+        lookup=LOOKUPS[settings.certificate_lookup](settings.certificate_header),
+        certificates=certificates.parser,
     )

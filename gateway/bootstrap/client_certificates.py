@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from gateway.certificates import CertificateTrust, GlobalAuthorities
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
-from gateway.crypto.x509.reader import X509CertificateReader
+from gateway.crypto.x509.reader import X509Authorities, X509CertificateParser
 from gateway.crypto.x509.revocation import RevocationLists
-from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.certificates import MalformedCertificate
 from gateway.settings import Settings, variable
@@ -14,20 +14,21 @@ from gateway.settings import Settings, variable
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificates:
-    """The authorities, their lists where configured, and the reader that judges by them."""
+    """The authorities, their lists where configured, and the rule of trust made of both."""
 
     authorities: AuthorityBundle
     revocation: RevocationLists | None
-    reader: X509CertificateReader
+    parser: X509CertificateParser
+    trust: CertificateTrust
 
 
-def read_client_certificates(settings: Settings, clock: Clock) -> ClientCertificates:
+def read_client_certificates(settings: Settings) -> ClientCertificates:
     """Read the files of the settings; raises InvalidInput where one cannot be used."""
     authorities = _authorities(settings.client_ca_file)
     revocation = _revocation(settings.client_crl_file, authorities)
-    return ClientCertificates(
-        authorities, revocation, X509CertificateReader(authorities, revocation, clock)
-    )
+    parser = X509CertificateParser()
+    trust = GlobalAuthorities(X509Authorities(authorities, parser), revocation)
+    return ClientCertificates(authorities, revocation, parser, trust)
 
 
 def _authorities(file: Path | None) -> AuthorityBundle:

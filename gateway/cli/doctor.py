@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gateway.cli.columns import counted
-from gateway.domain.certificate_header import DEFAULT_CERTIFICATE_HEADER
+from gateway.http.edge.certificate_lookup import NginxLookup
 
 if TYPE_CHECKING:
     from gateway.settings import Settings
@@ -29,7 +29,7 @@ _VERSION = re.compile(r"(?:nginx/|v=)(\d+)\.(\d+)")
 
 
 _SENT_CERTIFICATE = re.compile(
-    r"^\s*proxy_set_header\s+([A-Za-z0-9-]+)\s+\$ssl_client_escaped_cert\s*;", re.MULTILINE
+    rf"^\s*proxy_set_header\s+([A-Za-z0-9-]+)\s+{re.escape(NginxLookup.variable)}\s*;", re.MULTILINE
 )
 
 
@@ -173,11 +173,10 @@ def _certificates(settings: "Settings") -> str:
     from gateway.bootstrap.client_certificates import read_client_certificates  # noqa: PLC0415
     from gateway.domain.clock import SystemClock  # noqa: PLC0415
 
-    clock = SystemClock()
-    found = read_client_certificates(settings, clock)
+    found = read_client_certificates(settings)
     if settings.client_ca_file is None or found.revocation is None:
         raise Ailment("No client certificate is trusted: set REALMGATE_CLIENT_CA_FILE.")
-    status = found.revocation.status(clock.now())
+    status = found.revocation.status(SystemClock().now())
     if status.problem is not None:
         raise Ailment(f"{settings.client_crl_file}: {status.problem}.")
     return f"The revocation lists are good until {_day(status.next_update)}."
@@ -187,7 +186,7 @@ def _certificate_header(configuration: Path | None, settings: "Settings") -> str
     """Compare the header that nginx sends with the one that the gateway reads."""
     expected = settings.certificate_header
     if configuration is None:
-        if expected == DEFAULT_CERTIFICATE_HEADER:
+        if expected == NginxLookup.default_header:
             return f"The gateway reads certificates from {expected}, nginx's standard header."
         raise Ailment(
             f"The gateway reads certificates from {expected}, and it is not known whether nginx"

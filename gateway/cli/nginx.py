@@ -15,12 +15,10 @@ from urllib.parse import urlsplit
 
 import click
 
-from gateway.domain.certificate_header import (
-    DEFAULT_CERTIFICATE_HEADER,
-    certificate_header_name,
-)
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.public_urls import public_url
+from gateway.http.edge.certificate_header import certificate_header_name
+from gateway.http.edge.certificate_lookup import NginxLookup
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _IN_A_WHEEL = _PACKAGE / "nginx_configuration"
@@ -69,7 +67,7 @@ class NginxSite:
     addresses: tuple[str, ...] = ()
     plain_http: PlainHttp = PlainHttp.REDIRECT
     connections_per_address: int = 512
-    certificate_header: str = DEFAULT_CERTIFICATE_HEADER
+    certificate_header: str = NginxLookup.default_header
     proxy_secret: str = field(default="", repr=False)
     user: str = ""
 
@@ -169,9 +167,9 @@ class NginxSite:
         """
         name = self.certificate_header
         dropped = [*_spellings(name)[1:]]
-        if name != DEFAULT_CERTIFICATE_HEADER:
-            dropped += _spellings(DEFAULT_CERTIFICATE_HEADER)
-        lines = [f"proxy_set_header {name} $ssl_client_escaped_cert;\n"]
+        if name != NginxLookup.default_header:
+            dropped += _spellings(NginxLookup.default_header)
+        lines = [f"proxy_set_header {name} {NginxLookup.variable};\n"]
         return "".join([*lines, *(f'proxy_set_header {other} "";\n' for other in dropped)])
 
     def _certificate(self, directive: str, name: str) -> str:

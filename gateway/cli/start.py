@@ -8,6 +8,9 @@ import gc
 
 import click
 
+from gateway.http.edge.certificate_lookup import LOOKUPS
+from gateway.http.edge.certificate_options import flags_of
+
 
 @click.command()
 @click.option("--listen", metavar="ADDRESS", help="unix:PATH or HOST:PORT.")
@@ -20,15 +23,13 @@ import click
     help="Import a realm before serving; may be given several times.",
 )
 @click.option(
-    "--spi-x509cert-lookup-provider",
-    "--spi-x509cert-lookup--provider",
+    *flags_of("certificate_lookup"),
     "certificate_lookup",
     metavar="NAME",
-    help="How the proxy hands over the client certificate: nginx.",
+    help=f"How the proxy hands over the client certificate: {', '.join(LOOKUPS)}.",
 )
 @click.option(
-    "--spi-x509cert-lookup-nginx-ssl-client-cert",
-    "--spi-x509cert-lookup--nginx--ssl-client-cert",
+    *flags_of("certificate_header"),
     "certificate_header",
     metavar="HEADER",
     help="The header that carries it.",

@@ -1,19 +1,106 @@
-"""A client certificate as the edge hands it to the rules: parsed once, judged once.
+"""A client certificate: what the proxy reports of it, and what it may be used for.
 
-Spec: RFC 8705 §2, §3; RFC 5280 §4.1, §6.1
+The edge reports evidence (`CertificateEvidence`), `gateway/certificates` decides about it
+(`ClientCertificate`). Spec: RFC 8705 §2, §3; RFC 5280 §4.1, §6.1
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
+from itertools import pairwise
 
 from gateway.domain.distinguished_names import DistinguishedName
+
+
+class CertificateRefused(Exception):
+    """The certificate must not be used at all; `str()` says why, for logs and operators."""
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateFacts:
+    """What every check asks of a certificate; `digest` is the SHA-256 of its encoding."""
+
+    issuer: DistinguishedName
+    subject: DistinguishedName
+    serial: int
+    not_before: datetime
+    not_after: datetime
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PresentedCertificate(CertificateFacts):
+    """The certificate of a TLS client.
+
+    `thumbprint` is base64url(SHA-256(DER)) without padding, the value of `x5t#S256`.
+    """
+
+    thumbprint: str
+    der: bytes = field(repr=False)
+
+
+class ProxyVerdict(StrEnum):
+    """What the proxy says about its own verification of the certificate."""
+
+    VERIFIED = "verified"
+    """It leads to an authority that the proxy trusts."""
+    FAILED = "failed"
+    """The proxy's verification failed; the proxy passed the request on all the same."""
+    NONE = "none"
+    """The proxy says nothing about it, or nothing that its dialect defines."""
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateEvidence:
+    """What the proxy reports about the client's certificate; nothing here is a decision.
+
+    `chain` holds the DER of the certificates that were sent besides the leaf. `reason` is what the
+    proxy gives for a verdict that is not VERIFIED. `lookup` names the dialect of the report.
+    """
+
+    leaf: PresentedCertificate
+    verdict: ProxyVerdict
+    lookup: str
+    reason: str | None = None
+    chain: tuple[bytes, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CertificationPath:
+    """Certificates from the leaf to the anchor, each issued by the next.
+
+    It holds from `begin` to `end`, the time in which all of them are valid.
+    """
+
+    certificates: tuple[CertificateFacts, ...]
+    begin: datetime
+    end: datetime
+
+    @classmethod
+    def of(cls, *certificates: CertificateFacts) -> "CertificationPath":
+        """Return the path through `certificates`."""
+        return cls(
+            certificates,
+            begin=max(item.not_before for item in certificates),
+            end=min(item.not_after for item in certificates),
+        )
+
+    @property
+    def links(self) -> Iterable[tuple[CertificateFacts, CertificateFacts]]:
+        """Each certificate with its issuer."""
+        return pairwise(self.certificates)
+
+    def holds_at(self, instant: datetime) -> bool:
+        """Tell whether all certificates are valid at `instant`."""
+        return self.begin <= instant <= self.end
 
 
 class Standing(StrEnum):
     """What a presented certificate may be used for."""
 
     TRUSTED = "trusted"
-    """The proxy says SUCCESS and our own checks agree: it may identify a client."""
+    """The proxy verified it and our own checks agree: it may identify a client."""
     UNTRUSTED = "untrusted"
     """Possession of the key is proved, the issuer is unknown: it may bind a token, no more."""
     REFUSED = "refused"
@@ -22,19 +109,24 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """The certificate of the TLS client, with its standing.
+    """The certificate of the TLS client with what it may be used for in one realm.
 
-    `thumbprint` is base64url(SHA-256(DER)) without padding, the value of `x5t#S256`.
     `reason` says why the standing is not TRUSTED; it is for logs and operators.
     """
 
-    thumbprint: str
+    evidence: CertificateEvidence
     standing: Standing
-    subject: DistinguishedName
-    serial: int
-    issuer: DistinguishedName
     reason: str | None = None
-    der: bytes = field(default=b"", repr=False)
+
+    @property
+    def leaf(self) -> PresentedCertificate:
+        """The certificate itself."""
+        return self.evidence.leaf
+
+    @property
+    def thumbprint(self) -> str:
+        """The certificate's `x5t#S256`."""
+        return self.evidence.leaf.thumbprint
 
     @property
     def identifies(self) -> bool:

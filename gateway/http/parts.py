@@ -7,6 +7,7 @@ from structlog.typing import FilteringBoundLogger
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password import PasswordLogin
+from gateway.certificates import CertificateTrust
 from gateway.domain.clock import Clock
 from gateway.domain.ports.client_keys import ClientKeys
 from gateway.domain.ports.directory import Directory
@@ -48,6 +49,7 @@ class HttpParts:
     listeners: EventListeners
     clock: Clock
     edge: Edge
+    certificates: CertificateTrust
     metrics: Metrics
     tracer: Tracer
     log: FilteringBoundLogger
@@ -64,6 +66,7 @@ def realm_context(parts: HttpParts) -> RealmContext:
         public_url=parts.public_url,
         mtls_public_url=parts.mtls_public_url,
         events=EventRecording(parts.events, parts.listeners, parts.metrics),
+        certificates=parts.certificates,
     )
 
 

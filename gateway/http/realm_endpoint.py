@@ -6,15 +6,20 @@ Keycloak: 0.3, 1.1
 
 from collections.abc import Awaitable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 from urllib.parse import quote
 
 from starlette.types import Receive, Scope
 from structlog.typing import FilteringBoundLogger
 
+from gateway.certificates import CertificateTrust
+from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clock import Clock
 from gateway.domain.errors import RealmNotFound
 from gateway.domain.ports.directory import Directory, RealmEntry
+from gateway.domain.realm import Realm
+from gateway.http.edge.facts import EdgeFacts
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.form import parse_form, query_names, read_body, require_form_type
@@ -36,6 +41,7 @@ class RealmContext:
     public_url: str
     mtls_public_url: str | None
     events: EventRecording
+    certificates: CertificateTrust
 
     def issuer(self, realm_name: str) -> str:
         """Return the realm's issuer, from the configured URL."""
@@ -44,6 +50,14 @@ class RealmContext:
     def mtls_issuer(self, realm_name: str) -> str | None:
         """Return the realm's address on the listener for client certificates."""
         return _realm_url(self.mtls_public_url, realm_name) if self.mtls_public_url else None
+
+    def certificate(
+        self, facts: EdgeFacts, realm: Realm, now: datetime
+    ) -> ClientCertificate | None:
+        """Return the client's certificate with what it may be used for in `realm`."""
+        if facts.certificate is None:
+            return None
+        return self.certificates.evaluate(facts.certificate, realm, now)
 
 
 def _realm_url(base: str, realm_name: str) -> str:
@@ -86,15 +100,17 @@ class RealmEndpoint(GuardedEndpoint):
         if scope["method"] not in self.methods:
             raise MethodNotAllowed(self.methods)
         facts = exchange.facts
+        parameters = await self._parameters(scope, receive, exchange)
+        now = self._context.clock.now()
         request = ProtocolRequest(
             realm=entry,
             issuer=self._context.issuer(entry.realm.name),
-            parameters=await self._parameters(scope, receive, exchange),
+            parameters=parameters,
             authorization=facts.headers.text(b"authorization"),
-            certificate=facts.certificate,
+            certificate=self._context.certificate(facts, entry.realm, now),
             remote_address=facts.remote_address,
             secure=facts.secure,
-            now=self._context.clock.now(),
+            now=now,
         )
         try:
             reply = await self._reply(request, exchange, scope, receive)

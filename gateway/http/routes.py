@@ -22,6 +22,7 @@ from gateway.http.oidc.token import TokenHandler
 from gateway.http.oidc.userinfo import UserinfoHandler
 from gateway.http.realm_endpoint import ProtocolHandler, RealmContext, RealmEndpoint
 from gateway.http.replies import NO_STORE, Headers
+from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.logout import LogoutEndpoint
@@ -57,13 +58,14 @@ def build_routes(
     """Return every URL that the gateway answers, the busiest first."""
     directory, database = services.directory, services.database
     access_tokens = AccessTokens(directory, database, services.sessions)
-    token = TokenHandler(TokenEndpoint(services), metrics)
+    clients = ClientAuthenticator(directory, database)
+    token = TokenHandler(TokenEndpoint(services, clients), metrics)
     introspection = IntrospectionHandler(
-        IntrospectionEndpoint(directory, access_tokens, services.refresh_tokens)
+        IntrospectionEndpoint(clients, access_tokens, services.refresh_tokens)
     )
-    revocation = RevocationHandler(RevocationEndpoint(services, access_tokens))
+    revocation = RevocationHandler(RevocationEndpoint(services, clients, access_tokens))
     userinfo = UserinfoHandler(UserinfoEndpoint(access_tokens))
-    logout = LogoutHandler(LogoutEndpoint(directory, services.sessions))
+    logout = LogoutHandler(LogoutEndpoint(clients, services.sessions))
     rows = (
         _Row(f"{_PROTOCOL}/token", token, ("POST",), NO_STORE),
         _Row(f"{_PROTOCOL}/token/introspect", introspection, ("POST",), NO_STORE),

@@ -5,18 +5,13 @@ RFC 9701 §7; Keycloak: 12.1, 12.2
 """
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.ports.directory import RealmEntry
+from gateway.protocol.client_authentication import METHOD_NAMES
 from gateway.protocol.grants import GRANTS
 from gateway.protocol.scopes import OPENID, scopes_of
-
-_CLIENT_AUTHENTICATION_METHODS: Final = (
-    "client_secret_basic",
-    "client_secret_post",
-    "tls_client_auth",
-)
 
 
 def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None) -> dict[str, Any]:
@@ -37,15 +32,15 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
         "userinfo_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
-        "token_endpoint_auth_methods_supported": list(_CLIENT_AUTHENTICATION_METHODS),
-        "introspection_endpoint_auth_methods_supported": list(_CLIENT_AUTHENTICATION_METHODS),
+        "token_endpoint_auth_methods_supported": list(METHOD_NAMES),
+        "introspection_endpoint_auth_methods_supported": list(METHOD_NAMES),
         "introspection_signing_alg_values_supported": [realm.realm.default_signature_algorithm],
         "claims_supported": ["iss", "sub", "aud", "exp", "iat", "acr", "azp"],
         "claim_types_supported": ["normal"],
         "scopes_supported": [OPENID, *scopes_of(realm).shown],
         "tls_client_certificate_bound_access_tokens": True,
         "revocation_endpoint": endpoints["revocation_endpoint"],
-        "revocation_endpoint_auth_methods_supported": list(_CLIENT_AUTHENTICATION_METHODS),
+        "revocation_endpoint_auth_methods_supported": list(METHOD_NAMES),
     }
     if mtls_issuer is not None:
         document["mtls_endpoint_aliases"] = _endpoints(mtls_issuer)

@@ -21,16 +21,12 @@ from gateway.domain.events import (
     TOKEN_TYPE,
     EventType,
 )
-from gateway.domain.ports.directory import Directory
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.audiences import audiences_of
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.protocol_claims import IntrospectionClaims
-from gateway.protocol.client_authentication import (
-    AuthenticatedClient,
-    authenticate_confidential_client,
-)
+from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import (
     ClientAuthenticationFailed,
     EventFailure,
@@ -52,10 +48,13 @@ class IntrospectionEndpoint:
     """Answers introspection requests of every realm."""
 
     def __init__(
-        self, directory: Directory, access_tokens: AccessTokens, refresh_tokens: RefreshTokens
+        self,
+        clients: ClientAuthenticator,
+        access_tokens: AccessTokens,
+        refresh_tokens: RefreshTokens,
     ) -> None:
-        """Look clients up in `directory`, judge tokens by the one check of their kind."""
-        self._directory = directory
+        """Authenticate callers by `clients`, judge tokens by the one check of their kind."""
+        self._clients = clients
         self._access_tokens = access_tokens
         self._refresh_tokens = refresh_tokens
 
@@ -78,7 +77,7 @@ class IntrospectionEndpoint:
     async def _authenticate(self, request: ProtocolRequest) -> AuthenticatedClient:
         """Tell a wrong secret in the words of this endpoint."""
         try:
-            return await authenticate_confidential_client(request, self._directory)
+            return await self._clients.authenticate_confidential(request)
         except ClientAuthenticationFailed as failure:
             if failure.error == "unauthorized_client":
                 raise ClientAuthenticationFailed(

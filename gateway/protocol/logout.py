@@ -4,9 +4,8 @@ Keycloak: 12.6 (POST with refresh_token)
 """
 
 from gateway.domain.events import EventType
-from gateway.domain.ports.directory import Directory
 from gateway.protocol.certificate_binding import require_binding
-from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
+from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import OAuthError, duplicated_parameter
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
@@ -16,15 +15,15 @@ from gateway.protocol.tokens import read_refresh_token
 class LogoutEndpoint:
     """Ends sessions for clients of every realm."""
 
-    def __init__(self, directory: Directory, sessions: Sessions) -> None:
-        """Look clients up in `directory`, end sessions in `sessions`."""
-        self._directory = directory
+    def __init__(self, clients: ClientAuthenticator, sessions: Sessions) -> None:
+        """Authenticate callers by `clients`, end sessions in `sessions`."""
+        self._clients = clients
         self._sessions = sessions
 
     async def answer(self, request: ProtocolRequest) -> AuthenticatedClient:
         """End the session of the token, again without complaint; raises OAuthError."""
         request.event.begin(EventType.LOGOUT)
-        caller = await authenticate_client(request, self._directory)
+        caller = await self._clients.authenticate(request)
         if request.parameters.repeated:
             raise duplicated_parameter()
         text = request.parameters.get("refresh_token")

@@ -13,8 +13,9 @@ from gateway.protocol.parameters import Parameters
 class ProtocolRequest:
     """One request to an endpoint of one realm.
 
-    `authorization` is the header's value as sent. `remote_address`, `secure` (TLS up to the
-    proxy) and `certificate` are the proxy's word. `issuer` comes from the configured public URL.
+    `authorization` is the header's value as sent. `remote_address` and `secure` (TLS up to the
+    proxy) are what the proxy reports; `certificate` says what it may be used for in the realm.
+    `issuer` comes from the configured public URL.
     `event` gathers what is to be recorded of it.
     """
 

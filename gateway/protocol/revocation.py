@@ -18,7 +18,7 @@ from gateway.domain.events import (
     EventType,
 )
 from gateway.protocol.certificate_binding import require_binding
-from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
+from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import EventFailure, OAuthError, duplicated_parameter
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
@@ -33,9 +33,11 @@ from gateway.protocol.tokens import (
 class RevocationEndpoint:
     """Answers revocation requests of every realm."""
 
-    def __init__(self, services: GrantServices, access_tokens: AccessTokens) -> None:
+    def __init__(
+        self, services: GrantServices, clients: ClientAuthenticator, access_tokens: AccessTokens
+    ) -> None:
         """Keep revocations in the database, and end sessions in their stores."""
-        self._directory = services.directory
+        self._clients = clients
         self._database = services.database
         self._sessions = services.sessions
         self._refresh_tokens = services.refresh_tokens
@@ -50,7 +52,7 @@ class RevocationEndpoint:
         caller need not act on. Raises OAuthError or StoreUnavailable.
         """
         request.event.begin(EventType.REVOKE_GRANT)
-        caller = await authenticate_client(request, self._directory)
+        caller = await self._clients.authenticate(request)
         if request.parameters.repeated:
             raise duplicated_parameter()
         token = request.parameters.raw("token")

@@ -5,7 +5,7 @@ Spec: RFC 6749 §3.2; Keycloak: 1.1
 """
 
 from gateway.domain.events import GRANT_TYPE, SCOPE, TOKEN_ID
-from gateway.protocol.client_authentication import AuthenticatedClient, authenticate_client
+from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import OAuthError, duplicated_parameter
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.grants import GRANTS, Grant
@@ -16,15 +16,15 @@ from gateway.protocol.tokens import TokenResponse
 class TokenEndpoint:
     """Answers token requests of every realm."""
 
-    def __init__(self, services: GrantServices) -> None:
-        """Make every grant with what it needs of `services`."""
-        self._directory = services.directory
+    def __init__(self, services: GrantServices, clients: ClientAuthenticator) -> None:
+        """Make every grant with what it needs of `services`; authenticate callers by `clients`."""
+        self._clients = clients
         self._grants = {name: make(services) for name, make in GRANTS.items()}
 
     async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, TokenResponse]:
         """Return who asked and the tokens; raises OAuthError or StoreUnavailable."""
         grant = self._grant(request)
-        caller = await authenticate_client(request, self._directory)
+        caller = await self._clients.authenticate(request)
         if request.parameters.repeated:
             raise duplicated_parameter()
         tokens = await grant(request, caller)

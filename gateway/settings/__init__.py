@@ -13,10 +13,9 @@ from gateway.settings.sources import (
     share_metrics,
     variable,
 )
-from gateway.settings.values import CERTIFICATE_LOOKUPS, TcpAddress, UnixAddress, written
+from gateway.settings.values import TcpAddress, UnixAddress, written
 
 __all__ = [
-    "CERTIFICATE_LOOKUPS",
     "SCRIPT_NAMES",
     "Settings",
     "SettingsError",

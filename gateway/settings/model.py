@@ -11,10 +11,9 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.domain.certificate_header import DEFAULT_CERTIFICATE_HEADER
 from gateway.domain.secrets import Secret
+from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.settings.values import (
-    CERTIFICATE_LOOKUPS,
     AbsolutePath,
     Address,
     DatabaseUrl,
@@ -35,6 +34,7 @@ from gateway.settings.values import (
     whole_number,
 )
 
+_DEFAULT_LOOKUP: Final = next(iter(LOOKUPS))
 _MOST_KEPT: Final = 100_000_000
 _BESIDE_PROXIES: Final = "a secret, where REALMGATE_TRUSTED_PROXIES meets a TCP listener"
 _BESIDE_AUTHORITIES: Final = (
@@ -83,9 +83,13 @@ class Settings(BaseModel):
     """Addresses of proxies that are believed on a TCP listener, as addresses or networks."""
     proxy_secret: ProxySecret | None = None
     """What the proxy sends in X-Realmgate-Proxy-Secret to prove itself."""
-    certificate_lookup: Annotated[str, one_of(*CERTIFICATE_LOOKUPS)] = CERTIFICATE_LOOKUPS[0]
+    certificate_lookup: Annotated[str, one_of(*LOOKUPS)] = _DEFAULT_LOOKUP
     """How the proxy hands over the client certificate."""
-    certificate_header: HeaderName = DEFAULT_CERTIFICATE_HEADER
+    certificate_header: HeaderName = Field(
+        default_factory=lambda known: (
+            LOOKUPS[known.get("certificate_lookup", _DEFAULT_LOOKUP)].default_header
+        )
+    )
     """The header that carries the client certificate."""
     client_ca_file: ExistingFile | None = None
     """PEM bundle of the authorities whose client certificates are believed."""

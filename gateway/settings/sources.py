@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from gateway.domain.errors import FieldError, InvalidInput
+from gateway.http.edge.certificate_options import FIELDS, environment_variable, flags_of
 from gateway.representations.refusals import describe
 from gateway.settings.model import Settings, disagreements
 
@@ -35,15 +36,9 @@ _LOOKUP_SPELLINGS = "KC_SPI_X509CERT_LOOKUP"
 _ALIASES = {
     "KC_BOOTSTRAP_ADMIN_USERNAME": "admin",
     "KC_BOOTSTRAP_ADMIN_PASSWORD": "admin_password",
-    f"{_LOOKUP_SPELLINGS}_PROVIDER": "certificate_lookup",
-    f"{_LOOKUP_SPELLINGS}__PROVIDER": "certificate_lookup",
-    f"{_LOOKUP_SPELLINGS}_NGINX_SSL_CLIENT_CERT": "certificate_header",
-    f"{_LOOKUP_SPELLINGS}__NGINX__SSL_CLIENT_CERT": "certificate_header",
+    **{environment_variable(flag): field for flag, field in FIELDS.items()},
 }
-_FLAGS = {
-    "certificate_lookup": "--spi-x509cert-lookup-provider",
-    "certificate_header": "--spi-x509cert-lookup-nginx-ssl-client-cert",
-}
+_FLAGS = {field: flags_of(field)[0] for field in FIELDS.values()}
 _FROM_FILE = ("_secret", "_key", "_password", "_url")
 
 

@@ -16,12 +16,11 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator
 
-from gateway.domain.certificate_header import certificate_header_name
 from gateway.domain.errors import InvalidInput
 from gateway.domain.public_urls import public_url
 from gateway.domain.secrets import Secret
+from gateway.http.edge.certificate_header import certificate_header_name
 
-CERTIFICATE_LOOKUPS: Final = ("nginx",)
 _UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _UNIX_PATH_LIMIT: Final = 107
 _SHORTEST_PROXY_SECRET: Final = 16

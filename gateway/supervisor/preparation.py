@@ -27,7 +27,7 @@ def prepare(settings: Settings) -> None:
 async def _prepare(settings: Settings) -> None:
     log = structlog.get_logger()
     async with open_services(settings) as services:
-        read_client_certificates(settings, services.clock)
+        read_client_certificates(settings)
         find_tracer(settings)
         if settings.client_ca_file is None:
             log.warning("no client certificate is trusted: REALMGATE_CLIENT_CA_FILE is not set")

@@ -15,7 +15,7 @@ from gateway.policies import POLICIES
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.client_authentication import METHODS
 from gateway.protocol.grants import GRANTS
-from gateway.settings import CERTIFICATE_LOOKUPS
+from gateway.settings import Settings, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -73,7 +73,7 @@ REGISTRIES = {
             "client-secret": "tests/http/test_token_endpoint.py::test_a_basic_header_authenticates",
             "client-x509": _CERTIFICATE,
         },
-        frozenset({"basic_credentials"}),
+        frozenset({"basic_credentials", "method"}),
     ),
     "claim mappers": Registry(
         "gateway.protocol.claims",
@@ -153,6 +153,7 @@ REGISTRIES = {
         "gateway.http.edge.certificate_lookup",
         LOOKUPS,
         {"nginx": _CERTIFICATE},
+        frozenset({"lookup"}),
     ),
 }
 
@@ -211,8 +212,17 @@ def _definitions(module: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
                 yield name, node
 
 
-def test_the_settings_offer_every_certificate_lookup() -> None:
-    assert set(CERTIFICATE_LOOKUPS) == set(LOOKUPS)
+@pytest.mark.parametrize("name", LOOKUPS)
+def test_the_settings_offer_every_certificate_lookup_with_its_header(name: str) -> None:
+    lookup = LOOKUPS[name]
+    assert lookup.name == name
+    for variable in (f"KC_SPI_X509CERT_LOOKUP_{dash}PROVIDER" for dash in ("", "_")):
+        settings = load_settings(environment={variable: name}, env_file=Path("/nonexistent"))
+        assert (settings.certificate_lookup, settings.certificate_header) == (
+            name,
+            lookup.default_header,
+        )
+    assert set(lookup.options.values()) <= set(Settings.model_fields)
 
 
 def _absent(names: Iterable[str], files: Iterable[Path]) -> set[str]:

@@ -65,7 +65,7 @@ async def _read() -> tuple[Served, ...]:
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(state_dir=Path(folder))
         async with open_services(settings) as services:
-            certificates = read_client_certificates(settings, services.clock)
+            certificates = read_client_certificates(settings)
             application = build_http_application(http_parts(settings, services, certificates))
             return tuple(_walk(_router(application).routes))
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gateway.cli.nginx import SHIPPED, NginxSite, render_nginx
 from gateway.domain.errors import InvalidInput
+from gateway.http.edge.certificate_lookup import NginxLookup
 
 SITE = NginxSite(("unix:/run/gateway.sock",), Path("/srv/certs"))
 SHIPPED_SITE = SHIPPED / "realmgate/site"
@@ -37,6 +38,12 @@ def test_the_site_files_written_are_the_site_files_shipped() -> None:
 )
 def test_the_defaults_are_the_shipped_ones(name: str) -> None:
     assert SITE.files()[name] == (SHIPPED_SITE / name).read_text()
+
+
+def test_the_shipped_headers_carry_the_verdict_that_the_lookup_reads() -> None:
+    shipped = (SHIPPED / "realmgate/proxy-headers.conf").read_text()
+    (header,) = NginxLookup.verdict_headers
+    assert f"proxy_set_header {header.decode()} $ssl_client_verify;\n" in shipped
 
 
 def test_the_shipped_upstream_and_certificates_differ_in_their_paths_only() -> None:

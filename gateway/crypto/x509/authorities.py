@@ -8,56 +8,21 @@ Spec: RFC 5280 §6.1; attacks A8, A14
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
 from pathlib import Path
 
 import structlog
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 
 from gateway.crypto.pem import CERTIFICATE_LABELS, pem_blocks
-from gateway.crypto.x509.parse import CertificateFacts, ParsedCertificate, parse_certificate
-from gateway.crypto.x509.requirements import (
-    CertificateRefused,
-    require_authority,
-    require_strong_signature,
-)
+from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
+from gateway.crypto.x509.requirements import require_authority, require_strong_signature
 from gateway.crypto.x509.watched_file import WatchedFile
+from gateway.domain.certificates import CertificateRefused, CertificationPath
 from gateway.domain.distinguished_names import DistinguishedName
 from gateway.domain.ports.certificates import MalformedCertificate
 
 LONGEST_PATH = 8
-
-
-@dataclass(frozen=True, slots=True)
-class CertificationPath:
-    """Certificates from the leaf to the anchor, each issued by the next.
-
-    It holds from `begin` to `end`, the time in which all of them are valid.
-    """
-
-    certificates: tuple[CertificateFacts, ...]
-    begin: datetime
-    end: datetime
-
-    @classmethod
-    def of(cls, *certificates: CertificateFacts) -> "CertificationPath":
-        """Return the path through `certificates`."""
-        return cls(
-            certificates,
-            begin=max(item.not_before for item in certificates),
-            end=min(item.not_after for item in certificates),
-        )
-
-    @property
-    def links(self) -> Iterable[tuple[CertificateFacts, CertificateFacts]]:
-        """Each certificate with its issuer."""
-        return pairwise(self.certificates)
-
-    def holds_at(self, instant: datetime) -> bool:
-        """Tell whether all certificates are valid at `instant`."""
-        return self.begin <= instant <= self.end
 
 
 class AuthorityBundle:

@@ -8,12 +8,12 @@ Spec: RFC 5280 §4.1; X.690 §10 (distinguished encoding)
 
 import hashlib
 from dataclasses import dataclass
-from datetime import datetime
 
 from cryptography import x509
 
 from gateway.crypto.certificates import load_certificate
 from gateway.crypto.der import EXPLICIT_0, OBJECT_IDENTIFIER, SEQUENCE, SET
+from gateway.domain.certificates import CertificateFacts
 from gateway.domain.distinguished_names import Attribute, DistinguishedName
 from gateway.domain.distinguished_names.der import (
     Element,
@@ -34,18 +34,6 @@ UNREADABLE = (
     x509.InvalidVersion,
     x509.UnsupportedGeneralNameType,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class CertificateFacts:
-    """What is asked of a certificate each time; `digest` is the SHA-256 of its encoding."""
-
-    issuer: DistinguishedName
-    subject: DistinguishedName
-    serial: int
-    not_before: datetime
-    not_after: datetime
-    digest: bytes
 
 
 @dataclass(frozen=True, slots=True)

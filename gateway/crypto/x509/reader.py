@@ -1,137 +1,89 @@
-"""Which standing a forwarded certificate has: trusted, good for binding only, or refused.
+"""The library behind the ports of certificates: what one says, and its path to an authority.
 
-What does not change is judged once and remembered by thumbprint; time and revocation are judged on
-each use, so that a certificate falls out of use the moment it expires or is revoked.
-
-Spec: RFC 8705 §2, §3, §7.4; attacks A6 to A10, A17
+A certificate that a client shows again and again is parsed once. What the checks ask of it is
+kept, not its parsed extensions, which take ten times the memory of its encoding.
 """
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from gateway.crypto import base64url
-from gateway.crypto.x509.authorities import AuthorityBundle, CertificationPath
-from gateway.crypto.x509.parse import CertificateFacts, parse_certificate
-from gateway.crypto.x509.requirements import CertificateRefused, require_client
-from gateway.crypto.x509.revocation import RevocationLists
-from gateway.domain.certificates import ClientCertificate, Standing
-from gateway.domain.clock import Clock
-from gateway.domain.limits.caches import SizedCache, size_of
+from gateway.crypto.x509.authorities import AuthorityBundle
+from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
+from gateway.crypto.x509.requirements import require_client
+from gateway.domain.certificates import CertificationPath, PresentedCertificate
+from gateway.domain.limits.caches import SizedCache
 
-REMEMBERED_BYTES: Final = 3 * 1024 * 1024
-"""Memory of a worker for judgements: a thousand usual certificates, or fewer large ones."""
+REMEMBERED_BYTES: Final = 5 * 512 * 1024
+"""Memory of a worker for what certificates say: a thousand usual ones, or fewer large ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Judgement:
-    """What is known of a certificate apart from time and revocation.
+class X509CertificateParser:
+    """CertificateParser that remembers certificates by the SHA-256 of their encoding."""
 
-    `certificate` has the standing it gets with the proxy's word, `unverified` without it. Of the
-    leaf only what time and revocation ask for is kept: its parsed extensions take ten times the
-    memory of its encoding. The authorities belong to the bundle.
-    """
+    def __init__(self, *, remembered_bytes: int = REMEMBERED_BYTES) -> None:
+        self._presented: SizedCache[bytes, PresentedCertificate] = SizedCache(remembered_bytes)
+        self._latest: ParsedCertificate | None = None
 
-    certificate: ClientCertificate
-    unverified: ClientCertificate
-    path: CertificationPath
-
-
-class X509CertificateReader:
-    """Reads certificates against a bundle of authorities and, where given, revocation lists."""
-
-    def __init__(
-        self,
-        bundle: AuthorityBundle,
-        revocation: RevocationLists | None,
-        clock: Clock,
-        *,
-        remembered_bytes: int = REMEMBERED_BYTES,
-    ) -> None:
-        """Believe the authorities of `bundle`; an empty one makes nothing TRUSTED."""
-        self._bundle = bundle
-        self._revocation = revocation
-        self._clock = clock
-        self._edition = bundle.edition
-        self._judgements: SizedCache[bytes, _Judgement] = SizedCache(remembered_bytes, _weigh)
-
-    def read(self, der: bytes, *, verified_by_proxy: bool) -> ClientCertificate:
-        """Return the certificate with its standing now; raises MalformedCertificate."""
-        now = self._clock.now()
-        self._forget_when_authorities_change()
-        judgement = self._judgement(der, now)
-        if judgement.certificate.standing is Standing.REFUSED:
-            return judgement.certificate
-        refusal = _time_refusal(judgement.path, now) or self._revoked(judgement.path, now)
-        if refusal is not None:
-            return _refused(judgement.certificate, refusal)
-        return judgement.certificate if verified_by_proxy else judgement.unverified
-
-    def _forget_when_authorities_change(self) -> None:
-        self._bundle.renew()
-        if self._bundle.edition != self._edition:
-            self._edition = self._bundle.edition
-            self._judgements.clear()
-
-    def _revoked(self, path: CertificationPath, now: datetime) -> str | None:
-        return None if self._revocation is None else self._revocation.refusal(path, now)
-
-    def _judgement(self, der: bytes, now: datetime) -> _Judgement:
+    def parse(self, der: bytes) -> PresentedCertificate:
+        """Return what exactly one certificate says; raises MalformedCertificate."""
         digest = hashlib.sha256(der).digest()
-        known = self._judgements.get(digest)
-        if known is not None and known.path.holds_at(now):
-            return known
-        judgement = self._judge(der, now)
-        self._judgements.put(digest, judgement)
-        return judgement
+        known = self._presented.get(digest)
+        if known is None:
+            self._latest = parse_certificate(der)
+            known = _presented(self._latest, der)
+            self._presented.put(digest, known)
+        return known
 
-    def _judge(self, der: bytes, now: datetime) -> _Judgement:
-        parsed = parse_certificate(der)
-        certificate = ClientCertificate(
-            thumbprint=base64url.encode(parsed.digest),
-            standing=Standing.TRUSTED,
-            subject=parsed.subject,
-            serial=parsed.serial,
-            issuer=parsed.issuer,
-            der=der,
-        )
-        try:
-            require_client(parsed)
-            path = self._bundle.path(parsed, now)
-        except CertificateRefused as refusal:
-            refused = _refused(certificate, str(refusal))
-            return _Judgement(refused, refused, CertificationPath.of(parsed.facts))
-        if path is None:
-            stranger = _untrusted(certificate, f"the issuer {parsed.issuer} is not known")
-            return _Judgement(stranger, stranger, CertificationPath.of(parsed.facts))
-        unverified = _untrusted(certificate, "the proxy did not verify it")
-        return _Judgement(certificate, unverified, path)
+    def parsed(self, certificate: PresentedCertificate) -> ParsedCertificate:
+        """Return the certificate with its extensions.
+
+        A new certificate is checked right after it was parsed: the latest one is kept for that.
+        """
+        latest = self._latest
+        if latest is not None and latest.digest == certificate.digest:
+            return latest
+        return parse_certificate(certificate.der)
 
 
-def _weigh(_digest: bytes, judgement: _Judgement) -> int:
-    leaf = judgement.path.certificates[0]
-    return size_of((judgement.certificate, judgement.unverified, leaf))
+def _presented(parsed: ParsedCertificate, der: bytes) -> PresentedCertificate:
+    return PresentedCertificate(
+        issuer=parsed.issuer,
+        subject=parsed.subject,
+        serial=parsed.serial,
+        not_before=parsed.not_before,
+        not_after=parsed.not_after,
+        digest=parsed.digest,
+        thumbprint=base64url.encode(parsed.digest),
+        der=der,
+    )
 
 
-def _time_refusal(path: CertificationPath, now: datetime) -> str | None:
-    if path.holds_at(now):
-        return None
-    late = next((item for item in path.certificates if item.not_after < now), None)
-    if late is not None:
-        return _dated(late, path, f"expired at {late.not_after}")
-    early = next(item for item in path.certificates if item.not_before > now)
-    return _dated(early, path, f"is not valid before {early.not_before}")
+class X509Authorities:
+    """Authorities of a bundle."""
 
+    def __init__(self, bundle: AuthorityBundle, parser: X509CertificateParser) -> None:
+        self._bundle = bundle
+        self._parser = parser
 
-def _dated(certificate: CertificateFacts, path: CertificationPath, what: str) -> str:
-    who = "it" if certificate is path.certificates[0] else f"the authority {certificate.subject}"
-    return f"{who} {what}"
+    @property
+    def edition(self) -> int:
+        """A number that changes when the authorities change."""
+        return self._bundle.edition
 
+    def renew(self) -> None:
+        """Read the authorities again where they come from a file that was replaced."""
+        self._bundle.renew()
 
-def _refused(certificate: ClientCertificate, reason: str) -> ClientCertificate:
-    return replace(certificate, standing=Standing.REFUSED, reason=reason)
+    def path(self, leaf: PresentedCertificate, now: datetime) -> CertificationPath | None:
+        """Return a path from `leaf`, one that holds now if there is any; None: issuer unknown.
 
-
-def _untrusted(certificate: ClientCertificate, reason: str) -> ClientCertificate:
-    return replace(certificate, standing=Standing.UNTRUSTED, reason=reason)
+        Raises CertificateRefused where the leaf or its issuer does not allow the use.
+        """
+        parsed = self._parser.parsed(leaf)
+        require_client(parsed)
+        path = self._bundle.path(parsed, now)
+        # The leaf is the same as `parsed` says; so it is kept in memory once.
+        return None if path is None else replace(path, certificates=(leaf, *path.certificates[1:]))

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID
 
 from gateway.crypto.x509.parse import ParsedCertificate
+from gateway.domain.certificates import CertificateRefused
 
 ExtensionT = TypeVar("ExtensionT", bound=x509.ExtensionType)
 
@@ -37,10 +38,6 @@ UNDERSTOOD = frozenset(
     }
 )
 """Extensions that may be critical."""
-
-
-class CertificateRefused(Exception):
-    """The certificate must not be used at all; `str()` says why, for logs and operators."""
 
 
 def require_client(parsed: ParsedCertificate) -> None:

@@ -17,11 +17,12 @@ from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from gateway.crypto.x509.authorities import AuthorityBundle, CertificationPath
-from gateway.crypto.x509.parse import CertificateFacts, ParsedCertificate
+from gateway.crypto.x509.authorities import AuthorityBundle
+from gateway.crypto.x509.parse import ParsedCertificate
 from gateway.crypto.x509.requirements import HASHES
 from gateway.crypto.x509.revocation_lists import load_revocation_lists
 from gateway.crypto.x509.watched_file import WatchedFile
+from gateway.domain.certificates import CertificateFacts, CertificationPath
 
 KEYS = (rsa.RSAPublicKey, ec.EllipticCurvePublicKey, ed25519.Ed25519PublicKey)
 

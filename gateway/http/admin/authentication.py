@@ -60,15 +60,16 @@ class AdminAuthentication:
 
     def _request(self, entry: RealmEntry, issuer: str, exchange: Exchange) -> ProtocolRequest:
         facts = exchange.facts
+        now = self._context.clock.now()
         return ProtocolRequest(
             realm=entry,
             issuer=issuer,
             parameters=Parameters(),
             authorization=None,
-            certificate=facts.certificate,
+            certificate=self._context.certificate(facts, entry.realm, now),
             remote_address=facts.remote_address,
             secure=facts.secure,
-            now=self._context.clock.now(),
+            now=now,
         )
 
 

@@ -1,1 +1,1 @@
-"""What the proxy tells us about a request, believed only from the proxy."""
+"""What the proxy reports about a request, as evidence; headers count from the proxy alone."""

@@ -1,21 +1,21 @@
-"""From a connection and its headers to facts: address, scheme, certificate.
+"""From a connection and its headers to facts: address, scheme, evidence of a certificate.
 
-From anybody but the proxy the proxy's headers are ignored, and a certificate among them is a
-security event. Spec: attacks A1 to A4, A20; Keycloak: 11.1, 13
+From any other peer the proxy's headers are ignored, and a certificate among them is a security
+event. What a certificate may be used for is decided in `gateway/certificates`, once the realm is
+known. Spec: attacks A1 to A4, A20; Keycloak: 11.1, 13
 """
 
 import ipaddress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, Protocol
+from typing import Final
 
 from starlette.types import Scope
 
-from gateway.domain.certificates import ClientCertificate
-from gateway.domain.limits.caches import cached
-from gateway.domain.ports.certificates import CertificateReader, MalformedCertificate
+from gateway.domain.certificates import CertificateEvidence
+from gateway.domain.ports.certificates import CertificateParser, MalformedCertificate
+from gateway.http.edge.certificate_lookup import CertificateLookup
 from gateway.http.edge.headers import (
-    CLIENT_VERIFY,
     FORWARDED_FOR,
     FORWARDED_PROTO,
     PROXY_SECRET,
@@ -25,11 +25,8 @@ from gateway.http.edge.headers import (
 )
 from gateway.http.edge.peer import ProxyTrust
 
-_VERIFIED: Final = b"SUCCESS"
 _LONGEST_ADDRESS: Final = 64
 """Characters of a remembered address: only the scope of an IPv6 address makes longer ones."""
-_LARGEST_REMEMBERED: Final = 4 * 1024
-"""Bytes of a certificate header: of the usual size it is decoded once, and memory stays bounded."""
 _NOWHERE: Final = "unix:"
 """The address of a local peer that names none: never a local network's, so never trusted as one."""
 
@@ -38,50 +35,40 @@ class EdgeRefusal(Exception):
     """The proxy's headers contradict themselves; `str()` says how. The answer is 400."""
 
 
-class CertificateLookup(Protocol):
-    """Reads DER out of the header that a kind of proxy sends."""
-
-    def __call__(self, value: bytes, /) -> bytes | None:
-        """Return DER, None where there is no certificate; raises MalformedCertificate."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class EdgeFacts:
-    """What is believed about one request.
+    """What the proxy reports about one request, or the connection itself without a proxy.
 
-    `secure` is TLS between client and proxy. `forged_certificate` tells of a certificate header
-    that was ignored because the peer is not our proxy.
+    `secure` is TLS between client and proxy. `forged_certificate`: a certificate header was ignored
+    because the peer is not our proxy.
     """
 
     remote_address: str
     secure: bool
-    certificate: ClientCertificate | None
+    certificate: CertificateEvidence | None
     request_id: str | None
     forged_certificate: bool
     headers: EdgeHeaders = field(repr=False)
 
 
 class Edge:
-    """Judges requests at the door."""
+    """Reads what the proxy reports about requests."""
 
     def __init__(
         self,
         *,
         trust: ProxyTrust,
-        certificate_header: str,
-        certificate_lookup: CertificateLookup,
-        certificates: CertificateReader,
+        lookup: CertificateLookup,
+        certificates: CertificateParser,
     ) -> None:
-        """Believe the peers that `trust` believes."""
+        """Read the headers of the peers that `trust` accepts, certificates by `lookup`."""
         self._trust = trust
-        self._headers = EdgeHeaderReader(certificate_header)
-        self._lookup = certificate_lookup
-        self._remembering_lookup = cached(2 * 1024 * 1024)(certificate_lookup)
+        self._headers = EdgeHeaderReader(lookup.headers)
+        self._lookup = lookup
         self._certificates = certificates
 
     def facts(self, scope: Scope) -> EdgeFacts:
-        """Return what is believed; raises EdgeRefusal."""
+        """Return the facts of one request; raises EdgeRefusal."""
         headers = self._headers.read(scope["headers"])
         client = scope["client"]
         if not self._trust.believes(client, headers.values.get(PROXY_SECRET)):
@@ -103,21 +90,22 @@ class Edge:
             secure=scope["scheme"] == "https",
             certificate=None,
             request_id=None,
-            forged_certificate=self._headers.certificate_header in headers.values,
+            forged_certificate=self._lookup.header in headers.values,
             headers=headers,
         )
 
-    def _certificate(self, headers: EdgeHeaders) -> ClientCertificate | None:
-        value = headers.values.get(self._headers.certificate_header)
-        if not value:
-            return None
+    def _certificate(self, headers: EdgeHeaders) -> CertificateEvidence | None:
         try:
-            small = len(value) <= _LARGEST_REMEMBERED
-            der = self._remembering_lookup(value) if small else self._lookup(value)
-            if der is None:
+            found = self._lookup.find(headers.values)
+            if found is None:
                 return None
-            verified = headers.values.get(CLIENT_VERIFY) == _VERIFIED
-            return self._certificates.read(der, verified_by_proxy=verified)
+            return CertificateEvidence(
+                leaf=self._certificates.parse(found.leaf),
+                verdict=found.verdict,
+                lookup=self._lookup.name,
+                reason=found.reason,
+                chain=found.chain,
+            )
         except MalformedCertificate as error:
             raise EdgeRefusal(f"undecodable client certificate: {error}") from error
 

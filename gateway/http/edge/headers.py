@@ -11,14 +11,12 @@ from typing import Final
 PROXY_SECRET: Final = b"x-realmgate-proxy-secret"
 FORWARDED_FOR: Final = b"x-forwarded-for"
 FORWARDED_PROTO: Final = b"x-forwarded-proto"
-CLIENT_VERIFY: Final = b"ssl-client-verify"
 REQUEST_ID: Final = b"x-request-id"
 _SET_BY_PROXY: Final = frozenset(
     {
         PROXY_SECRET,
         FORWARDED_FOR,
         FORWARDED_PROTO,
-        CLIENT_VERIFY,
         REQUEST_ID,
         b"x-forwarded-host",
         b"x-forwarded-port",
@@ -55,10 +53,9 @@ class EdgeHeaders:
 class EdgeHeaderReader:
     """Collects what the edge needs from a request's headers."""
 
-    def __init__(self, certificate_header: str) -> None:
-        """Expect the certificate in `certificate_header`."""
-        self.certificate_header = certificate_header.lower().encode("ascii")
-        self._by_proxy = _SET_BY_PROXY | {self.certificate_header}
+    def __init__(self, certificate_headers: Iterable[bytes]) -> None:
+        """Reserve `certificate_headers` for the proxy, beside those that every proxy sets."""
+        self._by_proxy = _SET_BY_PROXY.union(certificate_headers)
         self._wanted = self._by_proxy | _SENT_ONCE | _REPEATABLE
 
     def read(self, headers: Iterable[tuple[bytes, bytes]]) -> EdgeHeaders:

@@ -11,12 +11,12 @@ from gateway.http.replies import send_reply
 
 
 class EdgeMiddleware:
-    """Judges each request once and attaches the facts to its exchange."""
+    """Reads the facts of each request once and attaches them to its exchange."""
 
     def __init__(
         self, app: ASGIApp, edge: Edge, metrics: Metrics, log: FilteringBoundLogger
     ) -> None:
-        """Judge by `edge`."""
+        """Read facts by `edge`."""
         self._app = app
         self._edge = edge
         self._metrics = metrics

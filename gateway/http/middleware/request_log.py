@@ -63,7 +63,7 @@ class RequestLog:
         if edge is not None:
             fields["remote_address"] = edge.remote_address
             if edge.certificate is not None:
-                fields["certificate"] = edge.certificate.thumbprint
+                fields["certificate"] = edge.certificate.leaf.thumbprint
         self._log.info(
             "request",
             request_id=exchange.request_id,

@@ -14,6 +14,7 @@ from gateway.domain.ports.storage import Database
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration.endpoint import ROUTE, RegistrationEndpoint
 from gateway.http.registration.providers import build_providers
+from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.client_registrations.callers import Registrars
 from gateway.protocol.client_registrations.installing import ClientInstallations
 from gateway.protocol.client_registrations.registering import ClientRegistrations
@@ -47,6 +48,8 @@ def build_registration_routes(parts: RegistrationParts) -> list[BaseRoute]:
         registrars=Registrars(tokens, parts.access_tokens, AdminAccess(database)),
         tokens=tokens,
     )
-    installations = ClientInstallations(registrations, context.directory)
+    installations = ClientInstallations(
+        registrations, context.directory, ClientAuthenticator(context.directory, database)
+    )
     providers = build_providers(registrations, installations, context.public_url)
     return [Route(ROUTE, RegistrationEndpoint(providers, context))]

@@ -4,33 +4,41 @@ What the form says overrides the header. A client may be limited to one of the t
 Spec: RFC 6749 §2.3.1; RFC 7591 §2 (token_endpoint_auth_method); Keycloak: `client-secret`
 """
 
-from typing import Final
+from typing import ClassVar, Final
 
 from gateway.domain.clients import Client
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
+from gateway.protocol.client_authentication.method import ClientAuthenticationMethod
 from gateway.protocol.client_secrets import secret_refusal
 from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.requests import ProtocolRequest
 
-AUTHENTICATOR_ID: Final = "client-secret"
 _BASIC: Final = "client_secret_basic"
 _POST: Final = "client_secret_post"
 
 
-def authenticate(
-    client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
-) -> None:
-    """Compare the secret in constant time; refuse one that has expired."""
-    given, used = request.parameters.raw("client_secret"), _POST
-    if given is None and credentials is not None:
-        given, used = credentials.secret, _BASIC
-    if given is None:
-        raise ClientAuthenticationFailed("unauthorized_client", reason="no client secret was sent")
-    allowed = client.secret_settings.allowed_method
-    if allowed and allowed != used:
-        raise ClientAuthenticationFailed(
-            "unauthorized_client", reason=f"the client may use {allowed!r} only, not {used!r}"
-        )
-    refusal = secret_refusal(client, given, request.now)
-    if refusal is not None:
-        raise ClientAuthenticationFailed("unauthorized_client", reason=refusal)
+class ClientSecret(ClientAuthenticationMethod):
+    """The client knows its secret."""
+
+    authenticator: ClassVar = "client-secret"
+    names: ClassVar = (_BASIC, _POST)
+
+    async def authenticate(
+        self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
+    ) -> None:
+        """Compare the secret in constant time; refuse one that has expired."""
+        given, used = request.parameters.raw("client_secret"), _POST
+        if given is None and credentials is not None:
+            given, used = credentials.secret, _BASIC
+        if given is None:
+            raise ClientAuthenticationFailed(
+                "unauthorized_client", reason="no client secret was sent"
+            )
+        allowed = client.secret_settings.allowed_method
+        if allowed and allowed != used:
+            raise ClientAuthenticationFailed(
+                "unauthorized_client", reason=f"the client may use {allowed!r} only, not {used!r}"
+            )
+        refusal = secret_refusal(client, given, request.now)
+        if refusal is not None:
+            raise ClientAuthenticationFailed("unauthorized_client", reason=refusal)

@@ -1,42 +1,47 @@
 """tls_client_auth: the TLS client certificate's subject is the credential.
 
 Only the leaf counts, only the subject registered for this very client, and only a certificate
-that the proxy and our own checks both trust. Spec: RFC 8705 §2.1; Keycloak: `client-x509`
+that is trusted in the realm. Spec: RFC 8705 §2.1; Keycloak: `client-x509`
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import ClassVar
 
 from gateway.domain.clients import Client
 from gateway.domain.distinguished_names import DistinguishedName, subject_matches
 from gateway.domain.events import X509_ISSUER, X509_SERIAL, X509_SUBJECT
 from gateway.domain.limits.caches import cached
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
+from gateway.protocol.client_authentication.method import ClientAuthenticationMethod
 from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.requests import ProtocolRequest
 
-AUTHENTICATOR_ID: Final = "client-x509"
 _subject_matches = cached(512 * 1024)(subject_matches)
 """Remembered, for a device comes again and again, and parsing its registered name takes long."""
 
 
-def authenticate(
-    client: Client,
-    request: ProtocolRequest,
-    credentials: BasicCredentials | None,
-) -> None:
-    """Compare the certificate's subject with the registered one, as parsed names."""
-    certificate = request.certificate
-    if certificate is None:
-        raise _refused("no client certificate was presented")
-    request.event.details |= _described(certificate.subject, certificate.issuer, certificate.serial)
-    if not certificate.identifies:
-        raise _refused(f"the client certificate is not trusted: {certificate.reason}")
-    registered = client.certificate_authentication
-    if not registered.subject:
-        raise _refused("no certificate subject is registered for the client")
-    if not _subject_matches(certificate.subject, registered.subject, regex=registered.is_pattern):
-        raise _refused("the certificate's subject is not the one registered for the client")
+class TlsClientAuth(ClientAuthenticationMethod):
+    """The client holds the key of a certificate with its registered subject."""
+
+    authenticator: ClassVar = "client-x509"
+    names: ClassVar = ("tls_client_auth",)
+
+    async def authenticate(
+        self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
+    ) -> None:
+        """Compare the certificate's subject with the registered one, as parsed names."""
+        certificate = request.certificate
+        if certificate is None:
+            raise _refused("no client certificate was presented")
+        leaf = certificate.leaf
+        request.event.details |= _described(leaf.subject, leaf.issuer, leaf.serial)
+        if not certificate.identifies:
+            raise _refused(f"the client certificate is not trusted: {certificate.reason}")
+        registered = client.certificate_authentication
+        if not registered.subject:
+            raise _refused("no certificate subject is registered for the client")
+        if not _subject_matches(leaf.subject, registered.subject, regex=registered.is_pattern):
+            raise _refused("the certificate's subject is not the one registered for the client")
 
 
 @cached(512 * 1024)

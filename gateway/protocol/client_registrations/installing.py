@@ -8,7 +8,7 @@ from typing import Final
 
 from gateway.domain.events import EventType
 from gateway.domain.ports.directory import Directory
-from gateway.protocol.client_authentication import authenticate_client
+from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.client_registrations.callers import NOT_VIEWED, not_authorized
 from gateway.protocol.client_registrations.registering import ClientRegistrations, Seen
 from gateway.protocol.errors import OAuthError
@@ -21,9 +21,15 @@ _BEARER: Final = "bearer "
 class ClientInstallations:
     """The use case."""
 
-    def __init__(self, registrations: ClientRegistrations, directory: Directory) -> None:
-        """See clients by `registrations`, or authenticate them by `directory`."""
+    def __init__(
+        self,
+        registrations: ClientRegistrations,
+        directory: Directory,
+        clients: ClientAuthenticator,
+    ) -> None:
+        """Find clients by `registrations`, or in `directory` to authenticate them by `clients`."""
         self._registrations = registrations
+        self._clients = clients
         self._directory = directory
 
     async def of(self, request: ProtocolRequest, client_id: str, url: str) -> Installation:
@@ -48,7 +54,7 @@ class ClientInstallations:
 
     async def _require_proof(self, request: ProtocolRequest, client_id: str) -> None:
         try:
-            proven = await authenticate_client(request, self._directory)
+            proven = await self._clients.authenticate(request)
         except OAuthError as error:
             raise not_authorized("Failed to authenticate client", reason=str(error)) from error
         if proven.entry.client.client_id != client_id:

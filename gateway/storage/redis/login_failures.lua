@@ -1,7 +1,7 @@
 -- Failed sign-ins of one realm; login_failures.py says what stands where.
 -- ARGV: operation, realm, then what the operation takes. Instants are in milliseconds, by the clock
 -- of the server.
--- `rules` are ten numbers: see _rules in login_failures.py.
+-- The rules of the realm come last, by name: see _rules in login_failures.py.
 
 local operation, realm, now = ARGV[1], ARGV[2], math.floor(microseconds() / 1000)
 local RECORD = 'rg:failures:' .. realm .. ':'
@@ -16,24 +16,16 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
+-- Reads the arguments from `first` on, which are names and numbers in turn.
 local function parse_rules(first)
-  local number = {}
-  for position = first, first + 9 do
-    table.insert(number, tonumber(ARGV[position]))
+  local rules = {}
+  for position = first, #ARGV, 2 do
+    rules[ARGV[position]] = tonumber(ARGV[position + 1])
   end
-  return {
-    permanent = number[1] == 1,
-    max_temporary = number[2],
-    for_good = number[1] == 1 and number[2] == 0,
-    linear = number[3] == 1,
-    factor = number[4],
-    increment = number[5],
-    max_wait = number[6],
-    quick_wait = number[7],
-    quick_check = number[8],
-    window = number[9],
-    max_secondary = number[10],
-  }
+  rules.permanent_lockout = rules.permanent_lockout == 1
+  rules.linear = rules.linear == 1
+  rules.for_good = rules.permanent_lockout and rules.max_temporary_lockouts == 0
+  return rules
 end
 
 local function read(user)
@@ -50,13 +42,13 @@ local function is_locked(record)
 end
 
 local function wait_of(record, rules)
-  if rules.for_good or rules.factor <= 0 then
+  if rules.for_good or rules.failure_factor <= 0 then
     return 0
   end
   if rules.linear then
-    return rules.increment * (1 + record.failures - rules.factor)
+    return rules.wait_increment_seconds * (1 + record.failures - rules.failure_factor)
   end
-  return rules.increment * math.floor(record.failures / rules.factor)
+  return rules.wait_increment_seconds * math.floor(record.failures / rules.failure_factor)
 end
 
 -- Keycloak's eight steps on a failure that happens now; tells whether a temporary lock-out began.
@@ -65,7 +57,7 @@ end
 local function count(record, rules, secondary)
   -- Without a failure before this is the time since 1970: no quick one, and nothing to forget.
   local since = now - record.last_failure
-  if not rules.for_good and since > rules.window then
+  if not rules.for_good and since > rules.max_delta_time_milliseconds then
     record.failures, record.lockouts, record.locked_until, record.secondary = 0, 0, 0, 0
   end
   record.last_failure = now
@@ -73,29 +65,29 @@ local function count(record, rules, secondary)
   if secondary then
     record.secondary = record.secondary + 1
   end
-  local close, locked = since < rules.quick_check, false
+  local close, locked = since < rules.quick_login_check_milliseconds, false
   local wait = wait_of(record, rules)
   local quick = close and wait <= 0
   if not rules.for_good then
-    wait = math.min(wait, rules.max_wait)
+    wait = math.min(wait, rules.max_failure_wait_seconds)
   end
   if close then
-    wait = math.max(wait, rules.quick_wait)
+    wait = math.max(wait, rules.minimum_quick_login_wait_seconds)
   end
   if wait > 0 then
     if not quick then
       record.lockouts = record.lockouts + 1
     end
-    if quick or not rules.permanent or record.lockouts <= rules.max_temporary then
+    if quick or not rules.permanent_lockout or record.lockouts <= rules.max_temporary_lockouts then
       record.locked_until = math.floor(now / 1000) + wait
       locked = wait > 0
     end
   end
-  local spent = rules.max_temporary == 0 and record.failures >= rules.factor
-  if rules.permanent and (record.lockouts > rules.max_temporary or spent) then
+  local spent = rules.max_temporary_lockouts == 0 and record.failures >= rules.failure_factor
+  if rules.permanent_lockout and (record.lockouts > rules.max_temporary_lockouts or spent) then
     record.permanent = 1
   end
-  if rules.max_secondary > 0 and record.secondary > rules.max_secondary then
+  if rules.max_secondary_failures > 0 and record.secondary > rules.max_secondary_failures then
     record.permanent = 1
   end
   return locked
@@ -105,7 +97,7 @@ local function lifetime(record, rules)
   if rules.for_good or record.permanent == 1 then
     return YEAR
   end
-  return rules.window + math.max(0, record.locked_until * 1000 - now) + GRACE
+  return rules.max_delta_time_milliseconds + math.max(0, record.locked_until * 1000 - now) + GRACE
 end
 
 local function list(index, score, user, milliseconds)
@@ -173,10 +165,11 @@ end
 
 function operations.fail()
   local user, attempt, address = ARGV[3], ARGV[4], ARGV[5]
-  local record, rules = read(user), parse_rules(6)
+  local second_factor = ARGV[6] == '1'
+  local record, rules = read(user), parse_rules(7)
   local was_permanent = record.permanent == 1
   redis.call('ZREM', ATTEMPTS .. user, attempt)
-  local locked = count(record, rules, ARGV[16] == '1')
+  local locked = count(record, rules, second_factor)
   local permanent = record.permanent == 1 and not was_permanent
   write(user, record, address, lifetime(record, rules))
   return {locked and 1 or 0, permanent and 1 or 0, show(user)}

@@ -13,6 +13,7 @@ Keycloak: 4.1 (brute-force protection)
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Final
 
 from gateway.domain.login_failures import Admission, FailureOutcome, LoginFailures
@@ -58,7 +59,7 @@ class RedisLoginFailures:
         One of a second factor counts with the others, and apart.
         """
         locked_now, permanent, values = await self._run(
-            "fail", realm_id, user_id, attempt, address, *_rules(rules), int(second_factor)
+            "fail", realm_id, user_id, attempt, address, int(second_factor), *_rules(rules)
         )
         return FailureOutcome(_record(values), bool(locked_now), bool(permanent))
 
@@ -112,19 +113,21 @@ class RedisLoginFailures:
         return tuple(found)
 
 
-def _rules(rules: BruteForce) -> tuple[int, ...]:
-    return (
-        int(rules.permanent_lockout),
-        rules.max_temporary_lockouts,
-        int(rules.strategy is BruteForceStrategy.LINEAR),
-        rules.failure_factor,
-        rules.wait_increment // _SECOND,
-        rules.max_failure_wait // _SECOND,
-        rules.minimum_quick_login_wait // _SECOND,
-        rules.quick_login_check // _MILLISECOND,
-        rules.max_delta_time // _MILLISECOND,
-        rules.max_secondary_failures,
-    )
+def _rules(rules: BruteForce) -> tuple[str | int, ...]:
+    """Return the rules as the script takes them: names and numbers in turn."""
+    numbers = {
+        "permanent_lockout": int(rules.permanent_lockout),
+        "max_temporary_lockouts": rules.max_temporary_lockouts,
+        "linear": int(rules.strategy is BruteForceStrategy.LINEAR),
+        "failure_factor": rules.failure_factor,
+        "wait_increment_seconds": rules.wait_increment // _SECOND,
+        "max_failure_wait_seconds": rules.max_failure_wait // _SECOND,
+        "minimum_quick_login_wait_seconds": rules.minimum_quick_login_wait // _SECOND,
+        "quick_login_check_milliseconds": rules.quick_login_check // _MILLISECOND,
+        "max_delta_time_milliseconds": rules.max_delta_time // _MILLISECOND,
+        "max_secondary_failures": rules.max_secondary_failures,
+    }
+    return tuple(chain.from_iterable(numbers.items()))
 
 
 def _record(values: Sequence[str | None]) -> LoginFailures:

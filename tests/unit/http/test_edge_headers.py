@@ -2,9 +2,10 @@
 
 import pytest
 
+from gateway.http.edge.certificate_lookup import NginxLookup
 from gateway.http.edge.headers import EdgeHeaderReader
 
-READER = EdgeHeaderReader("ssl-client-cert")
+READER = EdgeHeaderReader(NginxLookup().headers)
 
 
 def test_a_header_once_is_a_value() -> None:
@@ -44,7 +45,9 @@ def test_underscores_elsewhere_mean_nothing() -> None:
 
 
 def test_the_certificate_header_has_the_configured_name() -> None:
-    headers = EdgeHeaderReader("X-Client-Cert").read([(b"x-client-cert", b"A")])
+    headers = EdgeHeaderReader(NginxLookup("X-Client-Cert").headers).read(
+        [(b"x-client-cert", b"A")]
+    )
     assert headers.text(b"x-client-cert") == "A"
 
 

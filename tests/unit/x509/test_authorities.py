@@ -15,7 +15,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from gateway.crypto.x509.authorities import LONGEST_PATH, AuthorityBundle, parse_authorities
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
-from gateway.crypto.x509.requirements import CertificateRefused, require_client
+from gateway.crypto.x509.requirements import require_client
+from gateway.domain.certificates import CertificateRefused
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 DAY = timedelta(days=1)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.parse import parse_certificate
-from gateway.crypto.x509.reader import X509CertificateReader
 from gateway.domain.certificates import Standing
 from gateway.domain.distinguished_names import Attribute, DistinguishedName
 from gateway.domain.ports.certificates import MalformedCertificate
 from tests.support.certificates import Zoo
+from tests.support.evaluated_certificates import EvaluatedCertificates
 from tests.support.set_clock import SetClock
 
 KEY = ec.generate_private_key(ec.SECP256R1())
@@ -166,7 +166,7 @@ def test_mutated_certificates_are_read_or_malformed(
     mutated = bytearray(SEEDS)
     for position, byte in mutations:
         mutated[position] = byte
-    reader = X509CertificateReader(AuthorityBundle(), None, SetClock(NOW))
+    reader = EvaluatedCertificates(AuthorityBundle(), None, SetClock(NOW))
     for der in (bytes(mutated), bytes(mutated[:cut])):
         try:
             read = reader.read(der, verified_by_proxy=True)
@@ -190,7 +190,7 @@ def test_a_certificate_with_one_bit_changed_is_never_trusted(
     der = bytearray(certificate_zoo["valid"].der)
     der[place % len(der)] ^= 1 << bit
     bundle = AuthorityFile(certificate_zoo.directory / "ca.crt")
-    reader = X509CertificateReader(bundle, None, SetClock(datetime.now(UTC)))
+    reader = EvaluatedCertificates(bundle, None, SetClock(datetime.now(UTC)))
     try:
         read = reader.read(bytes(der), verified_by_proxy=True)
     except (MalformedCertificate, UserWarning):
@@ -201,14 +201,14 @@ def test_a_certificate_with_one_bit_changed_is_never_trusted(
 @pytest.mark.parametrize("kind", ["huge 13 kB", "huge 25 kB", "subject 1 kB"])
 def test_a_large_certificate_is_judged_like_any_other(certificate_zoo: Zoo, kind: str) -> None:
     """Attack A17."""
-    reader = X509CertificateReader(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
+    reader = EvaluatedCertificates(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
     read = reader.read(certificate_zoo[kind].der, verified_by_proxy=True)
     assert read.standing is Standing.UNTRUSTED
 
 
 def test_a_certificate_of_more_than_64_kb_is_no_certificate(certificate_zoo: Zoo) -> None:
     """Attack A17."""
-    reader = X509CertificateReader(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
+    reader = EvaluatedCertificates(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
     with pytest.raises(MalformedCertificate):
         reader.read(certificate_zoo["huge 91 kB"].der, verified_by_proxy=True)
 

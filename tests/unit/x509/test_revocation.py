@@ -15,7 +15,6 @@ from gateway.crypto.x509 import revocation
 from gateway.crypto.x509.authorities import (
     AuthorityBundle,
     AuthorityFile,
-    CertificationPath,
     parse_authorities,
 )
 from gateway.crypto.x509.development_pki import create_pki
@@ -32,6 +31,7 @@ from gateway.crypto.x509.pki_directory import ISSUING, ROOT, pem, read_authority
 from gateway.crypto.x509.pki_revocation import renew_revocation_lists, revoke
 from gateway.crypto.x509.revocation import RevocationLists
 from gateway.crypto.x509.revocation_lists import load_revocation_lists
+from gateway.domain.certificates import CertificationPath
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 DAY = timedelta(days=1)

@@ -1,20 +1,17 @@
-"""How each proxy writes the client certificate into a header: one file a proxy.
+"""How each proxy reports the client certificate in headers: one file a proxy.
 
 Keycloak: 11.1, `--spi-x509cert-lookup-provider=<id>`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from gateway.http.edge.certificate_lookup import nginx
+from gateway.http.edge.certificate_lookup.lookup import CertificateLookup, ForwardedCertificate
+from gateway.http.edge.certificate_lookup.nginx import NginxLookup
 
-CertificateLookup = Callable[[bytes], bytes | None]
-"""Turns the value of the header into DER, an empty value into None.
+__all__ = ["LOOKUPS", "CertificateLookup", "ForwardedCertificate", "NginxLookup"]
 
-Raises gateway.domain.ports.certificates.MalformedCertificate for everything else.
-"""
-
-LOOKUPS: Final[Mapping[str, CertificateLookup]] = {
-    "nginx": nginx.certificate_from_header,
+LOOKUPS: Final[Mapping[str, type[CertificateLookup]]] = {
+    NginxLookup.name: NginxLookup,
 }
-"""Every lookup by its provider id."""
+"""Every lookup by its provider id, the default first; settings and flags are made from it."""

@@ -1,4 +1,6 @@
-"""The certificate as nginx sends it: `$ssl_client_escaped_cert`, URL-encoded PEM.
+"""What nginx reports: `$ssl_client_escaped_cert`, URL-encoded PEM, and `$ssl_client_verify`.
+
+The second is `SUCCESS`, `FAILED:reason` or `NONE`.
 
 Keycloak decodes by form rules and takes what it cannot read for no certificate. Here a `+` is a
 plus sign, never a space (nginx escapes it, so a space would come from somebody else), and whatever
@@ -9,15 +11,56 @@ Keycloak: 11.1, provider `nginx`. Spec: RFC 7468 §5; RFC 3986 §2.1
 
 import binascii
 import re
+from collections.abc import Mapping
+from typing import ClassVar, Final
 from urllib.parse import unquote_to_bytes
 
+from gateway.domain.certificates import ProxyVerdict
 from gateway.domain.ports.certificates import MalformedCertificate
+from gateway.http.edge.certificate_lookup.lookup import (
+    CertificateLookup,
+    ForwardedCertificate,
+    decoded_once,
+)
 
+VERDICT_HEADER: Final = b"ssl-client-verify"
+SUCCESS, FAILED = b"SUCCESS", b"FAILED:"
 LONGEST_HEADER = 64 * 1024
 BEGIN, END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
 LINE_ENDS = b"\r\n"
 QUOTE = b'"'
 WRONG_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+
+
+class NginxLookup(CertificateLookup):
+    """Reads the header of the certificate and `ssl-client-verify`."""
+
+    name: ClassVar = "nginx"
+    default_header: ClassVar = "ssl-client-cert"
+    verdict_headers: ClassVar = frozenset({VERDICT_HEADER})
+    options: ClassVar = {"ssl-client-cert": "certificate_header"}
+    variable: ClassVar = "$ssl_client_escaped_cert"
+    """What nginx must send in the header of the certificate."""
+
+    def __init__(self, header: str = default_header) -> None:
+        super().__init__(header)
+        self._decode = decoded_once(certificate_from_header)
+
+    def find(self, headers: Mapping[bytes, bytes]) -> ForwardedCertificate | None:
+        """Return what the headers report; raises MalformedCertificate."""
+        value = headers.get(self.header)
+        leaf = self._decode(value) if value else None
+        if leaf is None:
+            return None
+        return ForwardedCertificate(leaf, *_verdict(headers.get(VERDICT_HEADER, b"")))
+
+
+def _verdict(value: bytes) -> tuple[ProxyVerdict, str | None]:
+    if value == SUCCESS:
+        return ProxyVerdict.VERIFIED, None
+    if value.startswith(FAILED):
+        return ProxyVerdict.FAILED, value.removeprefix(FAILED).decode("latin-1")
+    return ProxyVerdict.NONE, None
 
 
 def certificate_from_header(value: bytes) -> bytes | None:

@@ -7,13 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.domain.certificates import ProxyVerdict
 from gateway.domain.ports.certificates import MalformedCertificate
 from gateway.http.edge.certificate_lookup import LOOKUPS
 
 # Every base64 digit, the ones that URL-encoding touches among them.
 DER = bytes(range(256)) * 3 + b"\xfb\xef\xbe\xff\xff"
 
-lookup = LOOKUPS["nginx"]
+LOOKUP = LOOKUPS["nginx"]("ssl-client-cert")
+
+
+def lookup(value: bytes) -> bytes | None:
+    found = LOOKUP.find({b"ssl-client-cert": value})
+    return None if found is None else found.leaf
 
 
 def pem(der: bytes = DER, line_end: str = "\n") -> str:
@@ -121,3 +127,42 @@ def test_the_largest_hostile_header_is_refused(unit: bytes) -> None:
 def test_every_lookup_is_registered_under_its_keycloak_id() -> None:
     """Keycloak 11.1: the provider ids are what operators configure."""
     assert list(LOOKUPS) == ["nginx"]
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict", "reason"),
+    [
+        (b"SUCCESS", ProxyVerdict.VERIFIED, None),
+        (b"FAILED:certificate revoked", ProxyVerdict.FAILED, "certificate revoked"),
+        (b"FAILED:", ProxyVerdict.FAILED, ""),
+        (b"FAILED:self-signed certificate \xff", ProxyVerdict.FAILED, "self-signed certificate ÿ"),
+        (b"NONE", ProxyVerdict.NONE, None),
+        (b"success", ProxyVerdict.NONE, None),
+        (b"SUCCESS ", ProxyVerdict.NONE, None),
+        (b"", ProxyVerdict.NONE, None),
+        (None, ProxyVerdict.NONE, None),
+    ],
+)
+def test_the_verdict_is_reported_in_neutral_words(
+    value: bytes | None, verdict: ProxyVerdict, reason: str | None
+) -> None:
+    """Attack A6: only the exact word counts as verified."""
+    headers = {b"ssl-client-cert": ESCAPED.encode()}
+    if value is not None:
+        headers[b"ssl-client-verify"] = value
+    found = LOOKUP.find(headers)
+    assert found is not None
+    assert (found.verdict, found.reason, found.chain) == (verdict, reason, ())
+
+
+def test_a_verdict_alone_is_no_certificate() -> None:
+    assert LOOKUP.find({b"ssl-client-verify": b"SUCCESS"}) is None
+
+
+def test_the_certificate_is_read_from_the_configured_header() -> None:
+    other = LOOKUPS["nginx"]("X-Client-Cert")
+    assert other.headers == {b"x-client-cert", b"ssl-client-verify"}
+    found = other.find({b"x-client-cert": ESCAPED.encode()})
+    assert found is not None
+    assert found.leaf == DER
+    assert other.find({b"ssl-client-cert": ESCAPED.encode()}) is None

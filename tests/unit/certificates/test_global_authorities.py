@@ -12,14 +12,17 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
+from gateway.certificates.global_authorities import REMEMBERED_BYTES
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.pki_directory import TRUST_BUNDLE
 from gateway.crypto.x509.pki_revocation import revoke
-from gateway.crypto.x509.reader import REMEMBERED_BYTES, X509CertificateReader
+from gateway.crypto.x509.reader import REMEMBERED_BYTES as PARSED_BYTES
+from gateway.crypto.x509.reader import X509Authorities, X509CertificateParser
 from gateway.crypto.x509.revocation import RevocationLists
-from gateway.domain.certificates import ClientCertificate, Standing
+from gateway.domain.certificates import CertificationPath, PresentedCertificate, Standing
 from gateway.domain.ports.certificates import MalformedCertificate
 from tests.support.certificates import Zoo, make_zoo
+from tests.support.evaluated_certificates import EvaluatedCertificates
 from tests.support.set_clock import SetClock
 
 TRUSTED, UNTRUSTED, REFUSED = Standing.TRUSTED, Standing.UNTRUSTED, Standing.REFUSED
@@ -50,14 +53,14 @@ MATRIX = {
 MALFORMED = {"huge 91 kB"}
 
 
-def reader_of(zoo: Zoo, clock: SetClock | None = None) -> X509CertificateReader:
+def reader_of(zoo: Zoo, clock: SetClock | None = None) -> EvaluatedCertificates:
     bundle = AuthorityFile(zoo.directory / TRUST_BUNDLE)
     lists = RevocationLists(zoo.directory / "ca.crl", bundle)
-    return X509CertificateReader(bundle, lists, clock or SetClock(datetime.now(UTC)))
+    return EvaluatedCertificates(bundle, lists, clock or SetClock(datetime.now(UTC)))
 
 
 @pytest.fixture
-def reader(certificate_zoo: Zoo) -> X509CertificateReader:
+def reader(certificate_zoo: Zoo) -> EvaluatedCertificates:
     return reader_of(certificate_zoo)
 
 
@@ -74,7 +77,7 @@ def test_the_matrix_names_every_kind_of_the_zoo(certificate_zoo: Zoo) -> None:
 
 @pytest.mark.parametrize("kind", MATRIX)
 def test_each_kind_of_certificate_has_its_standing(
-    certificate_zoo: Zoo, reader: X509CertificateReader, kind: str
+    certificate_zoo: Zoo, reader: EvaluatedCertificates, kind: str
 ) -> None:
     """Attacks A6, A7, A8; RFC 8705 §7.5: both the proxy's word and our own checks decide."""
     der = certificate_zoo[kind].der
@@ -90,7 +93,7 @@ def test_each_kind_of_certificate_has_its_standing(
 @pytest.mark.parametrize("kind", ["device-1", "device-2", "user"])
 def test_what_certs_init_makes_is_trusted(pki: Path, kind: str) -> None:
     bundle = AuthorityFile(pki / TRUST_BUNDLE)
-    reader = X509CertificateReader(
+    reader = EvaluatedCertificates(
         bundle, RevocationLists(pki / "ca.crl", bundle), SetClock(datetime.now(UTC))
     )
     certificate = reader.read(_der(pki / f"{kind}.crt"), verified_by_proxy=True)
@@ -102,14 +105,14 @@ def test_what_certs_init_makes_is_trusted(pki: Path, kind: str) -> None:
 def test_an_authority_does_not_pass_for_a_client(pki: Path) -> None:
     """Attack A7: neither our own root nor the issuing authority."""
     bundle = AuthorityFile(pki / TRUST_BUNDLE)
-    reader = X509CertificateReader(bundle, None, SetClock(datetime.now(UTC)))
+    reader = EvaluatedCertificates(bundle, None, SetClock(datetime.now(UTC)))
     for name in ("root.crt", "issuing.crt"):
         assert reader.read(_der(pki / name), verified_by_proxy=True).standing is REFUSED
 
 
 def test_without_authorities_nothing_is_trusted(certificate_zoo: Zoo) -> None:
     """Attack A14: the proxy's word alone identifies nobody."""
-    reader = X509CertificateReader(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
+    reader = EvaluatedCertificates(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
     standings = {
         kind: reader.read(certificate_zoo[kind].der, verified_by_proxy=True).standing
         for kind in MATRIX
@@ -119,17 +122,17 @@ def test_without_authorities_nothing_is_trusted(certificate_zoo: Zoo) -> None:
 
 
 def test_the_facts_of_a_certificate_are_those_of_its_encoding(
-    certificate_zoo: Zoo, reader: X509CertificateReader
+    certificate_zoo: Zoo, reader: EvaluatedCertificates
 ) -> None:
     """RFC 8705 §3.1: x5t#S256 is base64url of SHA-256 over DER, without padding."""
     der = certificate_zoo["valid"].der
     certificate = reader.read(der, verified_by_proxy=True)
     parsed = x509.load_der_x509_certificate(der)
-    assert str(certificate.subject) == "CN=device-1,OU=Devices,O=Realmgate Demonstration"
-    assert certificate.serial == parsed.serial_number
-    assert certificate.der == der
+    assert str(certificate.leaf.subject) == "CN=device-1,OU=Devices,O=Realmgate Demonstration"
+    assert certificate.leaf.serial == parsed.serial_number
+    assert certificate.leaf.der == der
     assert len(certificate.thumbprint) == 43
-    assert "der" not in repr(certificate)
+    assert "der=" not in repr(certificate)
 
 
 def test_time_is_judged_on_each_use(certificate_zoo: Zoo) -> None:
@@ -165,7 +168,7 @@ def test_an_authority_that_leaves_the_bundle_takes_its_certificates_with_it(
 ) -> None:
     """A certificate that was found trusted is checked again after the bundle is replaced."""
     bundle = own_zoo.directory / TRUST_BUNDLE
-    reader = X509CertificateReader(AuthorityFile(bundle), None, SetClock(datetime.now(UTC)))
+    reader = EvaluatedCertificates(AuthorityFile(bundle), None, SetClock(datetime.now(UTC)))
     der = own_zoo["valid"].der
     assert reader.read(der, verified_by_proxy=True).standing is TRUSTED
     other = make_zoo(tmp_path / "other", datetime.now(UTC)).directory / TRUST_BUNDLE
@@ -185,7 +188,7 @@ def test_a_stale_list_refuses_every_certificate_of_its_authority(certificate_zoo
 
 
 def test_a_certificate_over_64_kb_is_malformed(
-    certificate_zoo: Zoo, reader: X509CertificateReader
+    certificate_zoo: Zoo, reader: EvaluatedCertificates
 ) -> None:
     """Attack A17: the documented maximum."""
     with pytest.raises(MalformedCertificate, match="65536 are allowed"):
@@ -194,14 +197,11 @@ def test_a_certificate_over_64_kb_is_malformed(
 
 def test_a_huge_certificate_is_not_kept(certificate_zoo: Zoo) -> None:
     """Attack A17: it would take the place of many others."""
-    clock = SetClock(datetime.now(UTC))
-    reader = X509CertificateReader(AuthorityBundle(), None, clock, remembered_bytes=64 * 1024)
+    parser = X509CertificateParser(remembered_bytes=64 * 1024)
 
     def is_remembered(kind: str) -> bool:
-        def read() -> ClientCertificate:
-            return reader.read(certificate_zoo[kind].der, verified_by_proxy=True)
-
-        return read() is read()
+        der = certificate_zoo[kind].der
+        return parser.parse(der) is parser.parse(der)
 
     assert all(map(is_remembered, ("valid", "wrong EKU", "weak key", "self-signed")))
     assert not is_remembered("huge 13 kB")
@@ -210,7 +210,7 @@ def test_a_huge_certificate_is_not_kept(certificate_zoo: Zoo) -> None:
 def test_a_certificate_of_many_names_is_weighed_by_them() -> None:
     """Five hundred of them must not take a hundred times the memory of usual ones."""
     key = ec.generate_private_key(ec.SECP256R1())
-    reader = X509CertificateReader(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
+    reader = EvaluatedCertificates(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
@@ -220,17 +220,35 @@ def test_a_certificate_of_many_names_is_weighed_by_them() -> None:
         grown = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    assert reader._judgements.bytes <= REMEMBERED_BYTES
-    assert grown <= 1.2 * REMEMBERED_BYTES
+    assert reader.parser._presented.bytes <= PARSED_BYTES
+    assert reader.rule._evaluations.bytes <= REMEMBERED_BYTES
+    assert grown <= 1.2 * (PARSED_BYTES + REMEMBERED_BYTES)
 
 
 def test_a_remembered_certificate_is_not_parsed_again(
-    certificate_zoo: Zoo, reader: X509CertificateReader
+    certificate_zoo: Zoo, reader: EvaluatedCertificates
 ) -> None:
     """Performance: parsing and signatures cost a hundred times the look-up."""
+    first = reader.read(certificate_zoo["valid"].der, verified_by_proxy=True)
     for verified in (True, False):
-        first = reader.read(certificate_zoo["valid"].der, verified_by_proxy=verified)
-        assert reader.read(certificate_zoo["valid"].der, verified_by_proxy=verified) is first
+        again = reader.read(certificate_zoo["valid"].der, verified_by_proxy=verified)
+        assert again.leaf is first.leaf
+
+
+@pytest.mark.parametrize("kind", ["valid", "wrong EKU", "unknown CA"])
+def test_a_remembered_certificate_is_not_evaluated_again(
+    certificate_zoo: Zoo, reader: EvaluatedCertificates, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = reader.read(certificate_zoo[kind].der, verified_by_proxy=True)
+
+    def path(
+        self: X509Authorities, leaf: PresentedCertificate, now: datetime
+    ) -> CertificationPath | None:
+        raise AssertionError((self, leaf, now))
+
+    monkeypatch.setattr(X509Authorities, "path", path)
+    again = reader.read(certificate_zoo[kind].der, verified_by_proxy=True)
+    assert (again.standing, again.reason) == (first.standing, first.reason)
 
 
 @pytest.mark.parametrize(
@@ -249,12 +267,12 @@ def test_a_remembered_certificate_is_not_parsed_again(
     ],
 )
 def test_odd_subjects_are_read_from_the_encoding(
-    certificate_zoo: Zoo, reader: X509CertificateReader, kind: str, subject: str
+    certificate_zoo: Zoo, reader: EvaluatedCertificates, kind: str, subject: str
 ) -> None:
     """Attack A15: nothing is lost, and nothing poses as more than it is."""
     certificate = reader.read(certificate_zoo[kind].der, verified_by_proxy=True)
     organization = "O=Realmgate Demonstration" if subject else ""
-    written = str(certificate.subject)
+    written = str(certificate.leaf.subject)
     if "+" in subject:
         written = ",".join("+".join(sorted(rdn.split("+"))) for rdn in written.split(","))
         subject = ",".join("+".join(sorted(rdn.split("+"))) for rdn in subject.split(","))

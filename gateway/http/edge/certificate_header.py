@@ -1,9 +1,10 @@
-"""The request header in which the proxy forwards the client certificate. Keycloak: 11.1."""
+"""The name of the header in which the proxy forwards the client certificate. Keycloak: 11.1."""
 
 import re
 from typing import Final
 
-DEFAULT_CERTIFICATE_HEADER: Final = "ssl-client-cert"
+from gateway.http.edge.certificate_lookup import LOOKUPS
+
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _MOST_HYPHENS: Final = 4
 """The proxy drops each spelling with `_` instead of `-`: two for one hyphen, sixteen for four."""
@@ -20,7 +21,6 @@ _RESERVED: Final = frozenset(
         "host",
         "if-match",
         "if-none-match",
-        "ssl-client-verify",
         "te",
         "traceparent",
         "trailer",
@@ -33,7 +33,7 @@ _RESERVED: Final = frozenset(
         "x-realmgate-proxy-secret",
         "x-request-id",
     }
-)
+).union(*({name.decode() for name in lookup.verdict_headers} for lookup in LOOKUPS.values()))
 
 
 def certificate_header_name(value: object) -> str:

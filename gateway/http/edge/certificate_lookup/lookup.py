@@ -1,0 +1,68 @@
+"""The interface of a certificate lookup, and what lookups share.
+
+A lookup only reads what the proxy wrote: it decides nothing about the certificate.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from gateway.domain.certificates import ProxyVerdict
+from gateway.domain.limits.caches import cached
+
+_LARGEST_REMEMBERED: Final = 4 * 1024
+"""Bytes of a header: of the usual size it is decoded once, and memory stays bounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardedCertificate:
+    """What the proxy's headers say about the client certificate; certificates are DER.
+
+    `chain` holds what was sent besides the leaf. `reason` explains a verdict that is not VERIFIED.
+    """
+
+    leaf: bytes = field(repr=False)
+    verdict: ProxyVerdict
+    reason: str | None = None
+    chain: tuple[bytes, ...] = field(default=(), repr=False)
+
+
+class CertificateLookup(ABC):
+    """How one kind of proxy reports the client certificate, in headers that it alone may set."""
+
+    name: ClassVar[str]
+    """Keycloak's id of the provider."""
+    default_header: ClassVar[str]
+    """The header of the certificate where none is configured, in lower case."""
+    verdict_headers: ClassVar[frozenset[bytes]] = frozenset()
+    """Headers in which the proxy gives its verdict, in lower case."""
+    options: ClassVar[Mapping[str, str]]
+    """Keycloak's options of the lookup (`--spi-x509cert-lookup-<lookup>-<option>`), each with the
+    field of the settings that holds its value."""
+
+    def __init__(self, header: str) -> None:
+        """Expect the certificate in `header`."""
+        self.header: Final = header.lower().encode("ascii")
+
+    @property
+    def headers(self) -> frozenset[bytes]:
+        """Every header that the lookup reads, in lower case."""
+        return self.verdict_headers | {self.header}
+
+    @abstractmethod
+    def find(self, headers: Mapping[bytes, bytes]) -> ForwardedCertificate | None:
+        """Return what the headers report, None where the client showed no certificate.
+
+        `headers` are by lower-case name. Raises MalformedCertificate for anything else.
+        """
+
+
+def decoded_once(decode: Callable[[bytes], bytes | None]) -> Callable[[bytes], bytes | None]:
+    """Return `decode`, which remembers the results of headers of the usual size."""
+    remembering = cached(2 * 1024 * 1024)(decode)
+
+    def call(value: bytes) -> bytes | None:
+        return remembering(value) if len(value) <= _LARGEST_REMEMBERED else decode(value)
+
+    return call

@@ -1,0 +1,70 @@
+"""The edge reports what the proxy said about a certificate, and decides nothing about it."""
+
+from urllib.parse import quote
+
+import pytest
+
+from gateway.crypto.x509.parse import parse_certificate
+from gateway.crypto.x509.reader import X509CertificateParser
+from gateway.domain.certificates import CertificateEvidence, ProxyVerdict
+from gateway.http.edge.certificate_lookup import NginxLookup
+from gateway.http.edge.facts import Edge, EdgeRefusal
+from gateway.http.edge.peer import ProxyTrust
+from tests.support.certificates import Zoo
+
+UNIX_PEER = None
+STRANGER = ("203.0.113.7", 4711)
+
+
+@pytest.fixture(scope="module", name="edge")
+def make_edge() -> Edge:
+    return Edge(
+        trust=ProxyTrust((), None), lookup=NginxLookup(), certificates=X509CertificateParser()
+    )
+
+
+def scope(
+    certificate: str, verdict: str, client: tuple[str, int] | None = UNIX_PEER
+) -> dict[str, object]:
+    headers = [
+        (b"ssl-client-cert", quote(certificate, safe="").encode()),
+        (b"ssl-client-verify", verdict.encode()),
+    ]
+    return {"headers": headers, "client": client, "scheme": "http"}
+
+
+@pytest.mark.parametrize("kind", ["valid", "expired", "revoked", "weak key", "CA:TRUE"])
+def test_a_certificate_is_reported_whatever_it_is_worth(
+    edge: Edge, certificate_zoo: Zoo, kind: str
+) -> None:
+    certificate = certificate_zoo[kind]
+    evidence = edge.facts(scope(certificate.certificate.read_text(), "SUCCESS")).certificate
+    assert evidence is not None
+    assert evidence.leaf.der == certificate.der
+    assert evidence.leaf.subject == parse_certificate(certificate.der).subject
+    assert (evidence.verdict, evidence.reason) == (ProxyVerdict.VERIFIED, None)
+    assert (evidence.chain, evidence.lookup) == ((), "nginx")
+
+
+def test_the_reason_of_a_failed_verification_is_reported(edge: Edge, certificate_zoo: Zoo) -> None:
+    sent = scope(
+        certificate_zoo["self-signed"].certificate.read_text(), "FAILED:self-signed certificate"
+    )
+    evidence = edge.facts(sent).certificate
+    assert isinstance(evidence, CertificateEvidence)
+    assert evidence.verdict is ProxyVerdict.FAILED
+    assert evidence.reason == "self-signed certificate"
+
+
+def test_a_certificate_that_cannot_be_parsed_is_refused_before_any_realm_is_known(
+    edge: Edge,
+) -> None:
+    sent = scope("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "SUCCESS")
+    with pytest.raises(EdgeRefusal, match="undecodable client certificate: not an X"):
+        edge.facts(sent)
+
+
+def test_a_certificate_from_another_peer_is_no_evidence(edge: Edge, certificate_zoo: Zoo) -> None:
+    facts = edge.facts(scope(certificate_zoo["valid"].certificate.read_text(), "SUCCESS", STRANGER))
+    assert facts.certificate is None
+    assert facts.forged_certificate
