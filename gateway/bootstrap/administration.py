@@ -2,14 +2,13 @@
 
 from gateway.admin.access import Administrators, Changes, RealmCaches
 from gateway.admin.client_scopes import ClientScopeAdministration
-from gateway.admin.keys import KeyMetadata
 from gateway.admin.registration import RegistrationTokens
-from gateway.admin.users import NewPasswords
 from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.components import components
 from gateway.bootstrap.events import event_use_cases
 from gateway.bootstrap.flows import flow_use_cases
 from gateway.bootstrap.groups import group_use_cases
+from gateway.bootstrap.keys import key_metadata
 from gateway.bootstrap.realm_files import realm_file_use_cases
 from gateway.bootstrap.realms import realm_use_cases
 from gateway.bootstrap.registration import registration_use_cases
@@ -26,7 +25,6 @@ def admin_use_cases(
 ) -> AdminUseCases:
     """Return the use cases behind the admin API."""
     database = services.database
-    new_passwords = NewPasswords(services.clock, services.blacklists)
     clients = client_use_cases(services, changes)
     return AdminUseCases(
         administrators=Administrators(database),
@@ -38,12 +36,12 @@ def admin_use_cases(
         events=event_use_cases(services, changes),
         flows=flow_use_cases(services, changes),
         groups=group_use_cases(services, changes),
-        keys=KeyMetadata(database, services.keys, services.clock),
-        realm_files=realm_file_use_cases(services, changes, new_passwords, clients.administration),
+        keys=key_metadata(services),
+        realm_files=realm_file_use_cases(services, changes, clients.administration),
         realms=realm_use_cases(services, changes),
         registration=registration_use_cases(services, changes, tokens),
         roles=role_use_cases(services, changes),
         scope_evaluation=ScopeEvaluation(database, services.directory),
         sessions=session_use_cases(services, changes),
-        users=user_use_cases(services, changes, new_passwords),
+        users=user_use_cases(services, changes),
     )

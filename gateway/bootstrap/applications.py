@@ -13,8 +13,9 @@ from starlette.types import ASGIApp
 from structlog.typing import FilteringBoundLogger
 
 from gateway import __version__
-from gateway.admin.access import AccountControl, AdminAccess, Changes
+from gateway.admin.access import AccountControl, AdminAccess
 from gateway.admin.registration import RegistrationTokens
+from gateway.bootstrap.access import administrative_changes
 from gateway.bootstrap.administration import admin_use_cases
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.health import health_checks, read_gauges
@@ -111,7 +112,7 @@ def _routes(
     database = services.database
     grants = grant_services(services, metrics)
     access_tokens = AccessTokens(services.directory, database, grants.sessions)
-    changes = Changes(database, services.clock, services.invalidation)
+    changes = administrative_changes(services)
     tokens = RegistrationTokens(services.directory, context.issuer)
     use_cases = admin_use_cases(services, changes, tokens)
     registrations = client_registrations(

@@ -17,16 +17,20 @@ from gateway.admin.users import (
 from gateway.bootstrap.services import Services
 
 
-def user_use_cases(
-    services: Services, changes: Changes, new_passwords: NewPasswords
-) -> UserUseCases:
+def new_passwords(services: Services) -> NewPasswords:
+    """Return what every new password passes."""
+    return NewPasswords(services.clock, services.blacklists)
+
+
+def user_use_cases(services: Services, changes: Changes) -> UserUseCases:
     """Return every use case of users."""
     database, clock = services.database, services.clock
-    passwords = PasswordChanges(new_passwords, services.passwords)
+    gate = new_passwords(services)
+    passwords = PasswordChanges(gate, services.passwords)
     short_lived = ShortLived(services.online_sessions, services.login_failures)
     return UserUseCases(
         listing=UserListing(database),
-        creation=UserCreation(database, changes, new_passwords, services.passwords),
+        creation=UserCreation(database, changes, gate, services.passwords),
         changes=UserChanges(database, changes, passwords, short_lived, clock),
         credentials=UserCredentials(database, changes, passwords),
         groups=UserGroups(database, changes),
