@@ -10,6 +10,7 @@ from gateway.admin.registration import (
 )
 from gateway.bootstrap.services import Services
 from gateway.protocol.client_registrations.callers import Registrars
+from gateway.protocol.client_registrations.installing import ClientInstallations
 from gateway.protocol.client_registrations.registering import ClientRegistrations
 from gateway.protocol.tokens import AccessTokens
 
@@ -22,6 +23,13 @@ def registration_use_cases(
         client_tokens=ClientRegistrationTokens(changes, tokens),
         initial_accesses=InitialAccesses(services.database, changes, tokens),
     )
+
+
+def client_installations(
+    services: Services, registrations: ClientRegistrations
+) -> ClientInstallations:
+    """Return what tells adapters how to reach the realm."""
+    return ClientInstallations(registrations, services.directory)
 
 
 def client_registrations(
