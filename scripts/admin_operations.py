@@ -5,10 +5,9 @@ import tempfile
 from pathlib import Path
 
 from gateway.bootstrap import open_services
-from gateway.bootstrap.applications import http_parts
-from gateway.bootstrap.client_certificates import read_client_certificates
+from gateway.bootstrap.applications import build_applications
 from gateway.http.admin.operations import Operation
-from gateway.http.administration import admin_operations
+from gateway.http.management.lifecycle import Lifecycle
 from gateway.settings import Settings
 
 
@@ -21,5 +20,4 @@ async def _read() -> tuple[Operation, ...]:
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(state_dir=Path(folder))
         async with open_services(settings) as services:
-            certificates = read_client_certificates(settings)
-            return admin_operations(http_parts(settings, services, certificates))
+            return build_applications(settings, services, Lifecycle(), Path(folder)).operations

@@ -1,5 +1,6 @@
 """The two applications of a worker: the public one behind the proxy, and management."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -7,37 +8,55 @@ from pathlib import Path
 
 import orjson
 import structlog
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 from structlog.typing import FilteringBoundLogger
 
 from gateway import __version__
+from gateway.admin.access import AccountControl, AdminAccess
+from gateway.admin.registration import RegistrationTokens
+from gateway.bootstrap.access import administrative_changes
+from gateway.bootstrap.administration import admin_use_cases
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.health import health_checks, read_gauges
+from gateway.bootstrap.protocol import grant_services, protocol_endpoints
+from gateway.bootstrap.registration import client_installations, client_registrations
 from gateway.bootstrap.services import Services
-from gateway.crypto.keys import CryptographyClientKeys
 from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.ports.metrics import Metrics
 from gateway.domain.ports.tracing import Tracer
+from gateway.http.admin.authentication import AdminAuthentication
+from gateway.http.admin.endpoint import AdminServices
+from gateway.http.admin.openapi import openapi_document
+from gateway.http.admin.operations import Operation
+from gateway.http.admin.routes import build_admin_routes, build_operations
 from gateway.http.application import build_http_application
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.http.edge.facts import Edge
 from gateway.http.edge.peer import ProxyTrust
 from gateway.http.management.application import build_management_application
 from gateway.http.management.lifecycle import ClosesWhileDraining, Lifecycle
-from gateway.http.parts import HttpParts
+from gateway.http.realm_endpoint import RealmContext
+from gateway.http.registration.routes import build_registration_route
+from gateway.http.routes import build_routes
 from gateway.listeners import LISTENERS
 from gateway.listeners.dispatch import Dispatch
 from gateway.observability.metrics import PrometheusMetrics, exposition
 from gateway.observability.tracing import CarriedTraces
+from gateway.protocol.client_authentication import ClientAuthenticator
+from gateway.protocol.event_recording import EventRecording
 from gateway.protocol.grants import GRANTS
+from gateway.protocol.tokens import AccessTokens
 from gateway.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Applications:
-    """What one worker serves."""
+    """What one worker serves, and the table of the admin API."""
 
     public: ASGIApp
     management: ASGIApp
+    operations: tuple[Operation, ...]
 
 
 def build_applications(
@@ -45,58 +64,81 @@ def build_applications(
 ) -> Applications:
     """Return the applications of one worker; raises InvalidInput for unusable files."""
     certificates = read_client_certificates(settings)
-    parts = http_parts(settings, services, certificates)
+    log: FilteringBoundLogger = structlog.get_logger()
+    metrics = PrometheusMetrics(GRANTS)
+    context = _realm_context(settings, services, certificates, metrics, log)
+    routes, operations = _routes(services, context, metrics)
+    public = build_http_application(
+        routes,
+        directory=services.directory,
+        edge=_edge(settings, certificates),
+        metrics=metrics,
+        tracer=find_tracer(settings),
+        log=log,
+    )
     management = build_management_application(
         lifecycle,
         health_checks(services, certificates),
         partial(exposition, metrics_directory, partial(read_gauges, services, certificates)),
-        partial(describe_admin_api, parts),
+        partial(describe_admin_api, operations),
     )
-    return Applications(ClosesWhileDraining(build_http_application(parts), lifecycle), management)
+    return Applications(ClosesWhileDraining(public, lifecycle), management, operations)
 
 
-def describe_admin_api(parts: HttpParts) -> bytes:
+def describe_admin_api(operations: Iterable[Operation]) -> bytes:
     """Return the OpenAPI document of the admin API, as JSON text."""
-    # As late as the admin API itself, see LateRoutes.
-    from gateway.http.admin.openapi import openapi_document  # noqa: PLC0415
-    from gateway.http.administration import admin_operations  # noqa: PLC0415
-
-    document = openapi_document(admin_operations(parts), __version__)
+    document = openapi_document(operations, __version__)
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def http_parts(
-    settings: Settings, services: Services, certificates: ClientCertificates
-) -> HttpParts:
-    """Return what the public application is made of."""
-    log: FilteringBoundLogger = structlog.get_logger()
-    return HttpParts(
+def _realm_context(
+    settings: Settings,
+    services: Services,
+    certificates: ClientCertificates,
+    metrics: Metrics,
+    log: FilteringBoundLogger,
+) -> RealmContext:
+    listeners = Dispatch({name: make(log) for name, make in LISTENERS.items()}, log)
+    return RealmContext(
         directory=services.directory,
-        database=services.database,
-        invalidation=services.invalidation,
-        online_sessions=services.online_sessions,
-        passwords=services.passwords,
-        blacklists=services.blacklists,
-        keys=services.keys,
-        client_keys=CryptographyClientKeys(),
-        login_failures=services.login_failures,
-        one_time_passwords=services.one_time_passwords,
-        one_time_marks=services.one_time_marks,
-        events=services.events,
-        listeners=_listeners(log),
         clock=services.clock,
-        edge=_edge(settings, certificates),
         certificates=certificates.trust,
-        metrics=PrometheusMetrics(GRANTS),
-        tracer=find_tracer(settings),
         log=log,
         public_url=settings.public_url,
         mtls_public_url=settings.mtls_public_url,
+        events=EventRecording(services.events, listeners, metrics),
     )
 
 
-def _listeners(log: FilteringBoundLogger) -> Dispatch:
-    return Dispatch({name: make(log) for name, make in LISTENERS.items()}, log)
+def _routes(
+    services: Services, context: RealmContext, metrics: Metrics
+) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
+    """Return every URL of the public application, and the table of the admin API."""
+    database = services.database
+    grants = grant_services(services, metrics)
+    access_tokens = AccessTokens(services.directory, database, grants.sessions)
+    clients = ClientAuthenticator(services.directory, database)
+    changes = administrative_changes(services)
+    tokens = RegistrationTokens(services.directory, context.issuer)
+    use_cases = admin_use_cases(services, changes, tokens)
+    registrations = client_registrations(
+        services, changes, tokens, access_tokens, use_cases.clients.administration
+    )
+    operations = build_operations(use_cases, context, LISTENERS)
+    admin = AdminServices(
+        context,
+        AdminAuthentication(context, access_tokens),
+        AdminAccess(database),
+        AccountControl(database),
+    )
+    routes = [
+        *build_routes(context, protocol_endpoints(grants, clients, access_tokens), metrics),
+        build_registration_route(
+            registrations, client_installations(services, registrations, clients), context
+        ),
+        build_admin_routes(operations, admin),
+    ]
+    return routes, operations
 
 
 def find_tracer(settings: Settings) -> Tracer:

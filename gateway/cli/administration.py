@@ -54,12 +54,11 @@ def administer(work: Callable[[Administration], Awaitable[Result]]) -> Result:
 
 
 async def _administer(work: Callable[[Administration], Awaitable[Result]]) -> Result:
-    from gateway.admin.access import Changes
+    from gateway.bootstrap.access import administrative_changes
     from gateway.bootstrap.services import open_services
 
     async with open_services(installed_settings()) as services:
-        changes = Changes(services.database, services.clock, services.invalidation)
-        return await work(Administration(services, changes))
+        return await work(Administration(services, administrative_changes(services)))
 
 
 def assigned(

@@ -140,14 +140,6 @@ async def _found(administration: Administration, acting: "Acting", client_id: st
 
 
 def _administration(administration: Administration) -> "ClientAdministration":
-    from gateway.admin.clients import ClientAdministration
-    from gateway.protocol.scopes import check_mapper
+    from gateway.bootstrap.clients import client_use_cases
 
-    services = administration.services
-    return ClientAdministration(
-        administration.changes,
-        services.clock,
-        services.online_sessions,
-        check_mapper,
-        services.keys,
-    )
+    return client_use_cases(administration.services, administration.changes).administration

@@ -22,7 +22,7 @@ from gateway.cli.columns import show_rows
 
 if TYPE_CHECKING:
     from gateway.admin.access import Acting
-    from gateway.admin.groups import GroupAdministration
+    from gateway.admin.groups import GroupUseCases
     from gateway.domain.groups import Group
 
 _group = click.argument("path", metavar="/PATH")
@@ -59,10 +59,8 @@ def show(path: str, realm: str) -> None:
     """Show the group at /PATH with its attributes and roles, as JSON."""
 
     async def ask(administration: Administration) -> dict[str, Any]:
-        from gateway.admin.groups import GroupListing
-
         acting = await administration.acting(realm)
-        listing = GroupListing(administration.services.database)
+        listing = _groups(administration).listing
         return await listing.at_path(acting.realm, acting.rights, path)
 
     echo_document(administer(ask))
@@ -80,7 +78,7 @@ def create(path: str, realm: str, assignments: tuple[str, ...]) -> None:
     async def work(administration: Administration) -> str:
         acting = await administration.acting(realm)
         parent = await _found(administration, acting, above) if above else None
-        made = await _groups(administration).put(acting, parent, document)
+        made = await _groups(administration).administration.put(acting, parent, document)
         return str((made or {}).get("id", ""))
 
     click.echo(f"group {path}: created, id {administer(work)}")
@@ -97,15 +95,13 @@ def update(path: str, realm: str, assignments: tuple[str, ...]) -> None:
         raise click.UsageError("Give at least one --set FIELD=VALUE.")
 
     async def work(administration: Administration) -> None:
-        from gateway.admin.groups import GroupListing
-
         acting = await administration.acting(realm)
-        listing = GroupListing(administration.services.database)
-        before = await listing.at_path(acting.realm, acting.rights, path)
+        groups = _groups(administration)
+        before = await groups.listing.at_path(acting.realm, acting.rights, path)
         kept: dict[str, Any] = {
             name: before[name] for name in ("name", "description") if name in before
         }
-        await _groups(administration).update(acting, before["id"], {**kept, **given})
+        await groups.administration.update(acting, before["id"], {**kept, **given})
 
     administer(work)
     click.echo(f"group {path}: updated")
@@ -122,7 +118,7 @@ def delete(path: str, realm: str, *, yes: bool) -> None:
         acting = await administration.acting(realm)
         identity = await _found(administration, acting, path)
         confirm_removal(f"the group {path} of {realm} with all below it", yes=yes)
-        await _groups(administration).remove(acting, identity)
+        await _groups(administration).administration.remove(acting, identity)
 
     administer(work)
     click.echo(f"group {path}: removed")
@@ -138,7 +134,7 @@ async def _found(administration: Administration, acting: "Acting", path: str) ->
     return found.id
 
 
-def _groups(administration: Administration) -> "GroupAdministration":
-    from gateway.admin.groups import GroupAdministration
+def _groups(administration: Administration) -> "GroupUseCases":
+    from gateway.bootstrap.groups import group_use_cases
 
-    return GroupAdministration(administration.changes)
+    return group_use_cases(administration.services, administration.changes)

@@ -98,19 +98,13 @@ def disable(kid: str, realm: str | None) -> None:
 
 
 def _run(act: "Callable[[RealmKeys], Awaitable[Result]]") -> Result:
-    from gateway.admin.keys import RealmKeys
     from gateway.bootstrap import open_services
+    from gateway.bootstrap.keys import realm_keys
     from gateway.domain.errors import RealmNotFound
 
     async def run() -> Result:
         async with open_services(installed_settings()) as services:
-            use_cases = RealmKeys(
-                database=services.database,
-                keys=services.keys,
-                clock=services.clock,
-                invalidation=services.invalidation,
-            )
-            return await act(use_cases)
+            return await act(realm_keys(services))
 
     try:
         return asyncio.run(run())

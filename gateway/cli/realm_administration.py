@@ -20,7 +20,7 @@ from gateway.cli.administration import (
 from gateway.cli.columns import show_rows
 
 if TYPE_CHECKING:
-    from gateway.admin.realms import RealmChanges
+    from gateway.admin.realms import RealmUseCases
 
 _name = click.argument("name")
 
@@ -52,10 +52,7 @@ def show(name: str) -> None:
     """Show every setting of the realm NAME as JSON, secrets masked."""
 
     async def ask(administration: Administration) -> dict[str, Any]:
-        from gateway.admin.realms import RealmListing
-
-        listing = RealmListing(administration.services.database)
-        return await listing.one(await administration.acting(name))
+        return await _realms(administration).listing.one(await administration.acting(name))
 
     echo_document(administer(ask))
 
@@ -69,19 +66,10 @@ def create(name: str, assignments: tuple[str, ...], *, enabled: bool) -> None:
     document = {"enabled": enabled, **assigned(assignments, never=("realm",)), "realm": name}
 
     async def work(administration: Administration) -> str:
-        from gateway.admin.realm_files import RealmCreation
-        from gateway.admin.users import NewPasswords
+        from gateway.bootstrap.realm_files import realm_creation
         from gateway.domain.realm import MASTER
 
-        services = administration.services
-        creation = RealmCreation(
-            database=services.database,
-            changes=administration.changes,
-            keys=services.keys,
-            passwords=services.passwords,
-            gate=NewPasswords(services.clock, services.blacklists),
-            clock=services.clock,
-        )
+        creation = realm_creation(administration.services, administration.changes)
         return (await creation.create(await administration.acting(MASTER), document)).id
 
     click.echo(f"realm {name}: created, id {administer(work)}")
@@ -101,7 +89,7 @@ def update(name: str, assignments: tuple[str, ...]) -> None:
 
     async def work(administration: Administration) -> str:
         acting = await administration.acting(name)
-        return (await _changes(administration).update(acting, document)).name
+        return (await _realms(administration).changes.update(acting, document)).name
 
     click.echo(f"realm {administer(work)}: updated")
 
@@ -115,26 +103,16 @@ def delete(name: str, *, yes: bool) -> None:
     async def work(administration: Administration) -> None:
         acting = await administration.acting(name)
         confirm_removal(f"the realm {name} and all that is in it", yes=yes)
-        await _changes(administration).remove(acting)
+        await _realms(administration).changes.remove(acting)
 
     administer(work)
     click.echo(f"realm {name}: removed")
 
 
-def _changes(administration: Administration) -> "RealmChanges":
-    from gateway.admin.realms import RealmChanges
-    from gateway.listeners import LISTENERS
+def _realms(administration: Administration) -> "RealmUseCases":
+    from gateway.bootstrap.realms import realm_use_cases
 
-    services = administration.services
-    return RealmChanges(
-        database=services.database,
-        changes=administration.changes,
-        keys=services.keys,
-        clock=services.clock,
-        online_sessions=services.online_sessions,
-        login_failures=services.login_failures,
-        listeners=LISTENERS,
-    )
+    return realm_use_cases(administration.services, administration.changes)
 
 
 COMMANDS = (list_, show, create, update, delete)

@@ -30,22 +30,14 @@ def import_files(
 async def _import(
     files: "tuple[RealmFile, ...]", *, skip_existing: bool
 ) -> "tuple[ImportedRealm, ...]":
-    from gateway.admin.realm_files import RealmImport
+    from gateway.bootstrap.realm_files import realm_import
     from gateway.bootstrap.services import open_services
     from gateway.storage.sql.migrate import migrate
 
     settings = installed_settings(begins=True)
     await migrate(settings.database_url)
     async with open_services(settings) as services:
-        importing = RealmImport(
-            database=services.database,
-            keys=services.keys,
-            passwords=services.passwords,
-            clock=services.clock,
-            invalidation=services.invalidation,
-            blacklists=services.blacklists,
-        )
-        return await importing.run(files, skip_existing=skip_existing)
+        return await realm_import(services).run(files, skip_existing=skip_existing)
 
 
 def _line(imported: "ImportedRealm") -> str:

@@ -64,17 +64,11 @@ def apply(files: tuple[Path, ...]) -> None:
 
 
 async def _rehearse(files: "tuple[RealmFile, ...]") -> "tuple[RealmDifference, ...]":
-    from gateway.admin.realm_files import RealmRehearsal
+    from gateway.bootstrap.realm_files import realm_rehearsal
     from gateway.bootstrap.services import open_services
 
     async with open_services(installed_settings()) as services:
-        rehearsal = RealmRehearsal(
-            database=services.database,
-            keys=services.keys,
-            clock=services.clock,
-            blacklists=services.blacklists,
-        )
-        return await rehearsal.run(files)
+        return await realm_rehearsal(services).run(files)
 
 
 def _show(found: "tuple[RealmDifference, ...]") -> None:

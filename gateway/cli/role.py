@@ -152,6 +152,6 @@ async def _client(administration: Administration, acting: "Acting", client_id: s
 
 
 def _roles(administration: Administration) -> "RoleAdministration":
-    from gateway.admin.roles import RoleAdministration
+    from gateway.bootstrap.roles import role_use_cases
 
-    return RoleAdministration(administration.services.database, administration.changes)
+    return role_use_cases(administration.services, administration.changes).administration

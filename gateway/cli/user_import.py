@@ -70,18 +70,13 @@ async def _import(
     refuse: "Callable[[InvalidInput], None] | None",
     progress: "Callable[[StreamedUsers], None]",
 ) -> "StreamedUsers":
-    from gateway.admin.realm_files import UserStream
     from gateway.bootstrap import open_services
+    from gateway.bootstrap.realm_files import user_stream
     from gateway.domain.errors import RealmNotFound
     from gateway.representations.json_input import stream_objects
 
     async with open_services(installed_settings()) as services:
-        users = UserStream(
-            database=services.database,
-            passwords=services.passwords,
-            clock=services.clock,
-            blacklists=services.blacklists,
-        )
+        users = user_stream(services)
         with file.open(encoding="utf-8-sig", newline="") as text:
             objects = stream_objects(text, "users", str(file))
             try:

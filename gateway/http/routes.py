@@ -22,13 +22,10 @@ from gateway.http.oidc.token import TokenHandler
 from gateway.http.oidc.userinfo import UserinfoHandler
 from gateway.http.realm_endpoint import ProtocolHandler, RealmContext, RealmEndpoint
 from gateway.http.replies import NO_STORE, Headers
-from gateway.protocol.client_authentication import ClientAuthenticator
-from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.logout import LogoutEndpoint
 from gateway.protocol.revocation import RevocationEndpoint
 from gateway.protocol.token_endpoint import TokenEndpoint
-from gateway.protocol.tokens import AccessTokens
 from gateway.protocol.userinfo import UserinfoEndpoint
 
 _PROTOCOL: Final = "/realms/{realm}/protocol/openid-connect"
@@ -52,20 +49,26 @@ _PUBLIC_METADATA: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ProtocolEndpoints:
+    """The rules of the endpoints that take parameters."""
+
+    token: TokenEndpoint
+    introspection: IntrospectionEndpoint
+    revocation: RevocationEndpoint
+    userinfo: UserinfoEndpoint
+    logout: LogoutEndpoint
+
+
 def build_routes(
-    context: RealmContext, services: GrantServices, metrics: Metrics
+    context: RealmContext, endpoints: ProtocolEndpoints, metrics: Metrics
 ) -> list[BaseRoute]:
-    """Return every URL that the gateway answers, the busiest first."""
-    directory, database = services.directory, services.database
-    access_tokens = AccessTokens(directory, database, services.sessions)
-    clients = ClientAuthenticator(directory, database)
-    token = TokenHandler(TokenEndpoint(services, clients), metrics)
-    introspection = IntrospectionHandler(
-        IntrospectionEndpoint(clients, access_tokens, services.refresh_tokens)
-    )
-    revocation = RevocationHandler(RevocationEndpoint(services, clients, access_tokens))
-    userinfo = UserinfoHandler(UserinfoEndpoint(access_tokens))
-    logout = LogoutHandler(LogoutEndpoint(clients, services.sessions))
+    """Return every URL of the protocol, the busiest first."""
+    token = TokenHandler(endpoints.token, metrics)
+    introspection = IntrospectionHandler(endpoints.introspection)
+    revocation = RevocationHandler(endpoints.revocation)
+    userinfo = UserinfoHandler(endpoints.userinfo)
+    logout = LogoutHandler(endpoints.logout)
     rows = (
         _Row(f"{_PROTOCOL}/token", token, ("POST",), NO_STORE),
         _Row(f"{_PROTOCOL}/token/introspect", introspection, ("POST",), NO_STORE),

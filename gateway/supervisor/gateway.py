@@ -83,7 +83,6 @@ def _share_program(settings: Settings) -> None:
     if settings.workers == 1:
         return
     from gateway.bootstrap.services import preload  # noqa: PLC0415 - see above
-    from gateway.http import administration  # noqa: F401, PLC0415
     from gateway.supervisor import preparation, worker  # noqa: F401, PLC0415
 
     import_server(settings.server)

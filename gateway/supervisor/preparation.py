@@ -7,10 +7,11 @@ import asyncio
 
 import structlog
 
-from gateway.admin.realm_files import RealmImport, load_realm_files
+from gateway.admin.realm_files import load_realm_files
 from gateway.admin.realms import ensure_administrator, ensure_defaults
 from gateway.bootstrap.applications import find_tracer
 from gateway.bootstrap.client_certificates import read_client_certificates
+from gateway.bootstrap.realm_files import realm_import
 from gateway.bootstrap.services import Services, open_services
 from gateway.domain.errors import SecretUnreadable, StoreUnavailable
 from gateway.domain.realm import MASTER
@@ -72,15 +73,7 @@ async def _import(settings: Settings, services: Services) -> None:
     files = load_realm_files(settings.import_realm)
     if not files:
         return
-    realms = RealmImport(
-        database=services.database,
-        keys=services.keys,
-        passwords=services.passwords,
-        clock=services.clock,
-        invalidation=services.invalidation,
-        blacklists=services.blacklists,
-    )
-    for imported in await realms.run(files, skip_existing=True):
+    for imported in await realm_import(services).run(files, skip_existing=True):
         event = "realm exists" if imported.skipped else "realm imported"
         structlog.get_logger().info(event, realm=imported.name)
         for setting in imported.ineffective:

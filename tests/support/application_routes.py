@@ -1,4 +1,4 @@
-"""Every route of the public application, those that are built late included."""
+"""Every route of the public application."""
 
 import asyncio
 import re
@@ -13,12 +13,10 @@ from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp
 
 from gateway.bootstrap import open_services
-from gateway.bootstrap.applications import http_parts
-from gateway.bootstrap.client_certificates import read_client_certificates
+from gateway.bootstrap.applications import build_applications
 from gateway.http.admin.paths import AdminUrls
-from gateway.http.application import build_http_application
 from gateway.http.guarded_endpoint import GuardedEndpoint
-from gateway.http.late_routes import LateRoutes
+from gateway.http.management.lifecycle import Lifecycle
 from gateway.http.registration.endpoint import ROUTE as REGISTRATION
 from gateway.settings import Settings
 
@@ -65,9 +63,8 @@ async def _read() -> tuple[Served, ...]:
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(state_dir=Path(folder))
         async with open_services(settings) as services:
-            certificates = read_client_certificates(settings)
-            application = build_http_application(http_parts(settings, services, certificates))
-            return tuple(_walk(_router(application).routes))
+            applications = build_applications(settings, services, Lifecycle(), Path(folder))
+            return tuple(_walk(_router(applications.public).routes))
 
 
 def _router(application: ASGIApp) -> Router:
@@ -82,8 +79,6 @@ def _walk(routes: Iterable[BaseRoute]) -> Iterator[Served]:
         match route:
             case Route():
                 yield Served(route.path, route.endpoint)
-            case LateRoutes():
-                yield from _walk(route.build())
             case AdminUrls():
                 for path, endpoint in route.endpoints.items():
                     yield Served(path, endpoint)

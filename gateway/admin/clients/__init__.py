@@ -39,6 +39,7 @@ from gateway.admin.clients.protocol_mappers import (
 from gateway.admin.clients.scope_assignment import ClientScopeAssignment
 from gateway.admin.clients.scope_mappings import OF_THE_REALM, ScopeMappingAdministration, in_scope
 from gateway.admin.clients.secrets import ClientSecrets
+from gateway.admin.clients.use_cases import ClientUseCases
 
 __all__ = [
     "ACCOUNT",
@@ -61,6 +62,7 @@ __all__ = [
     "ClientQuery",
     "ClientScopeAssignment",
     "ClientSecrets",
+    "ClientUseCases",
     "ImportedClients",
     "MapperOwner",
     "OwnerKind",

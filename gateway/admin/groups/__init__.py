@@ -19,6 +19,7 @@ from gateway.admin.groups.listing import (
     GroupShape,
     shown_groups,
 )
+from gateway.admin.groups.use_cases import GroupUseCases
 
 __all__ = [
     "MOST_GROUPS",
@@ -32,6 +33,7 @@ __all__ = [
     "GroupBook",
     "GroupListing",
     "GroupShape",
+    "GroupUseCases",
     "load_books",
     "load_groups",
     "read_realm_groups",

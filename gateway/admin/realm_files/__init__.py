@@ -9,6 +9,7 @@ from gateway.admin.realm_files.partial_import import PartialImport
 from gateway.admin.realm_files.plan import ImportedRealm
 from gateway.admin.realm_files.realm_creation import RealmCreation
 from gateway.admin.realm_files.rehearsal import RealmDifference, RealmRehearsal
+from gateway.admin.realm_files.use_cases import RealmFileUseCases
 from gateway.admin.realm_files.user_stream import StreamedUsers, UserStream
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "RealmCreation",
     "RealmDifference",
     "RealmFile",
+    "RealmFileUseCases",
     "RealmImport",
     "RealmRehearsal",
     "StreamedUsers",

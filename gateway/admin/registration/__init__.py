@@ -4,6 +4,7 @@ from gateway.admin.registration.client_registration_tokens import ClientRegistra
 from gateway.admin.registration.initial_access import InitialAccesses, use_up
 from gateway.admin.registration.policies import ALLOWED_MAPPERS, RegistrationPolicies
 from gateway.admin.registration.tokens import RegistrationTokens, TokenKind
+from gateway.admin.registration.use_cases import RegistrationUseCases
 
 __all__ = [
     "ALLOWED_MAPPERS",
@@ -11,6 +12,7 @@ __all__ = [
     "InitialAccesses",
     "RegistrationPolicies",
     "RegistrationTokens",
+    "RegistrationUseCases",
     "TokenKind",
     "use_up",
 ]

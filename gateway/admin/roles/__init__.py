@@ -11,6 +11,7 @@ from gateway.admin.roles.administration import (
 from gateway.admin.roles.listing import RoleListing
 from gateway.admin.roles.mapping import MappedRoles, RoleMapping
 from gateway.admin.roles.members import RoleMembers
+from gateway.admin.roles.use_cases import RoleUseCases
 
 __all__ = [
     "MANAGE_CLIENT_ROLES",
@@ -23,4 +24,5 @@ __all__ = [
     "RoleListing",
     "RoleMapping",
     "RoleMembers",
+    "RoleUseCases",
 ]

@@ -29,6 +29,7 @@ from gateway.admin.users.password_changes import PasswordChanges
 from gateway.admin.users.profile_components import ProfileComponents
 from gateway.admin.users.profile_import import import_profile
 from gateway.admin.users.profiles import UserProfiles
+from gateway.admin.users.use_cases import UserUseCases
 
 __all__ = [
     "MOST",
@@ -51,6 +52,7 @@ __all__ = [
     "UserGroups",
     "UserListing",
     "UserProfiles",
+    "UserUseCases",
     "found_user",
     "import_profile",
     "new_password",

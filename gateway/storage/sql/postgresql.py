@@ -11,7 +11,7 @@ import asyncpg  # type: ignore[import-untyped] # asyncpg ships no types
 from gateway.storage.sql.address import PostgresServer
 from gateway.storage.sql.asynchronous import create_async_engine
 from gateway.storage.sql.limits import Engines, Limits
-from gateway.storage.sql.lookups import PostgresQuestions
+from gateway.storage.sql.postgresql_questions import PostgresQuestions
 
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 

@@ -1,16 +1,7 @@
 """Every row of the table about scopes: client scopes, mappers, scope mappings, evaluation."""
 
-from dataclasses import dataclass
-
-from gateway.admin.access import Changes
 from gateway.admin.client_scopes import ClientScopeAdministration
-from gateway.admin.clients import (
-    ClientScopeAssignment,
-    OwnerKind,
-    ProtocolMapperAdministration,
-    ScopeMappingAdministration,
-)
-from gateway.domain.ports.storage import Database
+from gateway.admin.clients import ClientUseCases, OwnerKind
 from gateway.domain.ports.storage.role_catalogue import Holding
 from gateway.http.admin.client_scopes import (
     evaluate_scopes,
@@ -23,28 +14,20 @@ from gateway.http.admin.client_scopes import (
 from gateway.http.admin.operations import Operation
 from gateway.http.realm_endpoint import RealmContext
 from gateway.protocol.scope_evaluation import ScopeEvaluation
-from gateway.protocol.scopes import check_mapper
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeParts:
-    """What the handlers are made of."""
-
-    database: Database
-    changes: Changes
-    context: RealmContext
-
-
-def scope_operations(parts: ScopeParts) -> tuple[Operation, ...]:
+def scope_operations(
+    scopes: ClientScopeAdministration,
+    clients: ClientUseCases,
+    evaluation: ScopeEvaluation,
+    context: RealmContext,
+) -> tuple[Operation, ...]:
     """Return the rows."""
-    database, changes = parts.database, parts.changes
-    mappers = ProtocolMapperAdministration(database, changes, check_mapper)
-    mappings = ScopeMappingAdministration(database, changes)
-    evaluation = ScopeEvaluation(database, parts.context.directory)
+    mappers, mappings = clients.protocol_mappers, clients.scope_mappings
     return (
         *client_scopes.operations(
-            client_scopes.ClientScopesHandlers(ClientScopeAdministration(database, changes)),
-            client_scopes.ScopesOfClientHandlers(ClientScopeAssignment(database, changes)),
+            client_scopes.ClientScopesHandlers(scopes),
+            client_scopes.ScopesOfClientHandlers(clients.scope_assignment),
         ),
         *protocol_mappers.operations(
             *(protocol_mappers.ProtocolMappersHandlers(mappers, kind) for kind in OwnerKind)
@@ -55,7 +38,5 @@ def scope_operations(parts: ScopeParts) -> tuple[Operation, ...]:
                 for kind in (Holding.CLIENT, Holding.CLIENT_SCOPE)
             )
         ),
-        *evaluate_scopes.operations(
-            evaluate_scopes.EvaluateScopesHandlers(evaluation, parts.context)
-        ),
+        *evaluate_scopes.operations(evaluate_scopes.EvaluateScopesHandlers(evaluation, context)),
     )

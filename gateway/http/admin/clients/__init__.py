@@ -1,10 +1,9 @@
 """Operations on clients. Keycloak: 7.3."""
 
 from gateway.http.admin.clients.policies import ClientPolicyHandlers
-from gateway.http.admin.clients.resources import ClientParts, client_operations
+from gateway.http.admin.clients.resources import client_operations
 
 __all__ = [
-    "ClientParts",
     "ClientPolicyHandlers",
     "client_operations",
 ]

@@ -1,26 +1,8 @@
-"""The rows of the table that tell of clients, and what answers them. Keycloak: 7.3."""
+"""Every row of the table about clients. Keycloak: 7.3."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from gateway.admin.access import Changes
-from gateway.admin.clients import (
-    ClientAccounts,
-    ClientAdministration,
-    ClientCertificates,
-    ClientInstallation,
-    ClientListing,
-    ClientNodes,
-    ClientSecrets,
-)
-from gateway.admin.registration import ClientRegistrationTokens, InitialAccesses, RegistrationTokens
+from gateway.admin.clients import ClientUseCases
+from gateway.admin.registration import RegistrationUseCases
 from gateway.admin.sessions import ClientSessions
-from gateway.domain.clock import Clock
-from gateway.domain.ports.client_keys import ClientKeys
-from gateway.domain.ports.directory import Directory
-from gateway.domain.ports.sessions import OnlineSessionStore
-from gateway.domain.ports.signing import KeyFactory
-from gateway.domain.ports.storage import Database
 from gateway.http.admin.clients import (
     certificates as client_certificates,
 )
@@ -40,52 +22,29 @@ from gateway.http.admin.clients import (
     sessions as client_sessions,
 )
 from gateway.http.admin.operations import Operation
-from gateway.protocol.scopes import check_mapper
 
 
-@dataclass(frozen=True, slots=True)
-class ClientParts:
-    """What the endpoints of clients work with."""
-
-    database: Database
-    changes: Changes
-    clock: Clock
-    directory: Directory
-    issuer: Callable[[str], str]
-    """The issuer of the realm of a name."""
-    online_sessions: OnlineSessionStore
-    keys: KeyFactory
-    client_keys: ClientKeys
-
-
-def client_operations(parts: ClientParts) -> tuple[Operation, ...]:
+def client_operations(
+    use_cases: ClientUseCases, sessions: ClientSessions, registration: RegistrationUseCases
+) -> tuple[Operation, ...]:
     """Return the rows."""
-    database, changes, clock = parts.database, parts.changes, parts.clock
-    administration = ClientAdministration(
-        changes, clock, parts.online_sessions, check_mapper, parts.keys
-    )
-    tokens = RegistrationTokens(parts.directory, parts.issuer)
-    secrets = ClientSecrets(database, changes, clock)
-    sessions = ClientSessions(database, parts.online_sessions)
-    certificates = ClientCertificates(database, changes, parts.client_keys, clock)
     return (
-        *clients.operations(clients.ClientsHandlers(ClientListing(database), administration)),
+        *clients.operations(clients.ClientsHandlers(use_cases.listing, use_cases.administration)),
         *client_secrets.operations(
-            client_secrets.ClientSecretsHandlers(secrets, ClientAccounts(database))
+            client_secrets.ClientSecretsHandlers(use_cases.secrets, use_cases.accounts)
         ),
         *client_sessions.operations(
-            client_sessions.ClientSessionsHandlers(sessions, ClientNodes(changes, clock))
+            client_sessions.ClientSessionsHandlers(sessions, use_cases.nodes)
         ),
         *client_certificates.operations(
-            client_certificates.ClientCertificatesHandlers(certificates)
+            client_certificates.ClientCertificatesHandlers(use_cases.certificates)
         ),
         *client_registration_tokens.operations(
             client_registration_tokens.ClientRegistrationTokensHandlers(
-                ClientRegistrationTokens(changes, tokens),
-                InitialAccesses(database, changes, tokens),
+                registration.client_tokens, registration.initial_accesses
             )
         ),
         *client_installation.operations(
-            client_installation.ClientInstallationHandlers(ClientInstallation(database))
+            client_installation.ClientInstallationHandlers(use_cases.installation)
         ),
     )

@@ -4,11 +4,10 @@ from gateway.http.admin.users.attack_detection import (
     AttackDetectionHandlers,
     attack_detection_operations,
 )
-from gateway.http.admin.users.resources import UserParts, user_operations
+from gateway.http.admin.users.resources import user_operations
 
 __all__ = [
     "AttackDetectionHandlers",
-    "UserParts",
     "attack_detection_operations",
     "user_operations",
 ]

@@ -10,7 +10,7 @@ from datetime import timedelta
 import asyncpg  # type: ignore[import-untyped] # asyncpg ships no types
 
 from gateway.domain.errors import StoreUnavailable
-from gateway.storage.sql.lookups.question import Question, Values
+from gateway.storage.sql.lookups import Question, Values
 
 Connect = Callable[[], Awaitable["asyncpg.Connection[asyncpg.Record]"]]
 

@@ -1,0 +1,14 @@
+"""The administrative use cases of client registration, as callers are given them."""
+
+from dataclasses import dataclass
+
+from gateway.admin.registration.client_registration_tokens import ClientRegistrationTokens
+from gateway.admin.registration.initial_access import InitialAccesses
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationUseCases:
+    """Every use case of registration tokens."""
+
+    client_tokens: ClientRegistrationTokens
+    initial_accesses: InitialAccesses

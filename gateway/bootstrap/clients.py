@@ -1,0 +1,40 @@
+"""Builds the administrative use cases of clients."""
+
+from gateway.admin.access import Changes
+from gateway.admin.clients import (
+    ClientAccounts,
+    ClientAdministration,
+    ClientCertificates,
+    ClientInstallation,
+    ClientListing,
+    ClientNodes,
+    ClientPolicies,
+    ClientScopeAssignment,
+    ClientSecrets,
+    ClientUseCases,
+    ProtocolMapperAdministration,
+    ScopeMappingAdministration,
+)
+from gateway.bootstrap.services import Services
+from gateway.crypto.keys import CryptographyClientKeys
+from gateway.protocol.scopes import check_mapper
+
+
+def client_use_cases(services: Services, changes: Changes) -> ClientUseCases:
+    """Return every use case of clients."""
+    database, clock = services.database, services.clock
+    return ClientUseCases(
+        listing=ClientListing(database),
+        administration=ClientAdministration(
+            changes, clock, services.online_sessions, check_mapper, services.keys
+        ),
+        secrets=ClientSecrets(database, changes, clock),
+        accounts=ClientAccounts(database),
+        nodes=ClientNodes(changes, clock),
+        certificates=ClientCertificates(database, changes, CryptographyClientKeys(), clock),
+        installation=ClientInstallation(database),
+        policies=ClientPolicies(database, changes),
+        protocol_mappers=ProtocolMapperAdministration(database, changes, check_mapper),
+        scope_assignment=ClientScopeAssignment(database, changes),
+        scope_mappings=ScopeMappingAdministration(database, changes),
+    )

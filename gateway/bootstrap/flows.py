@@ -1,0 +1,22 @@
+"""Builds the administrative use cases of authentication flows."""
+
+from gateway.admin.access import Changes
+from gateway.admin.flows import (
+    AuthenticatorConfigs,
+    ExecutionAdministration,
+    FlowAdministration,
+    FlowUseCases,
+    RequiredActions,
+)
+from gateway.bootstrap.services import Services
+
+
+def flow_use_cases(services: Services, changes: Changes) -> FlowUseCases:
+    """Return every use case of authentication flows and required actions."""
+    database = services.database
+    return FlowUseCases(
+        administration=FlowAdministration(database, changes),
+        executions=ExecutionAdministration(database, changes),
+        configs=AuthenticatorConfigs(database, changes),
+        required_actions=RequiredActions(database, changes),
+    )

@@ -1,0 +1,47 @@
+"""Builds what answers requests of OAuth 2.0 and OpenID Connect."""
+
+from gateway.authentication.brute_force_guard import BruteForceGuard
+from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.password import PasswordLogin
+from gateway.bootstrap.services import Services
+from gateway.domain.ports.metrics import Metrics
+from gateway.http.routes import ProtocolEndpoints
+from gateway.protocol.client_authentication import ClientAuthenticator
+from gateway.protocol.grant_services import GrantServices
+from gateway.protocol.introspection import IntrospectionEndpoint
+from gateway.protocol.logout import LogoutEndpoint
+from gateway.protocol.revocation import RevocationEndpoint
+from gateway.protocol.sessions import Sessions
+from gateway.protocol.token_endpoint import TokenEndpoint
+from gateway.protocol.tokens import AccessTokens, RefreshTokens
+from gateway.protocol.userinfo import UserinfoEndpoint
+
+
+def grant_services(services: Services, metrics: Metrics) -> GrantServices:
+    """Return what the grants share."""
+    directory, database = services.directory, services.database
+    guard = BruteForceGuard(services.login_failures, metrics)
+    codes = OneTimePasswordCheck(services.one_time_passwords, services.one_time_marks, database)
+    sessions = Sessions(services.online_sessions, database)
+    return GrantServices(
+        directory=directory,
+        database=database,
+        sessions=sessions,
+        password_login=PasswordLogin(
+            database, services.passwords, guard, codes, services.invalidation
+        ),
+        refresh_tokens=RefreshTokens(directory, database, sessions),
+    )
+
+
+def protocol_endpoints(
+    grants: GrantServices, clients: ClientAuthenticator, access_tokens: AccessTokens
+) -> ProtocolEndpoints:
+    """Return the endpoints of a realm that take parameters."""
+    return ProtocolEndpoints(
+        token=TokenEndpoint(grants, clients),
+        introspection=IntrospectionEndpoint(clients, access_tokens, grants.refresh_tokens),
+        revocation=RevocationEndpoint(grants, clients, access_tokens),
+        userinfo=UserinfoEndpoint(access_tokens),
+        logout=LogoutEndpoint(clients, grants.sessions),
+    )

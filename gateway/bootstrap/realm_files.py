@@ -1,0 +1,76 @@
+"""Builds the administrative use cases of realm files."""
+
+from gateway.admin.access import Changes
+from gateway.admin.clients import ClientAdministration
+from gateway.admin.realm_files import (
+    PartialExport,
+    PartialImport,
+    RealmCreation,
+    RealmFileUseCases,
+    RealmImport,
+    RealmRehearsal,
+    UserStream,
+)
+from gateway.bootstrap.services import Services
+from gateway.bootstrap.users import new_passwords
+
+
+def realm_file_use_cases(
+    services: Services, changes: Changes, clients: ClientAdministration
+) -> RealmFileUseCases:
+    """Return every use case of realm files in the admin API."""
+    return RealmFileUseCases(
+        creation=realm_creation(services, changes),
+        partial_export=PartialExport(services.database),
+        partial_import=PartialImport(
+            changes=changes,
+            clients=clients,
+            passwords=services.passwords,
+            gate=new_passwords(services),
+            online_sessions=services.online_sessions,
+        ),
+    )
+
+
+def realm_creation(services: Services, changes: Changes) -> RealmCreation:
+    """Return what creates a realm from its document."""
+    return RealmCreation(
+        database=services.database,
+        changes=changes,
+        keys=services.keys,
+        passwords=services.passwords,
+        gate=new_passwords(services),
+        clock=services.clock,
+    )
+
+
+def realm_import(services: Services) -> RealmImport:
+    """Return what imports realm files."""
+    return RealmImport(
+        database=services.database,
+        keys=services.keys,
+        passwords=services.passwords,
+        clock=services.clock,
+        invalidation=services.invalidation,
+        blacklists=services.blacklists,
+    )
+
+
+def realm_rehearsal(services: Services) -> RealmRehearsal:
+    """Return what compares realm files with what is stored."""
+    return RealmRehearsal(
+        database=services.database,
+        keys=services.keys,
+        clock=services.clock,
+        blacklists=services.blacklists,
+    )
+
+
+def user_stream(services: Services) -> UserStream:
+    """Return what imports users from a file of any size."""
+    return UserStream(
+        database=services.database,
+        passwords=services.passwords,
+        clock=services.clock,
+        blacklists=services.blacklists,
+    )

@@ -1,0 +1,50 @@
+"""Builds what registers clients, and administers the tokens for it."""
+
+from gateway.admin.access import AdminAccess, Changes
+from gateway.admin.clients import ClientAdministration
+from gateway.admin.registration import (
+    ClientRegistrationTokens,
+    InitialAccesses,
+    RegistrationTokens,
+    RegistrationUseCases,
+)
+from gateway.bootstrap.services import Services
+from gateway.protocol.client_authentication import ClientAuthenticator
+from gateway.protocol.client_registrations.callers import Registrars
+from gateway.protocol.client_registrations.installing import ClientInstallations
+from gateway.protocol.client_registrations.registering import ClientRegistrations
+from gateway.protocol.tokens import AccessTokens
+
+
+def registration_use_cases(
+    services: Services, changes: Changes, tokens: RegistrationTokens
+) -> RegistrationUseCases:
+    """Return every use case of registration tokens."""
+    return RegistrationUseCases(
+        client_tokens=ClientRegistrationTokens(changes, tokens),
+        initial_accesses=InitialAccesses(services.database, changes, tokens),
+    )
+
+
+def client_installations(
+    services: Services, registrations: ClientRegistrations, clients: ClientAuthenticator
+) -> ClientInstallations:
+    """Return what tells adapters how to reach the realm."""
+    return ClientInstallations(registrations, services.directory, clients)
+
+
+def client_registrations(
+    services: Services,
+    changes: Changes,
+    tokens: RegistrationTokens,
+    access_tokens: AccessTokens,
+    clients: ClientAdministration,
+) -> ClientRegistrations:
+    """Return what answers clients that register themselves."""
+    return ClientRegistrations(
+        database=services.database,
+        changes=changes,
+        administration=clients,
+        registrars=Registrars(tokens, access_tokens, AdminAccess(services.database)),
+        tokens=tokens,
+    )

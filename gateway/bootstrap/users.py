@@ -1,0 +1,39 @@
+"""Builds the administrative use cases of users."""
+
+from gateway.admin.access import Changes
+from gateway.admin.users import (
+    Lockouts,
+    NewPasswords,
+    PasswordChanges,
+    ShortLived,
+    UserChanges,
+    UserCreation,
+    UserCredentials,
+    UserGroups,
+    UserListing,
+    UserProfiles,
+    UserUseCases,
+)
+from gateway.bootstrap.services import Services
+
+
+def new_passwords(services: Services) -> NewPasswords:
+    """Return what every new password passes."""
+    return NewPasswords(services.clock, services.blacklists)
+
+
+def user_use_cases(services: Services, changes: Changes) -> UserUseCases:
+    """Return every use case of users."""
+    database, clock = services.database, services.clock
+    gate = new_passwords(services)
+    passwords = PasswordChanges(gate, services.passwords)
+    short_lived = ShortLived(services.online_sessions, services.login_failures)
+    return UserUseCases(
+        listing=UserListing(database),
+        creation=UserCreation(database, changes, gate, services.passwords),
+        changes=UserChanges(database, changes, passwords, short_lived, clock),
+        credentials=UserCredentials(database, changes, passwords),
+        groups=UserGroups(database, changes),
+        profiles=UserProfiles(database, changes),
+        lockouts=Lockouts(database, services.login_failures, clock),
+    )
