@@ -12,7 +12,6 @@ import click
 @click.command()
 @click.option("--listen", metavar="ADDRESS", help="unix:PATH or HOST:PORT.")
 @click.option("--workers", metavar="N", help="Worker processes.")
-@click.option("--server", metavar="NAME", help="hypercorn, or uvicorn (extra `fast`).")
 @click.option(
     "--import-realm",
     metavar="FILE",
