@@ -17,7 +17,6 @@ from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
-from gateway.http.admin import left_out
 from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.client_scopes import ScopeParts, scope_operations
 from gateway.http.admin.clients import ClientParts, client_operations
@@ -32,6 +31,7 @@ from gateway.http.admin.realms import (
     realm_operations,
 )
 from gateway.http.admin.roles import role_operations
+from gateway.http.admin.unsupported_endpoints import unsupported_operations
 from gateway.http.admin.users import (
     AttackDetectionHandlers,
     UserParts,
@@ -77,7 +77,7 @@ def build_operations(parts: AdminParts) -> tuple[Operation, ...]:
         *configuration_operations(_configuration(parts, changes)),
         *attack_detection_operations(AttackDetectionHandlers(lockouts, changes)),
         *_events(parts, changes).operations(),
-        *left_out.operations(),
+        *unsupported_operations(),
     )
 
 

@@ -20,8 +20,8 @@ from gateway.http.admin.clients import ClientPolicyHandlers
 from gateway.http.admin.groups import DefaultGroupHandlers
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.realms import handlers as realms
-from gateway.http.admin.realms import leftovers as realm_leftovers
 from gateway.http.admin.realms.caches import CacheHandlers
+from gateway.http.admin.realms.fixed_lists import fixed_lists
 from gateway.http.admin.realms.partial_import import PartialHandlers
 from gateway.http.admin.sessions import SessionHandlers
 from gateway.policies.candidate import PasswordBlacklists
@@ -54,7 +54,7 @@ def realm_operations(parts: RealmParts) -> tuple[Operation, ...]:
         *DefaultGroupHandlers(DefaultGroups(database, changes)).operations(),
         *ClientPolicyHandlers(ClientPolicies(database, changes)).operations(),
         *_partial(parts).operations(),
-        *realm_leftovers.operations(),
+        *fixed_lists(),
     )
 
 
