@@ -54,7 +54,6 @@ class IntrospectionEndpoint:
     def __init__(
         self, directory: Directory, access_tokens: AccessTokens, refresh_tokens: RefreshTokens
     ) -> None:
-        """Look clients up in `directory`, judge tokens by the one check of their kind."""
         self._directory = directory
         self._access_tokens = access_tokens
         self._refresh_tokens = refresh_tokens

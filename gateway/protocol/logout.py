@@ -17,7 +17,6 @@ class LogoutEndpoint:
     """Ends sessions for clients of every realm."""
 
     def __init__(self, directory: Directory, sessions: Sessions) -> None:
-        """Look clients up in `directory`, end sessions in `sessions`."""
         self._directory = directory
         self._sessions = sessions
 

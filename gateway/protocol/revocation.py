@@ -34,7 +34,6 @@ class RevocationEndpoint:
     """Answers revocation requests of every realm."""
 
     def __init__(self, services: GrantServices, access_tokens: AccessTokens) -> None:
-        """Keep revocations in the database, and end sessions in their stores."""
         self._directory = services.directory
         self._database = services.database
         self._sessions = services.sessions

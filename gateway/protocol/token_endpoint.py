@@ -17,7 +17,6 @@ class TokenEndpoint:
     """Answers token requests of every realm."""
 
     def __init__(self, services: GrantServices) -> None:
-        """Make every grant with what it needs of `services`."""
         self._directory = services.directory
         self._grants = {name: make(services) for name, make in GRANTS.items()}
 

@@ -73,7 +73,6 @@ class Edge:
         certificate_lookup: CertificateLookup,
         certificates: CertificateReader,
     ) -> None:
-        """Believe the peers that `trust` believes."""
         self._trust = trust
         self._headers = EdgeHeaderReader(certificate_header)
         self._lookup = certificate_lookup

@@ -56,7 +56,6 @@ class EdgeHeaderReader:
     """Collects what the edge needs from a request's headers."""
 
     def __init__(self, certificate_header: str) -> None:
-        """Expect the certificate in `certificate_header`."""
         self.certificate_header = certificate_header.lower().encode("ascii")
         self._by_proxy = _SET_BY_PROXY | {self.certificate_header}
         self._wanted = self._by_proxy | _SENT_ONCE | _REPEATABLE

@@ -16,7 +16,6 @@ class EdgeMiddleware:
     def __init__(
         self, app: ASGIApp, edge: Edge, metrics: Metrics, log: FilteringBoundLogger
     ) -> None:
-        """Judge by `edge`."""
         self._app = app
         self._edge = edge
         self._metrics = metrics

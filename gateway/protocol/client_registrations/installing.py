@@ -22,7 +22,6 @@ class ClientInstallations:
     """The use case."""
 
     def __init__(self, registrations: ClientRegistrations, directory: Directory) -> None:
-        """See clients by `registrations`, or authenticate them by `directory`."""
         self._registrations = registrations
         self._directory = directory
 

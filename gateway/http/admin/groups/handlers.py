@@ -48,7 +48,6 @@ class GroupsHandlers:
     """Answers what is asked about groups."""
 
     def __init__(self, listing: GroupListing, groups: GroupAdministration) -> None:
-        """Read from `listing`, change by `groups`."""
         self._listing = listing
         self._groups = groups
 

@@ -49,7 +49,6 @@ class RolesHandlers:
     """Answers what is asked about roles, wherever its URL says that they stand."""
 
     def __init__(self, roles: RoleAdministration, members: RoleMembers) -> None:
-        """Ask `roles`, and `members` for who has them."""
         self._roles = roles
         self._members = members
 

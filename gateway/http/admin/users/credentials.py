@@ -17,7 +17,6 @@ class UserCredentialsHandlers:
     """Answers what is asked about credentials."""
 
     def __init__(self, credentials: UserCredentials) -> None:
-        """Ask `credentials`."""
         self._credentials = credentials
 
     async def list(self, request: AdminRequest) -> Reply:
