@@ -1,7 +1,6 @@
-"""client_credentials through nginx against the raw signature, and against other servers."""
+"""client_credentials through nginx against the raw signature, and against a peer."""
 
 from contextlib import ExitStack
-from importlib.util import find_spec
 from statistics import median
 
 from bench.context import Bench
@@ -15,11 +14,11 @@ from bench.static import static_answer
 
 TITLE = "client_credentials by mTLS keep-alive, one worker"
 HOW = (
-    "Alternating rounds of: raw signatures, Realmgate RS256 and ES256, the same on uvicorn,"
+    "Alternating rounds of: raw signatures, Realmgate RS256 and ES256,"
     " node-oidc-provider RS256 and ES256 (JWT, certificate-bound, tls_client_auth). The server has"
     " core 0; wrk with 32 connections and its TLS-speaking nginx have core 1. In the plain rows"
     " nginx shares the server's core, `nginx as batch` is the same with nginx under chrt --batch;"
-    " `nginx apart` has nginx on the load's core, for Realmgate, uvicorn and the peer alike."
+    " `nginx apart` has nginx on the load's core, for Realmgate and the peer alike."
     " Processor time is read from /proc before and after each round. `path` is the same way to a"
     " static answer instead of the gateway: what nginx and the load could carry."
 )
@@ -28,7 +27,7 @@ _MILLI = 1e3
 
 
 def measure(bench: Bench) -> Result:
-    """Measure RS256, ES256, uvicorn and the peer in alternating rounds."""
+    """Measure RS256, ES256 and the peer in alternating rounds."""
     with ExitStack() as running:
         stacks = _stacks(bench, running)
         ports = running.enter_context(
@@ -58,26 +57,16 @@ def _stacks(bench: Bench, running: ExitStack) -> dict[str, tuple[Stack, Requests
         "peer_es256": (peer, peer_requests("ES256")),
         "peer_apart": (peer_apart, peer_requests("RS256")),
     }
-    fast_too = find_spec("uvicorn") and find_spec("httptools")
     for name, start in _PLACES.items():
-        if start.settings and not fast_too:
-            continue
         found[name] = running.enter_context(stack(bench.copy(name), start)), token_requests()
-    if fast_too:
-        fast = running.enter_context(stack(bench.copy("fast"), Start(settings=_UVICORN)))
-        found["uvicorn_rs256"] = (fast, token_requests())
-        found["uvicorn_es256"] = (fast, token_requests(ES256_REALM))
     for name, cores in (("path", SERVER_CORES), ("path_apart", LOAD_CORES)):
         found[name] = _path_stack(bench, running, cores), token_requests()
     return found
 
 
-_UVICORN: dict[str, object] = {"server": "uvicorn"}
 _PLACES = {
     "nginx_batch": Start(nginx_batch=True),
     "nginx_apart": Start(nginx_cores=LOAD_CORES),
-    "uvicorn_batch": Start(nginx_batch=True, settings=_UVICORN),
-    "uvicorn_apart": Start(nginx_cores=LOAD_CORES, settings=_UVICORN),
 }
 
 
@@ -99,7 +88,6 @@ def _figures(limits: list[Limit], loads: Loads) -> tuple[Figure, ...]:
         *_apart(limits, loads),
         *_time(limits, loads),
         *_against_peer(loads),
-        *(_on_uvicorn(limits, loads) if "uvicorn_rs256" in loads else ()),
         Figure("the path without a gateway", path.rate, "/s"),
         Figure("nginx's processor time for it", path.nginx * _MICRO, "us"),
     )
@@ -121,21 +109,11 @@ def _against_signatures(limits: list[Limit], loads: Loads) -> tuple[Figure, ...]
 
 def _apart(limits: list[Limit], loads: Loads) -> tuple[Figure, ...]:
     own, peer = loads["nginx_apart"], loads["peer_apart"]
-    gate, uvicorn_gate = at_least(0.42, 0.5), at_least(0.55, 0.66)
-    uvicorn = loads.get("uvicorn_apart")
-    fast = (
-        ()
-        if uvicorn is None
-        else (
-            _ratio("nginx apart: uvicorn / RSA-2048 signatures", limits, uvicorn, uvicorn_gate),
-            _between("nginx apart: uvicorn / peer", uvicorn, peer, at_least(1.4, 1.5)),
-        )
-    )
+    gate = at_least(0.42, 0.5)
     return (
         Figure("nginx apart: RS256 tokens", middle(own).rate, "/s"),
         _ratio("nginx apart: RS256 tokens / RSA-2048 signatures", limits, own, gate),
         _between("nginx apart: RS256 / node-oidc-provider", own, peer, at_least(1.0, 1.2)),
-        *fast,
         Figure("nginx apart: processor time, gateway", middle(own).gateway * _MICRO, "us"),
         Figure("nginx apart: processor time, nginx", middle(own).nginx * _MICRO, "us"),
         Figure("nginx apart: processor time, peer", middle(peer).gateway * _MICRO, "us"),
@@ -167,20 +145,6 @@ def _against_peer(loads: Loads) -> tuple[Figure, ...]:
         Figure("node-oidc-provider ES256", middle(peer_es256).rate, "/s"),
         _between("RS256 / node-oidc-provider", rs256, peer_rs256, at_least(1.0, 1.2)),
         _between("ES256 / node-oidc-provider", es256, peer_es256),
-    )
-
-
-def _on_uvicorn(limits: list[Limit], loads: Loads) -> tuple[Figure, ...]:
-    fast, batch = loads["uvicorn_rs256"], loads["uvicorn_batch"]
-    gate = at_least(0.55, 0.66)
-    peer = loads["peer_rs256"]
-    return (
-        Figure("uvicorn: RS256 tokens", middle(fast).rate, "/s"),
-        _ratio("uvicorn: RS256 tokens / RSA-2048 signatures", limits, fast, gate),
-        _ratio("uvicorn: the same, nginx as batch", limits, batch, gate),
-        _between("uvicorn: RS256 / node-oidc-provider", fast, peer, at_least(1.4, 1.5)),
-        _between("uvicorn: ES256 / RS256", loads["uvicorn_es256"], fast),
-        Figure("uvicorn: processor time of a token, gateway", middle(fast).gateway * _MICRO, "us"),
     )
 
 

@@ -51,7 +51,6 @@ class AccountDisabled(SignInRefused):
     """The password was right; an administrator has disabled the account."""
 
     def __init__(self, user_id: str) -> None:
-        """Refuse as Keycloak's event does."""
         super().__init__(USER_DISABLED, user_id)
 
 
@@ -59,5 +58,4 @@ class AccountNotSetUp(SignInRefused):
     """The password was right; something must be done on a page before the sign-in succeeds."""
 
     def __init__(self) -> None:
-        """Refuse as Keycloak's event does."""
         super().__init__(RESOLVE_REQUIRED_ACTIONS)

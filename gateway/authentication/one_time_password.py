@@ -26,7 +26,6 @@ class OneTimePasswordCheck:
     """Compares codes, for every way in that takes one."""
 
     def __init__(self, codes: OneTimePasswords, marks: OneTimeMarks, database: Database) -> None:
-        """Compute by `codes`, remember used ones in `marks`, and counters in `database`."""
         self._codes = codes
         self._marks = marks
         self._database = database

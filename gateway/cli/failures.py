@@ -9,12 +9,14 @@ from contextlib import suppress
 
 import click
 
-from gateway.admin.access import BadRequest, Refused, RefusedByCode
 from gateway.domain.errors import InvalidInput, RealmgateError, StoreUnavailable
 
 
 def report(failure: RealmgateError) -> int:
     """Print every line of `failure` and return the exit code it stands for."""
+    # Late: every command and the supervisor load this module, and few need the use cases.
+    from gateway.admin.access import BadRequest, Refused, RefusedByCode  # noqa: PLC0415
+
     errors = failure.errors if isinstance(failure, InvalidInput) else ()
     for line in [str(error) for error in errors] or str(failure).splitlines():
         click.echo(f"Error: {line}", err=True)

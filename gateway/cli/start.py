@@ -15,7 +15,6 @@ from gateway.http.edge.certificate_options import flags_of
 @click.command()
 @click.option("--listen", metavar="ADDRESS", help="unix:PATH or HOST:PORT.")
 @click.option("--workers", metavar="N", help="Worker processes.")
-@click.option("--server", metavar="NAME", help="hypercorn, or uvicorn (extra `fast`).")
 @click.option(
     "--import-realm",
     metavar="FILE",

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from pyotp import HOTP
+
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.one_time_passwords import CodeMatch
 from gateway.domain.realm import OtpAlgorithm, OtpType
@@ -43,9 +45,6 @@ class _Stored:
     key: bytes = field(repr=False)
 
     def code(self, step: int) -> str:
-        # 40 ms that a process without one-time passwords does not spend.
-        from pyotp import HOTP  # noqa: PLC0415 - as above
-
         # HMAC pads its key with zeros (RFC 2104 §2); pyotp refuses a short one.
         secret = base64.b32encode(self.key.ljust(_PYOTP_KEY, b"\0")).decode("ascii")
         return HOTP(secret, digits=self.digits, digest=_DIGESTS[self.algorithm]).at(step)

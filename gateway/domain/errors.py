@@ -40,7 +40,6 @@ class Overloaded(RealmgateError):
     """There is no room to let more work wait; the caller may try again after `retry_after`."""
 
     def __init__(self, retry_after: timedelta = timedelta(seconds=2)) -> None:
-        """Shed the work before it has begun."""
         super().__init__("too many requests wait already")
         self.retry_after = retry_after
 
@@ -89,7 +88,6 @@ class InvalidToken(RealmgateError):
     """
 
     def __init__(self, reason: str, event_error: str = INVALID_TOKEN) -> None:
-        """Say why."""
         super().__init__(reason)
         self.event_error = event_error
 

@@ -28,7 +28,6 @@ class Secret:
     __slots__ = ("_value",)
 
     def __init__(self, value: str) -> None:
-        """Wrap `value`."""
         self._value = value
 
     def reveal(self) -> str:

@@ -52,7 +52,6 @@ class MethodNotAllowed(Exception):
     """The URL exists, the method does not; `allowed` are those that do."""
 
     def __init__(self, allowed: tuple[str, ...]) -> None:
-        """Name what is allowed instead."""
         super().__init__(", ".join(allowed))
         self.allowed = allowed
 

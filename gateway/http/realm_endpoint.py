@@ -85,7 +85,6 @@ class RealmEndpoint(GuardedEndpoint):
         exempt: tuple[Exemption, ...] = (),
         always: Headers = (),
     ) -> None:
-        """Answer `methods` by `handler`."""
         super().__init__(
             route, context.directory, context.log, methods=methods, exempt=exempt, always=always
         )

@@ -50,7 +50,6 @@ class ScopeEvaluation:
     """Answers what administrators ask. All methods raise Missing and StoreUnavailable."""
 
     def __init__(self, database: Database, directory: Directory) -> None:
-        """Read roles from `database`, what tokens are made of from `directory`."""
         self._database = database
         self._directory = directory
 

@@ -31,7 +31,6 @@ class UserinfoEndpoint:
     """Answers userinfo requests of every realm."""
 
     def __init__(self, access_tokens: AccessTokens) -> None:
-        """Judge tokens by `access_tokens`."""
         self._access_tokens = access_tokens
 
     async def answer(self, request: ProtocolRequest) -> tuple[ActiveToken, dict[str, Any]]:

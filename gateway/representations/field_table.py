@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from gateway.domain.errors import FieldError
 from gateway.representations.json_input import check_json, check_text
 from gateway.representations.refusals import UnknownField, attempt
-from gateway.representations.shapes import Shape
+from gateway.representations.shapes import Choice, Count, Duration, Flag, OneOf, Shape
 from gateway.representations.spelling import Names
+
+_NO_TEXT: Final = (Choice, Count, Duration, Flag, OneOf)
+"""Shapes of which no value can be a secret."""
 
 Given = Mapping[str, tuple[str, Any]]
 """What was given, by JSON name: the path as its author wrote it, and the value."""
@@ -41,7 +44,8 @@ def empty(value: Any) -> bool:
 class Setting:
     """A field of the domain: `attribute` of the value itself, or of its part `group`.
 
-    `hidden` tells which values Keycloak leaves out of its answer.
+    `hidden` tells which values Keycloak leaves out of its answer; `public` says that the text is
+    never a secret, a password, a key or a certificate, so that admin events may record it.
     """
 
     name: str
@@ -49,15 +53,20 @@ class Setting:
     attribute: str
     shape: Shape
     hidden: Callable[[Any], bool] = never
+    public: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A field without a rule yet: checked, kept as given, answered with Keycloak's default."""
+    """A field without a rule yet: checked, kept as given, answered with Keycloak's default.
+
+    `public` as for Setting.
+    """
 
     name: str
     default: Any
     shape: Shape
+    public: bool = False
 
 
 class FieldTable:
@@ -77,6 +86,15 @@ class FieldTable:
     def shapes(self) -> dict[str, Shape]:
         """The shape of each field that is answered, in the order of the answer."""
         return {entry.name: entry.shape for entry in self._entries}
+
+    @property
+    def recorded(self) -> frozenset[str]:
+        """The fields whose value admin events record: the public ones, and all without text."""
+        return frozenset(
+            entry.name
+            for entry in self._entries
+            if entry.public or isinstance(entry.shape, _NO_TEXT)
+        )
 
     @property
     def beside(self) -> tuple[str, ...]:

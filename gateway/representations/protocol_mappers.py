@@ -20,10 +20,10 @@ from gateway.representations.shapes import Flag, OneOf, Text, TextMap
 PROTOCOLS: Final = (OPENID_CONNECT, "saml", "docker-v2")
 MAPPER_TABLE = FieldTable(
     (
-        Setting("id", None, "id", UrlName()),
-        Setting("name", None, "name", Text(least=1, most=255)),
+        Setting("id", None, "id", UrlName(), public=True),
+        Setting("name", None, "name", Text(least=1, most=255), public=True),
         Setting("protocol", None, "protocol", OneOf(PROTOCOLS)),
-        Setting("protocolMapper", None, "mapper_type", Text(least=1, most=255)),
+        Setting("protocolMapper", None, "mapper_type", Text(least=1, most=255), public=True),
         Setting("config", None, "config", TextMap()),
     ),
     beside=("consentRequired", "consentText"),

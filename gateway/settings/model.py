@@ -71,8 +71,6 @@ class Settings(BaseModel):
     """Where the proxy reaches the gateway: `unix:PATH` or `HOST:PORT`."""
     workers: Annotated[int, whole_number(1, 64)] = 1
     """Worker processes."""
-    server: Annotated[Literal["hypercorn", "uvicorn"], one_of("hypercorn", "uvicorn")] = "hypercorn"
-    """The ASGI server; uvicorn needs the extra `fast`."""
     shutdown_grace: Duration = timedelta(seconds=10)
     """How long running requests may take to finish after SIGTERM."""
     management_host: str = "127.0.0.1"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dotenv import dotenv_values
 from pydantic import ValidationError
 
 from gateway.domain.errors import FieldError, InvalidInput
@@ -135,9 +136,6 @@ def share_metrics(directory: Path) -> None:
 def _dotenv(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
-    # Imported where it is used: most starts have no such file.
-    from dotenv import dotenv_values  # noqa: PLC0415
-
     try:
         values = dotenv_values(path, interpolate=False)
     except (UnicodeDecodeError, OSError) as failure:

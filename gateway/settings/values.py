@@ -20,6 +20,7 @@ from gateway.domain.errors import InvalidInput
 from gateway.domain.public_urls import public_url
 from gateway.domain.secrets import Secret
 from gateway.http.edge.certificate_header import certificate_header_name
+from gateway.storage.sql.address import parse_database_url
 
 _UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _UNIX_PATH_LIMIT: Final = 107
@@ -171,8 +172,6 @@ def _refused(check: Callable[[Secret], object], value: Secret) -> Secret:
 
 
 def _database(value: Secret) -> Secret:
-    from gateway.storage.sql.address import parse_database_url  # noqa: PLC0415 - only where given
-
     _refused(parse_database_url, value)
     # Several hosts, each with its port, are libpq's own notation.
     host = value.reveal().partition("://")[2].partition("/")[0].partition("?")[0].rpartition("@")[2]
@@ -183,13 +182,13 @@ def _database(value: Secret) -> Secret:
 
 
 def _redis(value: Secret) -> Secret:
-    from gateway.storage.redis.connection import create_client  # noqa: PLC0415 - only where given
+    from gateway.storage.redis.connection import create_client  # noqa: PLC0415 - 8 MB
 
     return _refused(create_client, value)
 
 
 def _keys(value: Secret) -> Secret:
-    from gateway.crypto.keys import parse_keys  # noqa: PLC0415 - only where given
+    from gateway.crypto.keys import parse_keys  # noqa: PLC0415 - 10 MB
 
     try:
         parse_keys(value.reveal(), "key")

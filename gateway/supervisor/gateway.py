@@ -27,7 +27,6 @@ from gateway.settings import Settings, TcpAddress, share_metrics
 from gateway.storage.redis.private_server import PrivateRedis
 from gateway.supervisor.early_signals import ENDING, EarlySignals, end_at_once
 from gateway.supervisor.processes import Backoff, Lifeline, Supervisor
-from gateway.supervisor.servers import find_server, import_server
 from gateway.supervisor.sockets import close_listener, make_directory, open_listener
 from gateway.supervisor.worker_plan import WorkerPlan
 
@@ -42,7 +41,6 @@ def run_gateway(settings: Settings, report: Report) -> int:
     """Run until told to end; returns the exit code. Raises RealmgateError before it runs."""
     configure_logging(settings.log_level, SystemClock())
     signals = EarlySignals()
-    server = find_server(settings.server)
     run_directory = settings.state_dir / "run"
     make_directory(settings.state_dir)
     make_directory(run_directory)
@@ -67,7 +65,7 @@ def run_gateway(settings: Settings, report: Report) -> int:
             "listening", address=str(settings.listen), management=settings.management_port
         )
         return Supervisor(
-            partial(_work, WorkerPlan(settings, public, management, server, metrics)),
+            partial(_work, WorkerPlan(settings, public, management, metrics)),
             settings.workers,
             settings.shutdown_grace,
             tend=_RedisCare(redis) if redis is not None else _nothing,
@@ -85,7 +83,6 @@ def _share_program(settings: Settings) -> None:
     from gateway.bootstrap.services import preload  # noqa: PLC0415 - see above
     from gateway.supervisor import preparation, worker  # noqa: F401, PLC0415
 
-    import_server(settings.server)
     preload(settings)
 
 
@@ -100,7 +97,6 @@ def _work(plan: WorkerPlan, lifeline: Lifeline) -> int:
     gc.disable()
     from gateway.supervisor.worker import run_worker  # noqa: PLC0415 - see _share_program
 
-    import_server(plan.settings.server)
     gc.freeze()
     gc.enable()
     return run_worker(plan, lifeline)

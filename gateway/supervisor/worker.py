@@ -20,7 +20,7 @@ from gateway.http.management.lifecycle import Lifecycle
 from gateway.storage.change_follower import ChangeFollower
 from gateway.supervisor.housekeeping import keep_house
 from gateway.supervisor.processes import CANNOT_START, Lifeline
-from gateway.supervisor.serving import Serving
+from gateway.supervisor.server import Serving, serve
 from gateway.supervisor.worker_plan import WorkerPlan
 
 _DRAIN: Final = timedelta(milliseconds=500)
@@ -53,7 +53,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
             (apps.public, plan.public, settings.shutdown_grace),
             (apps.management, plan.management, _DRAIN),
         ):
-            group.create_task(plan.server(Serving(app, listener, ended.wait, grace)))
+            group.create_task(serve(Serving(app, listener, ended.wait, grace)))
         housekeeping = group.create_task(
             keep_house(services.database, services.online_sessions, services.clock)
         )

@@ -17,9 +17,15 @@ UNBOUNDED_IN_BYTES = {
     "WeakValueDictionary",
 }
 ALLOWED = {
-    ("gateway/supervisor/whole_requests.py", "lru_cache"): "512 names of headers, 64 bytes each",
+    (
+        "gateway/supervisor/server/whole_requests.py",
+        "lru_cache",
+    ): "512 names of headers, 64 bytes each",
     ("gateway/http/edge/facts.py", "lru_cache"): "4,096 addresses, 64 characters each",
-    ("gateway/supervisor/answers.py", "lru_cache"): "one text: the date of the current second",
+    (
+        "gateway/supervisor/server/responses.py",
+        "lru_cache",
+    ): "one text: the date of the current second",
     ("gateway/observability/redaction.py", "lru_cache"): "1,024 names, 64 characters each",
     ("gateway/storage/lru.py", "OrderedDict"): "bounded in bytes there, with groups",
     ("gateway/protocol/scopes/granted.py", "WeakKeyDictionary"): "one value for a realm in memory",

@@ -97,13 +97,7 @@ def test_tls_is_asked_for_before_a_disabled_realm_tells_of_itself(wire: Wire) ->
     assert response.json() == HTTPS_REQUIRED
 
 
-BOTH_SERVERS = pytest.mark.parametrize("server", ["hypercorn", "uvicorn"])
-
-
-@BOTH_SERVERS
-def test_a_stranger_on_tcp_is_believed_nothing(
-    tmp_path: Path, certificate_zoo: Zoo, server: str
-) -> None:
+def test_a_stranger_on_tcp_is_believed_nothing(tmp_path: Path, certificate_zoo: Zoo) -> None:
     """Attacks A1: the header counts from a listed peer with the shared secret alone."""
     realm = {"realm": "r", "enabled": True, "sslRequired": "external"}
     realm["clients"] = [device("device-1", DEVICE_SUBJECT)]
@@ -111,7 +105,6 @@ def test_a_stranger_on_tcp_is_believed_nothing(
     port, secret = free_port(), "a shared secret of the proxy"
     with start_gateway(
         tmp_path,
-        server=server,
         listen=f"127.0.0.1:{port}",
         trusted_proxies="127.0.0.1",
         proxy_secret=secret,
@@ -142,13 +135,11 @@ def test_a_stranger_on_tcp_is_believed_nothing(
         until(lambda: counted in gateway.metrics(), "the events are not counted")
 
 
-@BOTH_SERVERS
-def test_a_listed_secret_from_an_unlisted_peer_is_not_enough(tmp_path: Path, server: str) -> None:
+def test_a_listed_secret_from_an_unlisted_peer_is_not_enough(tmp_path: Path) -> None:
     (tmp_path / "realms.json").write_text(json.dumps(REALMS[3]))
     port, secret = free_port(), "a shared secret of the proxy"
     with start_gateway(
         tmp_path,
-        server=server,
         listen=f"127.0.0.1:{port}",
         trusted_proxies="192.0.2.1",
         proxy_secret=secret,

@@ -9,8 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from gateway.supervisor.servers import find_server
-from gateway.supervisor.serving import Serving
+from gateway.supervisor.server import Serving, serve
 
 REQUEST = b"POST / HTTP/1.1\r\nhost: gateway\r\ncontent-length: 0\r\n\r\n"
 """Whole and plain: answered at once."""
@@ -161,7 +160,7 @@ class Served:
 
 @asynccontextmanager
 async def serving(
-    path: Path, app: Any, idle: float = LONG, grace: float = DEADLINE, server: str = "hypercorn"
+    path: Path, app: Any, idle: float = LONG, grace: float = DEADLINE
 ) -> AsyncIterator[Served]:
     """Serve `app`, waiting `idle` seconds for peers and at the end `grace` for requests."""
     end = asyncio.Event()
@@ -170,8 +169,7 @@ async def serving(
         listener.listen(1024)
         times = timedelta(seconds=grace), timedelta(seconds=idle)
         async with asyncio.timeout(DEADLINE):
-            serve = find_server(server)(Serving(app, listener, end.wait, *times))
-            task = asyncio.create_task(serve)
+            task = asyncio.create_task(serve(Serving(app, listener, end.wait, *times)))
             try:
                 yield Served(path, end, task)
                 if isinstance(app, Answering):

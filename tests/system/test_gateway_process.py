@@ -286,11 +286,9 @@ def test_an_unknown_lookup_provider_is_refused_on_the_command_line(
         assert "nginx expected" in gateway.log_text()
 
 
-def test_it_also_runs_on_uvicorn_over_tcp(tmp_path: Path, seed: Path) -> None:
+def test_it_also_runs_over_tcp(tmp_path: Path, seed: Path) -> None:
     port = free_port()
-    with start_gateway(
-        tmp_path, seed=seed, listen=f"127.0.0.1:{port}", server="uvicorn"
-    ) as gateway:
+    with start_gateway(tmp_path, seed=seed, listen=f"127.0.0.1:{port}") as gateway:
         response = httpx2.get(f"http://127.0.0.1:{port}{REALM}", timeout=5)
         assert response.json()["realm"] == "master"
         assert "server" not in response.headers
@@ -303,24 +301,6 @@ def test_it_also_runs_on_uvicorn_over_tcp(tmp_path: Path, seed: Path) -> None:
         ignored = httpx2.get(f"http://127.0.0.1:{port}{REALM}", headers=upgrade, timeout=5)
         assert ignored.json()["realm"] == "master"
         assert gateway.stop() == 0
-
-
-def test_uvicorn_that_is_not_installed_is_told(tmp_path: Path) -> None:
-    code = (
-        "import sys; sys.modules['uvicorn'] = None\n"
-        "from gateway.cli import main; main(['start', '--server', 'uvicorn'])"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={"REALMGATE_STATE_DIR": str(tmp_path / "state")},
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
-    assert ended.returncode == 1
-    assert "pip install 'realmgate[fast]'" in ended.stderr
 
 
 def test_without_redis_server_it_says_what_to_install(tmp_path: Path, seed: Path) -> None:

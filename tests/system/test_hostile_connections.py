@@ -1,4 +1,4 @@
-"""No peer, slow, half gone or broken, holds a connection for longer than the gateway's patience.
+"""No peer, slow, half gone or broken, holds a connection longer than the peer timeout.
 
 Source: attacks F1
 """
@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.supervisor.servers import find_server
-from gateway.supervisor.serving import Serving
+from gateway.supervisor.server import Serving, serve
 from tests.support.connections import (
     BOTH_WAYS,
     BY_H11,
@@ -37,10 +36,9 @@ HANDSHAKE = (
     b"GET / HTTP/1.1\r\nhost: gateway\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
     b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 )
-SERVERS = ("gateway.supervisor", "hypercorn", "uvicorn", "h11")
+SERVERS = ("gateway.supervisor", "hypercorn", "h11")
 """Where the classes of connections come from."""
-CONNECTIONS = {"_Connection", "Connection", "Patience"}
-BOTH_SERVERS = pytest.mark.parametrize("server", ["hypercorn", "uvicorn"])
+CONNECTIONS = {"_Connection", "Connection", "PeerTimeout"}
 
 
 @pytest.fixture(params=[False, True], ids=["asyncio", "uvloop"])
@@ -99,13 +97,10 @@ async def test_a_request_behind_a_broken_answer_ends_with_it(
         await served.returned_to(connections, tasks)
 
 
-@BOTH_SERVERS
 @pytest.mark.parametrize("request_bytes", BOTH_WAYS)
-async def test_a_client_that_never_reads_is_left(
-    tmp_path: Path, request_bytes: bytes, server: str
-) -> None:
+async def test_a_client_that_never_reads_is_left(tmp_path: Path, request_bytes: bytes) -> None:
     app = Streaming()
-    async with serving(tmp_path / "s", app, idle=SHORT, server=server) as served:
+    async with serving(tmp_path / "s", app, idle=SHORT) as served:
         connections, tasks = await warmed(served)
         _, writer = await served.connect()
         writer.transport.pause_reading()  # type: ignore[attr-defined]
@@ -130,10 +125,9 @@ async def test_a_client_that_never_reads_does_not_hold_up_the_end(
         writer.transport.abort()
 
 
-@BOTH_SERVERS
-async def test_the_end_of_an_answer_is_not_waited_for_for_ever(tmp_path: Path, server: str) -> None:
+async def test_the_end_of_an_answer_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     """Sizes of which some fill the socket, and leave of the answer what needs no waiting."""
-    async with serving(tmp_path / "s", Closing(), idle=SHORT, server=server) as served:
+    async with serving(tmp_path / "s", Closing(), idle=SHORT) as served:
         connections, tasks = await warmed(served)
         clients = [await served.connect() for _ in range(20)]
         for number, (_, writer) in enumerate(clients):
@@ -144,12 +138,11 @@ async def test_the_end_of_an_answer_is_not_waited_for_for_ever(tmp_path: Path, s
             writer.transport.abort()
 
 
-@BOTH_SERVERS
 @pytest.mark.parametrize("half", [b"", HALF_A_HEAD, HALF_A_BODY, HALF_A_CHUNK])
 async def test_half_a_request_is_waited_for_in_vain_only_so_long(
-    tmp_path: Path, half: bytes, server: str
+    tmp_path: Path, half: bytes
 ) -> None:
-    async with serving(tmp_path / "s", Reading(), idle=SHORT, server=server) as served:
+    async with serving(tmp_path / "s", Reading(), idle=SHORT) as served:
         connections, tasks = await warmed(served)
         reader, writer = await served.connect()
         writer.write(half)
@@ -158,12 +151,9 @@ async def test_half_a_request_is_waited_for_in_vain_only_so_long(
         await served.returned_to(connections, tasks)
 
 
-@BOTH_SERVERS
 @pytest.mark.parametrize("start", [HALF_A_HEAD, HALF_A_BODY.replace(b"10", b"10000000")])
-async def test_a_request_that_trickles_in_buys_no_time(
-    tmp_path: Path, start: bytes, server: str
-) -> None:
-    async with serving(tmp_path / "s", Reading(), idle=SHORT, server=server) as served:
+async def test_a_request_that_trickles_in_buys_no_time(tmp_path: Path, start: bytes) -> None:
+    async with serving(tmp_path / "s", Reading(), idle=SHORT) as served:
         reader, writer = await served.connect()
         writer.write(start)
         end = asyncio.create_task(reader.read())
@@ -187,18 +177,15 @@ async def test_a_body_that_comes_in_time_is_waited_for(tmp_path: Path) -> None:
         writer.close()
 
 
-@BOTH_SERVERS
-async def test_an_application_may_take_its_time_after_a_body_in_pieces(
-    tmp_path: Path, server: str
-) -> None:
+async def test_an_application_may_take_its_time_after_a_body_in_pieces(tmp_path: Path) -> None:
     app = Answering()
-    async with serving(tmp_path / "s", app, idle=SHORT, server=server) as served:
+    async with serving(tmp_path / "s", app, idle=SHORT) as served:
         idle, idle_writer = await served.connect()
         reader, writer = await served.connect()
         writer.write(HALF_A_BODY)
         await app.begun.wait()
         writer.write(b" a bod")
-        assert await idle.read() == b""  # the patience is over
+        assert await idle.read() == b""  # the peer timeout is over
         second, second_writer = await served.connect()
         assert await second.read() == b""  # and over again
         app.go_on.set()
@@ -207,17 +194,16 @@ async def test_an_application_may_take_its_time_after_a_body_in_pieces(
             each.close()
 
 
-@BOTH_SERVERS
 async def test_an_application_may_take_its_time_after_a_client_that_read_late(
-    tmp_path: Path, server: str
+    tmp_path: Path,
 ) -> None:
     app = Answering(parts=(b"a" * 1_000_000, b"b"))
-    async with serving(tmp_path / "s", app, idle=SHORT, server=server) as served:
+    async with serving(tmp_path / "s", app, idle=SHORT) as served:
         reader, writer = await served.connect()
         writer.write(REQUEST)
         await reader.readuntil(b"\r\n\r\n")
         assert await reader.readexactly(1_000_000) == app.parts[0]
-        for _ in range(2):  # the patience is over, and over again
+        for _ in range(2):  # the peer timeout is over, and over again
             idle, idle_writer = await served.connect()
             assert await idle.read() == b""
             idle_writer.close()
@@ -226,9 +212,8 @@ async def test_an_application_may_take_its_time_after_a_client_that_read_late(
         writer.close()
 
 
-@BOTH_SERVERS
-async def test_a_body_larger_than_a_head_may_be_is_read(tmp_path: Path, server: str) -> None:
-    async with serving(tmp_path / "s", Reading(), server=server) as served:
+async def test_a_body_larger_than_a_head_may_be_is_read(tmp_path: Path) -> None:
+    async with serving(tmp_path / "s", Reading()) as served:
         reader, writer = await served.connect()
         head = b"POST / HTTP/1.1\r\nhost: gateway\r\ncontent-length: 200000\r\n\r\n"
         writer.write(head + b"a" * 200_000)
@@ -237,10 +222,9 @@ async def test_a_body_larger_than_a_head_may_be_is_read(tmp_path: Path, server: 
         writer.close()
 
 
-@BOTH_SERVERS
-async def test_a_handshake_for_websockets_is_a_request(tmp_path: Path, server: str) -> None:
+async def test_a_handshake_for_websockets_is_a_request(tmp_path: Path) -> None:
     app = Reading()
-    async with serving(tmp_path / "s", app, server=server) as served:
+    async with serving(tmp_path / "s", app) as served:
         reader, writer = await served.connect()
         writer.write(HANDSHAKE)
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
@@ -248,13 +232,12 @@ async def test_a_handshake_for_websockets_is_a_request(tmp_path: Path, server: s
     assert [scope["type"] for scope in app.scopes] == ["http"]
 
 
-@BOTH_SERVERS
 @pytest.mark.parametrize("half", [HALF_A_BODY, HALF_A_CHUNK])
 async def test_an_application_learns_that_the_rest_will_not_come(
-    tmp_path: Path, half: bytes, server: str
+    tmp_path: Path, half: bytes
 ) -> None:
     app = Reading()
-    async with serving(tmp_path / "s", app, server=server) as served:
+    async with serving(tmp_path / "s", app) as served:
         connections, tasks = await warmed(served)
         _, writer = await served.connect()
         writer.write(half)
@@ -279,12 +262,11 @@ async def test_a_client_that_only_stopped_sending_is_answered(
         writer.close()
 
 
-@BOTH_SERVERS
-async def test_hundreds_of_connections_come_and_go(tmp_path: Path, server: str) -> None:
+async def test_hundreds_of_connections_come_and_go(tmp_path: Path) -> None:
     app = Answering()
     app.go_on.set()
     before = held_connections()
-    async with serving(tmp_path / "s", app, server=server) as served:
+    async with serving(tmp_path / "s", app) as served:
         connections, tasks = await warmed(served)
         crowd = [await served.connect() for _ in range(400)]
         for number, (_, writer) in enumerate(crowd):
@@ -349,7 +331,7 @@ async def test_a_broken_client_is_no_error_of_ours(caplog: pytest.LogCaptureFixt
     app, end = Answering(), asyncio.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         given = Serving(app, listener, end.wait, timedelta(seconds=1))
-        task = asyncio.create_task(find_server("hypercorn")(given))
+        task = asyncio.create_task(serve(given))
         for request in (b"", HALF_A_HEAD, HALF_A_BODY, REQUEST):
             client = socket.create_connection(listener.getsockname())
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -370,11 +352,10 @@ ENDLESS = {
 }
 
 
-@BOTH_SERVERS
 @pytest.mark.parametrize("kind", ENDLESS)
-async def test_a_head_has_a_largest_size(tmp_path: Path, kind: str, server: str) -> None:
+async def test_a_head_has_a_largest_size(tmp_path: Path, kind: str) -> None:
     app = Reading()
-    async with serving(tmp_path / "s", app, server=server) as served:
+    async with serving(tmp_path / "s", app) as served:
         reader, writer = await served.connect()
         writer.write(ENDLESS[kind])
         answer = await reader.readuntil(b"}")
@@ -384,11 +365,10 @@ async def test_a_head_has_a_largest_size(tmp_path: Path, kind: str, server: str)
         writer.transport.abort()
 
 
-@BOTH_SERVERS
 @pytest.mark.parametrize("size", [60_000, 70_000])
-async def test_the_largest_head_is_64_kib(tmp_path: Path, size: int, server: str) -> None:
+async def test_the_largest_head_is_64_kib(tmp_path: Path, size: int) -> None:
     head = b"GET / HTTP/1.1\r\nhost: gateway\r\na: " + b"a" * size + b"\r\n\r\n"
-    async with serving(tmp_path / "s", Reading(), server=server) as served:
+    async with serving(tmp_path / "s", Reading()) as served:
         reader, writer = await served.connect()
         writer.write(head)
         answer = await reader.readuntil(b"\r\n\r\n")
@@ -396,10 +376,9 @@ async def test_the_largest_head_is_64_kib(tmp_path: Path, size: int, server: str
         writer.transport.abort()
 
 
-@BOTH_SERVERS
-async def test_trailers_have_a_largest_size(tmp_path: Path, server: str) -> None:
+async def test_trailers_have_a_largest_size(tmp_path: Path) -> None:
     app = Reading()
-    async with serving(tmp_path / "s", app, server=server) as served:
+    async with serving(tmp_path / "s", app) as served:
         connections, tasks = await warmed(served)
         _, writer = await served.connect()
         writer.write(HALF_A_CHUNK + b"lf!\r\n0\r\n" + b"a: b\r\n" * 50_000)
@@ -415,10 +394,9 @@ TWO_LENGTHS = (
 )
 
 
-@BOTH_SERVERS
-async def test_a_body_of_two_lengths_is_refused(tmp_path: Path, server: str) -> None:
+async def test_a_body_of_two_lengths_is_refused(tmp_path: Path) -> None:
     app = Reading()
-    async with serving(tmp_path / "s", app, server=server) as served:
+    async with serving(tmp_path / "s", app) as served:
         answer = await served.ask(TWO_LENGTHS)
         assert answer.startswith(b"HTTP/1.1 400 ")
         assert answer.count(b"HTTP/1.1 ") == 1
@@ -426,15 +404,14 @@ async def test_a_body_of_two_lengths_is_refused(tmp_path: Path, server: str) -> 
         assert not app.scopes
 
 
-@BOTH_SERVERS
-async def test_the_body_of_an_upgrade_is_not_another_request(tmp_path: Path, server: str) -> None:
+async def test_the_body_of_an_upgrade_is_not_another_request(tmp_path: Path) -> None:
     hidden = b"GET /smuggled HTTP/1.1\r\nhost: gateway\r\n\r\n"
     head = (
         b"POST / HTTP/1.1\r\nhost: gateway\r\nconnection: upgrade\r\nupgrade: h2c\r\n"
         b"content-length: %d\r\n\r\n" % len(hidden)
     )
     app = Reading()
-    async with serving(tmp_path / "s", app, server=server) as served:
+    async with serving(tmp_path / "s", app) as served:
         reader, writer = await served.connect()
         writer.write(head)
         await app.begun.wait()
@@ -444,8 +421,7 @@ async def test_the_body_of_an_upgrade_is_not_another_request(tmp_path: Path, ser
     assert [scope["path"] for scope in app.scopes] == ["/"]
 
 
-@BOTH_SERVERS
-async def test_a_peer_that_is_gone_is_not_taken_for_the_proxy(server: str) -> None:
+async def test_a_peer_that_is_gone_is_not_taken_for_the_proxy() -> None:
     """Without an address a request is a unix peer's, and the proxy's word (attacks A1)."""
     app, end = Reading(), asyncio.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -454,7 +430,7 @@ async def test_a_peer_that_is_gone_is_not_taken_for_the_proxy(server: str) -> No
         client.sendall(REQUEST)
         client.close()  # before anybody accepts it
         given = Serving(app, listener, end.wait, timedelta(seconds=1))
-        task = asyncio.create_task(find_server(server)(given))
+        task = asyncio.create_task(serve(given))
         other, writer = await asyncio.open_connection(*listener.getsockname())
         writer.write(REQUEST)
         assert (await other.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")

@@ -113,7 +113,6 @@ def test_a_setting_that_is_wrong_is_told_once_and_its_companion_not_at_all() -> 
 
 WRONG = {
     "WORKERS": ["", "0", "65", "1.5", "-1", "one", "\uff11", "1e3", "true", "9" * 5000],
-    "SERVER": ["gunicorn", "Hypercorn", " "],
     "LOG_LEVEL": ["loud", "INFO", "0"],
     "TRACING": ["perhaps", "2", "tru"],
     "MANAGEMENT_PORT": ["0", "65536", "http", "-9000", "80 80"],

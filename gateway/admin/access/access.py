@@ -86,7 +86,6 @@ class AdminAccess:
     """Resolves rights by what the database holds now."""
 
     def __init__(self, database: Database) -> None:
-        """Read roles from `database`."""
         self._database = database
 
     async def rights(self, caller: Caller, realm: Realm) -> Rights:

@@ -13,7 +13,6 @@ class ClientAccounts:
     """Reads service accounts."""
 
     def __init__(self, database: Database) -> None:
-        """Read from `database`."""
         self._database = database
 
     async def read(self, realm: Realm, client_id: str) -> dict[str, Any]:

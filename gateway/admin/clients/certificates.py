@@ -74,7 +74,6 @@ class ClientCertificates:
     def __init__(
         self, database: Database, changes: Changes, keys: ClientKeys, clock: Clock
     ) -> None:
-        """Make and read keys by `keys`."""
         self._database = database
         self._changes = changes
         self._keys = keys

@@ -14,7 +14,6 @@ class ClientInstallation:
     """Writes the files."""
 
     def __init__(self, database: Database) -> None:
-        """Read from `database`."""
         self._database = database
 
     async def write(self, acting: Acting, client_id: str, kind: str, url: str) -> str:

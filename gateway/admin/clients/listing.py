@@ -37,7 +37,6 @@ class ClientListing:
     """Reads clients for administrators. All methods raise StoreUnavailable."""
 
     def __init__(self, database: Database) -> None:
-        """Read from `database`."""
         self._database = database
 
     async def page(self, acting: Acting, query: ClientQuery) -> list[dict[str, Any]]:

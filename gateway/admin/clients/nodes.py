@@ -24,7 +24,6 @@ class ClientNodes:
     """The use cases. All raise Missing, Forbidden and StoreUnavailable."""
 
     def __init__(self, changes: Changes, clock: Clock) -> None:
-        """Change by `changes`."""
         self._changes = changes
         self._clock = clock
 

@@ -37,7 +37,6 @@ class ClientPolicies:
     """Reads and replaces. All methods raise StoreUnavailable."""
 
     def __init__(self, database: Database, changes: Changes) -> None:
-        """Read from `database`."""
         self._database = database
         self._changes = changes
 

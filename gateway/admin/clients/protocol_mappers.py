@@ -54,7 +54,6 @@ class ProtocolMapperAdministration:
     """The use cases. All raise Missing and StoreUnavailable."""
 
     def __init__(self, database: Database, changes: Changes, check: CheckMapper) -> None:
-        """Read from `database`, change by `changes`, take what `check` lets through."""
         self._database = database
         self._changes = changes
         self._check = check

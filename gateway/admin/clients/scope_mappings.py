@@ -40,7 +40,6 @@ class ScopeMappingAdministration:
     """
 
     def __init__(self, database: Database, changes: Changes) -> None:
-        """Read from `database`, change by `changes`."""
         self._database = database
         self._changes = changes
 

@@ -28,7 +28,6 @@ class ClientSecrets:
     """The use cases. All raise Missing, Forbidden and StoreUnavailable."""
 
     def __init__(self, database: Database, changes: Changes, clock: Clock) -> None:
-        """Read from `database`, change by `changes`."""
         self._database = database
         self._changes = changes
         self._clock = clock

@@ -24,7 +24,6 @@ class Components:
     """The use cases."""
 
     def __init__(self, database: Database, kinds: Sequence[ComponentKind]) -> None:
-        """Know the components of `kinds`."""
         self._database = database
         self._kinds = {kind.type: kind for kind in kinds}
 

@@ -28,7 +28,6 @@ class GroupAdministration:
     """The use cases. All raise InvalidInput, StoreUnavailable, and Missing for the group itself."""
 
     def __init__(self, changes: Changes) -> None:
-        """Change by `changes`."""
         self._changes = changes
 
     async def put(

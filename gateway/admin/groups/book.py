@@ -56,7 +56,6 @@ class GroupBook:
     """Whether anything was written."""
 
     def __init__(self, groups: Sequence[Group] = ()) -> None:
-        """Take the groups that there are."""
         self._groups = {group.path: group for group in groups}
 
     def ids(self, paths: Sequence[str], at: str) -> tuple[str, ...]:

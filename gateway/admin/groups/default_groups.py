@@ -14,7 +14,6 @@ class DefaultGroups:
     """Lists, adds and takes away. All methods raise StoreUnavailable."""
 
     def __init__(self, database: Database, changes: Changes) -> None:
-        """Read from `database`."""
         self._database = database
         self._changes = changes
 

@@ -39,7 +39,6 @@ class GroupListing:
     """Reads groups for administrators. All methods raise StoreUnavailable."""
 
     def __init__(self, database: Database) -> None:
-        """Read from `database`."""
         self._database = database
 
     async def page(

@@ -66,7 +66,6 @@ class KeyComponents:
     def __init__(
         self, database: Database, changes: Changes, keys: KeyFactory, clock: Clock
     ) -> None:
-        """Make keys by `keys`."""
         self._database = database
         self._changes = changes
         self._factory = keys

@@ -14,7 +14,6 @@ class KeyMetadata:
     """The use case."""
 
     def __init__(self, database: Database, keys: KeyFactory, clock: Clock) -> None:
-        """Read public parts by `keys`."""
         self._database = database
         self._factory = keys
         self._clock = clock

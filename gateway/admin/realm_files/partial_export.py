@@ -19,7 +19,6 @@ class PartialExport:
     """Reads realms."""
 
     def __init__(self, database: Database) -> None:
-        """Read from `database`."""
         self._database = database
 
     async def document(

@@ -71,7 +71,6 @@ class PartialImport:
         gate: NewPasswords,
         online_sessions: OnlineSessionStore,
     ) -> None:
-        """Add clients by `clients`, pass the passwords of new users through `gate`."""
         self._changes = changes
         self._clients = clients
         self._passwords = passwords

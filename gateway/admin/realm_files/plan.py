@@ -100,7 +100,6 @@ class RealmPlanner:
     def __init__(
         self, *, keys: KeyFactory, passwords: PasswordMaker, gate: NewPasswords, clock: Clock
     ) -> None:
-        """Pass new passwords through `gate`, then hash them by `passwords`."""
         self._keys = keys
         self._passwords = passwords
         self._gate = gate

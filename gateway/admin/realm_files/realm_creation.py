@@ -51,7 +51,6 @@ class RealmCreation:
         gate: NewPasswords,
         clock: Clock,
     ) -> None:
-        """Pass the passwords of new users through `gate`."""
         self._database = database
         self._changes = changes
         self._keys = keys

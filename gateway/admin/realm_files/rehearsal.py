@@ -80,7 +80,6 @@ class RealmRehearsal:
         clock: Clock,
         blacklists: PasswordBlacklists,
     ) -> None:
-        """Judge new passwords as an import does."""
         self._database = database
         self._gate = NewPasswords(clock, blacklists)
         self._hasher: PasswordMaker = _NoHashes()

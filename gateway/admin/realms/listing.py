@@ -27,7 +27,6 @@ class RealmListing:
     """Reads realms for administrators. All methods raise Forbidden and StoreUnavailable."""
 
     def __init__(self, database: Database) -> None:
-        """Read from `database`."""
         self._database = database
 
     async def visible(self, acting: Acting, *, brief: bool) -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ class ClientRegistrationTokens:
     """The use case."""
 
     def __init__(self, changes: Changes, tokens: RegistrationTokens) -> None:
-        """Sign by `tokens`."""
         self._changes = changes
         self._tokens = tokens
 

@@ -28,7 +28,6 @@ class InitialAccesses:
     """The use cases. All raise StoreUnavailable."""
 
     def __init__(self, database: Database, changes: Changes, tokens: RegistrationTokens) -> None:
-        """Sign by `tokens`."""
         self._database = database
         self._changes = changes
         self._tokens = tokens

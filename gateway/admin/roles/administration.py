@@ -59,7 +59,6 @@ class RoleAdministration:
     """The use cases. All raise Missing, StoreUnavailable, and Forbidden where a role is above."""
 
     def __init__(self, database: Database, changes: Changes) -> None:
-        """Read from `database`, change by `changes`."""
         self._database = database
         self._changes = changes
 

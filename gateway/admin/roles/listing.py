@@ -18,7 +18,6 @@ class RoleListing:
     """Reads the roles of one realm. All methods raise StoreUnavailable."""
 
     def __init__(self, stores: Stores, realm: Realm) -> None:
-        """Read within the transaction of `stores`."""
         self._stores = stores
         self._realm = realm
 

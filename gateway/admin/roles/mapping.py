@@ -46,7 +46,6 @@ class RoleMapping:
     """The use cases. All raise Missing and StoreUnavailable."""
 
     def __init__(self, database: Database, changes: Changes) -> None:
-        """Read from `database`, change by `changes`."""
         self._database = database
         self._changes = changes
 

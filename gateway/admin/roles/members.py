@@ -15,7 +15,6 @@ class RoleMembers:
     """Reads who has a role. All methods raise Missing, Forbidden, TooMany and StoreUnavailable."""
 
     def __init__(self, database: Database) -> None:
-        """Read from `database`."""
         self._database = database
 
     async def users(

@@ -19,7 +19,6 @@ class ClientSessions:
     """The use cases. All raise Missing and StoreUnavailable."""
 
     def __init__(self, database: Database, online: OnlineSessionStore) -> None:
-        """Take online sessions from `online`, offline ones from `database`."""
         self._database = database
         self._online = online
 

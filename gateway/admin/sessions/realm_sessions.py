@@ -18,7 +18,6 @@ class RealmSessions:
     """Counts and ends sessions. All methods raise StoreUnavailable."""
 
     def __init__(self, database: Database, changes: Changes, online: OnlineSessionStore) -> None:
-        """Take online sessions from `online`, offline ones from `database`."""
         self._database = database
         self._changes = changes
         self._online = online

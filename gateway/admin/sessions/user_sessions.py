@@ -21,7 +21,6 @@ class UserSessions:
     """The use cases. All raise Missing and StoreUnavailable."""
 
     def __init__(self, database: Database, changes: Changes, online: OnlineSessionStore) -> None:
-        """Take online sessions from `online`, offline ones from `database`."""
         self._database = database
         self._changes = changes
         self._online = online

@@ -52,7 +52,6 @@ class UserListing:
     """Reads users for administrators. All methods raise Forbidden and StoreUnavailable."""
 
     def __init__(self, database: Database) -> None:
-        """Read from `database`."""
         self._database = database
 
     async def page(

@@ -79,7 +79,6 @@ class Lockouts:
     """The use cases. All methods raise StoreUnavailable."""
 
     def __init__(self, database: Database, failures: LoginFailureStore, clock: Clock) -> None:
-        """Read users from `database`, counts from `failures`."""
         self._database = database
         self._failures = failures
         self._clock = clock

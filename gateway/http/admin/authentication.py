@@ -29,7 +29,6 @@ class AdminAuthentication:
     """Turns a request's token into its caller."""
 
     def __init__(self, context: RealmContext, access_tokens: AccessTokens) -> None:
-        """Judge tokens by `access_tokens`."""
         self._context = context
         self._access_tokens = access_tokens
 

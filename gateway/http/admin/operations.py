@@ -11,7 +11,7 @@ from enum import Enum, StrEnum
 from http import HTTPStatus
 from typing import Final, Protocol
 
-from gateway.admin.access import AdminRole, Missing, MissingPart, NotHere
+from gateway.admin.access import AdminRole
 from gateway.http.admin.requests import AdminRequest
 from gateway.http.replies import Reply
 
@@ -117,30 +117,3 @@ class Operation:
         """The status of success."""
         standard = {"GET": HTTPStatus.OK, "POST": HTTPStatus.CREATED}
         return self.status or standard.get(self.method, HTTPStatus.NO_CONTENT)
-
-
-def not_here(
-    method: str,
-    path: str,
-    tag: str,
-    sentence: str,
-    refusal: type[NotHere | Missing | MissingPart] = NotHere,
-) -> Operation:
-    """Return the row of what Keycloak has and this version has not; `sentence` is public.
-
-    501, or 404 where `refusal` says that there is no such thing.
-    """
-
-    async def refuse(_: AdminRequest) -> Reply:
-        raise refusal(sentence)
-
-    return Operation(
-        method,
-        path,
-        refuse,
-        Decided.ANY_ROLE,
-        sentence,
-        tag,
-        status=HTTPStatus.NOT_IMPLEMENTED if refusal is NotHere else HTTPStatus.NOT_FOUND,
-        state=State.NOT_HERE,
-    )

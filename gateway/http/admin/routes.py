@@ -18,7 +18,6 @@ from gateway.admin.registration import RegistrationUseCases
 from gateway.admin.roles import RoleUseCases
 from gateway.admin.sessions import SessionUseCases
 from gateway.admin.users import UserUseCases
-from gateway.http.admin import left_out
 from gateway.http.admin.client_scopes import scope_operations
 from gateway.http.admin.clients import client_operations
 from gateway.http.admin.endpoint import AdminEndpoint, AdminServices
@@ -28,6 +27,7 @@ from gateway.http.admin.paths import AdminUrls
 from gateway.http.admin.realms import configuration_operations, realm_operations
 from gateway.http.admin.roles import role_operations
 from gateway.http.admin.server_info import ServerInfoHandlers
+from gateway.http.admin.unsupported_endpoints import unsupported_operations
 from gateway.http.admin.users import (
     AttackDetectionHandlers,
     attack_detection_operations,
@@ -93,7 +93,7 @@ def build_operations(
         ),
         *attack_detection_operations(lockouts),
         *EventHandlers(use_cases.events.logs, use_cases.events.configuration).operations(),
-        *left_out.operations(),
+        *unsupported_operations(),
     )
 
 

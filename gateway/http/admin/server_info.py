@@ -53,7 +53,6 @@ class ServerInfoHandlers:
         clock: Clock,
         listeners: Collection[str],
     ) -> None:
-        """Tell of `components` and of the names of event `listeners`."""
         self._administrators = administrators
         self._components = components
         self._clock = clock

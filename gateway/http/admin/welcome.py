@@ -20,7 +20,6 @@ class Welcome(GuardedEndpoint):
     """An ASGI endpoint that returns the same text to every caller."""
 
     def __init__(self, route: str, context: RealmContext) -> None:
-        """Log by `context`."""
         super().__init__(route, context.directory, context.log, methods=("GET", "HEAD"))
 
     async def _answer(

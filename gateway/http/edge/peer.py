@@ -19,7 +19,6 @@ class ProxyTrust:
     """Decides whether a connection's other end is our proxy."""
 
     def __init__(self, trusted: Iterable[Network], secret: Secret | None) -> None:
-        """Trust TCP peers in `trusted` that send `secret`."""
         self._trusted = tuple(trusted)
         self._secret = secret.reveal().encode() if secret else None
         self._in_list = cached(64 * 1024)(self._listed)

@@ -21,7 +21,6 @@ class ClosesWhileDraining:
     """Ends the connection with each answer while the worker drains."""
 
     def __init__(self, app: ASGIApp, lifecycle: Lifecycle) -> None:
-        """Watch `lifecycle` for `app`."""
         self._app = app
         self._lifecycle = lifecycle
 

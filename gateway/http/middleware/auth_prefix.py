@@ -11,7 +11,6 @@ class AuthPrefix:
     """Strips the leading /auth segment."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Stand in front of `app`."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

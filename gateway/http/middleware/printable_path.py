@@ -15,7 +15,7 @@ class PrintablePath:
     """Keeps paths with control characters from being routed."""
 
     def __init__(self, app: ASGIApp, unmatched: ASGIApp) -> None:
-        """Stand in front of `app`; what it must not see is `unmatched`."""
+        """`unmatched` answers the paths with control characters, `app` all others."""
         self._app = app
         self._unmatched = unmatched
 

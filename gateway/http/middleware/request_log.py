@@ -23,7 +23,6 @@ class RequestLog:
     def __init__(
         self, app: ASGIApp, log: FilteringBoundLogger, metrics: Metrics, tracer: Tracer
     ) -> None:
-        """Write to `log`, count in `metrics`, trace with `tracer`."""
         self._app = app
         self._log = log
         self._metrics = metrics

@@ -25,7 +25,6 @@ class SecurityHeadersMiddleware:
     """Adds the headers to the beginning of each response."""
 
     def __init__(self, app: ASGIApp, directory: Directory) -> None:
-        """Look up realms in `directory`."""
         self._app = app
         self._directory = directory
 

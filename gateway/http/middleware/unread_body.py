@@ -20,7 +20,6 @@ class UnreadBody:
     """Reads and forgets the rest of a body before the answer to it begins."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Stand in front of `app`."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -24,7 +24,6 @@ class OpenIdConfigurationHandler:
     """Answers /.well-known/openid-configuration."""
 
     def __init__(self, context: RealmContext) -> None:
-        """Take addresses from `context`."""
         self._context = context
 
     async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:  # noqa: ARG002

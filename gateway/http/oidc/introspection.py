@@ -14,7 +14,6 @@ class IntrospectionHandler:
     """Answers introspection requests."""
 
     def __init__(self, endpoint: IntrospectionEndpoint) -> None:
-        """Decide by `endpoint`."""
         self._endpoint = endpoint
 
     async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:

@@ -13,7 +13,6 @@ class LogoutHandler:
     """Answers logout requests of clients."""
 
     def __init__(self, endpoint: LogoutEndpoint) -> None:
-        """Decide by `endpoint`."""
         self._endpoint = endpoint
 
     async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:

@@ -13,7 +13,6 @@ class RevocationHandler:
     """Answers revocation requests."""
 
     def __init__(self, endpoint: RevocationEndpoint) -> None:
-        """Decide by `endpoint`."""
         self._endpoint = endpoint
 
     async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:

@@ -17,7 +17,6 @@ class TokenHandler:
     """Answers token requests, and counts them by grant and outcome."""
 
     def __init__(self, endpoint: TokenEndpoint, metrics: Metrics) -> None:
-        """Decide by `endpoint`."""
         self._endpoint = endpoint
         self._metrics = metrics
 

@@ -14,7 +14,6 @@ class UserinfoHandler:
     """Answers userinfo requests."""
 
     def __init__(self, endpoint: UserinfoEndpoint) -> None:
-        """Decide by `endpoint`."""
         self._endpoint = endpoint
 
     async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:

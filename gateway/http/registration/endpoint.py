@@ -29,7 +29,6 @@ class RegistrationEndpoint(RealmEndpoint):
     """An ASGI endpoint; what it answers holds secrets, which nobody keeps on the way."""
 
     def __init__(self, providers: Mapping[str, Provider], context: RealmContext) -> None:
-        """Answer by the provider that the URL names."""
         super().__init__(ROUTE, _unreachable, context, methods=_METHODS, always=NO_STORE)
         self._providers = providers
 

@@ -96,7 +96,6 @@ class Registrars:
     def __init__(
         self, tokens: RegistrationTokens, access_tokens: AccessTokens, access: AdminAccess
     ) -> None:
-        """Read our own tokens by `tokens`, those of bearers by `access_tokens`."""
         self._tokens = tokens
         self._access_tokens = access_tokens
         self._access = access

@@ -76,7 +76,6 @@ class ClientRegistrations:
         registrars: Registrars,
         tokens: RegistrationTokens,
     ) -> None:
-        """Change clients by `administration`."""
         self._database = database
         self._changes = changes
         self._administration = administration

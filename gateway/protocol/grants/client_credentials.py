@@ -27,7 +27,7 @@ class ClientCredentials:
     event = EventType.CLIENT_LOGIN
 
     def __init__(self, services: GrantServices) -> None:
-        """Need nothing: the caller's entry says it all."""
+        """Take the services as every grant does; the caller's entry is enough."""
 
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient

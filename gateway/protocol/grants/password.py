@@ -57,7 +57,6 @@ class Password:
     event = EventType.LOGIN
 
     def __init__(self, services: GrantServices) -> None:
-        """Check passwords by the one sign-in."""
         self._directory = services.directory
         self._database = services.database
         self._sessions = services.sessions

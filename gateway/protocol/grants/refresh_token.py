@@ -45,7 +45,6 @@ class RefreshToken:
     event = EventType.REFRESH_TOKEN
 
     def __init__(self, services: GrantServices) -> None:
-        """Check and rotate tokens by the one class that does."""
         self._sessions = services.sessions
         self._refresh_tokens = services.refresh_tokens
 

@@ -37,7 +37,6 @@ class Sessions:
     """Online sessions in Redis, offline ones in SQL."""
 
     def __init__(self, online: SessionStore, database: Database) -> None:
-        """Keep online sessions in `online`, the others in `database`."""
         self._online = online
         self._database = database
 

@@ -45,7 +45,6 @@ class AccessTokens:
     """Checks access tokens against keys, clients, sessions, users and revocations."""
 
     def __init__(self, directory: Directory, database: Database, sessions: Sessions) -> None:
-        """Look clients and users up in `directory`, revocations in `database`."""
         self._directory = directory
         self._database = database
         self._sessions = sessions

@@ -106,7 +106,6 @@ class RefreshTokens:
     """
 
     def __init__(self, directory: Directory, database: Database, sessions: Sessions) -> None:
-        """Look users, families and sessions up where they stand."""
         self._directory = directory
         self._database = database
         self._sessions = sessions

@@ -47,9 +47,9 @@ def is_scope_name(value: object) -> bool:
 
 CLIENT_SCOPE_TABLE: Final = FieldTable(
     (
-        Setting("id", None, "id", UrlName()),
-        Setting("name", None, "name", ScopeName()),
-        Setting("description", None, "description", Text(), absent),
+        Setting("id", None, "id", UrlName(), public=True),
+        Setting("name", None, "name", ScopeName(), public=True),
+        Setting("description", None, "description", Text(), absent, public=True),
         Setting("protocol", None, "protocol", OneOf(SCOPE_PROTOCOLS)),
         Setting("attributes", None, "attributes", TextMap()),
         Setting("protocolMappers", None, "mappers", ProtocolMappers(), empty),

@@ -67,26 +67,26 @@ class _ShownWhereTrue(Flag):
         return value or None
 
 
-def _own(name: str, attribute: str, shape: Shape) -> Setting:
-    return Setting(name, None, attribute, shape)
+def _own(name: str, attribute: str, shape: Shape, *, public: bool = False) -> Setting:
+    return Setting(name, None, attribute, shape, public=public)
 
 
 CLIENT_FIELDS = FieldTable(
     (
-        _own("id", "id", UrlName()),
-        _own("clientId", "client_id", PrintableName()),
-        Kept("name", None, Text(most=255)),
-        Kept("description", None, Text()),
-        Kept("type", None, Text(most=255)),
-        Kept("rootUrl", None, _URI),
-        Kept("adminUrl", None, _URI),
-        Kept("baseUrl", None, _URI),
+        _own("id", "id", UrlName(), public=True),
+        _own("clientId", "client_id", PrintableName(), public=True),
+        Kept("name", None, Text(most=255), public=True),
+        Kept("description", None, Text(), public=True),
+        Kept("type", None, Text(most=255), public=True),
+        Kept("rootUrl", None, _URI, public=True),
+        Kept("adminUrl", None, _URI, public=True),
+        Kept("baseUrl", None, _URI, public=True),
         Kept("surrogateAuthRequired", default=False, shape=Flag()),
         _own("enabled", "enabled", Flag()),
         Kept("alwaysDisplayInConsole", default=False, shape=Flag()),
         _own("clientAuthenticatorType", "client_authenticator_type", OneOf(_AUTHENTICATORS)),
-        Kept("redirectUris", [], TextList(_URI)),
-        _own("webOrigins", "web_origins", TextList(_URI)),
+        Kept("redirectUris", [], TextList(_URI), public=True),
+        _own("webOrigins", "web_origins", TextList(_URI), public=True),
         _own("notBefore", "not_before", Count(unit="seconds since 1970")),
         _own("bearerOnly", "bearer_only", Flag()),
         _own("consentRequired", "consent_required", Flag()),
@@ -104,10 +104,20 @@ CLIENT_FIELDS = FieldTable(
         Kept("nodeReRegistrationTimeout", -1, Count(least=-1)),
         Kept("registeredNodes", None, VerbatimObject()),
         Setting("protocolMappers", None, "protocol_mappers", ProtocolMappers(), empty),
-        _own("defaultClientScopes", "default_client_scopes", TextList(Text(least=1, most=255))),
-        _own("optionalClientScopes", "optional_client_scopes", TextList(Text(least=1, most=255))),
+        _own(
+            "defaultClientScopes",
+            "default_client_scopes",
+            TextList(Text(least=1, most=255)),
+            public=True,
+        ),
+        _own(
+            "optionalClientScopes",
+            "optional_client_scopes",
+            TextList(Text(least=1, most=255)),
+            public=True,
+        ),
         Kept("authorizationSettings", None, VerbatimObject()),
-        Kept("defaultRoles", None, TextList(Text(least=1, most=255))),
+        Kept("defaultRoles", None, TextList(Text(least=1, most=255)), public=True),
     ),
     beside=("access", "secret", "registrationAccessToken", *_FORMER),
 )

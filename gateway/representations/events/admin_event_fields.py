@@ -1,6 +1,8 @@
-"""The fields that admin events keep, by kind of resource: nothing else is recorded.
+"""The fields that admin events record, by type of resource; an event contains no other field.
 
-Whoever adds a field here says that it never holds a secret, a password, a key or a certificate.
+The fields of realms, clients, users, client scopes and mappers are marked in their field tables.
+Listed here are the members of free maps, such as attributes, and of documents without a table.
+A field may be listed only if it never contains a secret, a password, a key or a certificate.
 Keycloak: the representations of the admin API
 """
 
@@ -9,6 +11,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.domain.events import ResourceType
+from gateway.representations.client_scopes import CLIENT_SCOPE_TABLE
+from gateway.representations.clients import CLIENT_FIELDS
+from gateway.representations.field_table import FieldTable
+from gateway.representations.protocol_mappers import MAPPER_TABLE
+from gateway.representations.realms import REALM_TABLE
+from gateway.representations.users import USER_TABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +43,11 @@ class Lists:
 Node = Fields | Named | Lists
 
 
-def _fields(shown: str, *, masked: str = "", **inner: Node) -> Fields:
-    return Fields(frozenset(shown.split()), frozenset(masked.split()), inner)
+def _fields(
+    shown: str = "", *, table: FieldTable | None = None, masked: str = "", **inner: Node
+) -> Fields:
+    recorded = frozenset(shown.split()) | (table.recorded if table is not None else frozenset())
+    return Fields(recorded, frozenset(masked.split()), inner)
 
 
 def _named(shown: str = "") -> Named:
@@ -44,7 +55,8 @@ def _named(shown: str = "") -> Named:
 
 
 _MAPPER: Final = _fields(
-    "id name protocol protocolMapper consentRequired consentText",
+    "consentRequired consentText",
+    table=MAPPER_TABLE,
     config=_named(
         "access.token.claim aggregate.attrs claim.name full.path id.token.claim"
         " included.client.audience included.custom.audience introspection.token.claim"
@@ -65,7 +77,7 @@ _GROUP: Final = _fields(
     subGroups=_fields("id name path"),
 )
 _CLIENT_SCOPE: Final = _fields(
-    "id name description protocol",
+    table=CLIENT_SCOPE_TABLE,
     attributes=_named(
         "consent.screen.text display.on.consent.screen gui.order"
         " include.in.openid.provider.metadata include.in.token.scope is.dynamic.scope"
@@ -74,12 +86,8 @@ _CLIENT_SCOPE: Final = _fields(
     protocolMappers=_MAPPER,
 )
 _CLIENT: Final = _fields(
-    "id clientId name description type rootUrl adminUrl baseUrl surrogateAuthRequired enabled"
-    " alwaysDisplayInConsole clientAuthenticatorType defaultRoles redirectUris webOrigins notBefore"
-    " bearerOnly consentRequired standardFlowEnabled implicitFlowEnabled directAccessGrantsEnabled"
-    " serviceAccountsEnabled authorizationServicesEnabled publicClient frontchannelLogout protocol"
-    " fullScopeAllowed nodeReRegistrationTimeout defaultClientScopes optionalClientScopes"
-    " successRequests failedRequests node kid",
+    "successRequests failedRequests node kid",
+    table=CLIENT_FIELDS,
     masked="secret registrationAccessToken value privateKey certificate publicKey jwks",
     attributes=_named(
         "access.token.header.type.rfc9068 access.token.lifespan access.token.signed.response.alg"
@@ -109,9 +117,8 @@ _CLIENT: Final = _fields(
     protocolMappers=_MAPPER,
 )
 _USER: Final = _fields(
-    "id username email emailVerified firstName lastName enabled createdTimestamp totp"
-    " serviceAccountClientId federationLink disableableCredentialTypes requiredActions realmRoles"
-    " groups notBefore",
+    "totp serviceAccountClientId disableableCredentialTypes realmRoles groups",
+    table=USER_TABLE,
     attributes=_named(),
     clientRoles=Lists(),
     credentials=_fields("id type userLabel createdDate priority temporary", masked="value"),
@@ -146,43 +153,8 @@ _COMPONENT: Final = _fields(
     ),
 )
 _REALM: Final = _fields(
-    "id realm displayName displayNameHtml notBefore defaultSignatureAlgorithm revokeRefreshToken"
-    " refreshTokenMaxReuse accessTokenLifespan accessTokenLifespanForImplicitFlow"
-    " ssoSessionIdleTimeout ssoSessionMaxLifespan ssoSessionIdleTimeoutRememberMe"
-    " ssoSessionMaxLifespanRememberMe offlineSessionIdleTimeout offlineSessionMaxLifespanEnabled"
-    " offlineSessionMaxLifespan clientSessionIdleTimeout clientSessionMaxLifespan"
-    " clientOfflineSessionIdleTimeout clientOfflineSessionMaxLifespan accessCodeLifespan"
-    " accessCodeLifespanUserAction accessCodeLifespanLogin actionTokenGeneratedByAdminLifespan"
-    " actionTokenGeneratedByUserLifespan oauth2DeviceCodeLifespan oauth2DevicePollingInterval"
-    " enabled sslRequired registrationAllowed registrationEmailAsUsername rememberMe verifyEmail"
-    " loginWithEmailAllowed duplicateEmailsAllowed resetPasswordAllowed editUsernameAllowed"
-    " bruteForceProtected permanentLockout maxTemporaryLockouts bruteForceStrategy"
-    " maxFailureWaitSeconds minimumQuickLoginWaitSeconds waitIncrementSeconds"
-    " quickLoginCheckMilliSeconds maxDeltaTimeSeconds failureFactor maxSecondaryAuthFailures"
-    " requiredCredentials passwordPolicy otpPolicyType otpPolicyAlgorithm otpPolicyInitialCounter"
-    " otpPolicyDigits otpPolicyLookAheadWindow otpPolicyPeriod otpPolicyCodeReusable"
-    " otpSupportedApplications webAuthnPolicyRpEntityName webAuthnPolicySignatureAlgorithms"
-    " webAuthnPolicyRpId webAuthnPolicyAttestationConveyancePreference"
-    " webAuthnPolicyAuthenticatorAttachment webAuthnPolicyRequireResidentKey"
-    " webAuthnPolicyResidentKey webAuthnPolicyUserVerificationRequirement"
-    " webAuthnPolicyCreateTimeout webAuthnPolicyAvoidSameAuthenticatorRegister"
-    " webAuthnPolicyAcceptableAaguids webAuthnPolicyExtraOrigins"
-    " webAuthnPolicyPasswordlessRpEntityName webAuthnPolicyPasswordlessSignatureAlgorithms"
-    " webAuthnPolicyPasswordlessRpId webAuthnPolicyPasswordlessAttestationConveyancePreference"
-    " webAuthnPolicyPasswordlessAuthenticatorAttachment"
-    " webAuthnPolicyPasswordlessRequireResidentKey webAuthnPolicyPasswordlessResidentKey"
-    " webAuthnPolicyPasswordlessUserVerificationRequirement"
-    " webAuthnPolicyPasswordlessCreateTimeout"
-    " webAuthnPolicyPasswordlessAvoidSameAuthenticatorRegister"
-    " webAuthnPolicyPasswordlessAcceptableAaguids webAuthnPolicyPasswordlessExtraOrigins"
-    " webAuthnPolicyPasswordlessPasskeysEnabled webAuthnPolicyPasswordlessMediation loginTheme"
-    " accountTheme adminTheme emailTheme"
-    " eventsEnabled eventsExpiration eventsListeners enabledEventTypes adminEventsEnabled"
-    " adminEventsDetailsEnabled internationalizationEnabled supportedLocales defaultLocale"
-    " browserFlow registrationFlow directGrantFlow resetCredentialsFlow clientAuthenticationFlow"
-    " dockerAuthenticationFlow firstBrokerLoginFlow userManagedAccessAllowed organizationsEnabled"
-    " verifiableCredentialsEnabled adminPermissionsEnabled scimApiEnabled defaultGroups"
-    " successRequests failedRequests",
+    "defaultGroups successRequests failedRequests",
+    table=REALM_TABLE,
     attributes=_named(
         "acr.loa.map actionTokenGeneratedByAdminLifespan actionTokenGeneratedByUserLifespan"
         " adminEventsExpiration bruteForceProtected cibaAuthRequestedUserHint"
@@ -201,8 +173,8 @@ _REALM: Final = _fields(
         " replyToDisplayName ssl starttls user"
     ),
     defaultRole=_ROLE,
-    clientProfiles=_fields("", profiles=_fields("name description")),
-    clientPolicies=_fields("", policies=_fields("name description enabled profiles")),
+    clientProfiles=_fields(profiles=_fields("name description")),
+    clientPolicies=_fields(policies=_fields("name description enabled profiles")),
     profiles=_fields("name description"),
     policies=_fields("name description enabled profiles"),
 )

@@ -48,8 +48,15 @@ def _unnamed(role: str) -> bool:
     return not role
 
 
-def _own(name: str, attribute: str, shape: Shape, hidden: Callable[[Any], bool] = never) -> Setting:
-    return Setting(name, None, attribute, shape, hidden)
+def _own(
+    name: str,
+    attribute: str,
+    shape: Shape,
+    hidden: Callable[[Any], bool] = never,
+    *,
+    public: bool = False,
+) -> Setting:
+    return Setting(name, None, attribute, shape, hidden, public)
 
 
 def _token(name: str, attribute: str) -> Setting:
@@ -73,30 +80,30 @@ def _otp(name: str, attribute: str, shape: Shape) -> Setting:
 
 
 def _flow(name: str, attribute: str) -> Setting:
-    return Setting(name, "flows", attribute, Text(least=1, most=255))
+    return Setting(name, "flows", attribute, Text(least=1, most=255), public=True)
 
 
 def _events(
     name: str, attribute: str, shape: Shape, hidden: Callable[[Any], bool] = never
 ) -> Setting:
-    return Setting(name, "events", attribute, shape, hidden)
+    return Setting(name, "events", attribute, shape, hidden, public=True)
 
 
 def _web_authn(kind: str, resident_key: str) -> tuple[Kept, ...]:
     prefix = f"webAuthnPolicy{kind}"
     return (
-        Kept(f"{prefix}RpEntityName", "keycloak", _NAME),
-        Kept(f"{prefix}SignatureAlgorithms", ["ES256", "RS256"], VerbatimList()),
-        Kept(f"{prefix}RpId", "", _NAME),
-        Kept(f"{prefix}AttestationConveyancePreference", "not specified", _NAME),
-        Kept(f"{prefix}AuthenticatorAttachment", "not specified", _NAME),
-        Kept(f"{prefix}RequireResidentKey", "not specified", _NAME),
-        Kept(f"{prefix}ResidentKey", resident_key, _NAME),
-        Kept(f"{prefix}UserVerificationRequirement", resident_key, _NAME),
+        Kept(f"{prefix}RpEntityName", "keycloak", _NAME, public=True),
+        Kept(f"{prefix}SignatureAlgorithms", ["ES256", "RS256"], VerbatimList(), public=True),
+        Kept(f"{prefix}RpId", "", _NAME, public=True),
+        Kept(f"{prefix}AttestationConveyancePreference", "not specified", _NAME, public=True),
+        Kept(f"{prefix}AuthenticatorAttachment", "not specified", _NAME, public=True),
+        Kept(f"{prefix}RequireResidentKey", "not specified", _NAME, public=True),
+        Kept(f"{prefix}ResidentKey", resident_key, _NAME, public=True),
+        Kept(f"{prefix}UserVerificationRequirement", resident_key, _NAME, public=True),
         Kept(f"{prefix}CreateTimeout", 0, Count()),
         Kept(f"{prefix}AvoidSameAuthenticatorRegister", False, Flag()),
-        Kept(f"{prefix}AcceptableAaguids", [], VerbatimList()),
-        Kept(f"{prefix}ExtraOrigins", [], VerbatimList()),
+        Kept(f"{prefix}AcceptableAaguids", [], VerbatimList(), public=True),
+        Kept(f"{prefix}ExtraOrigins", [], VerbatimList(), public=True),
     )
 
 
@@ -105,10 +112,10 @@ _ALGORITHM: Final = Choice(SignatureAlgorithm, empty=SignatureAlgorithm.RS256)
 _OTP_APPLICATIONS = ["totpAppFreeOTPName", "totpAppGoogleName", "totpAppMicrosoftAuthenticatorName"]
 
 REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
-    _own("id", "id", UrlName()),
-    _own("realm", "name", UrlName()),
-    _own("displayName", "display_name", _NAME, absent),
-    _own("displayNameHtml", "display_name_html", Text(), absent),
+    _own("id", "id", UrlName(), public=True),
+    _own("realm", "name", UrlName(), public=True),
+    _own("displayName", "display_name", _NAME, absent, public=True),
+    _own("displayNameHtml", "display_name_html", Text(), absent, public=True),
     _own("notBefore", "not_before", Count(unit="seconds since 1970")),
     _own("defaultSignatureAlgorithm", "default_signature_algorithm", _ALGORITHM),
     Setting("revokeRefreshToken", "refresh_tokens", "revoke_on_use", Flag()),
@@ -159,8 +166,8 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     _guard("failureFactor", "failure_factor", Count(least=1)),
     _guard("maxSecondaryAuthFailures", "max_secondary_failures", Count()),
     _own("defaultRole", "default_role", DefaultRole(), _unnamed),
-    Kept("requiredCredentials", ["password"], VerbatimList()),
-    _own("passwordPolicy", "password_policy", PasswordPolicyText(), _no_rules),
+    Kept("requiredCredentials", ["password"], VerbatimList(), public=True),
+    _own("passwordPolicy", "password_policy", PasswordPolicyText(), _no_rules, public=True),
     _otp("otpPolicyType", "type", Choice(OtpType)),
     _otp("otpPolicyAlgorithm", "algorithm", Choice(OtpAlgorithm)),
     _otp("otpPolicyInitialCounter", "initial_counter", Count()),
@@ -168,17 +175,17 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     _otp("otpPolicyLookAheadWindow", "look_ahead_window", Count(most=_LONGEST_WINDOW)),
     _otp("otpPolicyPeriod", "period", Duration(least=1, most=_DAY)),
     _otp("otpPolicyCodeReusable", "code_reusable", Flag()),
-    Kept("otpSupportedApplications", _OTP_APPLICATIONS, VerbatimList()),
+    Kept("otpSupportedApplications", _OTP_APPLICATIONS, VerbatimList(), public=True),
     *_web_authn("", "not specified"),
     *_web_authn("Passwordless", "required"),
     Kept("webAuthnPolicyPasswordlessPasskeysEnabled", None, Flag()),
-    Kept("webAuthnPolicyPasswordlessMediation", None, _NAME),
+    Kept("webAuthnPolicyPasswordlessMediation", None, _NAME, public=True),
     _own("browserSecurityHeaders", "security_headers", SecurityHeadersMap()),
     _own("smtpServer", "smtp", SmtpMap()),
-    Kept("loginTheme", None, _NAME),
-    Kept("accountTheme", None, _NAME),
-    Kept("adminTheme", None, _NAME),
-    Kept("emailTheme", None, _NAME),
+    Kept("loginTheme", None, _NAME, public=True),
+    Kept("accountTheme", None, _NAME, public=True),
+    Kept("adminTheme", None, _NAME, public=True),
+    Kept("emailTheme", None, _NAME, public=True),
     _events("eventsEnabled", "enabled", Flag()),
     _events("eventsExpiration", "expiration", Duration(), empty),
     _events("eventsListeners", "listeners", TextList()),
@@ -186,8 +193,10 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     _events("adminEventsEnabled", "admin_enabled", Flag()),
     _events("adminEventsDetailsEnabled", "admin_details_enabled", Flag()),
     Setting("internationalizationEnabled", "localization", "enabled", Flag()),
-    Setting("supportedLocales", "localization", "supported_locales", TextList(), empty),
-    Setting("defaultLocale", "localization", "default_locale", _NAME, absent),
+    Setting(
+        "supportedLocales", "localization", "supported_locales", TextList(), empty, public=True
+    ),
+    Setting("defaultLocale", "localization", "default_locale", _NAME, absent, public=True),
     _flow("browserFlow", "browser"),
     _flow("registrationFlow", "registration"),
     _flow("directGrantFlow", "direct_grant"),

@@ -50,24 +50,29 @@ def _empty(value: Mapping[str, Any]) -> bool:
 
 
 def _own(
-    name: str, attribute: str, shape: Shape, hidden: Callable[[Any], bool] = absent
+    name: str,
+    attribute: str,
+    shape: Shape,
+    hidden: Callable[[Any], bool] = absent,
+    *,
+    public: bool = False,
 ) -> Setting:
-    return Setting(name, None, attribute, shape, hidden)
+    return Setting(name, None, attribute, shape, hidden, public)
 
 
 USER_TABLE = FieldTable(
     (
-        _own("id", "id", UrlName()),
-        _own("username", "username", Username()),
-        _own("firstName", "first_name", Text(most=255)),
-        _own("lastName", "last_name", Text(most=255)),
-        _own("email", "email", EmailAddress()),
+        _own("id", "id", UrlName(), public=True),
+        _own("username", "username", Username(), public=True),
+        _own("firstName", "first_name", Text(most=255), public=True),
+        _own("lastName", "last_name", Text(most=255), public=True),
+        _own("email", "email", EmailAddress(), public=True),
         _own("emailVerified", "email_verified", Flag()),
         _own("attributes", "attributes", TextLists(), hidden=_empty),
         _own("enabled", "enabled", Flag()),
-        _own("createdTimestamp", "created_at", Milliseconds()),
-        Kept("federationLink", None, Text(most=255)),
-        _own("requiredActions", "required_actions", TextList()),
+        _own("createdTimestamp", "created_at", Milliseconds(), public=True),
+        Kept("federationLink", None, Text(most=255), public=True),
+        _own("requiredActions", "required_actions", TextList(), public=True),
         _own("notBefore", "not_before", Count(unit="seconds since 1970")),
     ),
     beside=(

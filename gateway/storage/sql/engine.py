@@ -1,5 +1,6 @@
 """Connections to either database, with limits in time and number: no wait is without an end."""
 
+from gateway.storage.sql import postgresql, sqlite
 from gateway.storage.sql.address import DatabaseAddress, SqliteFile
 from gateway.storage.sql.limits import Engines, Limits
 
@@ -8,9 +9,5 @@ def create_engines(address: DatabaseAddress, limits: Limits | None = None) -> En
     """Make engines that connect when first used."""
     limits = limits or Limits()
     if isinstance(address, SqliteFile):
-        from gateway.storage.sql import sqlite  # noqa: PLC0415 - only the driver in use is loaded
-
         return sqlite.create_engines(address, limits)
-    from gateway.storage.sql import postgresql  # noqa: PLC0415 - only the driver in use is loaded
-
     return postgresql.create_engines(address, limits)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gateway.supervisor.whole_requests import WholeRequest, read_whole_request, scope_of
+from gateway.supervisor.server.whole_requests import WholeRequest, read_whole_request, scope_of
 
 PLAIN = (
     b"POST /realms/a/token?b=c HTTP/1.1\r\nHost: gateway\r\nX-Forwarded-For:127.0.0.1\r\n"

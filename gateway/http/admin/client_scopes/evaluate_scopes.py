@@ -24,7 +24,6 @@ class EvaluateScopesHandlers:
     """Answers what is asked about the tokens of a client."""
 
     def __init__(self, evaluation: ScopeEvaluation, context: RealmContext) -> None:
-        """Ask `evaluation`; issuer and time come from `context`."""
         self._evaluation = evaluation
         self._context = context
 

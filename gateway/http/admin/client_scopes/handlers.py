@@ -33,7 +33,6 @@ class ClientScopesHandlers:
     """Answers what is asked about the client scopes of a realm."""
 
     def __init__(self, scopes: ClientScopeAdministration) -> None:
-        """Read and change by `scopes`."""
         self._scopes = scopes
 
     async def all(self, request: AdminRequest) -> Reply:
@@ -90,7 +89,6 @@ class ScopesOfClientHandlers:
     """Answers what is asked about the client scopes of one client."""
 
     def __init__(self, assignment: ClientScopeAssignment) -> None:
-        """Read and change by `assignment`."""
         self._assignment = assignment
 
     def all(self, listed: RealmDefault) -> AdminHandler:

@@ -29,7 +29,6 @@ class ProtocolMappersHandlers:
     """Answers what is asked about the mappers of one kind of owner."""
 
     def __init__(self, mappers: ProtocolMapperAdministration, kind: OwnerKind) -> None:
-        """Read and change by `mappers`."""
         self._mappers = mappers
         self.kind = kind
 

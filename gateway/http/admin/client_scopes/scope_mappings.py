@@ -24,7 +24,6 @@ class ScopeMappingsHandlers:
     """Answers what is asked about the roles in one kind of scope."""
 
     def __init__(self, mappings: ScopeMappingAdministration, kind: Holding) -> None:
-        """Read and change by `mappings`."""
         self._mappings = mappings
         self.kind = kind
 

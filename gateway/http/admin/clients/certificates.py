@@ -18,7 +18,6 @@ class ClientCertificatesHandlers:
     """Answers what is asked about the key of a client."""
 
     def __init__(self, certificates: ClientCertificates) -> None:
-        """Ask `certificates`."""
         self._certificates = certificates
 
     async def read(self, request: AdminRequest) -> Reply:

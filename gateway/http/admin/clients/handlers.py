@@ -31,7 +31,6 @@ class ClientsHandlers:
     """Answers what is asked about the clients of a realm."""
 
     def __init__(self, listing: ClientListing, administration: ClientAdministration) -> None:
-        """Read from `listing`, change by `administration`."""
         self._listing = listing
         self._administration = administration
 

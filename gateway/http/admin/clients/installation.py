@@ -16,7 +16,6 @@ class ClientInstallationHandlers:
     """Answers what is asked about the installation of a client."""
 
     def __init__(self, installation: ClientInstallation) -> None:
-        """Ask `installation`."""
         self._installation = installation
 
     async def write(self, request: AdminRequest) -> Reply:

@@ -17,7 +17,6 @@ class ClientPolicyHandlers:
     """Answers what is asked about client profiles and policies."""
 
     def __init__(self, policies: ClientPolicies) -> None:
-        """Work on `policies`."""
         self._policies = policies
 
     async def profiles(self, request: AdminRequest) -> Reply:

@@ -19,7 +19,6 @@ class ClientRegistrationTokensHandlers:
     """Answers what is asked about the tokens by which clients register themselves."""
 
     def __init__(self, tokens: ClientRegistrationTokens, accesses: InitialAccesses) -> None:
-        """Ask `tokens` and `accesses`."""
         self._tokens = tokens
         self._accesses = accesses
 

@@ -16,7 +16,6 @@ class ClientSecretsHandlers:
     """Answers what is asked about the secret and the service account of a client."""
 
     def __init__(self, secrets: ClientSecrets, accounts: ClientAccounts) -> None:
-        """Ask `secrets` and `accounts`."""
         self._secrets = secrets
         self._accounts = accounts
 

@@ -20,7 +20,6 @@ class ClientSessionsHandlers:
     """Answers what is asked about the sessions and nodes of a client."""
 
     def __init__(self, sessions: ClientSessions, nodes: ClientNodes) -> None:
-        """Ask `sessions` and `nodes`."""
         self._sessions = sessions
         self._nodes = nodes
 

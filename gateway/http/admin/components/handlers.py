@@ -25,7 +25,6 @@ class ComponentsHandlers:
     """Answers what is asked about components and keys."""
 
     def __init__(self, components: Components, keys: KeyMetadata) -> None:
-        """Read from, and change, `components`."""
         self._components = components
         self._keys = keys
 

@@ -37,7 +37,6 @@ class EventHandlers:
     """Answers what is asked about events."""
 
     def __init__(self, logs: EventLogs, configuration: EventConfiguration) -> None:
-        """Look through `logs`, change `configuration`."""
         self._logs = logs
         self._configuration = configuration
 

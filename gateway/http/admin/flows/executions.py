@@ -38,7 +38,6 @@ class ExecutionHandlers:
     """Answers what is asked about steps, what is set of them, and what they may be."""
 
     def __init__(self, executions: ExecutionAdministration, configs: AuthenticatorConfigs) -> None:
-        """Work on `executions` and their `configs`."""
         self._executions = executions
         self._configs = configs
 

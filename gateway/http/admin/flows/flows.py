@@ -29,7 +29,6 @@ class FlowHandlers:
     """Answers what is asked about flows, and about what is added to them."""
 
     def __init__(self, flows: FlowAdministration, executions: ExecutionAdministration) -> None:
-        """Work on `flows` and their `executions`."""
         self._flows = flows
         self._executions = executions
 

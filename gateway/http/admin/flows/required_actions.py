@@ -24,7 +24,6 @@ class RequiredActionHandlers:
     """Answers what is asked about required actions."""
 
     def __init__(self, actions: RequiredActions) -> None:
-        """Work on `actions`."""
         self._actions = actions
 
     async def every(self, request: AdminRequest) -> Reply:

@@ -17,7 +17,6 @@ class DefaultGroupHandlers:
     """Answers what is asked about the groups that new users join."""
 
     def __init__(self, groups: DefaultGroups) -> None:
-        """Work on `groups`."""
         self._groups = groups
 
     async def list(self, request: AdminRequest) -> Reply:

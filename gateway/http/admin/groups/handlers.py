@@ -14,7 +14,6 @@ from gateway.admin.groups import (
 )
 from gateway.admin.users import Page, read_attribute_query
 from gateway.domain.ports.storage.group_catalogue import GroupQuery
-from gateway.http.admin.left_out import FINE_GRAINED
 from gateway.http.admin.operations import (
     BRIEF,
     PAGING,
@@ -24,7 +23,6 @@ from gateway.http.admin.operations import (
     Media,
     Operation,
     Query,
-    not_here,
 )
 from gateway.http.admin.requests import (
     AdminRequest,
@@ -50,7 +48,6 @@ class GroupsHandlers:
     """Answers what is asked about groups."""
 
     def __init__(self, listing: GroupListing, groups: GroupAdministration) -> None:
-        """Read from `listing`, change by `groups`."""
         self._listing = listing
         self._groups = groups
 
@@ -255,5 +252,3 @@ def _of_group(handlers: GroupsHandlers, one: str) -> Iterator[Operation]:
         returns="[UserRepresentation]",
         query=(*PAGING, BRIEF),
     )
-    for method in ("GET", "PUT"):
-        yield not_here(method, f"{one}/management/permissions", _TAG, FINE_GRAINED)

@@ -16,7 +16,6 @@ class CacheHandlers:
     """Empties what gateways remember."""
 
     def __init__(self, caches: RealmCaches) -> None:
-        """Empty `caches`."""
         self._caches = caches
 
     def _clear(self, path: str) -> AdminHandler:

@@ -32,7 +32,6 @@ class RealmsHandlers:
     def __init__(
         self, listing: RealmListing, creation: RealmCreation, changes: RealmChanges
     ) -> None:
-        """Read from `listing`."""
         self._listing = listing
         self._creation = creation
         self._changes = changes

@@ -27,7 +27,6 @@ class LocalizationHandlers:
     """Answers what is asked about a realm's texts."""
 
     def __init__(self, texts: Localizations) -> None:
-        """Work on `texts`."""
         self._texts = texts
 
     async def locales(self, request: AdminRequest) -> Reply:

@@ -17,7 +17,6 @@ class PartialHandlers:
     """Answers what is asked about parts of realms."""
 
     def __init__(self, exports: PartialExport, imports: PartialImport) -> None:
-        """Read by `exports`, write by `imports`."""
         self._exports = exports
         self._imports = imports
 

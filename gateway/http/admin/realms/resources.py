@@ -10,8 +10,8 @@ from gateway.http.admin.clients import ClientPolicyHandlers
 from gateway.http.admin.groups import DefaultGroupHandlers
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.realms import handlers as realms
-from gateway.http.admin.realms import leftovers as realm_leftovers
 from gateway.http.admin.realms.caches import CacheHandlers
+from gateway.http.admin.realms.fixed_lists import fixed_lists
 from gateway.http.admin.realms.partial_import import PartialHandlers
 from gateway.http.admin.sessions import SessionHandlers
 
@@ -34,5 +34,5 @@ def realm_operations(
         *DefaultGroupHandlers(default_groups).operations(),
         *ClientPolicyHandlers(client_policies).operations(),
         *PartialHandlers(files.partial_export, files.partial_import).operations(),
-        *realm_leftovers.operations(),
+        *fixed_lists(),
     )

@@ -20,7 +20,6 @@ from gateway.admin.roles import (
 )
 from gateway.admin.users import QUERY_USERS, Page
 from gateway.domain.ports.storage.role_catalogue import RoleQuery
-from gateway.http.admin.left_out import FINE_GRAINED
 from gateway.http.admin.operations import (
     BRIEF,
     PAGING,
@@ -29,7 +28,6 @@ from gateway.http.admin.operations import (
     Body,
     Media,
     Operation,
-    not_here,
 )
 from gateway.http.admin.requests import (
     AdminRequest,
@@ -51,7 +49,6 @@ class RolesHandlers:
     """Answers what is asked about roles, wherever its URL says that they stand."""
 
     def __init__(self, roles: RoleAdministration, members: RoleMembers) -> None:
-        """Ask `roles`, and `members` for who has them."""
         self._roles = roles
         self._members = members
 
@@ -287,5 +284,3 @@ def _of_role(handlers: RolesHandlers, one: str, tag: str, rights: Rights) -> Ite
         tag,
         returns=_MANY,
     )
-    for method in ("GET", "PUT"):
-        yield not_here(method, f"{one}/management/permissions", tag, FINE_GRAINED)

@@ -22,7 +22,6 @@ class RoleMappingsHandlers:
     """Answers what is asked about the roles that one user or group has."""
 
     def __init__(self, mapping: RoleMapping) -> None:
-        """Ask `mapping`."""
         self._mapping = mapping
 
     async def everything(self, request: AdminRequest) -> Reply:

@@ -17,7 +17,6 @@ class SessionHandlers:
     """Answers what is asked about the sessions of a realm."""
 
     def __init__(self, sessions: RealmSessions) -> None:
-        """Work on `sessions`."""
         self._sessions = sessions
 
     async def log_out_all(self, request: AdminRequest) -> Reply:

@@ -21,7 +21,6 @@ class AttackDetectionHandlers:
     """Answers what is asked about failed sign-ins."""
 
     def __init__(self, lockouts: Lockouts, changes: Changes) -> None:
-        """Read from, and change, `lockouts`."""
         self._lockouts = lockouts
         self._changes = changes
 

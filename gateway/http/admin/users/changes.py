@@ -17,7 +17,6 @@ class UserChangesHandlers:
     """Makes, changes and removes users."""
 
     def __init__(self, creation: UserCreation, changes: UserChanges) -> None:
-        """Leave it to these."""
         self._creation = creation
         self._changes = changes
 

@@ -1,4 +1,4 @@
-"""Credentials of a user, and a new password. Keycloak: 7.2 (credentials, reset-password)."""
+"""Credentials of a user, a new password, identities at identity providers. Keycloak: 7.2."""
 
 from typing import Any, Final
 
@@ -17,7 +17,6 @@ class UserCredentialsHandlers:
     """Answers what is asked about credentials."""
 
     def __init__(self, credentials: UserCredentials) -> None:
-        """Ask `credentials`."""
         self._credentials = credentials
 
     async def list(self, request: AdminRequest) -> Reply:
@@ -26,6 +25,11 @@ class UserCredentialsHandlers:
 
     async def of_stores(self, request: AdminRequest) -> Reply:
         """Return the kinds that the user's own store keeps: users have none but ours."""
+        await self._credentials.require_user(request.realm, _user(request))
+        return document_reply([])
+
+    async def identities(self, request: AdminRequest) -> Reply:
+        """Return the identities at identity providers: none."""
         await self._credentials.require_user(request.realm, _user(request))
         return document_reply([])
 
@@ -103,6 +107,15 @@ def operations(handlers: UserCredentialsHandlers) -> tuple[Operation, ...]:
             "Kinds of credentials that a user's own store keeps: none",
             _TAG,
             returns="[string]",
+        ),
+        Operation(
+            "GET",
+            f"{user}/federated-identity",
+            handlers.identities,
+            VIEW_USERS,
+            "Identities of a user at identity providers: none",
+            "Users",
+            returns="[FederatedIdentityRepresentation]",
         ),
         Operation(
             "PUT",

@@ -16,7 +16,6 @@ class UserGroupsHandlers:
     """Answers what is asked about the groups of a user."""
 
     def __init__(self, groups: UserGroups) -> None:
-        """Ask `groups`."""
         self._groups = groups
 
     async def page(self, request: AdminRequest) -> Reply:

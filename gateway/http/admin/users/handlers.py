@@ -26,7 +26,6 @@ class UsersHandlers:
     """Answers what is asked about the users of a realm."""
 
     def __init__(self, listing: UserListing) -> None:
-        """Read from `listing`."""
         self._listing = listing
 
     async def page(self, request: AdminRequest) -> Reply:

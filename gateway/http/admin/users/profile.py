@@ -16,7 +16,6 @@ class UserProfileHandlers:
     """Answers what is asked about the profile of a realm."""
 
     def __init__(self, profiles: UserProfiles) -> None:
-        """Ask `profiles`."""
         self._profiles = profiles
 
     async def read(self, request: AdminRequest) -> Reply:

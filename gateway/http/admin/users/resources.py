@@ -16,9 +16,6 @@ from gateway.http.admin.users import (
     handlers as users,
 )
 from gateway.http.admin.users import (
-    leftovers as user_leftovers,
-)
-from gateway.http.admin.users import (
     profile as user_profile,
 )
 from gateway.http.admin.users import (
@@ -37,5 +34,4 @@ def user_operations(use_cases: UserUseCases, sessions: UserSessions) -> tuple[Op
         *user_credentials.operations(user_credentials.UserCredentialsHandlers(credentials)),
         *user_groups.operations(user_groups.UserGroupsHandlers(use_cases.groups)),
         *user_sessions.operations(user_sessions.UserSessionsHandlers(sessions)),
-        *user_leftovers.operations(user_leftovers.UserLeftoverHandlers(credentials)),
     )

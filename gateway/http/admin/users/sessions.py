@@ -17,7 +17,6 @@ class UserSessionsHandlers:
     """Answers what is asked about the sessions of a user."""
 
     def __init__(self, sessions: UserSessions) -> None:
-        """Ask `sessions`."""
         self._sessions = sessions
 
     async def online(self, request: AdminRequest) -> Reply:

@@ -1,4 +1,4 @@
-"""Connections on Hypercorn: held while they are of use, closed when not, answers whole."""
+"""Connections of the server: kept while in use, closed when not; responses are complete."""
 
 import asyncio
 import gc
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.supervisor.hypercorn_server import _Connection
+from gateway.supervisor.server.connections import _Connection
 from tests.support.connections import (
     BOTH_WAYS,
     REQUEST,

@@ -1,4 +1,4 @@
-"""An answer is framed exactly once, and nothing in it can be taken for another.
+"""A response is framed exactly once, and no part of it can be read as another response.
 
 Spec: RFC 9112 §6, RFC 9110 §9.3.2; attacks: response splitting.
 """
@@ -8,8 +8,8 @@ from typing import Any
 import h11
 import pytest
 
-from gateway.supervisor.answers import Answer, AnswerBroken, date_line
-from gateway.supervisor.whole_requests import WholeRequest
+from gateway.supervisor.server.responses import InvalidResponse, ResponseWriter, date_line
+from gateway.supervisor.server.whole_requests import WholeRequest
 
 LENGTH = [(b"content-length", b"4")]
 
@@ -21,7 +21,7 @@ class Exchange:
         """Ask by `method`."""
         self.method = method
         self.written: list[bytes] = []
-        self.answer = Answer(WholeRequest(method, b"/", [], b"asked"), self.write)
+        self.response = ResponseWriter(WholeRequest(method, b"/", [], b"asked"), self.write)
 
     async def write(self, data: bytes) -> None:
         """Keep what is written."""
@@ -30,12 +30,12 @@ class Exchange:
     async def start(self, headers: list[tuple[bytes, bytes]], status: int = 200) -> None:
         """Begin the answer."""
         message = {"type": "http.response.start", "status": status, "headers": headers}
-        await self.answer.send(message)
+        await self.response.send(message)
 
     async def body(self, data: bytes, *, more: bool = False) -> None:
         """Send a part of the body."""
         message = {"type": "http.response.body", "body": data, "more_body": more}
-        await self.answer.send(message)
+        await self.response.send(message)
 
     def read(self) -> tuple[Any, bytes]:
         """Return status line with headers, and the body, as a client reads them."""
@@ -61,8 +61,8 @@ async def test_head_and_body_leave_in_one_write() -> None:
     response, body = exchange.read()
     assert (response.status_code, body) == (200, b"body")
     assert [name for name, _ in response.headers] == [b"content-length", b"date"]
-    assert exchange.answer.whole
-    assert exchange.answer.keeps_connection
+    assert exchange.response.complete
+    assert exchange.response.keeps_connection
 
 
 async def test_a_body_without_a_length_comes_in_chunks() -> None:
@@ -89,7 +89,7 @@ async def test_some_answers_have_no_body_whatever_is_sent(method: str, status: i
 @pytest.mark.parametrize("in_name", [True, False])
 async def test_a_header_cannot_end_its_line(wrong: bytes, *, in_name: bool) -> None:
     exchange = Exchange()
-    with pytest.raises(AnswerBroken):
+    with pytest.raises(InvalidResponse):
         await exchange.start([(wrong, b"value") if in_name else (b"name", wrong)])
     await exchange.start(LENGTH, 500)  # the application may still say what went wrong
     await exchange.body(b"body")
@@ -100,7 +100,7 @@ async def test_a_header_cannot_end_its_line(wrong: bytes, *, in_name: bool) -> N
 async def test_a_body_is_as_long_as_was_said(sent: bytes) -> None:
     exchange = Exchange()
     await exchange.start(LENGTH)
-    with pytest.raises(AnswerBroken):
+    with pytest.raises(InvalidResponse):
         await exchange.body(sent)
     assert exchange.written == []
 
@@ -109,36 +109,36 @@ async def test_a_body_is_as_long_as_was_said(sent: bytes) -> None:
 async def test_a_second_answer_is_refused(headers: list[tuple[bytes, bytes]]) -> None:
     exchange = Exchange()
     await exchange.start(headers)
-    with pytest.raises(AnswerBroken):
+    with pytest.raises(InvalidResponse):
         await exchange.start(headers)
     await exchange.body(b"body")
-    with pytest.raises(AnswerBroken):
+    with pytest.raises(InvalidResponse):
         await exchange.body(b"body")
     assert len(exchange.written) == 1
 
 
 async def test_a_body_before_its_head_is_refused() -> None:
-    with pytest.raises(AnswerBroken):
+    with pytest.raises(InvalidResponse):
         await Exchange().body(b"body")
 
 
 async def test_silence_is_answered_with_500() -> None:
     exchange = Exchange()
-    await exchange.answer.finish()
+    await exchange.response.finish()
     response, body = exchange.read()
     assert (response.status_code, body) == (500, b"")
     assert dict(response.headers)[b"connection"] == b"close"
-    assert not exchange.answer.keeps_connection
+    assert not exchange.response.keeps_connection
 
 
 async def test_half_an_answer_ends_the_connection() -> None:
     exchange = Exchange()
     await exchange.start(LENGTH)
     await exchange.body(b"bo", more=True)
-    await exchange.answer.finish()
+    await exchange.response.finish()
     assert exchange.written[0].endswith(b"\r\n\r\nbo")
     assert len(exchange.written) == 1
-    assert not exchange.answer.keeps_connection
+    assert not exchange.response.keeps_connection
 
 
 @pytest.mark.parametrize("value", [b"close", b"Close", b"x, close"])
@@ -146,19 +146,19 @@ async def test_an_answer_may_end_its_connection(value: bytes) -> None:
     exchange = Exchange()
     await exchange.start([*LENGTH, (b"Connection", value)])
     await exchange.body(b"body")
-    assert not exchange.answer.keeps_connection
+    assert not exchange.response.keeps_connection
 
 
 async def test_the_request_is_given_once_and_then_its_end() -> None:
     exchange = Exchange()
-    assert await exchange.answer.receive() == {
+    assert await exchange.response.receive() == {
         "type": "http.request",
         "body": b"asked",
         "more_body": False,
     }
     await exchange.start(LENGTH)
     await exchange.body(b"body")
-    assert await exchange.answer.receive() == {"type": "http.disconnect"}
+    assert await exchange.response.receive() == {"type": "http.disconnect"}
 
 
 def test_the_date_is_written_as_http_wants_it() -> None:

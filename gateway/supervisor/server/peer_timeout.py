@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-class Patience:
+class PeerTimeout:
     """Ends a connection that has waited for its peer too long.
 
-    Hypercorn calls `restart` and `stop` where it had a task for each pause between requests.
+    Takes the place of Hypercorn's idle task: Hypercorn calls `restart` and `stop`.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
@@ -16,44 +16,44 @@ class Patience:
         self._loop = loop
         self._seconds = seconds
         self._since: float | None = None
-        self._end: Callable[[], None] = _nothing
+        self._on_timeout: Callable[[], None] = _do_nothing
         self._timer: asyncio.TimerHandle | None = None
         self.idle = False
-        """Whether it is a request that is waited for."""
+        """Whether the connection waits for a request."""
 
-    def watch(self, end: Callable[[], None]) -> None:
-        """Call `end` when the time is over."""
-        self._end = end
-        self._timer = self._loop.call_later(self._seconds, self._look)
+    def start(self, on_timeout: Callable[[], None]) -> None:
+        """Call `on_timeout` when the time is over."""
+        self._on_timeout = on_timeout
+        self._timer = self._loop.call_later(self._seconds, self._check)
 
-    def forget(self) -> None:
-        """Watch no more."""
+    def cancel(self) -> None:
+        """Stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
 
-    async def restart(self, task_group: object, action: object) -> None:  # noqa: ARG002 - theirs
+    async def restart(self, task_group: object, action: object) -> None:  # noqa: ARG002 - Hypercorn's
         """Note that the connection became idle."""
-        self.rest()
+        self.wait_for_request()
 
     async def stop(self) -> None:
-        """Note that it is no longer."""
-        self.work()
+        """Note that the connection is no longer idle."""
+        self.pause()
 
-    def rest(self) -> None:
+    def wait_for_request(self) -> None:
         """Wait for a request from now on."""
         self.idle, self._since = True, self._loop.time()
 
-    def work(self) -> None:
-        """Wait for nothing: what takes time now is ours."""
+    def pause(self) -> None:
+        """Wait for nothing: the application works."""
         self.idle, self._since = False, None
 
-    def expect_more(self) -> None:
-        """Wait for the rest of a request, from when it was first waited for."""
+    def wait_for_rest(self) -> None:
+        """Wait for the rest of a request, counted from when its first part was awaited."""
         if self._since is None:
             self._since = self._loop.time()
 
     @contextmanager
-    def until_read(self) -> Iterator[None]:
+    def waiting_for_reader(self) -> Iterator[None]:
         """Wait for the peer to read, within the block."""
         before, self._since = self._since, self._loop.time()
         try:
@@ -61,14 +61,14 @@ class Patience:
         finally:
             self._since = before
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         now = self._loop.time()
         due = (now if self._since is None else self._since) + self._seconds
         if due <= now:
-            self._end()
+            self._on_timeout()
         else:
-            self._timer = self._loop.call_at(due, self._look)
+            self._timer = self._loop.call_at(due, self._check)
 
 
-def _nothing() -> None:
-    """Stand where nobody watches yet."""
+def _do_nothing() -> None:
+    """Stand in until `start` sets the function to call."""

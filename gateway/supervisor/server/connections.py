@@ -1,15 +1,13 @@
-"""Hypercorn on a socket of ours, with connections that cost less and that nobody can hold.
+"""Hypercorn on a socket that the supervisor opened, with cheaper connections and more time limits.
 
 A request that arrives whole, as a proxy sends it, is answered at once, in the connection's own
-task and in one write; everything else takes Hypercorn's way through h11. Hypercorn itself keeps
-the socket of a client that went away until its idle time is up, and waits for ever for one that
-sends half a request or does not read its answer.
+task and in one write; Hypercorn answers all others through h11. Hypercorn itself keeps the socket
+of a client that went away until its keep-alive time is over, and waits forever for a client that
+sends half a request or does not read the response.
 """
 
 import asyncio
 import logging
-import socket
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -20,18 +18,20 @@ from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData
 
 from gateway.domain.limits.fair_share import caller_is_gone
-from gateway.supervisor.answers import Answer
-from gateway.supervisor.http11 import Http11, keep_to_http11
-from gateway.supervisor.patience import Patience
-from gateway.supervisor.whole_requests import WholeRequest, read_whole_request, scope_of
+from gateway.supervisor.server.http11 import Http11, use_http11
+from gateway.supervisor.server.peer_timeout import PeerTimeout
+from gateway.supervisor.server.responses import ResponseWriter
+from gateway.supervisor.server.serving import LARGEST_HEAD, Serving
+from gateway.supervisor.server.whole_requests import WholeRequest, read_whole_request, scope_of
+from gateway.supervisor.sockets import BACKLOG
 
 _LOG: Final = logging.getLogger("hypercorn.error")
+_UNLIMITED: Final = 1 << 62
 
 
-async def serve_connections(
-    app: Any, config: Config, listener: socket.socket, end: Callable[[], Awaitable[object]]
-) -> None:
-    """Serve until `end` says so, then let running requests finish for the configured grace."""
+async def serve(serving: Serving) -> None:
+    """Serve until `serving.end` returns, then let running requests finish for its grace."""
+    config = _configuration(serving)
     context = WorkerContext(None)
     connections: dict[asyncio.Task[None], _Connection] = {}
 
@@ -43,16 +43,16 @@ async def serve_connections(
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         loop = asyncio.get_running_loop()
-        connection = _Connection(app, loop, config, context, {}, reader, writer)
+        connection = _Connection(serving.application, loop, config, context, {}, reader, writer)
         task = asyncio.current_task()
         if task is not None:
             connections[task] = connection
             task.add_done_callback(ended)
         await connection
 
-    server = await asyncio.start_server(connected, sock=listener, backlog=config.backlog)
+    server = await asyncio.start_server(connected, sock=serving.listener, backlog=config.backlog)
     try:
-        await end()
+        await serving.end()
         await context.terminated.set()
         server.close()
         for connection in connections.values():
@@ -63,34 +63,47 @@ async def serve_connections(
         server.close()
         late = set(connections)
         for task in late:
-            connections[task].abort()  # first, or it waits for a client that does not read
+            connections[task].abort()  # first, or the task waits for a client that does not read
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
 
 
-class _Application(ASGIWrapper):
-    """The application; what it leaves unread of a request holds nobody up.
+def _configuration(serving: Serving) -> Config:
+    config = Config()
+    config.backlog = BACKLOG
+    config.keep_alive_timeout = serving.peer_timeout.total_seconds()
+    config.keep_alive_max_requests = _UNLIMITED
+    config.graceful_timeout = serving.grace.total_seconds()
+    config.h11_max_incomplete_size = LARGEST_HEAD
+    config.include_server_header = False
+    config.accesslog = None
+    config.errorlog = _LOG
+    return config
 
-    Hypercorn puts the parts of a request into a short queue, and at the end of an answer waits for
-    room in it, for ever if nobody reads any more.
+
+class _Application(ASGIWrapper):
+    """The application, with the parts of a request that it does not read dropped.
+
+    Hypercorn puts the parts of a request into a short queue, and at the end of a response waits
+    for room in it, forever if the application reads no more.
     """
 
     async def __call__(self, scope: Any, receive: Any, send: Any, *calls: Any) -> None:
         unread: asyncio.Queue[object] = receive.__self__
 
-        def forget() -> None:
+        def drop_unread() -> None:
             while not unread.empty():
                 unread.get_nowait()
 
-        async def answer(message: Any) -> None:
+        async def send_to_client(message: Any) -> None:
             if message["type"] == "http.response.body" and not message.get("more_body", False):
-                forget()
+                drop_unread()
             await send(message)
 
         try:
-            await super().__call__(scope, receive, answer, *calls)
+            await super().__call__(scope, receive, send_to_client, *calls)
         finally:
-            forget()
+            drop_unread()
 
 
 class _Connection(TCPServer):
@@ -99,41 +112,41 @@ class _Connection(TCPServer):
     _http11: Http11
 
     def __init__(self, application: Any, *parts: Any) -> None:
-        """Serve `application`; `parts` as Hypercorn makes its own connections of."""
+        """Serve `application`; `parts` are the other arguments of Hypercorn's TCPServer."""
         super().__init__(_Application(application), *parts)  # type: ignore[arg-type] # its own scopes
         self._application = application
-        self._patience = Patience(self.loop, float(self.config.keep_alive_timeout))
-        self.idle_task = self._patience  # type: ignore[assignment] # it has what is used of theirs
+        self._peer_timeout = PeerTimeout(self.loop, float(self.config.keep_alive_timeout))
+        self.idle_task = self._peer_timeout  # type: ignore[assignment] # has the methods that are called
 
     def end_if_idle(self) -> None:
-        """End a connection that has no request; one that runs ends its connection itself."""
-        if self._patience.idle:
+        """Close the connection if no request is running; a running one closes it at its end."""
+        if self._peer_timeout.idle:
             self.abort()
 
     def abort(self) -> None:
-        """Wait for the peer no longer, whether or not it read everything."""
+        """Close the connection at once, whether or not the peer read everything."""
         self.writer.transport.abort()
 
     async def protocol_send(self, event: Event) -> None:
-        """Send what h11 has to say, and wait while the client reads slowly."""
+        """Send what h11 wrote, and wait while the client reads slowly."""
         if isinstance(event, RawData):
-            with self._patience.until_read():
+            with self._peer_timeout.waiting_for_reader():
                 await super().protocol_send(event)
         else:
             if isinstance(event, Closed):
-                self._http11.end()
+                self._http11.close()
             await super().protocol_send(event)
 
     async def _read_data(self) -> None:
-        self._http11 = keep_to_http11(self.protocol, self._patience)
-        self._patience.watch(self.abort)
-        # This task serves one connection; what it starts inherits its context.
+        self._http11 = use_http11(self.protocol, self._peer_timeout)
+        self._peer_timeout.start(self.abort)
+        # This task serves one connection; tasks it starts inherit its context.
         caller_is_gone.set(self.reader.at_eof)
         try:
             await self._serve()
             await self.protocol.handle(Closed())
         finally:
-            self._patience.forget()
+            self._peer_timeout.cancel()
 
     async def _serve(self) -> None:
         while data := await self._read():
@@ -154,30 +167,30 @@ class _Connection(TCPServer):
             return b""
 
     async def _answer(self, request: WholeRequest) -> bool:
-        """Answer the request; tell whether the connection goes on."""
-        self._patience.work()
-        answer = Answer(request, self._send)
+        """Answer the request; return whether the connection stays open."""
+        self._peer_timeout.pause()
+        response = ResponseWriter(request, self._send)
         try:
             await self._application(
                 scope_of(request, self.protocol.client, self.protocol.server),
-                answer.receive,
-                answer.send,
+                response.receive,
+                response.send,
             )
         finally:
-            await answer.finish()
-        self._patience.rest()
-        return answer.keeps_connection and not self.context.terminated.is_set()
+            await response.finish()
+        self._peer_timeout.wait_for_request()
+        return response.keeps_connection and not self.context.terminated.is_set()
 
     async def _send(self, data: bytes) -> None:
-        """Write; to a client that is gone nothing is said."""
+        """Write, unless the client is gone."""
         if self.writer.transport.is_closing():
             return
-        with suppress(ConnectionError), self._patience.until_read():
+        with suppress(ConnectionError), self._peer_timeout.waiting_for_reader():
             self.writer.write(data)
             await self.writer.drain()
 
     async def _close(self) -> None:
-        """Close as soon as everything is read, or the patience is over."""
+        """Close as soon as the client read everything, or its time is over."""
         timer = self.loop.call_later(float(self.config.keep_alive_timeout), self.abort)
         try:
             await super()._close()

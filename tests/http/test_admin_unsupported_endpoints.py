@@ -1,4 +1,4 @@
-"""What is left out says so, in Keycloak's statuses for a feature that is off. Keycloak: 7."""
+"""Unsupported endpoints say so, with Keycloak's status for a feature that is off. Keycloak: 7."""
 
 import pytest
 
@@ -11,7 +11,7 @@ NO_ORGANIZATIONS = {"errorMessage": "Organizations not enabled for this realm."}
 
 
 @pytest.mark.parametrize("operation", LEFT_OUT)
-def test_what_is_left_out_is_refused_with_a_sentence(
+def test_an_unsupported_endpoint_is_refused_with_a_sentence(
     administration: Administration, operation: Operation
 ) -> None:
     url = url_of(operation, lambda name: "acme" if name == "realm" else "x")

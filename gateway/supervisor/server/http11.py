@@ -1,9 +1,9 @@
-"""HTTP/1.1 and nothing it could turn into, with a body in every refusal.
+"""HTTP/1.1 without upgrades, and a JSON body in every refusal.
 
-Hypercorn would switch to WebSocket, which nothing here speaks, or to HTTP/2 in the clear, whose
-requests a proxy in front does not see. A server may ignore `Upgrade`. Two ways to say how long a
-body is are one too many: a proxy might have believed the other.
-A folded header line is refused, for a proxy may have read two lines where h11 reads one.
+Hypercorn would switch to WebSocket, which the gateway does not support, or to HTTP/2 in the clear,
+whose requests a proxy in front does not see. A server may ignore `Upgrade`. A request with both
+`Content-Length` and `Transfer-Encoding` is refused: a proxy may have used the other one.
+A folded header line is refused: a proxy may have read two lines where h11 reads one.
 Spec: RFC 9110 §7.8 (Upgrade), RFC 9113 §3.3 (prior knowledge), RFC 9112 §5.2 (line folding), §6.1
 (smuggling)
 """
@@ -18,38 +18,38 @@ from hypercorn.events import Closed, Event
 from hypercorn.protocol import ProtocolWrapper
 from hypercorn.protocol.h11 import H11Protocol
 
-from gateway.supervisor.answers import REFUSAL, REFUSAL_HEADERS
-from gateway.supervisor.patience import Patience
+from gateway.supervisor.server.peer_timeout import PeerTimeout
+from gateway.supervisor.server.responses import REFUSAL, REFUSAL_HEADERS
 
 _UPGRADE: Final = b"upgrade"
 
 
-class _Turn(EventWrapper):
-    """When the next request may be read; never, once the connection is over.
+class _ReadPermission(EventWrapper):
+    """Set when the next request may be read; waiting fails once the connection is closed.
 
-    Hypercorn would let a request that came behind a broken answer wait for ever.
+    In Hypercorn a request behind a response that failed would wait forever.
     """
 
-    over = False
+    closed = False
 
     async def wait(self) -> None:
-        """Wait for its turn; raises ConnectionAbortedError if that will not come."""
-        if not self.over:
+        """Wait until set; raises ConnectionAbortedError if the connection is closed."""
+        if not self.closed:
             await super().wait()
-        if self.over:
+        if self.closed:
             raise ConnectionAbortedError
 
-    def end(self) -> None:
-        """Let nobody wait any more."""
-        self.over = True
+    def close(self) -> None:
+        """Release every waiter."""
+        self.closed = True
         self._event.set()
 
 
 class _UnfoldedLines(ReceiveBuffer):
-    """What was received; a head or trailers with a folded line are refused."""
+    """h11's receive buffer, which refuses a head or trailers with a folded line."""
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
-        """Return the lines up to an empty one, None until that has come."""
+        """Return the lines up to an empty one, None until it arrived."""
         lines: list[bytearray] | None = super().maybe_extract_lines()
         if lines and any(line.startswith((b" ", b"\t")) for line in lines):
             raise h11.LocalProtocolError("a folded header line")
@@ -59,17 +59,17 @@ class _UnfoldedLines(ReceiveBuffer):
 class Http11(H11Protocol):
     """The requests and answers of one connection."""
 
-    def __init__(self, patience: Patience, *parts: Any) -> None:
-        """Read with `patience` what comes in pieces."""
+    def __init__(self, peer_timeout: PeerTimeout, *parts: Any) -> None:
+        """`parts` are the arguments of Hypercorn's H11Protocol."""
         super().__init__(*parts)
-        # h11 has no option for it.
+        # h11 has no option for this.
         self.connection._receive_buffer = _UnfoldedLines()  # type: ignore[union-attr] # noqa: SLF001
-        self._turn = self.can_read = _Turn()
-        self._patience = patience
+        self._permission = self.can_read = _ReadPermission()
+        self._peer_timeout = peer_timeout
 
     @property
     def between_requests(self) -> bool:
-        """Tell whether what comes next is the first of a request."""
+        """Whether the next byte is the first of a request."""
         connection = self.connection
         return (
             connection.their_state is h11.IDLE
@@ -78,21 +78,21 @@ class Http11(H11Protocol):
         )
 
     async def handle(self, event: Event) -> None:
-        """Read on, or end."""
+        """Handle received bytes or the end of the connection."""
         if isinstance(event, Closed):
-            self.end()
+            self.close()
         await super().handle(event)
         if self.connection.their_state is h11.SEND_BODY:
-            self._patience.expect_more()
-        elif not self._patience.idle:
-            self._patience.work()
+            self._peer_timeout.wait_for_rest()
+        elif not self._peer_timeout.idle:
+            self._peer_timeout.pause()
 
-    def end(self) -> None:
-        """Let no request wait for its turn any more."""
-        self._turn.end()
+    def close(self) -> None:
+        """Fail the requests that wait to be read."""
+        self._permission.close()
 
     async def _check_protocol(self, event: h11.Request) -> None:
-        """Stay with HTTP/1.1."""
+        """Accept no upgrade and no HTTP/2."""
 
     async def _create_stream(self, request: h11.Request) -> None:
         names = {name for name, _ in request.headers}
@@ -122,15 +122,15 @@ class Http11(H11Protocol):
 
 
 def _size(request: h11.Request) -> int:
-    """Return the bytes of a head; h11 bounds only what is not whole yet."""
+    """Return the bytes of a head; h11 limits only a head that is incomplete."""
     lines = sum(len(name) + len(value) + len(": \r\n") for name, value in request.headers)
     return len(request.target) + lines
 
 
-def keep_to_http11(connection: ProtocolWrapper, patience: Patience) -> Http11:
-    """Give a new connection this protocol instead of Hypercorn's own."""
+def use_http11(connection: ProtocolWrapper, peer_timeout: PeerTimeout) -> Http11:
+    """Replace the protocol that Hypercorn chose for a new connection."""
     protocol = Http11(
-        patience,
+        peer_timeout,
         connection.app,
         connection.config,
         connection.context,

@@ -1,8 +1,8 @@
 """Requests that arrive whole and in plain form, as a proxy sends them, read in a few steps.
 
-What is taken here is a strict part of what h11 takes, and read as h11 reads it. Everything else is
-left to h11: what comes in pieces or several at once, other versions, CONNECT, transfer codings,
-options of the connection, folded lines, bytes beyond ASCII, and whatever is wrong.
+This reader accepts a strict part of what h11 accepts, and reads it as h11 does. It leaves all else
+to h11: requests in pieces or several at once, other versions, CONNECT, transfer codings, options
+of the connection, folded lines, bytes beyond ASCII, and every malformed request.
 Spec: RFC 9112 §3, §5, §6
 """
 
@@ -18,7 +18,7 @@ _TEXT: Final = bytes(range(0x20, 0x7F)) + b"\t"
 _LEFT_TO_H11: Final = frozenset({b"transfer-encoding", b"connection", b"expect", b"upgrade"})
 _LENGTH_DIGITS: Final = 9
 _LONGEST_NAME: Final = 64
-"""Of a header that is read here: names are remembered, and a peer chooses them."""
+"""Of a header that is read here: names are cached, and a peer chooses them."""
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -34,10 +34,10 @@ class WholeRequest:
 
 
 def read_whole_request(data: bytes) -> WholeRequest | None:
-    """Return the one request that `data` is; None where h11 has to look at it."""
+    """Return the one request in `data`; None where h11 has to read it."""
     head, end, body = data.partition(b"\r\n\r\n")
     first, *lines = head.split(b"\r\n")
-    # The only line ends are those between the lines, and everything else can be printed.
+    # The only line ends are those between the lines; all other bytes are printable.
     if not end or len(head.translate(None, _TEXT)) != 2 * len(lines):
         return None
     line = _REQUEST_LINE.fullmatch(first)
@@ -52,7 +52,7 @@ def read_whole_request(data: bytes) -> WholeRequest | None:
 def scope_of(
     request: WholeRequest, client: tuple[str, int] | None, server: tuple[str, int] | None
 ) -> dict[str, Any]:
-    """Return what an ASGI application is told, in Hypercorn's words."""
+    """Return the ASGI scope of a request, with the same keys as Hypercorn's."""
     path, _, query = request.target.partition(b"?")
     return {
         "type": "http",
@@ -91,7 +91,7 @@ def _lower_name(name: bytes) -> bytes | None:
 
 
 def _is_framed(headers: Headers, rest: int) -> bool:
-    """Tell whether there is one host, and one length that is the length of the rest."""
+    """Whether there is one Host, and at most one Content-Length, the length of the rest."""
     hosts, lengths = 0, []
     for name, value in headers:
         if name == b"host":

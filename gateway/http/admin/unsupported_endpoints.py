@@ -1,0 +1,276 @@
+"""The endpoints of Keycloak's admin API that the gateway does not support, in one table.
+
+Each answers 501, or Keycloak's 404 where the feature is off in a realm or for a client, with the
+sentence of its row. Keycloak: 7; https://www.keycloak.org/docs-api/latest/rest-api/index.html
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+
+from gateway.admin.access import Missing, MissingPart, NotHere
+from gateway.http.admin.operations import REALM, Decided, Operation, State
+from gateway.http.admin.requests import AdminRequest
+from gateway.http.replies import Reply
+
+
+@dataclass(frozen=True, slots=True)
+class UnsupportedFeature:
+    """Endpoints of one feature; `endpoints` are methods by path below `base`, below the realm."""
+
+    tag: str
+    text: str
+    """Public: the error of the response and the summary of the operation."""
+    base: str
+    endpoints: Mapping[str, str]
+    error: type[NotHere | Missing | MissingPart] = NotHere
+
+    def operations(self) -> Iterator[Operation]:
+        """Return a row for each method of each path."""
+        disabled = self.error is not NotHere
+        status = HTTPStatus.NOT_FOUND if disabled else HTTPStatus.NOT_IMPLEMENTED
+        for path, methods in self.endpoints.items():
+            url = "/".join(part for part in (REALM, self.base, path) if part)
+            for method in methods.split():
+                yield Operation(
+                    method,
+                    url,
+                    self._refuse,
+                    Decided.ANY_ROLE,
+                    self.text,
+                    self.tag,
+                    status=status,
+                    state=State.NOT_HERE,
+                )
+
+    async def _refuse(self, _: AdminRequest) -> Reply:
+        raise self.error(self.text)
+
+
+_FINE_GRAINED: Final = "Fine-grained admin permissions are left out: rights come from roles alone"
+_BROKERING: Final = "Identity brokering is not part of this product"
+_TEMPLATES: Final = "Client templates have become client scopes: ask below client-scopes"
+_FEDERATION: Final = "User federation is not part of this product"
+_LATER: Final = "comes with the pages, in a later version"
+_PERMISSIONS: Final = {"management/permissions": "GET PUT"}
+_CLIENT: Final = "clients/{client_id}"
+_USER: Final = "users/{user_id}"
+_TEMPLATE: Final = "client-templates/{scope_id}"
+
+UNSUPPORTED: Final = (
+    UnsupportedFeature("Realms", "This version sends no mail", "", {"testSMTPConnection": "POST"}),
+    UnsupportedFeature("Realms", _FINE_GRAINED, "", {"users-management-permissions": "GET PUT"}),
+    UnsupportedFeature(
+        "Realms",
+        "Revocation lists are read anew whenever their files change",
+        "",
+        {"clear-crl-cache": "POST"},
+    ),
+    UnsupportedFeature(
+        "Realms",
+        _FEDERATION,
+        "",
+        {"testLDAPConnection": "POST", "ldap-server-capabilities": "POST"},
+    ),
+    UnsupportedFeature("Realms", "Client types are not here", "", {"client-types": "GET PUT"}),
+    UnsupportedFeature(
+        "Users", _BROKERING, _USER, {"federated-identity/{provider}": "POST DELETE"}
+    ),
+    UnsupportedFeature(
+        "Users",
+        f"Consent {_LATER}",
+        _USER,
+        {"consents": "GET", "consents/{client}": "DELETE"},
+    ),
+    UnsupportedFeature(
+        "Users",
+        f"Mail with a link {_LATER}",
+        _USER,
+        {
+            "execute-actions-email": "PUT",
+            "send-verify-email": "PUT",
+            "reset-password-email": "PUT",
+        },
+    ),
+    UnsupportedFeature("Users", f"Impersonation {_LATER}", _USER, {"impersonation": "POST"}),
+    UnsupportedFeature("Groups", _FINE_GRAINED, "groups/{group_id}", _PERMISSIONS),
+    UnsupportedFeature("Roles", _FINE_GRAINED, "roles/{role_name}", _PERMISSIONS),
+    UnsupportedFeature(
+        "Client roles", _FINE_GRAINED, f"{_CLIENT}/roles/{{role_name}}", _PERMISSIONS
+    ),
+    UnsupportedFeature("Roles by id", _FINE_GRAINED, "roles-by-id/{role_id}", _PERMISSIONS),
+    UnsupportedFeature(
+        "Organizations",
+        "Organizations not enabled for this realm.",
+        "organizations",
+        {
+            "": "GET POST",
+            "count": "GET",
+            "members/{member_id}/organizations": "GET",
+            "{org_id}": "GET PUT DELETE",
+            "{org_id}/groups": "GET POST",
+            "{org_id}/groups/group-by-path/{path:path}": "GET",
+            "{org_id}/groups/{group_id}": "GET PUT DELETE",
+            "{org_id}/groups/{group_id}/children": "GET POST",
+            "{org_id}/groups/{group_id}/members": "GET",
+            "{org_id}/groups/{group_id}/members/{user_id}": "PUT DELETE",
+            "{org_id}/groups/{group_id}/role-mappings": "GET",
+            "{org_id}/groups/{group_id}/role-mappings/clients/{client_id}": "GET POST DELETE",
+            "{org_id}/groups/{group_id}/role-mappings/clients/{client_id}/available": "GET",
+            "{org_id}/groups/{group_id}/role-mappings/clients/{client_id}/composite": "GET",
+            "{org_id}/groups/{group_id}/role-mappings/realm": "GET POST DELETE",
+            "{org_id}/groups/{group_id}/role-mappings/realm/available": "GET",
+            "{org_id}/groups/{group_id}/role-mappings/realm/composite": "GET",
+            "{org_id}/identity-providers": "GET POST",
+            "{org_id}/identity-providers/{alias}": "GET DELETE",
+            "{org_id}/identity-providers/{alias}/groups": "GET",
+            "{org_id}/invitations": "GET",
+            "{org_id}/invitations/{invitation_id}": "GET DELETE",
+            "{org_id}/invitations/{invitation_id}/resend": "POST",
+            "{org_id}/members": "GET POST",
+            "{org_id}/members/count": "GET",
+            "{org_id}/members/invite-existing-user": "POST",
+            "{org_id}/members/invite-user": "POST",
+            "{org_id}/members/{member_id}": "GET DELETE",
+            "{org_id}/members/{member_id}/groups": "GET",
+            "{org_id}/members/{member_id}/organizations": "GET",
+        },
+        MissingPart,
+    ),
+    UnsupportedFeature(
+        "Authorization services",
+        "Authorization services (UMA) are not part of this product",
+        f"{_CLIENT}/authz/resource-server",
+        {
+            "": "GET PUT",
+            "import": "POST",
+            "permission": "GET POST",
+            "permission/evaluate": "POST",
+            "permission/providers": "GET",
+            "permission/search": "GET",
+            "permission/{type}": "GET POST",
+            "permission/{type}/{policy_id}": "GET PUT DELETE",
+            "policy": "GET POST",
+            "policy/evaluate": "POST",
+            "policy/providers": "GET",
+            "policy/search": "GET",
+            "policy/{type}": "GET POST",
+            "policy/{type}/{policy_id}": "GET PUT DELETE",
+            "resource": "GET POST",
+            "resource/search": "GET",
+            "resource/{resource_id}": "GET PUT DELETE",
+            "resource/{resource_id}/attributes": "GET",
+            "resource/{resource_id}/permissions": "GET",
+            "resource/{resource_id}/scopes": "GET",
+            "scope": "GET POST",
+            "scope/search": "GET",
+            "scope/{scope_id}": "GET PUT DELETE",
+            "scope/{scope_id}/permissions": "GET",
+            "scope/{scope_id}/resources": "GET",
+            "settings": "GET",
+        },
+        Missing,
+    ),
+    UnsupportedFeature(
+        "Identity providers",
+        _BROKERING,
+        "identity-provider",
+        {
+            "import-config": "POST",
+            "instances": "POST",
+            "instances/{alias}": "GET PUT DELETE",
+            "instances/{alias}/export": "GET",
+            "instances/{alias}/mapper-types": "GET",
+            "instances/{alias}/mappers": "GET POST",
+            "instances/{alias}/mappers/{mapper_id}": "GET PUT DELETE",
+            "instances/{alias}/reload-keys": "GET",
+            "providers/{provider_id}": "GET",
+            "upload-certificate": "POST",
+        },
+    ),
+    UnsupportedFeature(
+        "Identity providers", _FINE_GRAINED, "identity-provider/instances/{alias}", _PERMISSIONS
+    ),
+    UnsupportedFeature(
+        "Workflows",
+        "Workflows are not part of this product",
+        "workflows",
+        {
+            "": "GET POST",
+            "migrate": "POST",
+            "scheduled/{resource_id}": "GET",
+            "{workflow_id}": "GET PUT DELETE",
+            "{workflow_id}/activate/{type}/{resource_id}": "POST",
+            "{workflow_id}/deactivate/{type}/{resource_id}": "POST",
+        },
+    ),
+    UnsupportedFeature(
+        "Verifiable credentials",
+        "Verifiable credentials are not part of this product",
+        f"{_USER}/vc",
+        {
+            "credentials": "GET POST",
+            "credentials/send-credential-offer": "PUT",
+            "credentials/{scope_name}": "PUT DELETE",
+            "issued-credentials": "GET",
+            "issued-credentials/{credential_id}": "DELETE",
+        },
+    ),
+    UnsupportedFeature(
+        "Client templates",
+        _TEMPLATES,
+        "client-templates",
+        {"": "GET POST", "{scope_id}": "GET PUT DELETE"},
+    ),
+    UnsupportedFeature(
+        "Client templates",
+        _TEMPLATES,
+        f"{_TEMPLATE}/protocol-mappers",
+        {
+            "add-models": "POST",
+            "models": "GET POST",
+            "models/{mapper_id}": "GET PUT DELETE",
+            "protocol/{protocol}": "GET",
+        },
+    ),
+    UnsupportedFeature(
+        "Client templates",
+        _TEMPLATES,
+        f"{_TEMPLATE}/scope-mappings",
+        {
+            "": "GET",
+            "clients/{container}": "GET POST DELETE",
+            "clients/{container}/available": "GET",
+            "clients/{container}/composite": "GET",
+            "realm": "GET POST DELETE",
+            "realm/available": "GET",
+            "realm/composite": "GET",
+        },
+    ),
+    UnsupportedFeature("Clients", _FINE_GRAINED, _CLIENT, _PERMISSIONS),
+    UnsupportedFeature(
+        "Clients",
+        "SAML is not part of this product",
+        _CLIENT,
+        {"evaluate-scopes/generate-example-saml-response": "GET"},
+    ),
+    UnsupportedFeature(
+        "Clients",
+        "Client descriptions of other formats are not read: send a ClientRepresentation",
+        "",
+        {"client-description-converter": "POST"},
+    ),
+    UnsupportedFeature(
+        "Clients",
+        "The policies of client registration are fixed: see components",
+        "",
+        {"client-registration-policy/providers": "GET"},
+    ),
+)
+
+
+def unsupported_operations() -> Iterator[Operation]:
+    """Return the rows of every unsupported endpoint."""
+    for feature in UNSUPPORTED:
+        yield from feature.operations()

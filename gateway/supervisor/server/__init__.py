@@ -1,0 +1,11 @@
+"""The HTTP server of a worker: `serve` runs one ASGI application on one socket.
+
+Hypercorn accepts the connections. Requests that arrive whole are answered by this package, all
+others by Hypercorn through h11. `overrides.py` lists what this package replaces in Hypercorn and
+h11, and the versions it was checked against.
+"""
+
+from gateway.supervisor.server.connections import serve
+from gateway.supervisor.server.serving import KEEP_ALIVE, Serving
+
+__all__ = ["KEEP_ALIVE", "Serving", "serve"]
