@@ -55,7 +55,7 @@ def show(name: str) -> None:
         from gateway.admin.realms import RealmListing
 
         listing = RealmListing(administration.services.database)
-        return await listing.one(await administration.acting(name))
+        return await listing.one(await administration.acting(name, option=None))
 
     echo_document(administer(ask))
 
@@ -82,7 +82,9 @@ def create(name: str, assignments: tuple[str, ...], *, enabled: bool) -> None:
             gate=NewPasswords(services.clock, services.blacklists),
             clock=services.clock,
         )
-        return (await creation.create(await administration.acting(MASTER), document)).id
+        return (
+            await creation.create(await administration.acting(MASTER, option=None), document)
+        ).id
 
     click.echo(f"realm {name}: created, id {administer(work)}")
 
@@ -100,7 +102,7 @@ def update(name: str, assignments: tuple[str, ...]) -> None:
         raise click.UsageError("Give at least one --set FIELD=VALUE.")
 
     async def work(administration: Administration) -> str:
-        acting = await administration.acting(name)
+        acting = await administration.acting(name, option=None)
         return (await _changes(administration).update(acting, document)).name
 
     click.echo(f"realm {administer(work)}: updated")
@@ -113,7 +115,7 @@ def delete(name: str, *, yes: bool) -> None:
     """Remove the realm NAME with its users, clients, keys and sessions."""
 
     async def work(administration: Administration) -> None:
-        acting = await administration.acting(name)
+        acting = await administration.acting(name, option=None)
         confirm_removal(f"the realm {name} and all that is in it", yes=yes)
         await _changes(administration).remove(acting)
 

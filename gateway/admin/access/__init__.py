@@ -61,7 +61,7 @@ from gateway.admin.access.escalation import (
     require_may_put_in_scope,
     roles_out_of_reach,
 )
-from gateway.admin.access.finding import find_realm, find_realm_alone, find_user, find_user_alone
+from gateway.admin.access.finding import find_client_by_name, find_realm, find_user
 from gateway.admin.access.role_book import ADMIN, CREATE_REALM, RoleBook, default_role, load_roles
 
 __all__ = [
@@ -101,10 +101,9 @@ __all__ = [
     "administration_client",
     "default_role",
     "entity_tag",
+    "find_client_by_name",
     "find_realm",
-    "find_realm_alone",
     "find_user",
-    "find_user_alone",
     "has_every_right",
     "is_above",
     "is_administrative_client",

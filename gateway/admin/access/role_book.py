@@ -83,7 +83,13 @@ class RoleBook:
     def ids(
         self, names: Iterable[RoleName], path: str, lists: tuple[str, str] = ("realm", "client")
     ) -> tuple[str, ...]:
-        """Return the ids of the roles; raises InvalidInput naming those that do not exist.
+        """Return the ids of the roles; raises InvalidInput as `named` does."""
+        return tuple(role.id for role in self.named(names, path, lists))
+
+    def named(
+        self, names: Iterable[RoleName], path: str, lists: tuple[str, str] = ("realm", "client")
+    ) -> tuple[Role, ...]:
+        """Return the roles; raises InvalidInput naming those that do not exist.
 
         `lists` names the two fields at `path` where realm and client roles stand.
         """
@@ -100,7 +106,7 @@ class RoleBook:
         )
         if errors:
             raise InvalidInput(errors)
-        return tuple(self._roles[name].id for name in wanted)
+        return tuple(self._roles[name] for name in wanted)
 
     async def _add(self, given: GivenRole) -> Role:
         client = None if given.role.client is None else self._clients.get(given.role.client)

@@ -1,13 +1,6 @@
 """Users: finding, adding and changing them, their credentials, groups and profiles."""
 
-from gateway.admin.users.administration import (
-    RoleChange,
-    ShownUser,
-    UserAdministration,
-    new_password,
-    read_role_arguments,
-    user_topics,
-)
+from gateway.admin.users.activation import UserActivation
 from gateway.admin.users.changes import ShortLived, UserChanges, found_user, tell_of
 from gateway.admin.users.creation import UserCreation
 from gateway.admin.users.credentials import UserCredentials
@@ -29,6 +22,7 @@ from gateway.admin.users.password_changes import PasswordChanges
 from gateway.admin.users.profile_components import ProfileComponents
 from gateway.admin.users.profile_import import import_profile
 from gateway.admin.users.profiles import UserProfiles
+from gateway.admin.users.summary import UserSummary, summarize_user
 
 __all__ = [
     "MOST",
@@ -41,23 +35,20 @@ __all__ = [
     "Page",
     "PasswordChanges",
     "ProfileComponents",
-    "RoleChange",
     "ShortLived",
-    "ShownUser",
-    "UserAdministration",
+    "UserActivation",
     "UserChanges",
     "UserCreation",
     "UserCredentials",
     "UserGroups",
     "UserListing",
     "UserProfiles",
+    "UserSummary",
     "found_user",
     "import_profile",
-    "new_password",
     "read_attribute_query",
-    "read_role_arguments",
     "require_free_names",
     "shown_users",
+    "summarize_user",
     "tell_of",
-    "user_topics",
 ]

@@ -73,6 +73,13 @@ class UserListing:
             access = {"manage": rights.has(AdminRole.MANAGE_USERS)}
             return [{**user, "access": access} for user in shown]
 
+    async def users(
+        self, realm: Realm, query: UserQuery, first: int, maximum: int
+    ) -> tuple[User, ...]:
+        """Return the users of a page as values; raises InvalidInput for a search that is costly."""
+        async with self._database.read() as stores:
+            return await _matching(stores, realm, query, first, maximum)
+
     async def count(self, realm: Realm, rights: Rights, query: UserQuery) -> int:
         """Return how many users match, of those the caller may view; raises TooMany as `page`."""
         rights.require(*QUERY_USERS)
