@@ -159,9 +159,9 @@ def test_every_change_of_a_user_leaves_the_admin_event_of_the_admin_api(
         ("ACTION", "USER", f"users/{user}/logout"),
         ("ACTION", "USER", f"users/{user}/reset-password"),
         ("CREATE", *roles),
-        failures,
-        failures,
         ("DELETE", *roles),
+        failures,
+        failures,
         changed,
         changed,
     ]

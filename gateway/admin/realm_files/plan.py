@@ -22,7 +22,7 @@ from gateway.admin.flows import check_overrides, store_sign_in
 from gateway.admin.groups import Books, GivenGroups, load_groups, read_realm_groups
 from gateway.admin.keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.realm_files.client_import import ClientChange, read_clients
-from gateway.admin.realm_files.user_import import NewUser, UserImport, read_users, unknown_users
+from gateway.admin.realm_files.user_import import UserImport, UserInput, read_users, unknown_users
 from gateway.admin.realms import ensure_administration, ensure_realm_defaults
 from gateway.admin.users import NewPasswords, import_profile
 from gateway.domain.clock import Clock
@@ -79,7 +79,7 @@ class RealmPlan:
     roles: tuple[GivenRole, ...]
     groups: GivenGroups
     scopes: GivenScopes
-    users: tuple[NewUser, ...]
+    users: tuple[UserInput, ...]
     profile: StoredProfile | None
     sign_in: GivenSignIn
 
@@ -142,7 +142,7 @@ class RealmPlanner:
 
     async def new_passwords(self, stores: Stores, plan: RealmPlan) -> list[NewPassword]:
         """Return the passwords that will have to be hashed: those of users that are new."""
-        users: Sequence[NewUser] = plan.users
+        users: Sequence[UserInput] = plan.users
         if plan.before is not None:
             users = await unknown_users(stores, plan.realm.id, users)
         return [
@@ -217,7 +217,7 @@ class RealmPlanner:
         for new in plan.users:
             try:
                 if new.service_account_of is None:
-                    added += await users.add(new)
+                    added += await users.add_unless_known(new)
                 elif new.service_account_of in accounts:
                     await users.grant_service_account(new)
             except InvalidInput as refusal:

@@ -18,6 +18,7 @@ from gateway.admin.users.listing import (
 from gateway.admin.users.lockouts import Lockout, Lockouts
 from gateway.admin.users.names import require_free_names
 from gateway.admin.users.new_passwords import NewPasswords
+from gateway.admin.users.new_users import NewUser, store_new_user, store_new_users
 from gateway.admin.users.password_changes import PasswordChanges
 from gateway.admin.users.profile_components import ProfileComponents
 from gateway.admin.users.profile_import import import_profile
@@ -32,6 +33,7 @@ __all__ = [
     "Lockout",
     "Lockouts",
     "NewPasswords",
+    "NewUser",
     "Page",
     "PasswordChanges",
     "ProfileComponents",
@@ -49,6 +51,8 @@ __all__ = [
     "read_attribute_query",
     "require_free_names",
     "shown_users",
+    "store_new_user",
+    "store_new_users",
     "summarize_user",
     "tell_of",
 ]

@@ -11,7 +11,7 @@ from gateway.representations.realm_files import Action, IfExists, Kind, Outcome
 from gateway.representations.roles import RoleName
 
 
-class ImportedGroups:
+class PartialGroups:
     """Adds, skips or replaces, within one change."""
 
     def __init__(

@@ -19,7 +19,7 @@ from gateway.representations.realm_files import Action, IfExists, Kind, Outcome
 from gateway.representations.roles import GivenRole, RoleName
 
 
-class ImportedRoles:
+class PartialRoles:
     """Adds, skips or changes, within one change."""
 
     def __init__(self, change: Change, policy: IfExists, book: RoleBook) -> None:
