@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from gateway.cli.columns import show_rows
 from gateway.cli.installation import installed_settings
+from gateway.cli.output.columns import show_rows
 from gateway.domain.keys import SignatureAlgorithm
 
 if TYPE_CHECKING:

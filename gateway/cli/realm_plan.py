@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gateway.cli.columns import visible
 from gateway.cli.installation import installed_settings
+from gateway.cli.output.columns import visible
 
 if TYPE_CHECKING:
     from gateway.admin.realm_files import Difference, RealmDifference, RealmFile

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gateway.cli.administration import Administration, administer, output_option, realm_option
-from gateway.cli.columns import counted, show_rows
+from gateway.cli.output.columns import counted, show_rows
 
 if TYPE_CHECKING:
     from gateway.admin.access import Acting

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gateway.cli.administration import Administration, administer, output_option, realm_option
-from gateway.cli.columns import counted, show_rows
+from gateway.cli.output.columns import counted, show_rows
 from gateway.cli.user_import import import_
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ async def _create(administration: Administration, realm: str, document: dict[str
 @output_option
 def show(name: str, realm: str, output: str) -> None:
     """Show USER, given by name or id: roles, lock-out, what is due."""
-    from gateway.cli.user_lines import role_names, user_lines
+    from gateway.cli.output.user_lines import role_names, user_lines
     from gateway.representations.users import write_user
 
     shown = _summary(realm, name)
@@ -185,7 +185,7 @@ def roles(
     name: str, realm: str, add: tuple[str, ...], remove: tuple[str, ...], output: str
 ) -> None:
     """Show, give and take the roles of USER."""
-    from gateway.cli.user_lines import role_names
+    from gateway.cli.output.user_lines import role_names
 
     if add or remove:
         _change_roles(realm, name, _roles_named(add), _roles_named(remove))

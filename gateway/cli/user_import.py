@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.columns import counted
 from gateway.cli.installation import installed_settings
+from gateway.cli.output.columns import counted
 
 if TYPE_CHECKING:
     from gateway.admin.realm_files import StreamedUsers
