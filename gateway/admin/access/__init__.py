@@ -61,7 +61,13 @@ from gateway.admin.access.escalation import (
     require_may_put_in_scope,
     roles_out_of_reach,
 )
-from gateway.admin.access.finding import find_client_by_name, find_realm, find_user
+from gateway.admin.access.finding import (
+    find_client_by_name,
+    find_realm,
+    find_user,
+    get_user,
+    get_user_for_update,
+)
 from gateway.admin.access.role_book import ADMIN, CREATE_REALM, RoleBook, default_role, load_roles
 
 __all__ = [
@@ -104,6 +110,8 @@ __all__ = [
     "find_client_by_name",
     "find_realm",
     "find_user",
+    "get_user",
+    "get_user_for_update",
     "has_every_right",
     "is_above",
     "is_administrative_client",

@@ -1,5 +1,6 @@
-"""What an operator names: a realm by its name, a user by username or id, a client by client id."""
+"""Finding what a caller names, or refusing: by id as URLs do, by name as operators do."""
 
+from gateway.admin.access.errors import Missing
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput, RealmNotFound
 from gateway.domain.ports.storage import Stores
@@ -14,6 +15,22 @@ async def find_realm(stores: Stores, name: str) -> Realm:
     if realm is None:
         raise RealmNotFound(f"there is no realm {name!r}")
     return realm
+
+
+async def get_user(stores: Stores, realm_id: str, user_id: str) -> User:
+    """Return the user with that id; raises Missing."""
+    return _existing(await stores.users.find_by_id(realm_id, user_id))
+
+
+async def get_user_for_update(stores: Stores, realm_id: str, user_id: str) -> User:
+    """Return the same, locked until the transaction ends; raises Missing."""
+    return _existing(await stores.users.find_alone(realm_id, user_id))
+
+
+def _existing(user: User | None) -> User:
+    if user is None:
+        raise Missing("User not found")
+    return user
 
 
 async def find_user(stores: Stores, realm: Realm, name: str) -> User:

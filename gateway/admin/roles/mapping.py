@@ -12,6 +12,7 @@ from gateway.admin.access import (
     Change,
     Changes,
     Missing,
+    get_user,
     load_roles,
     require_may_grant,
     roles_out_of_reach,
@@ -144,8 +145,7 @@ async def _require_both(stores: Stores, realm: Realm, mapping: MappedRoles) -> N
 
 async def _require_holder(stores: Stores, realm: Realm, holder: RoleHolder) -> None:
     if holder.kind is Holding.USER:
-        if await stores.users.find_by_id(realm.id, holder.id) is None:
-            raise Missing("User not found")
+        await get_user(stores, realm.id, holder.id)
     elif await stores.group_catalogue.find(realm.id, holder.id) is None:
         raise Missing(NO_GROUP)
 

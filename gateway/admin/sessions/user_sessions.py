@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gateway.admin.access import Acting, Change, Changes, Missing
-from gateway.admin.users import found_user, tell_of
+from gateway.admin.access import Acting, Change, Changes, Missing, get_user, get_user_for_update
+from gateway.admin.users import invalidate_user
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database, Stores
@@ -29,7 +29,7 @@ class UserSessions:
     async def online(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
         """Return the sessions of the user's browsers and apps."""
         async with self._database.read() as stores:
-            await _require(stores, realm, user_id)
+            await get_user(stores, realm.id, user_id)
             return await written_sessions(
                 stores, realm, await self._online.of_user(realm.id, user_id)
             )
@@ -37,7 +37,7 @@ class UserSessions:
     async def offline(self, realm: Realm, user_id: str, client: str) -> list[dict[str, Any]]:
         """Return the offline sessions in which the client with that internal id takes part."""
         async with self._database.read() as stores:
-            await _require(stores, realm, user_id)
+            await get_user(stores, realm.id, user_id)
             if await stores.clients.find_by_id(realm.id, client) is None:
                 raise Missing("Client not found")
             sessions = await stores.offline_sessions.of_user(realm.id, user_id)
@@ -47,7 +47,7 @@ class UserSessions:
     async def of_both_kinds(self, realm: Realm, user_id: str) -> tuple[UserSession, ...]:
         """Return the online sessions, then the offline ones."""
         async with self._database.read() as stores:
-            await _require(stores, realm, user_id)
+            await get_user(stores, realm.id, user_id)
             offline = await stores.offline_sessions.of_user(realm.id, user_id)
         return (*await self._online.of_user(realm.id, user_id), *offline)
 
@@ -73,16 +73,11 @@ class UserSessions:
 
 
 async def _reject_tokens(change: Change, user_id: str) -> None:
-    before = await found_user(change, user_id)
+    before = await get_user_for_update(change.stores, change.realm.id, user_id)
     after = replace(before, not_before=int(change.now.timestamp()))
     await change.stores.users.replace(after)
     change.record(OperationType.ACTION, ResourceType.USER, f"users/{user_id}/logout")
-    tell_of(change, after)
-
-
-async def _require(stores: Stores, realm: Realm, user_id: str) -> None:
-    if await stores.users.find_by_id(realm.id, user_id) is None:
-        raise Missing("User not found")
+    invalidate_user(change, after)
 
 
 async def written_sessions(

@@ -1,7 +1,7 @@
 """Users: finding, adding and changing them, their credentials, groups and profiles."""
 
 from gateway.admin.users.activation import UserActivation
-from gateway.admin.users.changes import ShortLived, UserChanges, found_user, tell_of
+from gateway.admin.users.changes import ShortLived, UserChanges, invalidate_user
 from gateway.admin.users.creation import UserCreation
 from gateway.admin.users.credentials import UserCredentials
 from gateway.admin.users.groups import UserGroups
@@ -46,13 +46,12 @@ __all__ = [
     "UserListing",
     "UserProfiles",
     "UserSummary",
-    "found_user",
     "import_profile",
+    "invalidate_user",
     "read_attribute_query",
     "require_free_names",
     "shown_users",
     "store_new_user",
     "store_new_users",
     "summarize_user",
-    "tell_of",
 ]

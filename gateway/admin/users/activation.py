@@ -6,8 +6,8 @@ The user profile is not applied: an account whose attributes break it can still 
 from collections.abc import Callable
 from dataclasses import replace
 
-from gateway.admin.access import Acting, Change, Changes
-from gateway.admin.users.changes import found_user, tell_of
+from gateway.admin.access import Acting, Change, Changes, get_user_for_update
+from gateway.admin.users.changes import invalidate_user
 from gateway.authentication.permanent_lockout import is_locked_for_good, without_reason
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.login_failures import LoginFailureStore
@@ -24,9 +24,9 @@ class UserActivation:
     async def disable(self, acting: Acting, user_id: str) -> None:
         """Disable a user: no sign-in, and tokens issued so far are rejected."""
         async with self._changes.begin(acting) as change:
-            user = await found_user(change, user_id)
+            user = await get_user_for_update(change.stores, change.realm.id, user_id)
             await _store(change, user, enabled=False)
-            tell_of(change, user)
+            invalidate_user(change, user)
 
     async def enable(self, acting: Acting, user_id: str) -> None:
         """Enable a user, and end a lock-out."""
@@ -50,14 +50,14 @@ class UserActivation:
             cleared = await self._failures.clear(acting.realm.id, user_id)
         finally:
             async with self._changes.begin(acting) as change:
-                user = await found_user(change, user_id)
+                user = await get_user_for_update(change.stores, change.realm.id, user_id)
                 enables = is_due(user)
                 if enables:
                     await _store(change, user, enabled=True)
                 if cleared is not None:
                     path = f"attack-detection/brute-force/users/{user.id}"
                     change.record(OperationType.DELETE, ResourceType.USER_LOGIN_FAILURE, path)
-                tell_of(change, user)
+                invalidate_user(change, user)
         return bool(cleared) or enables
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from gateway.admin.access import AdminRole, Missing, Rights, TooMany
+from gateway.admin.access import AdminRole, Rights, TooMany, get_user
 from gateway.admin.users.views import (
     VIEW_USERS,
     listed_users,
@@ -96,9 +96,7 @@ class UserListing:
         """Return the user; raises Missing, told only to who may look for users."""
         rights.require(*QUERY_USERS)
         async with self._database.read() as stores:
-            user = await stores.users.find_by_id(realm.id, user_id)
-            if user is None:
-                raise Missing("User not found")
+            user = await get_user(stores, realm.id, user_id)
             rights.require(*VIEW_USERS)
             return await user_document(stores, realm, rights, user)
 
@@ -110,9 +108,7 @@ class UserListing:
     async def unmanaged(self, realm: Realm, user_id: str) -> dict[str, list[str]]:
         """Return the attributes that the profile does not name, as far as it shows them."""
         async with self._database.read() as stores:
-            user = await stores.users.find_by_id(realm.id, user_id)
-            if user is None:
-                raise Missing("User not found")
+            user = await get_user(stores, realm.id, user_id)
             return unmanaged_attributes(await profile_rules(stores, realm), user)
 
 
