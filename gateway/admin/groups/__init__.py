@@ -12,17 +12,16 @@ from gateway.admin.groups.book import (
 from gateway.admin.groups.default_groups import DefaultGroups
 from gateway.admin.groups.listing import (
     MOST_GROUPS,
-    NO_GROUP,
     QUERY_GROUPS,
     VIEW_GROUPS,
     GroupListing,
     GroupShape,
+    get_group,
     shown_groups,
 )
 
 __all__ = [
     "MOST_GROUPS",
-    "NO_GROUP",
     "QUERY_GROUPS",
     "VIEW_GROUPS",
     "Books",
@@ -32,6 +31,7 @@ __all__ = [
     "GroupBook",
     "GroupListing",
     "GroupShape",
+    "get_group",
     "load_books",
     "load_groups",
     "read_realm_groups",

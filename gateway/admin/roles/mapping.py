@@ -11,13 +11,12 @@ from gateway.admin.access import (
     Acting,
     Change,
     Changes,
-    Missing,
     get_user,
     load_roles,
     require_may_grant,
     roles_out_of_reach,
 )
-from gateway.admin.groups import NO_GROUP
+from gateway.admin.groups import get_group
 from gateway.admin.roles.administration import require_client
 from gateway.admin.roles.listing import RoleListing
 from gateway.domain.events import OperationType, ResourceType
@@ -146,8 +145,8 @@ async def _require_both(stores: Stores, realm: Realm, mapping: MappedRoles) -> N
 async def _require_holder(stores: Stores, realm: Realm, holder: RoleHolder) -> None:
     if holder.kind is Holding.USER:
         await get_user(stores, realm.id, holder.id)
-    elif await stores.group_catalogue.find(realm.id, holder.id) is None:
-        raise Missing(NO_GROUP)
+    else:
+        await get_group(stores, realm, holder.id)
 
 
 async def _tell(change: Change, holder: RoleHolder) -> None:
