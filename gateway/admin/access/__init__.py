@@ -68,7 +68,7 @@ from gateway.admin.access.finding import (
     get_user,
     get_user_for_update,
 )
-from gateway.admin.access.role_book import ADMIN, CREATE_REALM, RoleBook, default_role, load_roles
+from gateway.admin.access.role_index import ADMIN, CREATE_REALM, RoleIndex, default_role, load_roles
 
 __all__ = [
     "ADMIN",
@@ -100,7 +100,7 @@ __all__ = [
     "Refused",
     "RefusedByCode",
     "Rights",
-    "RoleBook",
+    "RoleIndex",
     "TooMany",
     "UnknownPage",
     "administers_the_server",

@@ -1,15 +1,15 @@
 """Groups: their tree, their members, and the groups that new users join."""
 
 from gateway.admin.groups.administration import GroupAdministration
-from gateway.admin.groups.book import (
-    Books,
+from gateway.admin.groups.default_groups import DefaultGroups
+from gateway.admin.groups.index import (
     GivenGroups,
-    GroupBook,
-    load_books,
+    GroupIndex,
+    RealmIndexes,
     load_groups,
+    load_indexes,
     read_realm_groups,
 )
-from gateway.admin.groups.default_groups import DefaultGroups
 from gateway.admin.groups.listing import (
     MOST_GROUPS,
     QUERY_GROUPS,
@@ -24,16 +24,16 @@ __all__ = [
     "MOST_GROUPS",
     "QUERY_GROUPS",
     "VIEW_GROUPS",
-    "Books",
     "DefaultGroups",
     "GivenGroups",
     "GroupAdministration",
-    "GroupBook",
+    "GroupIndex",
     "GroupListing",
     "GroupShape",
+    "RealmIndexes",
     "get_group",
-    "load_books",
     "load_groups",
+    "load_indexes",
     "read_realm_groups",
     "shown_groups",
 ]

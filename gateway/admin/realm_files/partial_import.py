@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gateway.admin.access import Acting, AdminRole, Change, Changes, NotHere, load_roles
 from gateway.admin.clients import ClientAdministration
-from gateway.admin.groups import Books, load_groups
+from gateway.admin.groups import RealmIndexes, load_groups
 from gateway.admin.realm_files.files import embedded
 from gateway.admin.realm_files.partial_clients import PartialClients
 from gateway.admin.realm_files.partial_groups import PartialGroups
@@ -119,7 +119,7 @@ class PartialImport:
         users = PartialUsers(
             change,
             policy,
-            Books(roles, groups),
+            RealmIndexes(roles, groups),
             (hashes, self._gate),
             self._online_sessions,
         )

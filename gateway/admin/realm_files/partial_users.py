@@ -10,7 +10,7 @@ from gateway.admin.access import (
     require_may_grant,
     require_may_join,
 )
-from gateway.admin.groups import Books
+from gateway.admin.groups import RealmIndexes
 from gateway.admin.realm_files.user_import import UserInput, UserPreparation
 from gateway.admin.users import NewPasswords, NewUser, require_free_names, store_new_user
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
@@ -28,14 +28,14 @@ class PartialUsers:
         self,
         change: Change,
         policy: IfExists,
-        books: Books,
+        indexes: RealmIndexes,
         passwords: tuple[PasswordMaker, NewPasswords],
         online_sessions: OnlineSessionStore,
     ) -> None:
         hasher, gate = passwords
         self._change = change
         self._policy = policy
-        self._preparation = UserPreparation(change.realm, books, hasher, gate)
+        self._preparation = UserPreparation(change.realm, indexes, hasher, gate)
         self._online_sessions = online_sessions
 
     async def take(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gateway.admin.access import RoleBook, default_role
+from gateway.admin.access import RoleIndex, default_role
 from gateway.admin.client_scopes import (
     inherited_by_clients,
     read_scopes,
@@ -19,7 +19,7 @@ from gateway.admin.client_scopes import (
 )
 from gateway.admin.clients import ensure_service_account
 from gateway.admin.flows import check_overrides, store_sign_in
-from gateway.admin.groups import Books, GivenGroups, load_groups, read_realm_groups
+from gateway.admin.groups import GivenGroups, RealmIndexes, load_groups, read_realm_groups
 from gateway.admin.keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.realm_files.client_import import ClientChange, read_clients
 from gateway.admin.realm_files.user_import import UserImport, UserInput, read_users, unknown_users
@@ -175,7 +175,7 @@ class RealmPlanner:
         accounts = await self._service_accounts(stores, plan, roles)
         groups = await load_groups(stores, realm)
         await groups.take(stores, realm, plan.groups, roles)
-        users = await self._users(stores, plan, Books(roles, groups), accounts)
+        users = await self._users(stores, plan, RealmIndexes(roles, groups), accounts)
         beyond_clients = (
             realm != plan.before
             or any((new_keys, new_sign_in, new_scopes, roles.changed, groups.changed))
@@ -194,7 +194,7 @@ class RealmPlanner:
         )
 
     async def _service_accounts(
-        self, stores: Stores, plan: RealmPlan, roles: RoleBook
+        self, stores: Stores, plan: RealmPlan, roles: RoleIndex
     ) -> frozenset[str]:
         """Add missing service accounts; return the public names of their clients."""
         (default,) = roles.ids([default_role(plan.realm)], "roles")
@@ -209,9 +209,9 @@ class RealmPlanner:
         )
 
     async def _users(
-        self, stores: Stores, plan: RealmPlan, books: Books, accounts: frozenset[str]
+        self, stores: Stores, plan: RealmPlan, indexes: RealmIndexes, accounts: frozenset[str]
     ) -> int:
-        users = UserImport(stores, plan.realm, books, self._passwords, self._gate)
+        users = UserImport(stores, plan.realm, indexes, self._passwords, self._gate)
         errors: list[FieldError] = []
         added = 0
         for new in plan.users:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from gateway.admin.groups import load_books
+from gateway.admin.groups import load_indexes
 from gateway.admin.realm_files.difference import Difference, Sign, differences, hidden
 from gateway.admin.realm_files.document import RealmDocument
 from gateway.admin.realm_files.files import RealmFile
@@ -149,8 +149,8 @@ class RealmRehearsal:
 
     async def _check(self, stores: Stores, realm: Realm, users: Iterable[UserInput]) -> None:
         """Raise InvalidInput for what of new users could not be stored."""
-        books = await load_books(stores, realm)
-        preparation = UserPreparation(realm, books, self._hasher, self._gate)
+        indexes = await load_indexes(stores, realm)
+        preparation = UserPreparation(realm, indexes, self._hasher, self._gate)
         errors: list[FieldError] = []
         for user in users:
             try:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from gateway.admin.access import default_role
-from gateway.admin.groups import Books
+from gateway.admin.groups import RealmIndexes
 from gateway.admin.realm_files.files import embedded
 from gateway.admin.users import NewPasswords, NewUser, store_new_user
 from gateway.domain.clock import Clock
@@ -124,24 +124,24 @@ class UserPreparation:
     def __init__(
         self,
         realm: Realm,
-        books: Books,
+        indexes: RealmIndexes,
         passwords: PasswordMaker,
         new_passwords: NewPasswords,
     ) -> None:
         self._realm = realm
-        self._books = books
+        self._indexes = indexes
         self._passwords = passwords
         self._new_passwords = new_passwords
 
     async def prepared(self, new: UserInput) -> NewUser:
         """Return the user ready to be stored; raises InvalidInput for what is unknown."""
         errors: list[FieldError] = []
-        books = self._books
-        role_ids = attempt(errors, (), books.roles.ids, new.roles, new.path, _ROLE_LISTS)
-        group_ids = books.groups.default
+        indexes = self._indexes
+        role_ids = attempt(errors, (), indexes.roles.ids, new.roles, new.path, _ROLE_LISTS)
+        group_ids = indexes.groups.default
         if new.groups is not None:
             at = join(new.path, "groups")
-            group_ids = attempt(errors, (), books.groups.ids, new.groups, at)
+            group_ids = attempt(errors, (), indexes.groups.ids, new.groups, at)
         raise_all(errors)
         user = _told_to_change(new)
         credentials = [
@@ -172,13 +172,13 @@ class UserImport:
         self,
         stores: Stores,
         realm: Realm,
-        books: Books,
+        indexes: RealmIndexes,
         passwords: PasswordMaker,
         new_passwords: NewPasswords,
     ) -> None:
         self._stores = stores
         self._realm = realm
-        self._books = books
+        self._indexes = indexes
         self._passwords = passwords
         self._new_passwords = new_passwords
 
@@ -188,7 +188,7 @@ class UserImport:
         if known is not None:
             return False
         preparation = UserPreparation(
-            self._realm, self._books, self._passwords, self._new_passwords
+            self._realm, self._indexes, self._passwords, self._new_passwords
         )
         await store_new_user(self._stores, await preparation.prepared(new))
         return True
@@ -199,7 +199,7 @@ class UserImport:
         if account is None or account.service_account_client is None:
             given, allowed = describe(new.user.username), "the user name of the service account"
             raise InvalidInput((FieldError(f"{new.path}.username", given, allowed),))
-        role_ids = self._books.roles.ids(new.roles, new.path, _ROLE_LISTS)
+        role_ids = self._indexes.roles.ids(new.roles, new.path, _ROLE_LISTS)
         await self._stores.roles.grant(self._realm.id, account.id, role_ids)
 
 

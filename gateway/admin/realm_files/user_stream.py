@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final
 
 from gateway.admin.access import find_realm
-from gateway.admin.groups import Books, load_books
+from gateway.admin.groups import RealmIndexes, load_indexes
 from gateway.admin.realm_files.user_import import (
     UserInput,
     UserPreparation,
@@ -74,10 +74,10 @@ class UserStream:
         """
         async with self._database.read() as stores:
             realm = await find_realm(stores, realm_name)
-            books = await load_books(stores, realm)
+            indexes = await load_indexes(stores, realm)
         remaining, done = iter(objects), StreamedUsers()
         while batch := list(islice(remaining, BATCH)):
-            part = await self._batch(_Batch(realm, books, self._clock, refuse), batch)
+            part = await self._batch(_Batch(realm, indexes, self._clock, refuse), batch)
             done = StreamedUsers(
                 added=done.added + part.added,
                 known=done.known + part.known,
@@ -108,7 +108,7 @@ class UserStream:
 
     async def _prepared(self, batch: "_Batch", entries: Sequence[UserInput]) -> list[NewUser]:
         preparation = UserPreparation(
-            batch.realm, batch.books, self._passwords, self._new_passwords
+            batch.realm, batch.indexes, self._passwords, self._new_passwords
         )
         prepared = []
         for entry in entries:
@@ -156,12 +156,12 @@ class _Batch:
     def __init__(
         self,
         realm: Realm,
-        books: Books,
+        indexes: RealmIndexes,
         clock: Clock,
         refuse: Callable[[InvalidInput], None] | None,
     ) -> None:
         self.realm = realm
-        self.books = books
+        self.indexes = indexes
         self.refuse = refuse
         self.refused = 0
         self._clock = clock

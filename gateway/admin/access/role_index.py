@@ -22,7 +22,7 @@ def default_role(realm: Realm) -> RoleName:
     return RoleName(realm.default_role_name)
 
 
-class RoleBook:
+class RoleIndex:
     """The roles of one realm by name, within one transaction."""
 
     changed = False
@@ -135,8 +135,8 @@ class RoleBook:
             self.changed = True
 
 
-async def load_roles(stores: Stores, realm: Realm) -> RoleBook:
+async def load_roles(stores: Stores, realm: Realm) -> RoleIndex:
     """Return the roles of the realm and of its clients."""
-    roles = RoleBook(stores, realm, await stores.clients.ids(realm.id))
+    roles = RoleIndex(stores, realm, await stores.clients.ids(realm.id))
     await roles.load()
     return roles
