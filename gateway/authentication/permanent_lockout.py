@@ -29,16 +29,6 @@ async def lock_for_good(stores: Stores, realm_id: str, user_id: str) -> None:
         await stores.change_log.record([user_topic(realm_id, user_id)])
 
 
-async def unlock(stores: Stores, realm_id: str, user_id: str) -> bool:
-    """Enable an account that the guard has disabled; tell whether it was one."""
-    user = await stores.users.find_alone(realm_id, user_id)
-    if user is None or not is_locked_for_good(user):
-        return False
-    await stores.users.replace(replace(user, enabled=True, attributes=without_reason(user)))
-    await stores.change_log.record([user_topic(realm_id, user_id)])
-    return True
-
-
 def without_reason(user: User) -> dict[str, tuple[str, ...]]:
     """Return the attributes of a user that is enabled again."""
     return {name: texts for name, texts in user.attributes.items() if name != REASON_ATTRIBUTE}

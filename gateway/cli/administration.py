@@ -1,4 +1,4 @@
-"""What commands on realms, clients, roles and groups share: the use cases, by an operator."""
+"""What the commands of administration share: the use cases, run as the local operator."""
 
 # Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
 # ruff: noqa: PLC0415
@@ -16,6 +16,8 @@ from gateway.cli.installation import installed_settings
 if TYPE_CHECKING:
     from gateway.admin.access import Acting, Changes
     from gateway.bootstrap.services import Services
+    from gateway.domain.clients import Client
+    from gateway.domain.users import User
 
 Result = TypeVar("Result")
 
@@ -40,12 +42,38 @@ class Administration:
     services: "Services"
     changes: "Changes"
 
-    async def acting(self, realm_name: str) -> "Acting":
-        """Return the operator on a realm; raises RealmNotFound."""
+    async def acting(self, realm_name: str, option: str | None = "--realm") -> "Acting":
+        """Return the operator on a realm.
+
+        Raises BadParameter for `option` where there is no such realm; RealmNotFound for None.
+        """
         from gateway.admin.access import find_realm, operator
+        from gateway.domain.errors import RealmNotFound
+
+        try:
+            async with self.services.database.read() as stores:
+                return operator(await find_realm(stores, realm_name))
+        except RealmNotFound as error:
+            if option is None:
+                raise
+            raise click.BadParameter(str(error), param_hint=option) from error
+
+    async def user(self, acting: "Acting", name: str) -> "User":
+        """Return the user with that name or id; raises InvalidInput."""
+        from gateway.admin.access import find_user
 
         async with self.services.database.read() as stores:
-            return operator(await find_realm(stores, realm_name))
+            return await find_user(stores, acting.realm, name)
+
+    async def client(self, acting: "Acting", client_id: str) -> "Client":
+        """Return the client with that public name; raises Missing."""
+        from gateway.admin.access import Missing
+
+        async with self.services.database.read() as stores:
+            found = await stores.clients.find_by_client_id(acting.realm.id, client_id)
+        if found is None:
+            raise Missing(f"there is no client {client_id!r} in {acting.realm.name}")
+        return found
 
 
 def administer(work: Callable[[Administration], Awaitable[Result]]) -> Result:

@@ -18,10 +18,9 @@ from gateway.cli.administration import (
     set_option,
     yes_option,
 )
-from gateway.cli.columns import show_rows
+from gateway.cli.output.columns import show_rows
 
 if TYPE_CHECKING:
-    from gateway.admin.access import Acting
     from gateway.admin.clients import ClientAdministration
     from gateway.domain.clients import Client
 
@@ -73,7 +72,7 @@ def show(client_id: str, realm: str, *, include_secrets: bool) -> None:
 
     async def ask(administration: Administration) -> "Client":
         acting = await administration.acting(realm)
-        return await _found(administration, acting, client_id)
+        return await administration.client(acting, client_id)
 
     echo_document(write_client(administer(ask), masked=not include_secrets))
 
@@ -105,7 +104,7 @@ def update(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
 
     async def work(administration: Administration) -> None:
         acting = await administration.acting(realm)
-        found = await _found(administration, acting, client_id)
+        found = await administration.client(acting, client_id)
         await _administration(administration).change(acting, found.id, document)
 
     administer(work)
@@ -121,22 +120,12 @@ def delete(client_id: str, realm: str, *, yes: bool) -> None:
 
     async def work(administration: Administration) -> None:
         acting = await administration.acting(realm)
-        found = await _found(administration, acting, client_id)
+        found = await administration.client(acting, client_id)
         confirm_removal(f"the client {client_id} of {realm}", yes=yes)
         await _administration(administration).remove(acting, found.id)
 
     administer(work)
     click.echo(f"client {client_id}: removed")
-
-
-async def _found(administration: Administration, acting: "Acting", client_id: str) -> "Client":
-    from gateway.admin.access import Missing
-
-    async with administration.services.database.read() as stores:
-        found = await stores.clients.find_by_client_id(acting.realm.id, client_id)
-    if found is None:
-        raise Missing(f"there is no client {client_id!r} in {acting.realm.name}")
-    return found
 
 
 def _administration(administration: Administration) -> "ClientAdministration":

@@ -18,7 +18,7 @@ from gateway.cli.administration import (
     set_option,
     yes_option,
 )
-from gateway.cli.columns import show_rows
+from gateway.cli.output.columns import show_rows
 
 if TYPE_CHECKING:
     from gateway.admin.access import Acting

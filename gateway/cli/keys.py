@@ -6,7 +6,6 @@ Exit codes: 0 done, 2 usage or bad input, 3 the database is unreachable.
 # Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
 # ruff: noqa: PLC0415
 
-import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from gateway.cli.columns import show_rows
-from gateway.cli.installation import installed_settings
+from gateway.cli.administration import Administration, administer, output_option, realm_option
+from gateway.cli.output.columns import show_rows
 from gateway.domain.keys import SignatureAlgorithm
 
 if TYPE_CHECKING:
@@ -52,12 +51,10 @@ def keys() -> None:
 
 @keys.command("list", short_help="Show the keys, and which of them sign.")
 @click.option("--realm", metavar="NAME", help="Only the keys of this realm.")
-@click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
-)
+@output_option
 def list_(realm: str | None, output: str) -> None:
     """Show which keys sign (ACTIVE), only verify (PASSIVE) or do neither (DISABLED)."""
-    states = _run(lambda use_cases: use_cases.list(realm))
+    states = _run(realm, lambda keys: keys.list(realm))
     if output == "json":
         click.echo(json.dumps([_document(state) for state in states], indent=2))
         return
@@ -65,7 +62,7 @@ def list_(realm: str | None, output: str) -> None:
 
 
 @keys.command(short_help="Add a key that takes over from the one that signs.")
-@click.option("--realm", required=True, metavar="NAME", help="The realm.")
+@realm_option
 @click.option(
     "--algorithm",
     type=click.Choice([algorithm.value for algorithm in SignatureAlgorithm]),
@@ -83,7 +80,7 @@ def rotate(realm: str, algorithm: str | None, publish_for: timedelta, *, now: bo
     """Add a key that takes over, while tokens of the old one stay valid for their life."""
     chosen = SignatureAlgorithm(algorithm) if algorithm else None
     pause = timedelta() if now else publish_for
-    _tell(_run(lambda use_cases: use_cases.rotate(realm, algorithm=chosen, publish_for=pause)))
+    _tell(_run(realm, lambda keys: keys.rotate(realm, algorithm=chosen, publish_for=pause)))
 
 
 # A kid is base64url and may begin with a hyphen.
@@ -94,22 +91,18 @@ def rotate(realm: str, algorithm: str | None, publish_for: timedelta, *, now: bo
 @click.option("--realm", metavar="NAME", help="The realm, where the kid alone is not enough.")
 def disable(kid: str, realm: str | None) -> None:
     """Stop believing the key KID at once: every token it has signed becomes worthless."""
-    _tell(_run(lambda use_cases: use_cases.disable(kid, realm)))
+    _tell(_run(realm, lambda keys: keys.disable(kid, realm)))
 
 
-def _run(act: "Callable[[RealmKeys], Awaitable[Result]]") -> Result:
-    from gateway.bootstrap import open_services
+def _run(realm: str | None, act: "Callable[[RealmKeys], Awaitable[Result]]") -> Result:
     from gateway.bootstrap.keys import realm_keys
-    from gateway.domain.errors import RealmNotFound
 
-    async def run() -> Result:
-        async with open_services(installed_settings()) as services:
-            return await act(realm_keys(services))
+    async def work(administration: Administration) -> Result:
+        if realm is not None:
+            await administration.acting(realm)
+        return await act(realm_keys(administration.services))
 
-    try:
-        return asyncio.run(run())
-    except RealmNotFound as error:
-        raise click.BadParameter(str(error), param_hint="--realm") from error
+    return administer(work)
 
 
 def _tell(change: "KeyChange") -> None:

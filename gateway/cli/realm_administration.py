@@ -17,7 +17,7 @@ from gateway.cli.administration import (
     set_option,
     yes_option,
 )
-from gateway.cli.columns import show_rows
+from gateway.cli.output.columns import show_rows
 
 if TYPE_CHECKING:
     from gateway.admin.realms import RealmUseCases
@@ -52,7 +52,8 @@ def show(name: str) -> None:
     """Show every setting of the realm NAME as JSON, secrets masked."""
 
     async def ask(administration: Administration) -> dict[str, Any]:
-        return await _realms(administration).listing.one(await administration.acting(name))
+        acting = await administration.acting(name, option=None)
+        return await _realms(administration).listing.one(acting)
 
     echo_document(administer(ask))
 
@@ -70,7 +71,8 @@ def create(name: str, assignments: tuple[str, ...], *, enabled: bool) -> None:
         from gateway.domain.realm import MASTER
 
         creation = realm_creation(administration.services, administration.changes)
-        return (await creation.create(await administration.acting(MASTER), document)).id
+        acting = await administration.acting(MASTER, option=None)
+        return (await creation.create(acting, document)).id
 
     click.echo(f"realm {name}: created, id {administer(work)}")
 
@@ -88,7 +90,7 @@ def update(name: str, assignments: tuple[str, ...]) -> None:
         raise click.UsageError("Give at least one --set FIELD=VALUE.")
 
     async def work(administration: Administration) -> str:
-        acting = await administration.acting(name)
+        acting = await administration.acting(name, option=None)
         return (await _realms(administration).changes.update(acting, document)).name
 
     click.echo(f"realm {administer(work)}: updated")
@@ -101,7 +103,7 @@ def delete(name: str, *, yes: bool) -> None:
     """Remove the realm NAME with its users, clients, keys and sessions."""
 
     async def work(administration: Administration) -> None:
-        acting = await administration.acting(name)
+        acting = await administration.acting(name, option=None)
         confirm_removal(f"the realm {name} and all that is in it", yes=yes)
         await _realms(administration).changes.remove(acting)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.columns import counted, visible
 from gateway.cli.installation import installed_settings
+from gateway.cli.output.columns import counted, visible
 
 if TYPE_CHECKING:
     from gateway.admin.realm_files import ImportedRealm, RealmFile

@@ -6,15 +6,14 @@ Exit codes of `plan`: 0 in sync, 1 differs, 2 bad input, 3 unreachable.
 # Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
 # ruff: noqa: PLC0415
 
-import asyncio
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gateway.cli.columns import visible
-from gateway.cli.installation import installed_settings
+from gateway.cli.administration import Administration, administer, output_option
+from gateway.cli.output.columns import visible
 
 if TYPE_CHECKING:
     from gateway.admin.realm_files import Difference, RealmDifference, RealmFile
@@ -29,9 +28,7 @@ _files = click.argument(
 
 @click.command(short_help="Show what importing realm files would change.")
 @_files
-@click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
-)
+@output_option
 @click.pass_context
 def plan(context: click.Context, files: tuple[Path, ...], *, output: str) -> None:
     """Show what importing FILE... would change, field by field; users by name, secrets never.
@@ -40,7 +37,7 @@ def plan(context: click.Context, files: tuple[Path, ...], *, output: str) -> Non
     """
     from gateway.admin.realm_files import load_realm_files
 
-    found = asyncio.run(_rehearse(load_realm_files(files)))
+    found = _rehearse(load_realm_files(files))
     if output == "json":
         click.echo(json.dumps([_document(one) for one in found], indent=2, default=repr))
     else:
@@ -58,17 +55,18 @@ def apply(files: tuple[Path, ...]) -> None:
     from gateway.cli.realm_import import import_files
 
     loaded = load_realm_files(files)
-    found = asyncio.run(_rehearse(loaded))
+    found = _rehearse(loaded)
     _show(found)
     import_files(loaded, told=[one.name for one in found if one.in_sync])
 
 
-async def _rehearse(files: "tuple[RealmFile, ...]") -> "tuple[RealmDifference, ...]":
+def _rehearse(files: "tuple[RealmFile, ...]") -> "tuple[RealmDifference, ...]":
     from gateway.bootstrap.realm_files import realm_rehearsal
-    from gateway.bootstrap.services import open_services
 
-    async with open_services(installed_settings()) as services:
-        return await realm_rehearsal(services).run(files)
+    async def work(administration: Administration) -> "tuple[RealmDifference, ...]":
+        return await realm_rehearsal(administration.services).run(files)
+
+    return administer(work)
 
 
 def _show(found: "tuple[RealmDifference, ...]") -> None:

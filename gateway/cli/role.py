@@ -21,7 +21,7 @@ from gateway.cli.administration import (
     set_option,
     yes_option,
 )
-from gateway.cli.columns import show_rows
+from gateway.cli.output.columns import show_rows
 
 if TYPE_CHECKING:
     from gateway.admin.access import Acting
@@ -48,7 +48,9 @@ def list_(realm: str, client_id: str | None, output: str) -> None:
         from gateway.domain.ports.storage.role_catalogue import RoleQuery
 
         acting = await administration.acting(realm)
-        container = "" if client_id is None else await _client(administration, acting, client_id)
+        container = ""
+        if client_id is not None:
+            container = (await administration.client(acting, client_id)).id
         query = RoleQuery(container=container)
         return await _roles(administration).page(acting.realm, query, brief=False)
 
@@ -138,17 +140,7 @@ async def _address(administration: Administration, acting: "Acting", name: str) 
     client_id, slash, own = name.rpartition("/")
     if not slash:
         return RoleAddress(name)
-    return RoleAddress(own, await _client(administration, acting, client_id))
-
-
-async def _client(administration: Administration, acting: "Acting", client_id: str) -> str:
-    from gateway.admin.access import Missing
-
-    async with administration.services.database.read() as stores:
-        found = await stores.clients.find_by_client_id(acting.realm.id, client_id)
-    if found is None:
-        raise Missing(f"there is no client {client_id!r} in {acting.realm.name}")
-    return found.id
+    return RoleAddress(own, (await administration.client(acting, client_id)).id)
 
 
 def _roles(administration: Administration) -> "RoleAdministration":

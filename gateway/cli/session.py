@@ -6,23 +6,18 @@ Exit codes: 0 done, 1 there was no such session, 2 usage or bad input, 3 a store
 # Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
 # ruff: noqa: PLC0415
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gateway.cli.columns import counted, show_rows
-from gateway.cli.installation import installed_settings
+from gateway.cli.administration import Administration, administer, output_option, realm_option
+from gateway.cli.output.columns import counted, show_rows
 
 if TYPE_CHECKING:
-    from gateway.admin.sessions import SessionAdministration
+    from gateway.admin.access import Acting
+    from gateway.admin.sessions import RealmSessions, UserSessions
     from gateway.domain.sessions import UserSession
-
-Result = TypeVar("Result")
-
-_realm = click.option("--realm", required=True, metavar="NAME", help="The realm.")
 
 
 @click.group()
@@ -31,16 +26,14 @@ def session() -> None:
 
 
 @session.command("list")
-@_realm
+@realm_option
 @click.option("--user", "name", metavar="USER", help="The sessions of this user.")
 @click.option("--client", "client_id", metavar="CLIENT", help="Those this client takes part in.")
 @click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="Skip so many.")
 @click.option(
     "--max", "maximum", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Most."
 )
-@click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
-)
+@output_option
 def list_(
     realm: str, name: str | None, client_id: str | None, *, first: int, maximum: int, output: str
 ) -> None:
@@ -48,12 +41,15 @@ def list_(
     if (name is None) == (client_id is None):
         raise click.UsageError("Give either --user or --client.")
 
-    async def ask(sessions: "SessionAdministration") -> "tuple[UserSession, ...]":
-        if client_id is not None:
-            return await sessions.of_client(realm, client_id, first, maximum)
-        return (await sessions.of_user(realm, name or ""))[first : first + maximum]
+    async def ask(administration: Administration) -> "tuple[UserSession, ...]":
+        acting = await administration.acting(realm)
+        if name is not None:
+            user = await administration.user(acting, name)
+            found = await _of_users(administration).of_both_kinds(acting.realm, user.id)
+            return found[first : first + maximum]
+        return await _of_client(administration, acting, client_id or "", first, maximum)
 
-    found = [_document(item) for item in run_sessions(ask)]
+    found = [_document(item) for item in administer(ask)]
     if output == "json":
         click.echo(json.dumps(found, indent=2))
         return
@@ -72,7 +68,7 @@ def list_(
 
 @session.command(context_settings={"ignore_unknown_options": True})
 @click.argument("session_id", metavar="[SESSION]", required=False)
-@_realm
+@realm_option
 @click.option("--user", "name", metavar="USER", help="End every session of this user.")
 @click.option("--all", "everybody", is_flag=True, help="End every session of the realm.")
 def end(session_id: str | None, realm: str, name: str | None, *, everybody: bool) -> None:
@@ -83,37 +79,69 @@ def end(session_id: str | None, realm: str, name: str | None, *, everybody: bool
     if [session_id is not None, name is not None, everybody].count(True) != 1:
         raise click.UsageError("Give one of SESSION, --user and --all.")
     if session_id is not None:
-        if not run_sessions(lambda sessions: sessions.end(realm, session_id)):
-            raise click.ClickException(f"there is no session {session_id}")
+        _end_one(realm, session_id)
         click.echo(f"session {session_id}: ended")
         return
-    if name is not None:
-        count = run_sessions(lambda sessions: sessions.log_out(realm, name))
-    else:
-        count = run_sessions(lambda sessions: sessions.log_out_all(realm))
+    count = _end_all(realm) if name is None else end_sessions_of_user(realm, name)
     click.echo(f"{counted(count, 'session')} ended")
 
 
-def run_sessions(act: "Callable[[SessionAdministration], Awaitable[Result]]") -> Result:
-    """Return what `act` does with the use cases."""
-    from gateway.admin.sessions import SessionAdministration
-    from gateway.bootstrap import open_services
-    from gateway.domain.errors import RealmNotFound
+def end_sessions_of_user(realm: str, name: str) -> int:
+    """End every session of a user; return how many there were."""
 
-    async def run() -> Result:
-        async with open_services(installed_settings()) as services:
-            sessions = SessionAdministration(
-                database=services.database,
-                online=services.online_sessions,
-                clock=services.clock,
-                invalidation=services.invalidation,
-            )
-            return await act(sessions)
+    async def work(administration: Administration) -> int:
+        acting = await administration.acting(realm)
+        user = await administration.user(acting, name)
+        return await _of_users(administration).end_all(acting, user.id)
+
+    return administer(work)
+
+
+def _end_one(realm: str, session_id: str) -> None:
+    from gateway.admin.access import Missing
+
+    async def work(administration: Administration) -> None:
+        acting = await administration.acting(realm)
+        await _of_realm(administration).end(acting, session_id)
 
     try:
-        return asyncio.run(run())
-    except RealmNotFound as error:
-        raise click.BadParameter(str(error), param_hint="--realm") from error
+        administer(work)
+    except Missing as error:
+        raise click.ClickException(f"there is no session {session_id}") from error
+
+
+def _end_all(realm: str) -> int:
+    async def work(administration: Administration) -> int:
+        return await _of_realm(administration).end_all(await administration.acting(realm))
+
+    return administer(work)
+
+
+async def _of_client(
+    administration: Administration, acting: "Acting", client_id: str, first: int, maximum: int
+) -> "tuple[UserSession, ...]":
+    from gateway.admin.access import find_client_by_name
+    from gateway.admin.sessions import ClientSessions
+
+    services = administration.services
+    async with services.database.read() as stores:
+        client = await find_client_by_name(stores, acting.realm, client_id)
+    sessions = ClientSessions(services.database, services.online_sessions)
+    return await sessions.of_both_kinds(acting.realm, client.id, first, maximum)
+
+
+def _of_users(administration: Administration) -> "UserSessions":
+    from gateway.admin.sessions import UserSessions
+
+    services = administration.services
+    return UserSessions(services.database, administration.changes, services.online_sessions)
+
+
+def _of_realm(administration: Administration) -> "RealmSessions":
+    from gateway.admin.sessions import RealmSessions
+
+    services = administration.services
+    return RealmSessions(services.database, administration.changes, services.online_sessions)
 
 
 def _document(item: "UserSession") -> dict[str, Any]:

@@ -8,25 +8,23 @@ Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a store is unreachable.
 # Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
 # ruff: noqa: PLC0415
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gateway.cli.administration import Administration, administer
-from gateway.cli.columns import counted, show_rows
-from gateway.cli.installation import installed_settings
+from gateway.cli.administration import Administration, administer, output_option, realm_option
+from gateway.cli.output.columns import counted, show_rows
 from gateway.cli.user_import import import_
 
 if TYPE_CHECKING:
-    from gateway.admin.users import UserAdministration
+    from gateway.admin.access import Acting
+    from gateway.admin.users import Lockout, Lockouts, NewPasswords, UserActivation, UserSummary
     from gateway.domain.users import User
-    from gateway.representations.users import NewPassword
+    from gateway.representations.roles import RoleName
 
 Result = TypeVar("Result")
-Command = TypeVar("Command", bound=Callable[..., object])
 
 _MOST = 1000
 
@@ -38,10 +36,6 @@ def user() -> None:
 
 user.add_command(import_)
 
-_realm = click.option("--realm", required=True, metavar="NAME", help="The realm.")
-_output = click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
-)
 _password_file = click.option(
     "--password-file",
     type=click.File("r", encoding="utf-8"),
@@ -54,7 +48,7 @@ _temporary = click.option(
 
 @user.command(short_help="Create a user.")
 @click.argument("username")
-@_realm
+@realm_option
 @click.option("--email", help="The e-mail address.")
 @click.option("--email-verified", is_flag=True, help="The address is known to be the user's.")
 @click.option("--first-name", help="The given name.")
@@ -63,7 +57,7 @@ _temporary = click.option(
 @click.option("--set-password", is_flag=True, help="Ask for a password.")
 @_password_file
 @_temporary
-@_output
+@output_option
 def create(
     username: str,
     realm: str,
@@ -91,32 +85,26 @@ def create(
 
 
 async def _create(administration: Administration, realm: str, document: dict[str, Any]) -> "User":
-    from gateway.admin.access import find_user
-    from gateway.admin.users import NewPasswords, UserCreation
+    from gateway.admin.users import UserCreation
 
     services = administration.services
     acting = await administration.acting(realm)
     creation = UserCreation(
-        services.database,
-        administration.changes,
-        NewPasswords(services.clock, services.blacklists),
-        services.passwords,
+        services.database, administration.changes, _gate(administration), services.passwords
     )
-    user_id = await creation.create(acting, document)
-    async with services.database.read() as stores:
-        return await find_user(stores, acting.realm, user_id)
+    return await administration.user(acting, await creation.create(acting, document))
 
 
 @user.command(short_help="Show a user: roles, lock-out, what is due.")
 @click.argument("name", metavar="USER")
-@_realm
-@_output
+@realm_option
+@output_option
 def show(name: str, realm: str, output: str) -> None:
     """Show USER, given by name or id: roles, lock-out, what is due."""
-    from gateway.cli.user_lines import role_names, user_lines
+    from gateway.cli.output.user_lines import role_names, user_lines
     from gateway.representations.users import write_user
 
-    shown = _run(lambda users: users.show(realm, name))
+    shown = _summary(realm, name)
     if output == "text":
         show_rows((label, value) for label, value in user_lines(shown) if value)
         return
@@ -132,14 +120,14 @@ def show(name: str, realm: str, output: str) -> None:
 
 
 @user.command("list")
-@_realm
+@realm_option
 @click.option("--search", help="Begins a username, e-mail address or name; * is anything.")
 @click.option("--locked", is_flag=True, help="Only who is locked out now, with the time left.")
 @click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="Skip so many.")
 @click.option(
     "--max", "maximum", type=click.IntRange(1, _MOST), default=100, show_default=True, help="Most."
 )
-@_output
+@output_option
 def list_(
     realm: str, search: str | None, first: int, maximum: int, output: str, *, locked: bool
 ) -> None:
@@ -147,10 +135,16 @@ def list_(
     if locked:
         _list_lockouts(realm, output)
         return
+    from gateway.admin.users import UserListing
     from gateway.domain.users import UserQuery
     from gateway.representations.users import write_user
 
-    found = _run(lambda users: users.search(realm, UserQuery(search=search), first, maximum))
+    async def ask(administration: Administration) -> "tuple[User, ...]":
+        listing = UserListing(administration.services.database)
+        acting = await administration.acting(realm)
+        return await listing.users(acting.realm, UserQuery(search=search), first, maximum)
+
+    found = administer(ask)
     if output == "json":
         click.echo(json.dumps([write_user(item) for item in found], indent=2))
         return
@@ -162,77 +156,93 @@ def list_(
 
 @user.command("set-password")
 @click.argument("name", metavar="USER")
-@_realm
+@realm_option
 @_password_file
 @_temporary
 def set_password(name: str, realm: str, password_file: Any, *, temporary: bool) -> None:
     """Give USER a new password, asked for without echo."""
-    password = _password(password_file, temporary=temporary)
-    changed = _run(lambda users: users.set_password(realm, name, password))
+    document = {"value": _password_text(password_file), "temporary": temporary}
+
+    async def work(administration: Administration, acting: "Acting", user: "User") -> None:
+        from gateway.admin.users import PasswordChanges, UserCredentials
+
+        services = administration.services
+        passwords = PasswordChanges(_gate(administration), services.passwords)
+        credentials = UserCredentials(services.database, administration.changes, passwords)
+        await credentials.reset_password(acting, user.id, document)
+
+    changed, _ = _on_user(realm, name, work)
     click.echo(f"user {changed.username}: the password is set")
 
 
 @user.command()
 @click.argument("name", metavar="USER")
-@_realm
+@realm_option
 @click.option("--add", multiple=True, metavar="[CLIENT/]ROLE", help="Give this role.")
 @click.option("--remove", multiple=True, metavar="[CLIENT/]ROLE", help="Take this role away.")
-@_output
+@output_option
 def roles(
     name: str, realm: str, add: tuple[str, ...], remove: tuple[str, ...], output: str
 ) -> None:
     """Show, give and take the roles of USER."""
-    from gateway.admin.users import RoleChange, read_role_arguments
-    from gateway.cli.user_lines import role_names
+    from gateway.cli.output.user_lines import role_names
 
     if add or remove:
-        change = RoleChange(read_role_arguments(add), read_role_arguments(remove))
-        _run(lambda users: users.change_roles(realm, name, change))
-    shown = _run(lambda users: users.show(realm, name))
-    granted = role_names(shown)
+        _change_roles(realm, name, _roles_named(add), _roles_named(remove))
+    granted = role_names(_summary(realm, name))
     click.echo(json.dumps(granted, indent=2) if output == "json" else "\n".join(granted))
 
 
-@user.command(short_help="Let a user sign in again.")
+@user.command(short_help="Enable a user.")
 @click.argument("name", metavar="USER")
-@_realm
+@realm_option
 def enable(name: str, realm: str) -> None:
-    """Let USER sign in again, whoever or whatever kept it out."""
-    changed = _run(lambda users: users.set_enabled(realm, name, enabled=True))
+    """Enable USER, disabled by an administrator or locked out; failed sign-ins are cleared."""
+    changed, _ = _on_user(
+        realm, name, lambda shell, acting, user: _activation(shell).enable(acting, user.id)
+    )
     click.echo(f"user {changed.username}: enabled")
 
 
-@user.command(short_help="Let a user sign in no more.")
+@user.command(short_help="Disable a user.")
 @click.argument("name", metavar="USER")
-@_realm
+@realm_option
 def disable(name: str, realm: str) -> None:
-    """Let USER sign in no more; its tokens are not believed from now on."""
-    changed = _run(lambda users: users.set_enabled(realm, name, enabled=False))
+    """Disable USER: no sign-in, and tokens issued so far are rejected from now on."""
+    changed, _ = _on_user(
+        realm, name, lambda shell, acting, user: _activation(shell).disable(acting, user.id)
+    )
     click.echo(f"user {changed.username}: disabled")
 
 
 @user.command(short_help="End a user's lock-out.")
 @click.argument("name", metavar="USER")
-@_realm
+@realm_option
 def unlock(name: str, realm: str) -> None:
-    """End USER's lock-out, temporary or permanent, and forget its failed sign-ins."""
-    ended = _run(lambda users: users.unlock(realm, name))
+    """End USER's lock-out, temporary or permanent, and clear its failed sign-ins."""
+    _, ended = _on_user(
+        realm, name, lambda shell, acting, user: _activation(shell).unlock(acting, user.id)
+    )
     click.echo(f"user {name}: {'unlocked' if ended else 'was not locked out'}")
 
 
-@user.command(short_help="End every session of a user.")
+@user.command(short_help="End all sessions of a user.")
 @click.argument("name", metavar="USER")
-@_realm
+@realm_option
 def logout(name: str, realm: str) -> None:
-    """End every session of USER; tokens issued so far are not believed any more."""
-    from gateway.cli.session import run_sessions
+    """End all sessions of USER; tokens issued so far are rejected from now on."""
+    from gateway.cli.session import end_sessions_of_user
 
-    count = run_sessions(lambda sessions: sessions.log_out(realm, name))
+    count = end_sessions_of_user(realm, name)
     click.echo(f"user {name}: {counted(count, 'session')} ended")
 
 
 def _list_lockouts(realm: str, output: str) -> None:
-    found = _run(lambda users: users.locked_out(realm))
+    async def ask(administration: Administration) -> "tuple[Lockout, ...]":
+        acting = await administration.acting(realm)
+        return await _lockouts(administration).list(acting.realm)
+
+    found = administer(ask)
     if output == "json":
         click.echo(json.dumps([dict(lockout.listed()) for lockout in found], indent=2))
         return
@@ -248,10 +258,68 @@ def _list_lockouts(realm: str, output: str) -> None:
     )
 
 
-def _password(file: Any, *, temporary: bool) -> "NewPassword":
-    from gateway.admin.users import new_password
+def _change_roles(realm: str, name: str, add: "list[RoleName]", remove: "list[RoleName]") -> None:
+    from gateway.admin.roles import RoleMapping
+    from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
 
-    return new_password(_password_text(file), temporary=temporary)
+    async def work(administration: Administration, acting: "Acting", user: "User") -> None:
+        mapping = RoleMapping(administration.services.database, administration.changes)
+        holder = RoleHolder(Holding.USER, user.id)
+        await mapping.change_by_name(acting, holder, add=add, remove=remove)
+
+    _on_user(realm, name, work)
+
+
+def _roles_named(names: Iterable[str]) -> "list[RoleName]":
+    """Return the roles that `role` and `client/role` name."""
+    from gateway.representations.roles import RoleName
+
+    parts = (name.rpartition("/") for name in names)
+    return [RoleName(role, client if slash else None) for client, slash, role in parts]
+
+
+def _summary(realm: str, name: str) -> "UserSummary":
+    from gateway.admin.users import summarize_user
+
+    async def ask(administration: Administration, acting: "Acting", user: "User") -> "UserSummary":
+        database, lockouts = administration.services.database, _lockouts(administration)
+        return await summarize_user(database, lockouts, acting.realm, user)
+
+    return _on_user(realm, name, ask)[1]
+
+
+def _on_user(
+    realm: str,
+    name: str,
+    work: "Callable[[Administration, Acting, User], Awaitable[Result]]",
+) -> "tuple[User, Result]":
+    """Return the user as it was before the work, and what the work gives."""
+
+    async def run(administration: Administration) -> "tuple[User, Result]":
+        acting = await administration.acting(realm)
+        user = await administration.user(acting, name)
+        return user, await work(administration, acting, user)
+
+    return administer(run)
+
+
+def _gate(administration: Administration) -> "NewPasswords":
+    from gateway.admin.users import NewPasswords
+
+    return NewPasswords(administration.services.clock, administration.services.blacklists)
+
+
+def _activation(administration: Administration) -> "UserActivation":
+    from gateway.admin.users import UserActivation
+
+    return UserActivation(administration.changes, administration.services.login_failures)
+
+
+def _lockouts(administration: Administration) -> "Lockouts":
+    from gateway.admin.users import Lockouts
+
+    services = administration.services
+    return Lockouts(services.database, services.login_failures, services.clock)
 
 
 def _password_text(file: Any) -> str:
@@ -287,26 +355,3 @@ def _tell(output: str, user: "User", line: str) -> None:
     from gateway.representations.users import write_user
 
     click.echo(json.dumps(write_user(user), indent=2) if output == "json" else line)
-
-
-def _run(act: "Callable[[UserAdministration], Awaitable[Result]]") -> Result:
-    from gateway.admin.users import Lockouts, UserAdministration
-    from gateway.bootstrap import open_services
-    from gateway.domain.errors import RealmNotFound
-
-    async def run() -> Result:
-        async with open_services(installed_settings()) as services:
-            users = UserAdministration(
-                database=services.database,
-                passwords=services.passwords,
-                lockouts=Lockouts(services.database, services.login_failures, services.clock),
-                clock=services.clock,
-                invalidation=services.invalidation,
-                blacklists=services.blacklists,
-            )
-            return await act(users)
-
-    try:
-        return asyncio.run(run())
-    except RealmNotFound as error:
-        raise click.BadParameter(str(error), param_hint="--realm") from error

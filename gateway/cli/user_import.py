@@ -6,7 +6,6 @@ Exit codes: 0 all of them are there now, 1 some were refused, 2 usage or a refus
 # Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
 # ruff: noqa: PLC0415
 
-import asyncio
 import json
 import sys
 from collections.abc import Callable
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.columns import counted
-from gateway.cli.installation import installed_settings
+from gateway.cli.administration import Administration, administer, output_option, realm_option
+from gateway.cli.output.columns import counted
 
 if TYPE_CHECKING:
     from gateway.admin.realm_files import StreamedUsers
@@ -25,11 +24,9 @@ if TYPE_CHECKING:
 
 @click.command("import", short_help="Import users from a file, by the million.")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True))
-@click.option("--realm", required=True, metavar="NAME", help="The realm.")
+@realm_option
 @click.option("--continue", "go_on", is_flag=True, help="Leave out users that are refused.")
-@click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
-)
+@output_option
 def import_(file: Path, realm: str, output: str, *, go_on: bool) -> None:
     """Import the users of FILE: JSON lines, a list, or a realm's export.
 
@@ -42,8 +39,9 @@ def import_(file: Path, realm: str, output: str, *, go_on: bool) -> None:
         file=sys.stderr,
         hidden=not sys.stderr.isatty(),
     ) as bar:
-        done = asyncio.run(
-            _import(
+        done = administer(
+            lambda administration: _import(
+                administration,
                 file,
                 realm,
                 _tell_refusal if go_on else None,
@@ -65,21 +63,17 @@ def _tell_refusal(refusal: "InvalidInput") -> None:
 
 
 async def _import(
+    administration: Administration,
     file: Path,
     realm: str,
     refuse: "Callable[[InvalidInput], None] | None",
     progress: "Callable[[StreamedUsers], None]",
 ) -> "StreamedUsers":
-    from gateway.bootstrap import open_services
     from gateway.bootstrap.realm_files import user_stream
-    from gateway.domain.errors import RealmNotFound
     from gateway.representations.json_input import stream_objects
 
-    async with open_services(installed_settings()) as services:
-        users = user_stream(services)
-        with file.open(encoding="utf-8-sig", newline="") as text:
-            objects = stream_objects(text, "users", str(file))
-            try:
-                return await users.run(realm, objects, refuse=refuse, progress=progress)
-            except RealmNotFound as error:
-                raise click.BadParameter(str(error), param_hint="--realm") from error
+    users = user_stream(administration.services)
+    await administration.acting(realm)
+    with file.open(encoding="utf-8-sig", newline="") as text:
+        objects = stream_objects(text, "users", str(file))
+        return await users.run(realm, objects, refuse=refuse, progress=progress)

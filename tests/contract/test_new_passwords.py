@@ -7,19 +7,15 @@ from typing import Any
 import pytest
 
 from gateway.admin.realm_files.user_stream import UserStream
-from gateway.admin.users.administration import UserAdministration, new_password
-from gateway.admin.users.lockouts import Lockouts
 from gateway.admin.users.new_passwords import FORMER_PASSWORD
 from gateway.domain.errors import InvalidInput
-from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
 from gateway.policies.candidate import PasswordRefused
 from gateway.representations.json_input.streamed import StreamedObject
 from gateway.representations.users.credentials import PASSWORD
 from gateway.storage.password_blacklists import FilePasswordBlacklists
-from gateway.storage.redis.connection import create_client
-from gateway.storage.redis.login_failures import RedisLoginFailures
 from tests.support.created_users import create_user
+from tests.support.operators import PasswordSetter
 from tests.support.realm_imports import Imports, changed
 from tests.support.set_clock import SetClock
 
@@ -33,15 +29,9 @@ class People:
         self.imports = imports
         self.clock = SetClock(imports.clock.now())
         imports.clock = self.clock
-        unused = RedisLoginFailures(create_client(Secret("unix:///never-connected")))
         self.blacklists = FilePasswordBlacklists(blacklists)
-        self.users = UserAdministration(
-            database=imports.database,
-            passwords=imports.passwords,
-            lockouts=Lockouts(imports.database, unused, imports.clock),
-            clock=imports.clock,
-            invalidation=imports.messages,
-            blacklists=self.blacklists,
+        self.passwords = PasswordSetter(
+            imports.database, imports.passwords, self.clock, imports.messages, self.blacklists
         )
 
     async def create(self, document: dict[str, Any], password: str) -> None:
@@ -54,7 +44,7 @@ class People:
         """Set the password of alice a day later; return the refusal."""
         self.clock.advance(timedelta(days=1))
         try:
-            await self.users.set_password("acme", "alice", new_password(text))
+            await self.passwords.set("acme", (await self.imports.user("alice")).id, text)
         except PasswordRefused as refused:
             return str(refused)
         return None

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from gateway.admin.users.administration import UserAdministration, new_password
-from gateway.admin.users.lockouts import Lockouts
 from gateway.admin.users.new_passwords import FORMER_PASSWORD
 from gateway.crypto.passwords.hasher import PooledPasswordHasher
 from gateway.domain.errors import Overloaded
@@ -22,6 +20,7 @@ from gateway.policies.candidate import PasswordRefused
 from gateway.representations.users.credentials import PASSWORD
 from gateway.storage.password_blacklists import FilePasswordBlacklists
 from gateway.storage.sql.database import SqlDatabase
+from tests.support.operators import PasswordSetter
 from tests.support.password_logins import (
     ALGORITHM,
     ITERATIONS,
@@ -71,24 +70,23 @@ class Setting:
         self.folder = folder
         self.first, self.second = self._operator(self.slow), self._operator(gateway.hasher)
 
-    def _operator(self, hasher: PooledPasswordHasher) -> UserAdministration:
-        return UserAdministration(
-            database=self.database,
-            passwords=hasher,
-            lockouts=Lockouts(self.database, self.gateway.failures, self.gateway.clock),
-            clock=self.gateway.clock,
-            invalidation=self.gateway.invalidation,
-            blacklists=FilePasswordBlacklists(self.folder),
+    def _operator(self, hasher: PooledPasswordHasher) -> PasswordSetter:
+        return PasswordSetter(
+            self.database,
+            hasher,
+            self.gateway.clock,
+            self.gateway.invalidation,
+            FilePasswordBlacklists(self.folder),
         )
 
     async def set(self, text: str, meanwhile: Callable[[], Awaitable[object]]) -> None:
         """Set the password while something else happens."""
         self.slow.meanwhile = [meanwhile]
-        await self.first.set_password("demo", "alice", new_password(text))
+        await self.first.set("demo", "alice-uuid", text)
 
     async def set_by_another(self, text: str) -> None:
         """Set the password without being interrupted."""
-        await self.second.set_password("demo", "alice", new_password(text))
+        await self.second.set("demo", "alice-uuid", text)
 
     async def held(self, kind: str) -> list[Credential]:
         """Return the credentials of alice of a kind."""
@@ -190,7 +188,7 @@ async def test_another_credential_that_comes_meanwhile_is_no_reason_to_begin_aga
         done.append("a second hash")
 
     setting.slow.meanwhile = [add_code, note]
-    await setting.first.set_password("demo", "alice", new_password("another one"))
+    await setting.first.set("demo", "alice-uuid", "another one")
     assert done == []
 
 
@@ -198,4 +196,4 @@ async def test_who_is_always_too_late_gives_up_after_a_while(setting: Setting) -
     names = (f"password number {count}" for count in range(100))
     setting.slow.meanwhile = [lambda: setting.set_by_another(next(names))] * 100
     with pytest.raises(Overloaded):
-        await setting.first.set_password("demo", "alice", new_password("another one"))
+        await setting.first.set("demo", "alice-uuid", "another one")

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from gateway.admin.sessions.administration import SessionAdministration
+from gateway.admin.access.changes import Changes
+from gateway.admin.sessions.realm_sessions import RealmSessions
 from gateway.crypto.passwords.hasher import PooledPasswordHasher
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
@@ -12,6 +13,7 @@ from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.sessions import RedisSessions
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually
+from tests.support.operators import acting_on
 from tests.support.realm_imports import ELLIPTIC, Imports, Messages
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
@@ -57,15 +59,12 @@ async def test_to_log_everybody_out_does_not_undo_an_import(
 ) -> None:
     await imports_everywhere.run(DEMO)
     client, clock = create_client(redis_server.url), SetClock(NOW)
-    sessions = SessionAdministration(
-        database=other_gateway,
-        online=RedisSessions(client, clock),
-        clock=clock,
-        invalidation=Messages(),
-    )
+    changes = Changes(other_gateway, clock, Messages())
+    sessions = RealmSessions(other_gateway, changes, RedisSessions(client, clock))
+    acting = await acting_on(other_gateway, "demo")
     async with imports_everywhere.database.write() as stores:
         await stores.realms.replace(replace(await _find(stores), display_name="The Demo"))
-        logging_out = asyncio.create_task(sessions.log_out_all("demo"))
+        logging_out = asyncio.create_task(sessions.end_all(acting))
         await eventually(lambda: somebody_waits() or logging_out.done())
     await logging_out
     await client.aclose()

@@ -5,23 +5,22 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gateway.admin.sessions.administration import SessionAdministration
-from gateway.admin.users.administration import UserAdministration
-from gateway.admin.users.lockouts import Lockouts
+from gateway.admin.access.changes import Changes
+from gateway.admin.sessions.user_sessions import UserSessions
+from gateway.admin.users.activation import UserActivation
 from gateway.authentication.errors import SignInRefused
 from gateway.authentication.permanent_lockout import is_locked_for_good
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import PasswordRule
 from gateway.domain.users import User
-from gateway.storage.password_blacklists import FilePasswordBlacklists
 from gateway.storage.redis.sessions import RedisSessions
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually
+from tests.support.operators import acting_on
 from tests.support.password_logins import (
     RULES,
     WRONG,
@@ -41,21 +40,25 @@ YEARLY = guarded_realm(more=(PasswordRule("forceExpiredPasswordChange", "365"),)
 class Operator:
     """Sign-ins and commands on another gateway than the one that changes the user first."""
 
-    def __init__(self, gateway: Gateway, database: SqlDatabase, blacklists: Path) -> None:
+    def __init__(self, gateway: Gateway, database: SqlDatabase) -> None:
         self.gateway = gateway
-        clock, messages = gateway.clock, gateway.invalidation
-        self.users = UserAdministration(
-            database=database,
-            passwords=gateway.hasher,
-            lockouts=Lockouts(database, gateway.failures, clock),
-            clock=clock,
-            invalidation=messages,
-            blacklists=FilePasswordBlacklists(blacklists),
-        )
-        online = RedisSessions(gateway.client, clock)
-        self.sessions = SessionAdministration(
-            database=database, online=online, clock=clock, invalidation=messages
-        )
+        self.database = database
+        changes = Changes(database, gateway.clock, gateway.invalidation)
+        self.activation = UserActivation(changes, gateway.failures)
+        online = RedisSessions(gateway.client, gateway.clock)
+        self.sessions = UserSessions(database, changes, online)
+
+    async def unlock(self) -> None:
+        """End the lock-out of alice."""
+        await self.activation.unlock(await acting_on(self.database, "demo"), "alice-uuid")
+
+    async def disable(self) -> None:
+        """Disable alice."""
+        await self.activation.disable(await acting_on(self.database, "demo"), "alice-uuid")
+
+    async def log_out(self) -> None:
+        """End all sessions of alice."""
+        await self.sessions.end_all(await acting_on(self.database, "demo"), "alice-uuid")
 
     async def guess(self) -> None:
         """Give a wrong password, one too many."""
@@ -71,10 +74,10 @@ class Operator:
 
 @pytest.fixture
 async def operator(
-    other_gateway: SqlDatabase, redis_server: RedisServer, tmp_path: Path
+    other_gateway: SqlDatabase, redis_server: RedisServer
 ) -> AsyncIterator[Operator]:
     gateway = Gateway(other_gateway, redis_server, SetClock(NOW))
-    yield Operator(gateway, other_gateway, tmp_path)
+    yield Operator(gateway, other_gateway)
     await gateway.close()
 
 
@@ -99,16 +102,16 @@ CHANGES = {
         Operator.sign_in_late, lambda user: user.required_actions == ("UPDATE_PASSWORD",)
     ),
     "unlocked": Change(
-        lambda operator: operator.users.unlock("demo", "alice"),
+        Operator.unlock,
         lambda user: user.enabled,
         {"enabled": False, "attributes": {"disabledReason": ("permanentLockout",)}},
     ),
     "disabled": Change(
-        lambda operator: operator.users.set_enabled("demo", "alice", enabled=False),
+        Operator.disable,
         lambda user: not user.enabled,
     ),
     "logged out": Change(
-        lambda operator: operator.sessions.log_out("demo", "alice"),
+        Operator.log_out,
         lambda user: user.not_before == int(NOW.timestamp()),
     ),
 }

@@ -1,6 +1,7 @@
 """`realmgate user` and `realmgate session` beside a running gateway: what they change, at once."""
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,59 @@ def test_a_temporary_password_must_be_changed_and_a_lasting_one_ends_that(shell:
     assert shell.shown()["requiredActions"] == []
     assert shell.administration.sign_in(shell.name, "word two") == 200
     assert shell.administration.sign_in(shell.name) != 200
+
+
+@pytest.fixture
+def recorded(administration: Administration) -> Iterator[Callable[[], list[tuple[str, str, str]]]]:
+    """Record admin events of `guarded`; return operation, resource type and path, sorted."""
+    events = "guarded/admin-events"
+
+    def switch(*, enabled: bool) -> None:
+        sent = {"adminEventsEnabled": enabled}
+        done = administration.ask("PUT", "guarded/events/config", document=sent)
+        assert done.status_code == 204
+        assert administration.ask("DELETE", events).status_code == 204
+
+    def listed() -> list[tuple[str, str, str]]:
+        names = ("operationType", "resourceType", "resourcePath")
+        found = administration.ask("GET", events).json()
+        return sorted(tuple(event[name] for name in names) for event in found)
+
+    switch(enabled=True)
+    yield listed
+    switch(enabled=False)
+
+
+def test_every_change_of_a_user_leaves_the_admin_event_of_the_admin_api(
+    shell: Shell, recorded: Callable[[], list[tuple[str, str, str]]]
+) -> None:
+    shell.administration.lock_out(shell.name)
+    user = shell.shown()["id"]
+    assert recorded() == []
+    for command in (
+        ("disable",),
+        ("enable",),
+        ("roles", "--add", "offline_access"),
+        ("roles", "--remove", "offline_access"),
+        ("unlock",),
+        ("logout",),
+    ):
+        assert shell.user(*command).exit_code == 0
+    done = shell.user("set-password", text="word one\nword one\n")
+    assert done.exit_code == 0, done.output
+    failures = ("DELETE", "USER_LOGIN_FAILURE", f"attack-detection/brute-force/users/{user}")
+    changed = ("UPDATE", "USER", f"users/{user}")
+    roles = ("REALM_ROLE_MAPPING", f"users/{user}/role-mappings/realm")
+    assert recorded() == [
+        ("ACTION", "USER", f"users/{user}/logout"),
+        ("ACTION", "USER", f"users/{user}/reset-password"),
+        ("CREATE", *roles),
+        ("DELETE", *roles),
+        failures,
+        failures,
+        changed,
+        changed,
+    ]
 
 
 @pytest.mark.parametrize("text", ["one\nother\n" * 4, ""])

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.admin.access.access import operator
 from gateway.admin.access.changes import Changes
-from gateway.admin.access.finding import find_realm
 from gateway.admin.users.creation import UserCreation
 from gateway.admin.users.new_passwords import NewPasswords
 from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists
+from tests.support.operators import acting_on
 from tests.support.realm_imports import Imports
 
 
@@ -20,8 +19,7 @@ async def create_user(
 ) -> str:
     """Create a user as an operator; return its id."""
     database = imports.database
-    async with database.read() as stores:
-        acting = operator(await find_realm(stores, realm_name))
+    acting = await acting_on(database, realm_name)
     changes = Changes(database, imports.clock, imports.messages)
     gate = NewPasswords(imports.clock, blacklists)
     return await UserCreation(database, changes, gate, imports.passwords).create(acting, document)

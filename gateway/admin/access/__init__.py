@@ -61,8 +61,14 @@ from gateway.admin.access.escalation import (
     require_may_put_in_scope,
     roles_out_of_reach,
 )
-from gateway.admin.access.finding import find_realm, find_realm_alone, find_user, find_user_alone
-from gateway.admin.access.role_book import ADMIN, CREATE_REALM, RoleBook, default_role, load_roles
+from gateway.admin.access.finding import (
+    find_client_by_name,
+    find_realm,
+    find_user,
+    get_user,
+    get_user_for_update,
+)
+from gateway.admin.access.role_index import ADMIN, CREATE_REALM, RoleIndex, default_role, load_roles
 
 __all__ = [
     "ADMIN",
@@ -94,17 +100,18 @@ __all__ = [
     "Refused",
     "RefusedByCode",
     "Rights",
-    "RoleBook",
+    "RoleIndex",
     "TooMany",
     "UnknownPage",
     "administers_the_server",
     "administration_client",
     "default_role",
     "entity_tag",
+    "find_client_by_name",
     "find_realm",
-    "find_realm_alone",
     "find_user",
-    "find_user_alone",
+    "get_user",
+    "get_user_for_update",
     "has_every_right",
     "is_above",
     "is_administrative_client",

@@ -16,7 +16,7 @@ from gateway.admin.access.administration_roles import (
 )
 from gateway.admin.access.controlled_objects import ControlledObject
 from gateway.admin.access.errors import Forbidden
-from gateway.admin.access.role_book import CREATE_REALM
+from gateway.admin.access.role_index import CREATE_REALM
 from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import MASTER, Realm

@@ -5,7 +5,7 @@ from typing import Any
 from gateway.admin.access.access import Acting, AdminAccess, Caller, may_create_realms
 from gateway.admin.access.administration_roles import REALM_MANAGEMENT, AdminRole
 from gateway.admin.access.errors import Forbidden, NotAuthenticated
-from gateway.admin.access.role_book import ADMIN, CREATE_REALM
+from gateway.admin.access.role_index import ADMIN, CREATE_REALM
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import MASTER
 from gateway.domain.roles import EffectiveRoles

@@ -23,7 +23,7 @@ from gateway.admin.access.administration_roles import (
     administration_client,
 )
 from gateway.admin.access.errors import Forbidden
-from gateway.admin.access.role_book import ADMIN, CREATE_REALM
+from gateway.admin.access.role_index import ADMIN, CREATE_REALM
 from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import MASTER, Realm

@@ -1,5 +1,7 @@
-"""What an operator names: a realm by its name, a user by username or id."""
+"""Finding what a caller names, or refusing: by id as URLs do, by name as operators do."""
 
+from gateway.admin.access.errors import Missing
+from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput, RealmNotFound
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
@@ -9,18 +11,26 @@ from gateway.representations.refusals import describe
 
 async def find_realm(stores: Stores, name: str) -> Realm:
     """Return the realm; raises RealmNotFound."""
-    return _found(await stores.realms.find_by_name(name), name)
-
-
-async def find_realm_alone(stores: Stores, name: str) -> Realm:
-    """Return the same, and let nobody else change the realm until the transaction ends."""
-    return _found(await stores.realms.find_alone(name), name)
-
-
-def _found(realm: Realm | None, name: str) -> Realm:
+    realm = await stores.realms.find_by_name(name)
     if realm is None:
         raise RealmNotFound(f"there is no realm {name!r}")
     return realm
+
+
+async def get_user(stores: Stores, realm_id: str, user_id: str) -> User:
+    """Return the user with that id; raises Missing."""
+    return _existing(await stores.users.find_by_id(realm_id, user_id))
+
+
+async def get_user_for_update(stores: Stores, realm_id: str, user_id: str) -> User:
+    """Return the same, locked until the transaction ends; raises Missing."""
+    return _existing(await stores.users.find_alone(realm_id, user_id))
+
+
+def _existing(user: User | None) -> User:
+    if user is None:
+        raise Missing("User not found")
+    return user
 
 
 async def find_user(stores: Stores, realm: Realm, name: str) -> User:
@@ -28,19 +38,17 @@ async def find_user(stores: Stores, realm: Realm, name: str) -> User:
     user = await stores.users.find_by_username(realm.id, canonical_name(name))
     user = user or await stores.users.find_by_id(realm.id, name)
     if user is None:
-        raise _no_user(realm, name)
+        raise _unknown("user", name, f"the name or id of a user of the realm {realm.name}")
     return user
 
 
-async def find_user_alone(stores: Stores, realm: Realm, name: str) -> User:
-    """Return the same, and let nobody else change the user until the transaction ends."""
-    found = await find_user(stores, realm, name)
-    user = await stores.users.find_alone(realm.id, found.id)
-    if user is None:
-        raise _no_user(realm, name)
-    return user
+async def find_client_by_name(stores: Stores, realm: Realm, client_id: str) -> Client:
+    """Return the client with that public name; raises InvalidInput."""
+    client = await stores.clients.find_by_client_id(realm.id, client_id)
+    if client is None:
+        raise _unknown("client", client_id, f"a client of the realm {realm.name}")
+    return client
 
 
-def _no_user(realm: Realm, name: str) -> InvalidInput:
-    allowed = f"the name or id of a user of the realm {realm.name}"
-    return InvalidInput((FieldError("user", describe(name), allowed),))
+def _unknown(what: str, name: str, allowed: str) -> InvalidInput:
+    return InvalidInput((FieldError(what, describe(name), allowed),))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gateway.admin.access import RoleBook
+from gateway.admin.access import RoleIndex
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.errors import FieldError, InvalidInput
@@ -103,7 +103,7 @@ def _kind(name: str, before: RealmDefault | None, given: GivenScopes) -> RealmDe
 
 
 async def store_scope_mappings(
-    stores: Stores, realm: Realm, given: GivenScopes, roles: RoleBook
+    stores: Stores, realm: Realm, given: GivenScopes, roles: RoleIndex
 ) -> bool:
     """Put roles into scopes; tell whether there were any. Raises InvalidInput for unknown names."""
     if not given.mappings:

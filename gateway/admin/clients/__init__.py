@@ -21,7 +21,6 @@ from gateway.admin.clients.defaults import (
     default_clients,
     renamed_clients,
 )
-from gateway.admin.clients.imported import ImportedClients
 from gateway.admin.clients.installation import ClientInstallation
 from gateway.admin.clients.listing import ClientListing, ClientQuery
 from gateway.admin.clients.nodes import ClientNodes
@@ -63,7 +62,6 @@ __all__ = [
     "ClientScopeAssignment",
     "ClientSecrets",
     "ClientUseCases",
-    "ImportedClients",
     "MapperOwner",
     "OwnerKind",
     "ProtocolMapperAdministration",

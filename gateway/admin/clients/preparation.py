@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 from uuid import uuid4
 
+from gateway.admin.users import NewUser, store_new_user
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.ports.storage import Stores
@@ -59,8 +60,7 @@ async def ensure_service_account(
         created_at=clock.now(),
         service_account_client=client.id,
     )
-    await stores.users.add(user)
-    await stores.roles.grant(client.realm_id, user.id, [default_role] if default_role else [])
+    await store_new_user(stores, NewUser(user, role_ids=(default_role,) if default_role else ()))
     return True
 
 

@@ -1,41 +1,41 @@
 """Groups: their tree, their members, and the groups that new users join."""
 
 from gateway.admin.groups.administration import GroupAdministration
-from gateway.admin.groups.book import (
-    Books,
+from gateway.admin.groups.default_groups import DefaultGroups
+from gateway.admin.groups.index import (
     GivenGroups,
-    GroupBook,
-    load_books,
+    GroupIndex,
+    RealmIndexes,
     load_groups,
+    load_indexes,
     read_realm_groups,
 )
-from gateway.admin.groups.default_groups import DefaultGroups
 from gateway.admin.groups.listing import (
     MOST_GROUPS,
-    NO_GROUP,
     QUERY_GROUPS,
     VIEW_GROUPS,
     GroupListing,
     GroupShape,
+    get_group,
     shown_groups,
 )
 from gateway.admin.groups.use_cases import GroupUseCases
 
 __all__ = [
     "MOST_GROUPS",
-    "NO_GROUP",
     "QUERY_GROUPS",
     "VIEW_GROUPS",
-    "Books",
     "DefaultGroups",
     "GivenGroups",
     "GroupAdministration",
-    "GroupBook",
+    "GroupIndex",
     "GroupListing",
     "GroupShape",
     "GroupUseCases",
-    "load_books",
+    "RealmIndexes",
+    "get_group",
     "load_groups",
+    "load_indexes",
     "read_realm_groups",
     "shown_groups",
 ]

@@ -14,7 +14,7 @@ from gateway.admin.access import (
     require_may_control_subtree,
     require_may_join,
 )
-from gateway.admin.groups.listing import GroupShape, found_group, group_document, shown_groups
+from gateway.admin.groups.listing import GroupShape, get_group, group_document, shown_groups
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.groups import Group
 from gateway.domain.ports.invalidation import realm_topic
@@ -43,7 +43,7 @@ class GroupAdministration:
             raise Refused("Group name is missing")
         async with self._changes.begin(acting, alone=True) as change:
             if parent is not None:
-                await found_group(change.stores, change.realm, parent)
+                await get_group(change.stores, change.realm, parent)
             if told.id is not None:
                 await _move(change, told.id, parent)
                 change.record(
@@ -100,7 +100,7 @@ def _place(parent: str | None) -> str:
 
 async def _locked(change: Change, group_id: str) -> Group:
     stores, realm = change.stores, change.realm
-    group = await found_group(stores, realm, group_id, alone=True)
+    group = await get_group(stores, realm, group_id, alone=True)
     change.require_match(await group_document(stores, realm, change.acting.rights, group))
     return group
 

@@ -21,7 +21,7 @@ VIEW_GROUPS: Final = (AdminRole.VIEW_USERS, AdminRole.MANAGE_USERS)
 QUERY_GROUPS: Final = (AdminRole.QUERY_GROUPS, *VIEW_GROUPS)
 MOST_GROUPS: Final = 10_000
 """How many groups one answer may hold."""
-NO_GROUP: Final = "Could not find group by id"
+_NO_GROUP: Final = "Could not find group by id"
 _NO_ROLES: Final = EffectiveRoles()
 
 
@@ -59,7 +59,7 @@ class GroupListing:
     async def one(self, realm: Realm, rights: Rights, group_id: str) -> dict[str, Any]:
         """Return one group; raises Missing."""
         async with self._database.read() as stores:
-            group = await found_group(stores, realm, group_id)
+            group = await get_group(stores, realm, group_id)
             return await group_document(stores, realm, rights, group)
 
     async def at_path(self, realm: Realm, rights: Rights, path: str) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class GroupListing:
     ) -> list[dict[str, Any]]:
         """Return groups below the one that `query.parent` names; raises Missing and TooMany."""
         async with self._database.read() as stores:
-            await found_group(stores, realm, query.parent or "")
+            await get_group(stores, realm, query.parent or "")
             found = await stores.group_catalogue.list(realm.id, _bounded(query))
             return await shown_groups(stores, realm, rights, found, shape)
 
@@ -85,17 +85,17 @@ class GroupListing:
     ) -> list[dict[str, Any]]:
         """Return the members of the page; raises Missing and TooMany."""
         async with self._database.read() as stores:
-            await found_group(stores, realm, group_id)
+            await get_group(stores, realm, group_id)
             wanted = MOST + 1 if page.maximum is None else min(page.maximum, MOST + 1)
             found = await stores.group_catalogue.members(realm.id, group_id, page.first, wanted)
             return await shown_users(stores, realm, found, brief=brief)
 
 
-async def found_group(stores: Stores, realm: Realm, group_id: str, *, alone: bool = False) -> Group:
+async def get_group(stores: Stores, realm: Realm, group_id: str, *, alone: bool = False) -> Group:
     """Return a group by its id; `alone` lets nobody else change it meanwhile. Raises Missing."""
     group = await stores.group_catalogue.find(realm.id, group_id, alone=alone)
     if group is None:
-        raise Missing(NO_GROUP)
+        raise Missing(_NO_GROUP)
     return group
 
 

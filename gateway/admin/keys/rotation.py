@@ -10,10 +10,11 @@ Keycloak: KeysMetadata; the priority of key providers decides who signs there.
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from gateway.admin.access import find_realm
 from gateway.admin.keys.work import run_key_work
 from gateway.domain.clients import Client, ClientTokens
 from gateway.domain.clock import Clock
-from gateway.domain.errors import FieldError, InvalidInput, RealmNotFound, StoreUnavailable
+from gateway.domain.errors import FieldError, InvalidInput, StoreUnavailable
 from gateway.domain.keys import (
     KeyAlgorithm,
     KeyStatus,
@@ -216,12 +217,7 @@ def _forgotten(keys: tuple[RealmKey, ...], now: datetime) -> tuple[RealmKey, ...
 
 
 async def _realms(stores: Stores, name: str | None) -> tuple[Realm, ...]:
-    if name is None:
-        return await stores.realms.list()
-    realm = await stores.realms.find_by_name(name)
-    if realm is None:
-        raise RealmNotFound(f"no realm is named {name!r}")
-    return (realm,)
+    return await stores.realms.list() if name is None else (await find_realm(stores, name),)
 
 
 async def _find(stores: Stores, kid: str, realm_name: str | None) -> tuple[Realm, RealmKey]:

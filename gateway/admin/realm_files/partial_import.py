@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.admin.access import Acting, AdminRole, Change, Changes, NotHere, load_roles
-from gateway.admin.clients import ClientAdministration, ImportedClients
-from gateway.admin.groups import Books, load_groups
+from gateway.admin.clients import ClientAdministration
+from gateway.admin.groups import RealmIndexes, load_groups
 from gateway.admin.realm_files.files import embedded
-from gateway.admin.realm_files.imported_groups import ImportedGroups
-from gateway.admin.realm_files.imported_roles import ImportedRoles
-from gateway.admin.realm_files.imported_users import ImportedUsers
-from gateway.admin.realm_files.user_import import NewUser, read_users
+from gateway.admin.realm_files.partial_clients import PartialClients
+from gateway.admin.realm_files.partial_groups import PartialGroups
+from gateway.admin.realm_files.partial_roles import PartialRoles
+from gateway.admin.realm_files.partial_users import PartialUsers
+from gateway.admin.realm_files.user_import import UserInput, read_users
 from gateway.admin.users import HashesAhead, NewPasswords
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.limits.event_loop import free_in_slices, in_slices
@@ -56,7 +57,7 @@ class _Given:
     clients: list[tuple[str, dict[str, Any]]]
     roles: tuple[GivenRole, ...]
     groups: tuple[GivenGroup, ...]
-    users: tuple[NewUser, ...]
+    users: tuple[UserInput, ...]
 
 
 class PartialImport:
@@ -108,16 +109,16 @@ class PartialImport:
         self, change: Change, given: _Given, hashes: HashesAhead
     ) -> tuple[list[Outcome], list[IneffectiveSetting]]:
         policy = given.policy
-        clients = ImportedClients(change, self._clients, policy)
+        clients = PartialClients(change, self._clients, policy)
         outcomes = [*await clients.take(given.clients)]
         roles = await load_roles(change.stores, change.realm)
-        outcomes += await ImportedRoles(change, policy, roles).take(given.roles)
+        outcomes += await PartialRoles(change, policy, roles).take(given.roles)
         groups = await load_groups(change.stores, change.realm)
-        outcomes += await ImportedGroups(change, policy, roles, groups).take(given.groups)
-        users = ImportedUsers(
+        outcomes += await PartialGroups(change, policy, roles, groups).take(given.groups)
+        users = PartialUsers(
             change,
             policy,
-            Books(roles, groups),
+            RealmIndexes(roles, groups),
             (hashes, self._gate),
             self._online_sessions,
         )

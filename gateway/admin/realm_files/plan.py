@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gateway.admin.access import RoleBook, default_role
+from gateway.admin.access import RoleIndex, default_role
 from gateway.admin.client_scopes import (
     inherited_by_clients,
     read_scopes,
@@ -19,10 +19,10 @@ from gateway.admin.client_scopes import (
 )
 from gateway.admin.clients import ensure_service_account
 from gateway.admin.flows import check_overrides, store_sign_in
-from gateway.admin.groups import Books, GivenGroups, load_groups, read_realm_groups
+from gateway.admin.groups import GivenGroups, RealmIndexes, load_groups, read_realm_groups
 from gateway.admin.keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.realm_files.client_import import ClientChange, read_clients
-from gateway.admin.realm_files.user_import import NewUser, UserImport, read_users, unknown_users
+from gateway.admin.realm_files.user_import import UserImport, UserInput, read_users, unknown_users
 from gateway.admin.realms import ensure_administration, ensure_realm_defaults
 from gateway.admin.users import NewPasswords, import_profile
 from gateway.domain.clock import Clock
@@ -79,7 +79,7 @@ class RealmPlan:
     roles: tuple[GivenRole, ...]
     groups: GivenGroups
     scopes: GivenScopes
-    users: tuple[NewUser, ...]
+    users: tuple[UserInput, ...]
     profile: StoredProfile | None
     sign_in: GivenSignIn
 
@@ -141,7 +141,7 @@ class RealmPlanner:
 
     async def new_passwords(self, stores: Stores, plan: RealmPlan) -> list[NewPassword]:
         """Return the passwords that will have to be hashed: those of users that are new."""
-        users: Sequence[NewUser] = plan.users
+        users: Sequence[UserInput] = plan.users
         if plan.before is not None:
             users = await unknown_users(stores, plan.realm.id, users)
         return [
@@ -174,7 +174,7 @@ class RealmPlanner:
         accounts = await self._service_accounts(stores, plan, roles)
         groups = await load_groups(stores, realm)
         await groups.take(stores, realm, plan.groups, roles)
-        users = await self._users(stores, plan, Books(roles, groups), accounts)
+        users = await self._users(stores, plan, RealmIndexes(roles, groups), accounts)
         beyond_clients = (
             realm != plan.before
             or any((new_keys, new_sign_in, new_scopes, roles.changed, groups.changed))
@@ -193,7 +193,7 @@ class RealmPlanner:
         )
 
     async def _service_accounts(
-        self, stores: Stores, plan: RealmPlan, roles: RoleBook
+        self, stores: Stores, plan: RealmPlan, roles: RoleIndex
     ) -> frozenset[str]:
         """Add missing service accounts; return the public names of their clients."""
         (default,) = roles.ids([default_role(plan.realm)], "roles")
@@ -208,15 +208,15 @@ class RealmPlanner:
         )
 
     async def _users(
-        self, stores: Stores, plan: RealmPlan, books: Books, accounts: frozenset[str]
+        self, stores: Stores, plan: RealmPlan, indexes: RealmIndexes, accounts: frozenset[str]
     ) -> int:
-        users = UserImport(stores, plan.realm, books, self._passwords, self._gate)
+        users = UserImport(stores, plan.realm, indexes, self._passwords, self._gate)
         errors: list[FieldError] = []
         added = 0
         for new in plan.users:
             try:
                 if new.service_account_of is None:
-                    added += await users.add(new)
+                    added += await users.add_unless_known(new)
                 elif new.service_account_of in accounts:
                     await users.grant_service_account(new)
             except InvalidInput as refusal:

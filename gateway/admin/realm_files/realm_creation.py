@@ -19,7 +19,7 @@ from gateway.admin.access import (
     Changes,
     Forbidden,
     Refused,
-    RoleBook,
+    RoleIndex,
     administration_client,
     may_create_realms,
 )
@@ -131,10 +131,10 @@ async def _grant_rights(change: Change, realm: Realm) -> None:
     client = await stores.clients.find_by_client_id(master.id, administration_client(realm.name))
     if client is None:
         raise LookupError("a new realm has a client in master")
-    book = RoleBook(stores, master, {client.client_id: client.id})
-    await book.load()
+    index = RoleIndex(stores, master, {client.client_id: client.id})
+    await index.load()
     roles = (RoleName(role, client.client_id) for role in AdminRole)
-    await stores.roles.grant(master.id, caller.user.id, book.ids(roles, "roles"))
+    await stores.roles.grant(master.id, caller.user.id, index.ids(roles, "roles"))
     _tell_of(change, caller)
 
 

@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from gateway.admin.groups import load_books
+from gateway.admin.groups import load_indexes
 from gateway.admin.realm_files.difference import Difference, Sign, differences, hidden
 from gateway.admin.realm_files.document import RealmDocument
 from gateway.admin.realm_files.files import RealmFile
 from gateway.admin.realm_files.plan import RealmPlan, RealmPlanner
-from gateway.admin.realm_files.user_import import NewUser, UserPreparation, unknown_users
+from gateway.admin.realm_files.user_import import UserInput, UserPreparation, unknown_users
 from gateway.admin.users import NewPasswords
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
@@ -146,10 +146,10 @@ class RealmRehearsal:
         document = await parts.all_but_users()
         return document if key is None else hidden(document, key)
 
-    async def _check(self, stores: Stores, realm: Realm, users: Iterable[NewUser]) -> None:
+    async def _check(self, stores: Stores, realm: Realm, users: Iterable[UserInput]) -> None:
         """Raise InvalidInput for what of new users could not be stored."""
-        books = await load_books(stores, realm)
-        preparation = UserPreparation(realm, books, self._hasher, self._gate)
+        indexes = await load_indexes(stores, realm)
+        preparation = UserPreparation(realm, indexes, self._hasher, self._gate)
         errors: list[FieldError] = []
         for user in users:
             try:
@@ -164,7 +164,7 @@ def _blank(realm: Realm) -> dict[str, Any]:
     return write_realm(create_realm({"realm": realm.name, "id": realm.id}))
 
 
-async def _unknown(stores: Stores, plan: RealmPlan) -> list[NewUser]:
+async def _unknown(stores: Stores, plan: RealmPlan) -> list[UserInput]:
     """Return the users that would be added; service accounts come with their clients."""
     users = [user for user in plan.users if user.service_account_of is None]
     return users if plan.before is None else await unknown_users(stores, plan.realm.id, users)
@@ -196,5 +196,5 @@ def _paths(groups: Iterable[GivenGroup], above: str) -> Iterable[str]:
         yield from _paths(group.children, f"{above}/{group.name}")
 
 
-def _added(user: NewUser) -> Difference:
+def _added(user: UserInput) -> Difference:
     return Difference(Sign.ADDED, f"user {user.user.username}")

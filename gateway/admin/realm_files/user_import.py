@@ -10,9 +10,9 @@ from typing import Any, Final
 from uuid import uuid4
 
 from gateway.admin.access import default_role
-from gateway.admin.groups import Books
+from gateway.admin.groups import RealmIndexes
 from gateway.admin.realm_files.files import embedded
-from gateway.admin.users import NewPasswords
+from gateway.admin.users import NewPasswords, NewUser, store_new_user
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.passwords import PasswordMaker
@@ -34,7 +34,7 @@ _NAMES = Names(("credentials", "groups", *_ROLE_LISTS, "serviceAccountClientId")
 
 
 @dataclass(frozen=True, slots=True)
-class NewUser:
+class UserInput:
     """A user of a file; `service_account_of` is the public name of the client it belongs to."""
 
     user: User
@@ -48,18 +48,20 @@ class NewUser:
 
 def read_users(
     document: Mapping[str, Any], realm: Realm, path: str, clock: Clock
-) -> tuple[NewUser, ...]:
+) -> tuple[UserInput, ...]:
     """Return the users of the file; raises InvalidInput with every wrong field of all of them."""
     errors: list[FieldError] = []
     read = [
-        attempt(errors, None, read_new_user, item, realm, at, clock)
+        attempt(errors, None, read_user_input, item, realm, at, clock)
         for at, item in embedded(document, "users", path)
     ]
     raise_all(errors)
     return tuple(user for user in read if user is not None)
 
 
-async def unknown_users(stores: Stores, realm_id: str, users: Sequence[NewUser]) -> list[NewUser]:
+async def unknown_users(
+    stores: Stores, realm_id: str, users: Sequence[UserInput]
+) -> list[UserInput]:
     """Return the users whose names nobody in the realm has: those that an import adds."""
     known: set[str] = set()
     for start in range(0, len(users), _NAMES_AT_ONCE):
@@ -68,7 +70,7 @@ async def unknown_users(stores: Stores, realm_id: str, users: Sequence[NewUser])
     return [new for new in users if new.user.username not in known]
 
 
-def read_new_user(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> NewUser:
+def read_user_input(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> UserInput:
     """Return one user; raises InvalidInput with every wrong field of it."""
     errors: list[FieldError] = []
     collected = _NAMES.collect(item, path, errors)
@@ -93,7 +95,7 @@ def read_new_user(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock
     raise_all(errors)
     if "realmRoles" not in given:
         roles = (default_role(realm), *roles)
-    return NewUser(user, credentials, roles, groups, client, path)
+    return UserInput(user, credentials, roles, groups, client, path)
 
 
 def _read_account(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> User:
@@ -116,62 +118,37 @@ def _read_credentials(
     return read_credentials(value, path, owner=standard.user_id, standard=standard)
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedUser:
-    """A user that can be stored as it is: passwords hashed, roles and groups found."""
-
-    user: User
-    credentials: tuple[Credential, ...]
-    role_ids: tuple[str, ...]
-    group_ids: tuple[str, ...]
-    path: str
-
-    async def store(self, stores: Stores) -> None:
-        """Store the user; raises AlreadyExists."""
-        realm_id = self.user.realm_id
-        await stores.users.add(self.user)
-        for credential in self.credentials:
-            await stores.users.set_credential(realm_id, credential)
-        await stores.roles.grant(realm_id, self.user.id, self.role_ids)
-        await stores.groups.join_all(realm_id, self.memberships)
-
-    @property
-    def memberships(self) -> list[tuple[str, str]]:
-        """The groups to join, as pairs of user and group id."""
-        return [(self.user.id, group) for group in self.group_ids]
-
-
 class UserPreparation:
     """Does what takes long, or may fail, before a transaction is opened."""
 
     def __init__(
         self,
         realm: Realm,
-        books: Books,
+        indexes: RealmIndexes,
         passwords: PasswordMaker,
         new_passwords: NewPasswords,
     ) -> None:
         self._realm = realm
-        self._books = books
+        self._indexes = indexes
         self._passwords = passwords
         self._new_passwords = new_passwords
 
-    async def prepared(self, new: NewUser) -> PreparedUser:
+    async def prepared(self, new: UserInput) -> NewUser:
         """Return the user ready to be stored; raises InvalidInput for what is unknown."""
         errors: list[FieldError] = []
-        books = self._books
-        role_ids = attempt(errors, (), books.roles.ids, new.roles, new.path, _ROLE_LISTS)
-        group_ids = books.groups.default
+        indexes = self._indexes
+        role_ids = attempt(errors, (), indexes.roles.ids, new.roles, new.path, _ROLE_LISTS)
+        group_ids = indexes.groups.default
         if new.groups is not None:
             at = join(new.path, "groups")
-            group_ids = attempt(errors, (), books.groups.ids, new.groups, at)
+            group_ids = attempt(errors, (), indexes.groups.ids, new.groups, at)
         raise_all(errors)
         user = _told_to_change(new)
         credentials = [
             await self._hashed(credential, user, f"{new.path}.credentials[{index}].value")
             for index, credential in enumerate(new.credentials)
         ]
-        return PreparedUser(user, tuple(credentials), role_ids, group_ids, new.path)
+        return NewUser(user, tuple(credentials), role_ids, group_ids, new.path)
 
     async def _hashed(
         self, credential: NewPassword | Credential, user: User, path: str
@@ -195,38 +172,38 @@ class UserImport:
         self,
         stores: Stores,
         realm: Realm,
-        books: Books,
+        indexes: RealmIndexes,
         passwords: PasswordMaker,
         new_passwords: NewPasswords,
     ) -> None:
         self._stores = stores
         self._realm = realm
-        self._books = books
+        self._indexes = indexes
         self._passwords = passwords
         self._new_passwords = new_passwords
 
-    async def add(self, new: NewUser) -> bool:
+    async def add_unless_known(self, new: UserInput) -> bool:
         """Add the user unless it is known; tell whether it was added."""
         known = await self._stores.users.find_by_username(self._realm.id, new.user.username)
         if known is not None:
             return False
         preparation = UserPreparation(
-            self._realm, self._books, self._passwords, self._new_passwords
+            self._realm, self._indexes, self._passwords, self._new_passwords
         )
-        await (await preparation.prepared(new)).store(self._stores)
+        await store_new_user(self._stores, await preparation.prepared(new))
         return True
 
-    async def grant_service_account(self, new: NewUser) -> None:
+    async def grant_service_account(self, new: UserInput) -> None:
         """Give a service account that was just added the roles of the file."""
         account = await self._stores.users.find_by_username(self._realm.id, new.user.username)
         if account is None or account.service_account_client is None:
             given, allowed = describe(new.user.username), "the user name of the service account"
             raise InvalidInput((FieldError(f"{new.path}.username", given, allowed),))
-        role_ids = self._books.roles.ids(new.roles, new.path, _ROLE_LISTS)
+        role_ids = self._indexes.roles.ids(new.roles, new.path, _ROLE_LISTS)
         await self._stores.roles.grant(self._realm.id, account.id, role_ids)
 
 
-def _told_to_change(new: NewUser) -> User:
+def _told_to_change(new: UserInput) -> User:
     temporary = any(
         isinstance(credential, NewPassword) and credential.temporary
         for credential in new.credentials

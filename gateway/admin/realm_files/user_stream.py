@@ -11,15 +11,14 @@ from itertools import islice
 from typing import Final
 
 from gateway.admin.access import find_realm
-from gateway.admin.groups import Books, load_books
+from gateway.admin.groups import RealmIndexes, load_indexes
 from gateway.admin.realm_files.user_import import (
-    NewUser,
-    PreparedUser,
+    UserInput,
     UserPreparation,
-    read_new_user,
+    read_user_input,
     unknown_users,
 )
-from gateway.admin.users import NewPasswords
+from gateway.admin.users import NewPasswords, NewUser, store_new_user, store_new_users
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.ports.passwords import PasswordHasher
@@ -75,10 +74,10 @@ class UserStream:
         """
         async with self._database.read() as stores:
             realm = await find_realm(stores, realm_name)
-            books = await load_books(stores, realm)
+            indexes = await load_indexes(stores, realm)
         remaining, done = iter(objects), StreamedUsers()
         while batch := list(islice(remaining, BATCH)):
-            part = await self._batch(_Batch(realm, books, self._clock, refuse), batch)
+            part = await self._batch(_Batch(realm, indexes, self._clock, refuse), batch)
             done = StreamedUsers(
                 added=done.added + part.added,
                 known=done.known + part.known,
@@ -100,16 +99,16 @@ class UserStream:
             read=objects[-1].read,
         )
 
-    async def _unknown(self, realm: Realm, entries: Sequence[NewUser]) -> list[NewUser]:
+    async def _unknown(self, realm: Realm, entries: Sequence[UserInput]) -> list[UserInput]:
         """Return the users that are not there yet, the first of each name."""
         first = {entry.user.username: entry for entry in reversed(entries)}
         named = [entry for entry in entries if first[entry.user.username] is entry]
         async with self._database.read() as stores:
             return await unknown_users(stores, realm.id, named)
 
-    async def _prepared(self, batch: "_Batch", entries: Sequence[NewUser]) -> list[PreparedUser]:
+    async def _prepared(self, batch: "_Batch", entries: Sequence[UserInput]) -> list[NewUser]:
         preparation = UserPreparation(
-            batch.realm, batch.books, self._passwords, self._new_passwords
+            batch.realm, batch.indexes, self._passwords, self._new_passwords
         )
         prepared = []
         for entry in entries:
@@ -119,20 +118,13 @@ class UserStream:
                 batch.note(refusal)
         return prepared
 
-    async def _store(self, batch: "_Batch", prepared: Sequence[PreparedUser]) -> int:
+    async def _store(self, batch: "_Batch", prepared: Sequence[NewUser]) -> int:
         """Store all of them at once; where something is taken, find out what."""
         if not prepared:
             return 0
         try:
             async with self._database.write() as stores:
-                await stores.users.add_all(
-                    [item.user for item in prepared],
-                    [credential for item in prepared for credential in item.credentials],
-                )
-                grants = [(item.user.id, role) for item in prepared for role in item.role_ids]
-                await stores.roles.grant_all(batch.realm.id, grants)
-                members = [pair for item in prepared for pair in item.memberships]
-                await stores.groups.join_all(batch.realm.id, members)
+                await store_new_users(stores, prepared)
         except AlreadyExists:
             if batch.refuse is None:
                 await self._store_each(prepared)
@@ -140,7 +132,7 @@ class UserStream:
             return sum([await self._store_alone(batch, item) for item in prepared])
         return len(prepared)
 
-    async def _store_alone(self, batch: "_Batch", item: PreparedUser) -> int:
+    async def _store_alone(self, batch: "_Batch", item: NewUser) -> int:
         try:
             await self._store_each([item])
         except InvalidInput as refusal:
@@ -148,11 +140,11 @@ class UserStream:
             return 0
         return 1
 
-    async def _store_each(self, prepared: Sequence[PreparedUser]) -> None:
+    async def _store_each(self, prepared: Sequence[NewUser]) -> None:
         async with self._database.write() as stores:
             for item in prepared:
                 try:
-                    await item.store(stores)
+                    await store_new_user(stores, item)
                 except AlreadyExists as taken:
                     allowed = "ids and names that are free"
                     raise InvalidInput((FieldError(item.path, str(taken), allowed),)) from taken
@@ -164,24 +156,24 @@ class _Batch:
     def __init__(
         self,
         realm: Realm,
-        books: Books,
+        indexes: RealmIndexes,
         clock: Clock,
         refuse: Callable[[InvalidInput], None] | None,
     ) -> None:
         self.realm = realm
-        self.books = books
+        self.indexes = indexes
         self.refuse = refuse
         self.refused = 0
         self._clock = clock
 
-    def read(self, item: StreamedObject) -> NewUser | None:
+    def read(self, item: StreamedObject) -> UserInput | None:
         """Return the user; None for one that was refused, or comes with its client."""
         path = f"users[{item.number}]"
         try:
             if not isinstance(item.value, dict):
                 raise refused(path, item.value, "a user")
             check_json(item.value, path)
-            new = read_new_user(item.value, self.realm, path, self._clock)
+            new = read_user_input(item.value, self.realm, path, self._clock)
         except InvalidInput as refusal:
             self.note(refusal)
             return None

@@ -6,12 +6,12 @@ Keycloak: KC_BOOTSTRAP_ADMIN_USERNAME, KC_BOOTSTRAP_ADMIN_PASSWORD
 from gateway.admin.access import ADMIN, default_role
 from gateway.admin.keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.realms.defaults import ensure_realm_defaults
-from gateway.admin.users import NewPasswords
+from gateway.admin.users import NewPasswords, NewUser, store_new_user
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.signing import KeyFactory
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Database
 from gateway.domain.realm import MASTER, Realm
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential, User
@@ -45,12 +45,11 @@ async def ensure_administrator(
         user = read_user({"username": username, "enabled": True}, realm.id, now=clock.now())
         if await stores.users.find_by_username(realm.id, user.username) is not None:
             return False
-        await stores.users.add(user)
-        credential = await _chosen(
-            NewPasswords(clock, blacklists), passwords, realm, user, password
-        )
-        await stores.users.set_credential(realm.id, credential)
-        await _grant(stores, realm, user)
+        gate = NewPasswords(clock, blacklists)
+        credential = await _chosen(gate, passwords, realm, user, password)
+        roles = await ensure_realm_defaults(stores, realm)
+        granted = roles.ids((default_role(realm), RoleName(ADMIN)), "roles")
+        await store_new_user(stores, NewUser(user, (credential,), role_ids=granted))
         return True
 
 
@@ -64,9 +63,3 @@ async def _chosen(
         raise InvalidInput(
             (FieldError("administrator's password", "a hidden value", allowed),)
         ) from refusal
-
-
-async def _grant(stores: Stores, realm: Realm, user: User) -> None:
-    roles = await ensure_realm_defaults(stores, realm)
-    granted = roles.ids((default_role(realm), RoleName(ADMIN)), "roles")
-    await stores.roles.grant(realm.id, user.id, granted)

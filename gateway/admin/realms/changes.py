@@ -13,7 +13,7 @@ from gateway.admin.access import (
     Changes,
     Missing,
     Refused,
-    RoleBook,
+    RoleIndex,
     administration_client,
     require_may_join,
 )
@@ -161,7 +161,7 @@ async def _set_default_groups(change: Change, document: Mapping[str, Any]) -> No
     wanted = groups.ids(given.default, given.default_at)
     changed = {*wanted} ^ {*groups.default}
     await require_may_join(change.acting, change.stores, sorted(changed))
-    no_roles = RoleBook(change.stores, change.realm, {})
+    no_roles = RoleIndex(change.stores, change.realm, {})
     only_default = GivenGroups(default=given.default, default_at=given.default_at)
     await groups.take(change.stores, change.realm, only_default, no_roles)
 

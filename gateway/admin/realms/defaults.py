@@ -14,7 +14,7 @@ from gateway.admin.access import (
     REALM_ADMIN,
     REALM_MANAGEMENT,
     AdminRole,
-    RoleBook,
+    RoleIndex,
     administration_client,
     default_role,
     load_roles,
@@ -53,7 +53,7 @@ _OF_THE_CONSOLE: Final = ("manage-account", "view-groups")
 
 async def ensure_realm_defaults(
     stores: Stores, realm: Realm, given: Iterable[GivenRole] = ()
-) -> RoleBook:
+) -> RoleIndex:
     """Add the clients, roles and client scopes that the realm lacks, and the roles of a file.
 
     Return all roles.
@@ -100,10 +100,10 @@ async def _add_rights(stores: Stores, master: Realm, realm: Realm, admin: Role) 
     """Give the administrators the rights over one new realm, whatever others there are."""
     client = read_client(_administration(realm), master.id)
     await stores.clients.add(client)
-    book = RoleBook(stores, master, {client.client_id: client.id})
-    await book.add(_admin_roles(client.client_id))
+    index = RoleIndex(stores, master, {client.client_id: client.id})
+    await index.add(_admin_roles(client.client_id))
     every = (RoleName(role, client.client_id) for role in AdminRole)
-    await stores.roles.add_composites(master.id, admin.id, book.ids(every, "roles"))
+    await stores.roles.add_composites(master.id, admin.id, index.ids(every, "roles"))
 
 
 async def ensure_defaults(database: Database) -> tuple[Realm, ...]:
@@ -154,7 +154,7 @@ async def _add_administration(stores: Stores, master: Realm) -> tuple[str, ...]:
     )
 
 
-async def _put_in_scope(stores: Stores, realm: Realm, roles: RoleBook) -> None:
+async def _put_in_scope(stores: Stores, realm: Realm, roles: RoleIndex) -> None:
     """Let the account console's tokens carry the roles that it is made for."""
     console = await stores.clients.find_by_client_id(realm.id, ACCOUNT_CONSOLE)
     if console is not None:

@@ -11,11 +11,12 @@ from gateway.admin.access import (
     Acting,
     Change,
     Changes,
-    Missing,
+    get_user,
+    load_roles,
     require_may_grant,
     roles_out_of_reach,
 )
-from gateway.admin.groups import NO_GROUP
+from gateway.admin.groups import get_group
 from gateway.admin.roles.administration import require_client
 from gateway.admin.roles.listing import RoleListing
 from gateway.domain.events import OperationType, ResourceType
@@ -23,8 +24,8 @@ from gateway.domain.ports.invalidation import client_topic, realm_topic, user_to
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import Realm
-from gateway.domain.roles import ListedRole
-from gateway.representations.roles import read_role_references, role_answer
+from gateway.domain.roles import Role
+from gateway.representations.roles import RoleName, read_role_references, role_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +73,9 @@ class RoleMapping:
         async with self._changes.begin(acting) as change:
             await _require_both(change.stores, change.realm, mapping)
             listing = RoleListing(change.stores, change.realm)
-            roles = await listing.named(references, mapping.client or "")
-            ids = await _grantable(change, roles)
-            await change.stores.role_catalogue.give(change.realm.id, mapping.holder, ids)
-            await _tell(change, mapping.holder)
-            change.record(OperationType.CREATE, _kind(mapping), mapping.path, list(document))
+            named = await listing.named(references, mapping.client or "")
+            roles = [listed.role for listed in named]
+            await _store(change, OperationType.CREATE, mapping, roles, list(document))
 
     async def take(
         self, acting: Acting, mapping: MappedRoles, document: Sequence[Any] | None
@@ -85,23 +84,56 @@ class RoleMapping:
         references = read_role_references(document or ())
         async with self._changes.begin(acting) as change:
             await _require_both(change.stores, change.realm, mapping)
-            roles = await RoleListing(change.stores, change.realm).named(
+            named = await RoleListing(change.stores, change.realm).named(
                 references, mapping.client or ""
             )
             if document is None:
                 query = RoleQuery(mapping.holder, container=mapping.client or "")
-                roles = await change.stores.role_catalogue.list(change.realm.id, query)
-            ids = await _grantable(change, roles)
-            await change.stores.role_catalogue.take(change.realm.id, mapping.holder, ids)
-            await _tell(change, mapping.holder)
-            told = [role_answer(role) for role in roles] if document is None else list(document)
-            change.record(OperationType.DELETE, _kind(mapping), mapping.path, told)
+                named = await change.stores.role_catalogue.list(change.realm.id, query)
+            told = [role_answer(role) for role in named] if document is None else list(document)
+            roles = [listed.role for listed in named]
+            await _store(change, OperationType.DELETE, mapping, roles, told)
+
+    async def change_by_name(
+        self,
+        acting: Acting,
+        holder: RoleHolder,
+        *,
+        add: Sequence[RoleName],
+        remove: Sequence[RoleName],
+    ) -> None:
+        """Give and take roles of any container, all of them or none.
+
+        Raises Forbidden, and InvalidInput naming the roles that do not exist.
+        """
+        async with self._changes.begin(acting) as change:
+            await _require_holder(change.stores, change.realm, holder)
+            index = await load_roles(change.stores, change.realm)
+            for operation, names, at in (
+                (OperationType.CREATE, add, "add"),
+                (OperationType.DELETE, remove, "remove"),
+            ):
+                roles = index.named(names, at)
+                for client in dict.fromkeys(role.client for role in roles):
+                    own = [role for role in roles if role.client == client]
+                    told = [{"id": role.id, "name": role.name} for role in own]
+                    await _store(change, operation, MappedRoles(holder, client), own, told)
 
 
-async def _grantable(change: Change, roles: Sequence[ListedRole]) -> Sequence[str]:
-    ids = [role.role.id for role in roles]
+async def _store(
+    change: Change,
+    operation: OperationType,
+    mapping: MappedRoles,
+    roles: Sequence[Role],
+    told: Sequence[Any],
+) -> None:
+    ids = [role.id for role in roles]
     await require_may_grant(change.acting, change.stores, ids)
-    return ids
+    catalogue = change.stores.role_catalogue
+    store = catalogue.give if operation is OperationType.CREATE else catalogue.take
+    await store(change.realm.id, mapping.holder, ids)
+    await _tell(change, mapping.holder)
+    change.record(operation, _kind(mapping), mapping.path, told)
 
 
 async def _require_both(stores: Stores, realm: Realm, mapping: MappedRoles) -> None:
@@ -111,10 +143,9 @@ async def _require_both(stores: Stores, realm: Realm, mapping: MappedRoles) -> N
 
 async def _require_holder(stores: Stores, realm: Realm, holder: RoleHolder) -> None:
     if holder.kind is Holding.USER:
-        if await stores.users.find_by_id(realm.id, holder.id) is None:
-            raise Missing("User not found")
-    elif await stores.group_catalogue.find(realm.id, holder.id) is None:
-        raise Missing(NO_GROUP)
+        await get_user(stores, realm.id, holder.id)
+    else:
+        await get_group(stores, realm, holder.id)
 
 
 async def _tell(change: Change, holder: RoleHolder) -> None:

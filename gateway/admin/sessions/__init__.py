@@ -1,6 +1,5 @@
 """Sessions of users, clients and realms, for administrators."""
 
-from gateway.admin.sessions.administration import SessionAdministration
 from gateway.admin.sessions.client_sessions import ClientSessions
 from gateway.admin.sessions.realm_sessions import RealmSessions
 from gateway.admin.sessions.use_cases import SessionUseCases
@@ -9,7 +8,6 @@ from gateway.admin.sessions.user_sessions import UserSessions
 __all__ = [
     "ClientSessions",
     "RealmSessions",
-    "SessionAdministration",
     "SessionUseCases",
     "UserSessions",
 ]

@@ -41,6 +41,20 @@ class ClientSessions:
                 raise TooMany(f"More than {MOST} sessions: ask page by page, with first and max")
             return await written_sessions(stores, realm, found)
 
+    async def of_both_kinds(
+        self, realm: Realm, client_id: str, first: int, maximum: int
+    ) -> tuple[UserSession, ...]:
+        """Return a page of the sessions of both kinds, online ones first."""
+        online = await self._online.of_client(realm.id, client_id, first, maximum)
+        before = await self._online.count_of_client(realm.id, client_id)
+        if len(online) == maximum:
+            return online
+        async with self._database.read() as stores:
+            offline = await stores.offline_sessions.of_client(
+                realm.id, client_id, max(0, first - before), maximum - len(online)
+            )
+        return (*online, *offline)
+
     async def _found(
         self,
         stores: Stores,

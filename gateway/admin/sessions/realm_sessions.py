@@ -6,7 +6,7 @@ Keycloak: 7.1 (logout-all, push-revocation, sessions, client-session-stats)
 from dataclasses import replace
 from typing import Any
 
-from gateway.admin.access import Acting, Changes, Missing
+from gateway.admin.access import Acting, Change, Changes, Missing
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.sessions import OnlineSessionStore
@@ -23,28 +23,33 @@ class RealmSessions:
         self._online = online
 
     async def log_out_all(self, acting: Acting) -> None:
-        """End every session of the realm, and believe no token that was issued before."""
+        """End every session of the realm, and reject all tokens issued so far."""
         async with self._changes.begin(acting, alone=True) as change:
-            realm = replace(change.realm, not_before=int(change.now.timestamp()))
-            await change.stores.realms.replace(realm)
-            await change.stores.offline_sessions.end_of_realm(realm.id)
-            await self._online.end_of_realm(realm.id)
-            change.becomes(realm)
-            change.tell(realm_topic(realm.id))
-            change.record(OperationType.ACTION, ResourceType.REALM, "logout-all", {})
+            await _reject_tokens(change)
+            await self._online.end_of_realm(change.realm.id)
+
+    async def end_all(self, acting: Acting) -> int:
+        """Do the same, and return how many sessions there were.
+
+        The database comes first, so that the tokens are rejected even while Redis is unavailable.
+        """
+        async with self._changes.begin(acting, alone=True) as change:
+            offline = await _reject_tokens(change)
+        return offline + await self._online.end_of_realm(acting.realm.id)
 
     async def push_revocation(self, acting: Acting) -> None:
         """Note that clients were to be told; there is none that is told yet."""
         async with self._changes.begin(acting) as change:
             change.record(OperationType.ACTION, ResourceType.REALM, "push-revocation", {})
 
-    async def end(self, acting: Acting, session_id: str, *, offline: bool) -> None:
-        """End one session; raises Missing where there is none of that kind."""
+    async def end(self, acting: Acting, session_id: str, *, offline: bool | None = None) -> None:
+        """End one session; raises Missing where there is none of that kind, None for either."""
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
-            if offline:
+            ended = False
+            if offline is not False:
                 ended = await stores.offline_sessions.end(realm_id, session_id)
-            else:
+            if not ended and not offline:
                 ended = await self._online.end(realm_id, session_id)
             if not ended:
                 raise Missing("Sesssion not found")
@@ -69,3 +74,14 @@ class RealmSessions:
             for client_id, identity in sorted(clients.items())
             if identity in offline or identity in active
         ]
+
+
+async def _reject_tokens(change: Change) -> int:
+    """Reject all tokens issued so far and end the offline sessions; return how many."""
+    realm = replace(change.realm, not_before=int(change.now.timestamp()))
+    await change.stores.realms.replace(realm)
+    ended = await change.stores.offline_sessions.end_of_realm(realm.id)
+    change.becomes(realm)
+    change.tell(realm_topic(realm.id))
+    change.record(OperationType.ACTION, ResourceType.REALM, "logout-all", {})
+    return ended

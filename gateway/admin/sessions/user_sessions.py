@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gateway.admin.access import Acting, Changes, Missing
-from gateway.admin.users import found_user, tell_of
+from gateway.admin.access import Acting, Change, Changes, Missing, get_user, get_user_for_update
+from gateway.admin.users import invalidate_user
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database, Stores
@@ -28,7 +28,7 @@ class UserSessions:
     async def online(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
         """Return the sessions of the user's browsers and apps."""
         async with self._database.read() as stores:
-            await _require(stores, realm, user_id)
+            await get_user(stores, realm.id, user_id)
             return await written_sessions(
                 stores, realm, await self._online.of_user(realm.id, user_id)
             )
@@ -36,27 +36,47 @@ class UserSessions:
     async def offline(self, realm: Realm, user_id: str, client: str) -> list[dict[str, Any]]:
         """Return the offline sessions in which the client with that internal id takes part."""
         async with self._database.read() as stores:
-            await _require(stores, realm, user_id)
+            await get_user(stores, realm.id, user_id)
             if await stores.clients.find_by_id(realm.id, client) is None:
                 raise Missing("Client not found")
             sessions = await stores.offline_sessions.of_user(realm.id, user_id)
             taken = [session for session in sessions if client in session.clients]
             return await written_sessions(stores, realm, taken)
 
+    async def of_both_kinds(self, realm: Realm, user_id: str) -> tuple[UserSession, ...]:
+        """Return the online sessions, then the offline ones."""
+        async with self._database.read() as stores:
+            await get_user(stores, realm.id, user_id)
+            offline = await stores.offline_sessions.of_user(realm.id, user_id)
+        return (*await self._online.of_user(realm.id, user_id), *offline)
+
     async def log_out(self, acting: Acting, user_id: str) -> None:
-        """End the online sessions, and believe no token that was issued before."""
+        """End the online sessions, and reject all tokens issued so far."""
         async with self._changes.begin(acting) as change:
-            before = await found_user(change, user_id)
-            after = replace(before, not_before=int(change.now.timestamp()))
-            await change.stores.users.replace(after)
-            await self._online.end_of_user(change.realm.id, after.id)
-            change.record(OperationType.ACTION, ResourceType.USER, f"users/{after.id}/logout")
-            tell_of(change, after)
+            await _reject_tokens(change, user_id)
+            await self._online.end_of_user(change.realm.id, user_id)
+
+    async def end_all(self, acting: Acting, user_id: str) -> int:
+        """End online and offline sessions, and reject all tokens issued so far.
+
+        Return how many sessions there were. The database comes first, so that the tokens are
+        rejected even while Redis is unavailable.
+        """
+        async with self._changes.begin(acting) as change:
+            await _reject_tokens(change, user_id)
+            stores, realm_id = change.stores, change.realm.id
+            for session in await stores.offline_sessions.of_user(realm_id, user_id):
+                await stores.refresh_tokens.end_of_session(realm_id, session.id)
+            offline = await stores.offline_sessions.end_of_user(realm_id, user_id)
+        return offline + await self._online.end_of_user(realm_id, user_id)
 
 
-async def _require(stores: Stores, realm: Realm, user_id: str) -> None:
-    if await stores.users.find_by_id(realm.id, user_id) is None:
-        raise Missing("User not found")
+async def _reject_tokens(change: Change, user_id: str) -> None:
+    before = await get_user_for_update(change.stores, change.realm.id, user_id)
+    after = replace(before, not_before=int(change.now.timestamp()))
+    await change.stores.users.replace(after)
+    change.record(OperationType.ACTION, ResourceType.USER, f"users/{user_id}/logout")
+    invalidate_user(change, after)
 
 
 async def written_sessions(

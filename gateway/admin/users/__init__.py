@@ -1,14 +1,7 @@
 """Users: finding, adding and changing them, their credentials, groups and profiles."""
 
-from gateway.admin.users.administration import (
-    RoleChange,
-    ShownUser,
-    UserAdministration,
-    new_password,
-    read_role_arguments,
-    user_topics,
-)
-from gateway.admin.users.changes import ShortLived, UserChanges, found_user, tell_of
+from gateway.admin.users.activation import UserActivation
+from gateway.admin.users.changes import ShortLived, UserChanges, invalidate_user
 from gateway.admin.users.creation import UserCreation
 from gateway.admin.users.credentials import UserCredentials
 from gateway.admin.users.groups import UserGroups
@@ -25,10 +18,12 @@ from gateway.admin.users.listing import (
 from gateway.admin.users.lockouts import Lockout, Lockouts
 from gateway.admin.users.names import require_free_names
 from gateway.admin.users.new_passwords import NewPasswords
+from gateway.admin.users.new_users import NewUser, store_new_user, store_new_users
 from gateway.admin.users.password_changes import PasswordChanges
 from gateway.admin.users.profile_components import ProfileComponents
 from gateway.admin.users.profile_import import import_profile
 from gateway.admin.users.profiles import UserProfiles
+from gateway.admin.users.summary import UserSummary, summarize_user
 from gateway.admin.users.use_cases import UserUseCases
 
 __all__ = [
@@ -39,27 +34,26 @@ __all__ = [
     "Lockout",
     "Lockouts",
     "NewPasswords",
+    "NewUser",
     "Page",
     "PasswordChanges",
     "ProfileComponents",
-    "RoleChange",
     "ShortLived",
-    "ShownUser",
-    "UserAdministration",
+    "UserActivation",
     "UserChanges",
     "UserCreation",
     "UserCredentials",
     "UserGroups",
     "UserListing",
     "UserProfiles",
+    "UserSummary",
     "UserUseCases",
-    "found_user",
     "import_profile",
-    "new_password",
+    "invalidate_user",
     "read_attribute_query",
-    "read_role_arguments",
     "require_free_names",
     "shown_users",
-    "tell_of",
-    "user_topics",
+    "store_new_user",
+    "store_new_users",
+    "summarize_user",
 ]

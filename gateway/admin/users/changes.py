@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.access import Acting, Change, Changes, Missing
+from gateway.admin.access import Acting, Change, Changes, Missing, get_user_for_update
 from gateway.admin.users.drafts import changed_user
 from gateway.admin.users.names import require_free_names
 from gateway.admin.users.password_changes import PasswordChanges, PreparedPassword, until_unchanged
@@ -75,7 +75,7 @@ class UserChanges:
     async def remove(self, acting: Acting, user_id: str) -> None:
         """Forget a user, its sessions and its failures; raises Missing, PreconditionFailed."""
         async with self._changes.begin(acting) as change:
-            user = await found_user(change, user_id)
+            user = await get_user_for_update(change.stores, change.realm.id, user_id)
             await require_as_known(change, user)
             realm_id = change.realm.id
             for session in await change.stores.offline_sessions.of_user(realm_id, user.id):
@@ -83,7 +83,7 @@ class UserChanges:
             await change.stores.users.remove(realm_id, user.id)
             told = {"id": user.id, "username": user.username}
             change.record(OperationType.DELETE, ResourceType.USER, f"users/{user.id}", told)
-            tell_of(change, user)
+            invalidate_user(change, user)
         with suppress(StoreUnavailable):  # nobody is found by them any more, and they age
             await self._short_lived.sessions.end_of_user(realm_id, user.id)
             await self._short_lived.failures.clear(realm_id, user.id)
@@ -94,7 +94,7 @@ class UserChanges:
         given, document = sent.given, sent.document
         prepared = await self._prepared(acting, user_id, given, matches)
         async with self._changes.begin(acting) as change:
-            before = await found_user(change, user_id)
+            before = await get_user_for_update(change.stores, change.realm.id, user_id)
             await require_as_known(change, before)
             after = await changed_user(change.stores, change.realm, given, before, matches)
             await require_free_names(change.stores, change.realm, after, before)
@@ -104,7 +104,7 @@ class UserChanges:
             if after != before:
                 await change.stores.users.replace(after)
             change.record(OperationType.UPDATE, ResourceType.USER, f"users/{before.id}", document)
-            tell_of(change, after)
+            invalidate_user(change, after)
             if after.enabled and not before.enabled:
                 # Or what is counted against the user would lock it again at the next sign-in.
                 await self._short_lived.failures.clear(change.realm.id, before.id)
@@ -125,14 +125,6 @@ class UserChanges:
         return await self._passwords.prepare(realm, user, held, passwords[-1].password)
 
 
-async def found_user(change: Change, user_id: str) -> User:
-    """Return a user whom nobody else changes until the end of the transaction; raises Missing."""
-    user = await change.stores.users.find_alone(change.realm.id, user_id)
-    if user is None:
-        raise Missing("User not found")
-    return user
-
-
 async def require_as_known(change: Change, user: User) -> None:
     """Raise PreconditionFailed where the caller knew the user in another state."""
     if change.acting.if_match is not None:
@@ -140,8 +132,8 @@ async def require_as_known(change: Change, user: User) -> None:
         change.require_match(await user_document(change.stores, change.realm, rights, user))
 
 
-def tell_of(change: Change, user: User) -> None:
-    """Tell the gateways of a change of the user."""
+def invalidate_user(change: Change, user: User) -> None:
+    """Invalidate what gateways remember of the user."""
     change.tell(user_topic(user.realm_id, user.id))
     if user.service_account_client is not None:
         change.tell(client_topic(user.realm_id, user.service_account_client))

@@ -13,6 +13,7 @@ from gateway.admin.access import Acting, Change, Changes, Missing, Refused, requ
 from gateway.admin.users.drafts import new_user
 from gateway.admin.users.names import require_free_names
 from gateway.admin.users.new_passwords import NewPasswords
+from gateway.admin.users.new_users import NewUser, store_new_user
 from gateway.admin.users.password_changes import ChangedMeanwhile, until_unchanged
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
@@ -99,13 +100,15 @@ class UserCreation:
         joined = await _groups(change, given)
         await require_may_join(change.acting, stores, joined)
         await require_free_names(stores, realm, user)
-        await stores.users.add(user)
-        for credential in _credentials(given, hashed):
-            await stores.users.set_credential(realm.id, replace(credential, user_id=user.id))
         role = await stores.roles.find(realm.id, realm.default_role_name)
-        await stores.roles.grant(realm.id, user.id, [] if role is None else [role.id])
         groups = dict.fromkeys([*await stores.groups.default(realm.id), *joined])
-        await stores.groups.join_all(realm.id, [(user.id, group) for group in groups])
+        new = NewUser(
+            user,
+            tuple(replace(one, user_id=user.id) for one in _credentials(given, hashed)),
+            role_ids=() if role is None else (role.id,),
+            group_ids=tuple(groups),
+        )
+        await store_new_user(stores, new)
 
 
 async def _groups(change: Change, given: GivenUser) -> list[str]:

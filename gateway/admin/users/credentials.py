@@ -7,8 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.admin.access import Acting, BadRequest, Change, Changes, Missing, RefusedByCode
-from gateway.admin.users.changes import found_user, tell_of
+from gateway.admin.access import (
+    Acting,
+    BadRequest,
+    Change,
+    Changes,
+    Missing,
+    RefusedByCode,
+    get_user,
+    get_user_for_update,
+)
+from gateway.admin.users.changes import invalidate_user
 from gateway.admin.users.password_changes import PasswordChanges, told_to_change, until_unchanged
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.storage import Database
@@ -93,8 +102,7 @@ class UserCredentials:
     async def require_user(self, realm: Realm, user_id: str) -> None:
         """Raise Missing where there is no such user."""
         async with self._database.read() as stores:
-            if await stores.users.find_by_id(realm.id, user_id) is None:
-                raise Missing("User not found")
+            await get_user(stores, realm.id, user_id)
 
     async def _attempt(self, acting: Acting, user_id: str, given: NewPassword) -> None:
         async with self._database.read() as stores:
@@ -107,7 +115,7 @@ class UserCredentials:
             held = await stores.users.credentials(realm.id, user.id)
         prepared = await self._passwords.prepare(realm, user, held, given.password)
         async with self._changes.begin(acting) as change:
-            user = await found_user(change, user_id)
+            user = await get_user_for_update(change.stores, change.realm.id, user_id)
             await self._passwords.store(change.stores, change.realm, user, prepared)
             after = told_to_change(user, temporary=given.temporary)
             if after != user:
@@ -119,7 +127,7 @@ async def _found(
     change: Change, user_id: str, credential_id: str
 ) -> tuple[User, Sequence[Credential], Credential]:
     """Return a user whom nobody else changes, what it holds, and one of that."""
-    user = await found_user(change, user_id)
+    user = await get_user_for_update(change.stores, change.realm.id, user_id)
     held = await change.stores.users.credentials(change.realm.id, user.id)
     credential = next((one for one in held if one.id == credential_id), None)
     if credential is None:
@@ -136,4 +144,4 @@ async def _order(change: Change, credentials: Sequence[Credential]) -> None:
 
 def _record(change: Change, user: User, path: str) -> None:
     change.record(OperationType.ACTION, ResourceType.USER, f"users/{user.id}/{path}")
-    tell_of(change, user)
+    invalidate_user(change, user)

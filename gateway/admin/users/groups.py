@@ -6,8 +6,16 @@ Keycloak: 7.2 (users/{id}/groups)
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.admin.access import Acting, Change, Changes, Missing, require_may_join
-from gateway.admin.users.changes import found_user, tell_of
+from gateway.admin.access import (
+    Acting,
+    Change,
+    Changes,
+    Missing,
+    get_user,
+    get_user_for_update,
+    require_may_join,
+)
+from gateway.admin.users.changes import invalidate_user
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.groups import Group
 from gateway.domain.ports.storage import Database, Stores
@@ -68,8 +76,7 @@ class UserGroups:
 
 
 async def _matching(stores: Stores, realm: Realm, user_id: str, search: str) -> list[Group]:
-    if await stores.users.find_by_id(realm.id, user_id) is None:
-        raise Missing("User not found")
+    await get_user(stores, realm.id, user_id)
     groups = await stores.groups.of_user(realm.id, user_id)
     sought = search.lower()
     found = [group for group in groups if sought in group.name.lower()]
@@ -77,7 +84,7 @@ async def _matching(stores: Stores, realm: Realm, user_id: str, search: str) -> 
 
 
 async def _both(change: Change, user_id: str, group_id: str) -> tuple[User, Group]:
-    user = await found_user(change, user_id)
+    user = await get_user_for_update(change.stores, change.realm.id, user_id)
     group = await change.stores.group_catalogue.find(change.realm.id, group_id)
     if group is None:
         raise Missing("Group not found")
@@ -93,7 +100,7 @@ async def _record(change: Change, operation: OperationType, user: User, group: G
     path = f"users/{user.id}/groups/{group.id}"
     (told,) = await _whole(change.stores, change.realm.id, (group,))
     change.record(operation, ResourceType.GROUP_MEMBERSHIP, path, told)
-    tell_of(change, user)
+    invalidate_user(change, user)
 
 
 async def _whole(stores: Stores, realm_id: str, groups: Sequence[Group]) -> list[dict[str, Any]]:

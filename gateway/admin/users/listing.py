@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from gateway.admin.access import AdminRole, Missing, Rights, TooMany
+from gateway.admin.access import AdminRole, Rights, TooMany, get_user
 from gateway.admin.users.views import (
     VIEW_USERS,
     listed_users,
@@ -72,6 +72,13 @@ class UserListing:
             access = {"manage": rights.has(AdminRole.MANAGE_USERS)}
             return [{**user, "access": access} for user in shown]
 
+    async def users(
+        self, realm: Realm, query: UserQuery, first: int, maximum: int
+    ) -> tuple[User, ...]:
+        """Return the users of a page as values; raises InvalidInput for a search that is costly."""
+        async with self._database.read() as stores:
+            return await _matching(stores, realm, query, first, maximum)
+
     async def count(self, realm: Realm, rights: Rights, query: UserQuery) -> int:
         """Return how many users match, of those the caller may view; raises TooMany as `page`."""
         rights.require(*QUERY_USERS)
@@ -88,9 +95,7 @@ class UserListing:
         """Return the user; raises Missing, told only to who may look for users."""
         rights.require(*QUERY_USERS)
         async with self._database.read() as stores:
-            user = await stores.users.find_by_id(realm.id, user_id)
-            if user is None:
-                raise Missing("User not found")
+            user = await get_user(stores, realm.id, user_id)
             rights.require(*VIEW_USERS)
             return await user_document(stores, realm, rights, user)
 
@@ -102,9 +107,7 @@ class UserListing:
     async def unmanaged(self, realm: Realm, user_id: str) -> dict[str, list[str]]:
         """Return the attributes that the profile does not name, as far as it shows them."""
         async with self._database.read() as stores:
-            user = await stores.users.find_by_id(realm.id, user_id)
-            if user is None:
-                raise Missing("User not found")
+            user = await get_user(stores, realm.id, user_id)
             return unmanaged_attributes(await profile_rules(stores, realm), user)
 
 

@@ -135,20 +135,6 @@ class Lockouts:
             controlled = [user for user in locked if await may_control_user(acting, stores, user)]
         return sum([await self._failures.clear(realm_id, user) for user in controlled])
 
-    async def unlock(self, realm: Realm, user: User) -> bool:
-        """Let a user in whom the guard keeps out, for a while or for good; tell whether it did.
-
-        The count goes first: an attempt in between would otherwise find the user locked for good
-        and disable the account again. With Redis away the account is enabled all the same, and
-        StoreUnavailable raised after that.
-        """
-        try:
-            cleared = await self._failures.clear(realm.id, user.id)
-        finally:
-            async with self._database.write() as stores:
-                enabled = await permanent_lockout.unlock(stores, realm.id, user.id)
-        return cleared or enabled
-
     def _lockout(self, user: User, record: LoginFailures) -> Lockout:
         permanent = record.permanent or permanent_lockout.is_locked_for_good(user)
         return Lockout(

@@ -310,7 +310,7 @@ async def test_keys_whose_end_has_come_are_no_longer_parsed(house: House) -> Non
 
 async def test_an_unknown_realm_or_key_changes_nothing(house: House) -> None:
     before = await house.stored()
-    with pytest.raises(RealmNotFound, match="no realm is named 'nope'"):
+    with pytest.raises(RealmNotFound, match="there is no realm 'nope'"):
         await house.keys.rotate("nope")
     with pytest.raises(RealmNotFound):
         await house.keys.list("nope")

@@ -81,8 +81,8 @@ def test_a_disabled_key_is_replaced_at_once(realmgate: Realmgate) -> None:
     ("arguments", "code", "told"),
     [
         (["rotate"], 2, "--realm"),
-        (["rotate", "--realm", "nope"], 2, "no realm is named 'nope'"),
-        (["list", "--realm", "nope"], 2, "no realm is named 'nope'"),
+        (["rotate", "--realm", "nope"], 2, "there is no realm 'nope'"),
+        (["list", "--realm", "nope"], 2, "there is no realm 'nope'"),
         (["rotate", "--realm", "demo", "--algorithm", "HS256"], 2, "'HS256' is not one of"),
         (["rotate", "--realm", "demo", "--publish-for", "-1s"], 2, "not a duration"),
         (["rotate", "--realm", "demo", "--publish-for", "9999d"], 2, "not a duration"),

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gateway.admin.users.administration import ShownUser
 from gateway.admin.users.lockouts import Lockout
-from gateway.cli.columns import show_rows
-from gateway.cli.user_lines import user_lines
+from gateway.admin.users.summary import UserSummary
+from gateway.cli.output.columns import show_rows
+from gateway.cli.output.user_lines import user_lines
 from gateway.domain.login_failures import LoginFailures
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
@@ -16,7 +16,7 @@ from gateway.representations.roles.role import RoleName
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 USER = User("uuid", "realm", "bob", enabled=True, created_at=NOW)
-SHOWN = ShownUser(
+SHOWN = UserSummary(
     USER,
     (RoleName("staff"), RoleName("view-users", "realm-management")),
     EffectiveRoles(("staff",), (("account", ("view-profile",)),)),
@@ -24,11 +24,11 @@ SHOWN = ShownUser(
 )
 
 
-def _line(shown: ShownUser, label: str) -> str:
+def _line(shown: UserSummary, label: str) -> str:
     return dict(user_lines(shown))[label]
 
 
-def _failed(**record: object) -> ShownUser:
+def _failed(**record: object) -> UserSummary:
     failures = LoginFailures(failures=3, last_address="192.0.2.7", **record)  # type: ignore[arg-type] # its own fields
     return replace(SHOWN, lockout=Lockout("uuid", "bob", failures, NOW))
 
@@ -50,7 +50,7 @@ def _failed(**record: object) -> ShownUser:
         (replace(SHOWN, lockout=None), "not known: Redis does not answer"),
     ],
 )
-def test_whether_somebody_may_sign_in_is_told_in_words(shown: ShownUser, told: str) -> None:
+def test_whether_somebody_may_sign_in_is_told_in_words(shown: UserSummary, told: str) -> None:
     assert _line(shown, "sign-in") == told
 
 

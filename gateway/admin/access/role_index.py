@@ -22,7 +22,7 @@ def default_role(realm: Realm) -> RoleName:
     return RoleName(realm.default_role_name)
 
 
-class RoleBook:
+class RoleIndex:
     """The roles of one realm by name, within one transaction."""
 
     changed = False
@@ -83,7 +83,13 @@ class RoleBook:
     def ids(
         self, names: Iterable[RoleName], path: str, lists: tuple[str, str] = ("realm", "client")
     ) -> tuple[str, ...]:
-        """Return the ids of the roles; raises InvalidInput naming those that do not exist.
+        """Return the ids of the roles; raises InvalidInput as `named` does."""
+        return tuple(role.id for role in self.named(names, path, lists))
+
+    def named(
+        self, names: Iterable[RoleName], path: str, lists: tuple[str, str] = ("realm", "client")
+    ) -> tuple[Role, ...]:
+        """Return the roles; raises InvalidInput naming those that do not exist.
 
         `lists` names the two fields at `path` where realm and client roles stand.
         """
@@ -100,7 +106,7 @@ class RoleBook:
         )
         if errors:
             raise InvalidInput(errors)
-        return tuple(self._roles[name].id for name in wanted)
+        return tuple(self._roles[name] for name in wanted)
 
     async def _add(self, given: GivenRole) -> Role:
         client = None if given.role.client is None else self._clients.get(given.role.client)
@@ -129,8 +135,8 @@ class RoleBook:
             self.changed = True
 
 
-async def load_roles(stores: Stores, realm: Realm) -> RoleBook:
+async def load_roles(stores: Stores, realm: Realm) -> RoleIndex:
     """Return the roles of the realm and of its clients."""
-    roles = RoleBook(stores, realm, await stores.clients.ids(realm.id))
+    roles = RoleIndex(stores, realm, await stores.clients.ids(realm.id))
     await roles.load()
     return roles

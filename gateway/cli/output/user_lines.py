@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from gateway.admin.users import Lockout, ShownUser
+from gateway.admin.users import Lockout, UserSummary
 from gateway.domain.users import User
 
 _UNKNOWN = "not known: Redis does not answer"
 
 
-def user_lines(shown: ShownUser) -> Iterator[tuple[str, str]]:
+def user_lines(shown: UserSummary) -> Iterator[tuple[str, str]]:
     """Give name and value of each line; what a user has not got has none."""
     user = shown.user
     yield "user", user.username
@@ -25,12 +25,12 @@ def user_lines(shown: ShownUser) -> Iterator[tuple[str, str]]:
     yield "may do", ", ".join(_effective(shown))
 
 
-def role_names(shown: ShownUser) -> list[str]:
+def role_names(shown: UserSummary) -> list[str]:
     """Return the roles given to the user, those of clients as `client/role`."""
     return [f"{role.client}/{role.name}" if role.client else role.name for role in shown.granted]
 
 
-def _effective(shown: ShownUser) -> Iterator[str]:
+def _effective(shown: UserSummary) -> Iterator[str]:
     yield from shown.effective.realm
     for client, roles in shown.effective.clients:
         yield from (f"{client}/{role}" for role in roles)

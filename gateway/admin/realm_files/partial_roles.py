@@ -8,7 +8,7 @@ from gateway.admin.access import (
     ControlledObject,
     ObjectKind,
     Refused,
-    RoleBook,
+    RoleIndex,
     require_changeable_role,
     require_may_control,
     require_may_grant,
@@ -19,18 +19,18 @@ from gateway.representations.realm_files import Action, IfExists, Kind, Outcome
 from gateway.representations.roles import GivenRole, RoleName
 
 
-class ImportedRoles:
+class PartialRoles:
     """Adds, skips or changes, within one change."""
 
-    def __init__(self, change: Change, policy: IfExists, book: RoleBook) -> None:
+    def __init__(self, change: Change, policy: IfExists, index: RoleIndex) -> None:
         self._change = change
         self._policy = policy
-        self._book = book
+        self._index = index
 
     async def take(self, given: Sequence[GivenRole]) -> list[Outcome]:
         """Store the roles; raises AlreadyExists, Refused, Forbidden and InvalidInput."""
         clients = await self._clients(given)
-        known = {role.role: self._book.role(role.role) for role in given}
+        known = {role.role: self._index.role(role.role) for role in given}
         existing = [role for role in given if known[role.role] is not None]
         if existing and self._policy is IfExists.FAIL:
             raise AlreadyExists(_exists(existing[0].role))
@@ -38,7 +38,7 @@ class ImportedRoles:
         replaced = existing if self._policy is IfExists.OVERWRITE else []
         for role in (*added, *replaced):
             require_changeable_role(self._change.acting, role.role.client, role.role.name)
-        await self._book.add(added)
+        await self._index.add(added)
         for role in replaced:
             await self._replace(role, known[role.role])
         await self._require_may_contain((*added, *replaced))
@@ -64,14 +64,14 @@ class ImportedRoles:
         await require_may_control(self._change.acting, stores, controlled)
         after = replace(before, description=given.description, attributes=given.attributes)
         await stores.role_catalogue.replace(after)
-        parts = self._book.ids(given.composites, f"{given.path}.composites")
+        parts = self._index.ids(given.composites, f"{given.path}.composites")
         await stores.roles.set_composites(realm_id, before.id, parts)
 
     async def _require_may_contain(self, given: Sequence[GivenRole]) -> None:
         parts = {
             identity
             for role in given
-            for identity in self._book.ids(role.composites, f"{role.path}.composites")
+            for identity in self._index.ids(role.composites, f"{role.path}.composites")
         }
         await require_may_grant(self._change.acting, self._change.stores, sorted(parts))
 
@@ -83,7 +83,7 @@ class ImportedRoles:
     def _id(self, name: RoleName, clients: dict[str, str]) -> str:
         if name.client is not None:
             return clients[name.client]
-        (identity,) = self._book.ids([name], "roles")
+        (identity,) = self._index.ids([name], "roles")
         return identity
 
 

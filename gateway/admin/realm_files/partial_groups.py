@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from gateway.admin.access import Change, RoleBook, require_may_control_subtree, require_may_grant
-from gateway.admin.groups import GivenGroups, GroupBook
+from gateway.admin.access import Change, RoleIndex, require_may_control_subtree, require_may_grant
+from gateway.admin.groups import GivenGroups, GroupIndex
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.groups import Group
 from gateway.representations.groups import GivenGroup
@@ -11,11 +11,11 @@ from gateway.representations.realm_files import Action, IfExists, Kind, Outcome
 from gateway.representations.roles import RoleName
 
 
-class ImportedGroups:
+class PartialGroups:
     """Adds, skips or replaces, within one change."""
 
     def __init__(
-        self, change: Change, policy: IfExists, roles: RoleBook, groups: GroupBook
+        self, change: Change, policy: IfExists, roles: RoleIndex, groups: GroupIndex
     ) -> None:
         self._change = change
         self._policy = policy

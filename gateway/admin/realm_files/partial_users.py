@@ -10,9 +10,9 @@ from gateway.admin.access import (
     require_may_grant,
     require_may_join,
 )
-from gateway.admin.groups import Books
-from gateway.admin.realm_files.user_import import NewUser, PreparedUser, UserPreparation
-from gateway.admin.users import NewPasswords, require_free_names
+from gateway.admin.groups import RealmIndexes
+from gateway.admin.realm_files.user_import import UserInput, UserPreparation
+from gateway.admin.users import NewPasswords, NewUser, require_free_names, store_new_user
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.ports.passwords import PasswordMaker
 from gateway.domain.ports.sessions import OnlineSessionStore
@@ -21,25 +21,25 @@ from gateway.representations.realm_files import Action, IfExists, Kind, Outcome
 from gateway.representations.refusals import describe
 
 
-class ImportedUsers:
+class PartialUsers:
     """Adds, skips or replaces, within one change."""
 
     def __init__(
         self,
         change: Change,
         policy: IfExists,
-        books: Books,
+        indexes: RealmIndexes,
         passwords: tuple[PasswordMaker, NewPasswords],
         online_sessions: OnlineSessionStore,
     ) -> None:
         hasher, gate = passwords
         self._change = change
         self._policy = policy
-        self._preparation = UserPreparation(change.realm, books, hasher, gate)
+        self._preparation = UserPreparation(change.realm, indexes, hasher, gate)
         self._online_sessions = online_sessions
 
     async def take(
-        self, given: Sequence[NewUser], *, new_clients: Mapping[str, str]
+        self, given: Sequence[UserInput], *, new_clients: Mapping[str, str]
     ) -> list[Outcome]:
         """Store the users; `new_clients` have their service accounts already.
 
@@ -55,7 +55,7 @@ class ImportedUsers:
             for new, before in zip(given, known, strict=True)
         ]
 
-    async def _known(self, new: NewUser, new_clients: Mapping[str, str]) -> User | None:
+    async def _known(self, new: UserInput, new_clients: Mapping[str, str]) -> User | None:
         """Return who has the name or the address; a service account that was just made has not."""
         users, realm = self._change.stores.users, self._change.realm
         if new.service_account_of in new_clients:
@@ -66,7 +66,7 @@ class ImportedUsers:
         return found
 
     async def _take(
-        self, new: NewUser, before: User | None, new_clients: Mapping[str, str]
+        self, new: UserInput, before: User | None, new_clients: Mapping[str, str]
     ) -> Outcome:
         if before is not None and self._policy is IfExists.SKIP:
             return Outcome(Action.SKIPPED, Kind.USER, new.user.username, before.id)
@@ -78,11 +78,11 @@ class ImportedUsers:
         if before is not None:
             await self._forget(new, before)
         await require_free_names(self._change.stores, self._change.realm, new.user)
-        await prepared.store(self._change.stores)
+        await store_new_user(self._change.stores, prepared)
         action = Action.ADDED if before is None else Action.OVERWRITTEN
         return Outcome(action, Kind.USER, new.user.username, new.user.id)
 
-    async def _forget(self, new: NewUser, before: User) -> None:
+    async def _forget(self, new: UserInput, before: User) -> None:
         if before.username != new.user.username or before.service_account_client is not None:
             # Somebody else has the address, or it is a client's: nobody asked for their end.
             raise _exists(new)
@@ -97,8 +97,8 @@ class ImportedUsers:
 
     async def _grant(
         self,
-        new: NewUser,
-        prepared: PreparedUser,
+        new: UserInput,
+        prepared: NewUser,
         before: User | None,
         new_clients: Mapping[str, str],
     ) -> Outcome:
@@ -118,5 +118,5 @@ class ImportedUsers:
         return Outcome(action, Kind.USER, new.user.username, account.id)
 
 
-def _exists(new: NewUser) -> AlreadyExists:
+def _exists(new: UserInput) -> AlreadyExists:
     return AlreadyExists(f"User with user name {new.user.username} already exists.")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.access import RoleBook, load_roles
+from gateway.admin.access import RoleIndex, load_roles
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.groups import Group
 from gateway.domain.ports.storage import Stores
@@ -49,7 +49,7 @@ def read_realm_groups(document: Mapping[str, Any], path: str) -> GivenGroups:
     return found
 
 
-class GroupBook:
+class GroupIndex:
     """The groups of one realm by path, within one transaction."""
 
     changed = False
@@ -86,7 +86,9 @@ class GroupBook:
         """The ids of the groups that new users join."""
         return tuple(group.id for group in self._groups.values() if group.is_default)
 
-    async def take(self, stores: Stores, realm: Realm, given: GivenGroups, roles: RoleBook) -> None:
+    async def take(
+        self, stores: Stores, realm: Realm, given: GivenGroups, roles: RoleIndex
+    ) -> None:
         """Store what a file says; raises InvalidInput naming all that does not exist."""
         errors: list[FieldError] = []
         for group in given.groups:
@@ -139,11 +141,11 @@ class GroupBook:
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
+class RealmIndexes:
     """What users of a realm are given by name."""
 
-    roles: RoleBook
-    groups: GroupBook
+    roles: RoleIndex
+    groups: GroupIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ class _Level:
 
     stores: Stores
     realm: Realm
-    roles: RoleBook
+    roles: RoleIndex
     errors: list[FieldError]
 
 
@@ -164,11 +166,11 @@ def _merged(group: Group, given: GivenGroup) -> Group:
     )
 
 
-async def load_groups(stores: Stores, realm: Realm) -> GroupBook:
+async def load_groups(stores: Stores, realm: Realm) -> GroupIndex:
     """Return the groups of the realm."""
-    return GroupBook(await stores.groups.list(realm.id))
+    return GroupIndex(await stores.groups.list(realm.id))
 
 
-async def load_books(stores: Stores, realm: Realm) -> Books:
+async def load_indexes(stores: Stores, realm: Realm) -> RealmIndexes:
     """Return the roles and the groups of the realm."""
-    return Books(await load_roles(stores, realm), await load_groups(stores, realm))
+    return RealmIndexes(await load_roles(stores, realm), await load_groups(stores, realm))

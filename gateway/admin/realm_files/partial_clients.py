@@ -11,8 +11,7 @@ from gateway.admin.access import (
     is_administrative_client,
     require_may_control,
 )
-from gateway.admin.clients.administration import ClientAdministration
-from gateway.admin.clients.defaults import default_clients
+from gateway.admin.clients import ClientAdministration, default_clients
 from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.limits.event_loop import in_slices
@@ -25,7 +24,7 @@ from gateway.representations.repetitions import repeated
 from gateway.representations.setting_effects import IneffectiveSetting, ineffective_of_client
 
 
-class ImportedClients:
+class PartialClients:
     """Adds, skips or replaces, within one change. `new` are those that were added or replaced.
 
     `ineffective` are their settings that do not protect as the document says.
