@@ -19,6 +19,8 @@ def user_lines(shown: ShownUser) -> Iterator[tuple[str, str]]:
     yield "since", user.created_at.isoformat(timespec="seconds")
     yield "sign-in", _sign_in(user, shown.lockout)
     yield "due at sign-in", ", ".join(user.required_actions)
+    if shown.password_expires_at is not None:
+        yield "password expires", shown.password_expires_at.isoformat(timespec="seconds")
     for attribute, values in user.attributes.items():
         yield attribute, ", ".join(values)
     yield "roles", ", ".join(role_names(shown))

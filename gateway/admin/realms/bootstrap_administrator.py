@@ -3,10 +3,12 @@
 Keycloak: KC_BOOTSTRAP_ADMIN_USERNAME, KC_BOOTSTRAP_ADMIN_PASSWORD
 """
 
+from datetime import datetime
+
 from gateway.admin.access import ADMIN, default_role
 from gateway.admin.keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.realms.defaults import ensure_realm_defaults
-from gateway.admin.users import NewPasswords
+from gateway.admin.users import NewPasswords, password_expires_at
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.passwords import PasswordHasher
@@ -52,6 +54,15 @@ async def ensure_administrator(
         await stores.users.set_credential(realm.id, credential)
         await _grant(stores, realm, user)
         return True
+
+
+async def administrator_password_expires_at(stores: Stores, username: str) -> datetime | None:
+    """Return when the password of `username` in `master` expires; None: never, or no such user."""
+    realm = await stores.realms.find_by_name(MASTER)
+    user = realm and await stores.users.find_by_username(realm.id, username.lower())
+    if realm is None or user is None:
+        return None
+    return password_expires_at(realm, await stores.users.credentials(realm.id, user.id))
 
 
 async def _chosen(

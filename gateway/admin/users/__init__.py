@@ -5,6 +5,7 @@ from gateway.admin.users.administration import (
     ShownUser,
     UserAdministration,
     new_password,
+    password_expires_at,
     read_role_arguments,
     user_topics,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "found_user",
     "import_profile",
     "new_password",
+    "password_expires_at",
     "read_attribute_query",
     "read_role_arguments",
     "require_free_names",

@@ -34,13 +34,15 @@ _NO_CREDENTIAL: Final = Credential("", "", PASSWORD, datetime.min.replace(tzinfo
 class ShownUser:
     """A user with what it may do and what is remembered of its failures.
 
-    `lockout` is None where the counts could not be asked for.
+    `lockout` is None where the counts could not be asked for, `password_expires_at` where there is
+    no password or it does not expire.
     """
 
     user: User
     granted: tuple[RoleName, ...]
     effective: EffectiveRoles
     lockout: Lockout | None
+    password_expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +81,15 @@ class UserAdministration:
             held = await stores.roles.granted(realm.id, user.id)
             effective = await stores.roles.effective(realm.id, user.id)
             book = await load_roles(stores, realm)
+            credentials = await stores.users.credentials(realm.id, user.id)
         try:
             lockout = await self._lockouts.of_user(realm, user.id)
         except StoreUnavailable as failure:
             if failure.store == "sql":
                 raise
             lockout = None
-        return ShownUser(user, book.names_of(held), effective, lockout)
+        expires_at = password_expires_at(realm, credentials)
+        return ShownUser(user, book.names_of(held), effective, lockout, expires_at)
 
     async def search(
         self, realm_name: str, query: UserQuery, first: int, maximum: int
@@ -176,6 +180,12 @@ class UserAdministration:
         with suppress(StoreUnavailable):
             await self._invalidation.publish(user_topics(user))
         return user
+
+
+def password_expires_at(realm: Realm, credentials: Iterable[Credential]) -> datetime | None:
+    """Return when the password among the credentials expires; None where it does not."""
+    password = next((one for one in credentials if one.type == PASSWORD), None)
+    return None if password is None else realm.password_policy.expires_at(password.created_at)
 
 
 def new_password(text: str, *, temporary: bool = False) -> NewPassword:

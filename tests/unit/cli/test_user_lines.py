@@ -66,3 +66,9 @@ def test_nothing_that_is_shown_moves_the_cursor(capsys: pytest.CaptureFixture[st
     shown = capsys.readouterr().out
     assert "\\x1b[2Jgone, two\\nlines, \\u202eflipped" in shown
     assert shown.count("\n") == len(list(user_lines(replace(SHOWN, user=user))))
+
+
+def test_a_password_that_expires_has_a_line() -> None:
+    assert "password expires" not in dict(user_lines(SHOWN))
+    shown = replace(SHOWN, password_expires_at=NOW + timedelta(days=30))
+    assert _line(shown, "password expires") == "2026-12-20T00:00:00+00:00"
