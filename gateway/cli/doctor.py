@@ -45,11 +45,11 @@ Examination = Callable[["Settings"], str]
 @click.option(
     "--nginx-configuration",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The folder that `realmgate nginx render` wrote: does nginx send what the gateway reads?",
+    help="Output folder of `realmgate nginx render`, to compare its certificate header.",
 )
 @click.pass_context
 def doctor(ctx: click.Context, nginx_configuration: Path | None) -> None:
-    """Check settings, files, programs and stores."""
+    """Check settings, files, programs and stores, and report every problem."""
     from gateway.settings import load_settings  # noqa: PLC0415 - help stays quick
 
     settings = load_settings()

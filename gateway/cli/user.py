@@ -1,7 +1,7 @@
-"""`realmgate user`: the users of a realm, for daily work and for emergencies.
+"""`realmgate user`: the users of a realm.
 
-Everything here works on the stores themselves: a shell on the host suffices, also where every
-account is locked out. Passwords are asked for without echo or read from a file, never arguments.
+The commands work directly on the stores: a shell on the host is sufficient, even if every account
+is locked out. Passwords are prompted for without echo or read from a file, never arguments.
 Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a store is unreachable.
 """
 
@@ -38,17 +38,21 @@ def user() -> None:
 
 user.add_command(import_)
 
-_realm = click.option("--realm", required=True, metavar="NAME", help="The realm.")
+_realm = click.option("--realm", required=True, metavar="NAME", help="Name of the realm.")
 _output = click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Output format.",
 )
 _password_file = click.option(
     "--password-file",
     type=click.File("r", encoding="utf-8"),
-    help="Read the password from this file, - for standard input; its last line end is cut off.",
+    help="Read the password from this file, - for standard input, without its last line end.",
 )
 _temporary = click.option(
-    "--temporary", is_flag=True, help="Ask for another password at the next sign-in."
+    "--temporary", is_flag=True, help="Require a new password at the next sign-in."
 )
 
 
@@ -56,11 +60,11 @@ _temporary = click.option(
 @click.argument("username")
 @_realm
 @click.option("--email", help="The e-mail address.")
-@click.option("--email-verified", is_flag=True, help="The address is known to be the user's.")
+@click.option("--email-verified", is_flag=True, help="Mark the e-mail address as verified.")
 @click.option("--first-name", help="The given name.")
 @click.option("--last-name", help="The family name.")
-@click.option("--disabled", is_flag=True, help="Do not let the user sign in yet.")
-@click.option("--set-password", is_flag=True, help="Ask for a password.")
+@click.option("--disabled", is_flag=True, help="Create the user disabled.")
+@click.option("--set-password", is_flag=True, help="Prompt for a password.")
 @_password_file
 @_temporary
 @_output
@@ -75,7 +79,7 @@ def create(
     disabled: bool,
     **fields: Any,
 ) -> None:
-    """Create the user USERNAME with the roles that every new user has.
+    """Create the user USERNAME with the default roles of the realm.
 
     The user profile of the realm applies, as it does to the admin API.
     """
@@ -107,12 +111,12 @@ async def _create(administration: Administration, realm: str, document: dict[str
         return await find_user(stores, acting.realm, user_id)
 
 
-@user.command(short_help="Show a user: roles, lock-out, what is due.")
+@user.command(short_help="Show a user: roles, lock-out, required actions.")
 @click.argument("name", metavar="USER")
 @_realm
 @_output
 def show(name: str, realm: str, output: str) -> None:
-    """Show USER, given by name or id: roles, lock-out, what is due."""
+    """Show USER, given by name or id: roles, lock-out, required actions, password expiration."""
     from gateway.cli.user_lines import role_names, user_lines
     from gateway.representations.users import write_user
 
@@ -133,17 +137,22 @@ def show(name: str, realm: str, output: str) -> None:
 
 @user.command("list")
 @_realm
-@click.option("--search", help="Begins a username, e-mail address or name; * is anything.")
-@click.option("--locked", is_flag=True, help="Only who is locked out now, with the time left.")
-@click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="Skip so many.")
 @click.option(
-    "--max", "maximum", type=click.IntRange(1, _MOST), default=100, show_default=True, help="Most."
+    "--search",
+    help="Prefix of a user name, e-mail address, first or last name; * matches anything.",
+)
+@click.option("--locked", is_flag=True, help="List only locked users, with the time left.")
+@click.option(
+    "--first", type=click.IntRange(0), default=0, show_default=True, help="Number of users to skip."
+)
+@click.option(
+    "--max", "maximum", type=click.IntRange(1, _MOST), default=100, show_default=True, help="Limit."
 )
 @_output
 def list_(
     realm: str, search: str | None, first: int, maximum: int, output: str, *, locked: bool
 ) -> None:
-    """List users by name, a page at a time."""
+    """List the users of a realm by name, one page at a time."""
     if locked:
         _list_lockouts(realm, output)
         return
@@ -166,7 +175,7 @@ def list_(
 @_password_file
 @_temporary
 def set_password(name: str, realm: str, password_file: Any, *, temporary: bool) -> None:
-    """Give USER a new password, asked for without echo."""
+    """Set the password of USER. Prompts without echo unless --password-file is given."""
     password = _password(password_file, temporary=temporary)
     changed = _run(lambda users: users.set_password(realm, name, password))
     click.echo(f"user {changed.username}: the password is set")
@@ -175,13 +184,15 @@ def set_password(name: str, realm: str, password_file: Any, *, temporary: bool) 
 @user.command()
 @click.argument("name", metavar="USER")
 @_realm
-@click.option("--add", multiple=True, metavar="[CLIENT/]ROLE", help="Give this role.")
-@click.option("--remove", multiple=True, metavar="[CLIENT/]ROLE", help="Take this role away.")
+@click.option("--add", multiple=True, metavar="[CLIENT/]ROLE", help="Grant this role. Repeatable.")
+@click.option(
+    "--remove", multiple=True, metavar="[CLIENT/]ROLE", help="Remove this role. Repeatable."
+)
 @_output
 def roles(
     name: str, realm: str, add: tuple[str, ...], remove: tuple[str, ...], output: str
 ) -> None:
-    """Show, give and take the roles of USER."""
+    """List, grant and remove the roles of USER."""
     from gateway.admin.users import RoleChange, read_role_arguments
     from gateway.cli.user_lines import role_names
 
@@ -193,29 +204,29 @@ def roles(
     click.echo(json.dumps(granted, indent=2) if output == "json" else "\n".join(granted))
 
 
-@user.command(short_help="Let a user sign in again.")
+@user.command(short_help="Enable a user.")
 @click.argument("name", metavar="USER")
 @_realm
 def enable(name: str, realm: str) -> None:
-    """Let USER sign in again, whoever or whatever kept it out."""
+    """Enable USER and end every lock-out."""
     changed = _run(lambda users: users.set_enabled(realm, name, enabled=True))
     click.echo(f"user {changed.username}: enabled")
 
 
-@user.command(short_help="Let a user sign in no more.")
+@user.command(short_help="Disable a user.")
 @click.argument("name", metavar="USER")
 @_realm
 def disable(name: str, realm: str) -> None:
-    """Let USER sign in no more; its tokens are not believed from now on."""
+    """Disable USER. Its tokens are rejected from now on."""
     changed = _run(lambda users: users.set_enabled(realm, name, enabled=False))
     click.echo(f"user {changed.username}: disabled")
 
 
-@user.command(short_help="End a user's lock-out.")
+@user.command(short_help="Unlock a user.")
 @click.argument("name", metavar="USER")
 @_realm
 def unlock(name: str, realm: str) -> None:
-    """End USER's lock-out, temporary or permanent, and forget its failed sign-ins."""
+    """End a temporary or permanent lock-out of USER and clear its failed sign-ins."""
     ended = _run(lambda users: users.unlock(realm, name))
     click.echo(f"user {name}: {'unlocked' if ended else 'was not locked out'}")
 
@@ -224,7 +235,7 @@ def unlock(name: str, realm: str) -> None:
 @click.argument("name", metavar="USER")
 @_realm
 def logout(name: str, realm: str) -> None:
-    """End every session of USER; tokens issued so far are not believed any more."""
+    """End every session of USER. Tokens that were issued before are rejected."""
     from gateway.cli.session import run_sessions
 
     count = run_sessions(lambda sessions: sessions.log_out(realm, name))
