@@ -86,7 +86,7 @@ def list_(realm: str | None, output: str) -> None:
     "--now", is_flag=True, help="Sign with the new key at once, although cached JWKS lack it."
 )
 def rotate(realm: str, algorithm: str | None, publish_for: timedelta, *, now: bool) -> None:
-    """Replace the signing key with a new one. Tokens of the old key stay valid until they expire."""
+    """Replace the signing key. Tokens of the old key stay valid until they expire."""
     chosen = SignatureAlgorithm(algorithm) if algorithm else None
     pause = timedelta() if now else publish_for
     _tell(_run(lambda use_cases: use_cases.rotate(realm, algorithm=chosen, publish_for=pause)))
