@@ -88,7 +88,7 @@ def assigned(
 def confirm_removal(what: str, *, yes: bool) -> None:
     """Ask whether something is to be removed, unless it is said already."""
     if not yes:
-        click.confirm(f"Remove {what} for good?", abort=True)
+        click.confirm(f"Delete {what}? This cannot be undone.", abort=True)
 
 
 def echo_document(document: Mapping[str, Any] | list[dict[str, Any]]) -> None:

@@ -126,8 +126,8 @@ def _run(act: "Callable[[RealmKeys], Awaitable[Result]]") -> Result:
 
 def _tell(change: "KeyChange") -> None:
     for key in change.changed:
-        until = f"verifies until {_instant(key.retire_at)}" if key.retire_at else "is not believed"
-        shown = "is disabled and not believed" if key.status.value == "DISABLED" else until
+        until = f"verifies until {_instant(key.retire_at)}" if key.retire_at else "is rejected"
+        shown = "is disabled; its tokens are rejected" if key.status.value == "DISABLED" else until
         click.echo(f"realm {change.realm}: {key.algorithm} key {key.kid} {shown}")
     if change.successor:
         new = change.successor
