@@ -1,7 +1,7 @@
-# The gateway as an image: unprivileged, and content with a read-only file system.
-# What it writes lies in /srv/state (sockets, and the database where none is configured).
+# The gateway as an image: unprivileged, works with a read-only file system.
+# It writes only to /srv/state (sockets, and the database if no other one is configured).
 # No container engine runs in this project's checks: tests/contract/test_container_files.py reads
-# this file and docker-compose.yml and runs what they copy, but nobody has built them there.
+# this file and docker-compose.yml and runs their scripts, but no image has been built there.
 
 FROM python:3.11-slim-bookworm AS packages
 WORKDIR /build
@@ -11,17 +11,20 @@ RUN python -m venv /opt/realmgate \
         --requirement requirements.lock
 
 FROM python:3.11-slim-bookworm
-# One account for gateway and proxy, so that the proxy may read what is rendered for it alone.
+# One account for gateway and proxy, so that the proxy can read the configuration that is private.
+# A new volume takes owner and mode of the folder at which it is mounted.
 RUN groupadd --gid 10001 realmgate \
     && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /srv/state \
         --shell /usr/sbin/nologin realmgate \
-    && install --directory --owner=10001 --group=10001 --mode=0700 /srv/state
+    && install --directory --owner=10001 --group=10001 --mode=0700 /srv/state /srv/pki \
+    && install --directory --owner=10001 --group=10001 --mode=0755 /srv/certs /srv/secrets/gateway \
+        /srv/secrets/proxy /srv/secrets/redis /srv/secrets/postgres
 COPY --from=packages /opt/realmgate /opt/realmgate
 WORKDIR /srv/realmgate
 COPY LICENSE README.md ./
 COPY nginx ./nginx
 COPY gateway ./gateway
-# Compiled here, because the file system is read-only later: a cold start is three times as quick.
+# Compiled here because the file system is read-only later: a cold start is three times as fast.
 RUN /opt/realmgate/bin/python -m compileall -q gateway
 ENV PATH=/opt/realmgate/bin:$PATH \
     PYTHONUNBUFFERED=1 \

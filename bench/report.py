@@ -1,22 +1,62 @@
-"""The tables of docs/performance.md, written anew from the results of a whole run."""
+"""The generated parts of docs/performance.md: a summary, and the tables of a whole run."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 from bench.figures import number
 from bench.workspace import ROOT
 
 _PAGE = ROOT / "docs" / "performance.md"
-_BEGIN = "<!-- results of scripts/bench, written by it -->"
-_END = "<!-- end of the results -->"
+_SUMMARY_MARKS: Final = (
+    "<!-- summary of scripts/bench, written by it -->",
+    "<!-- end of the summary -->",
+)
+_RESULT_MARKS: Final = (
+    "<!-- results of scripts/bench, written by it -->",
+    "<!-- end of the results -->",
+)
+_SUMMARY: Final = (
+    ("tokens", "RS256 tokens", "RS256 tokens, nginx and one worker on one core"),
+    ("tokens", "nginx apart: RS256 tokens", "RS256 tokens, one worker alone on its core"),
+    ("tokens", "ES256 tokens", "ES256 tokens, nginx and one worker on one core"),
+    ("workers", "two workers / one", "two workers on two cores, compared with one on one"),
+    ("latency", "at 50%: p50", "latency of an RS256 token at half load, median"),
+    ("latency", "at 50%: p99", "the same, 99th percentile"),
+    ("introspection", "introspections, RS256 token", "introspections"),
+    ("refreshes", "refreshes", "refreshes"),
+    ("refreshes", "userinfo", "userinfo requests"),
+    ("logins", "27,500 rounds: logins", "password sign-ins, 27,500 iterations of PBKDF2"),
+    ("logins", "210,000 rounds: logins", "password sign-ins, 210,000 iterations"),
+    ("logins", "600,000 rounds: logins", "password sign-ins, 600,000 iterations (as shipped)"),
+    ("memory", "one worker with its supervisor", "memory of one worker with its supervisor"),
+    ("memory", "each further worker", "memory of each further worker"),
+    ("start", "cold start to ready", "start until the first response"),
+)
+"""Row, figure and label of each line of the summary; what a run has not measured is left out."""
 
 
 def write_report(document: dict[str, Any]) -> None:
-    """Replace what stands between the two marks."""
+    """Replace the text between the marks of the summary and of the results."""
     text = _PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    page = f"{before}{_BEGIN}\n{_results(document)}\n{_END}{after}"
-    _PAGE.write_text(page, encoding="utf-8")
+    text = _between(text, _SUMMARY_MARKS, "\n".join(_summary(document)))
+    _PAGE.write_text(_between(text, _RESULT_MARKS, _results(document)), encoding="utf-8")
+
+
+def _between(text: str, marks: tuple[str, str], content: str) -> str:
+    begin, end = marks
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n\n{content}\n\n{end}{after}"
+
+
+def _summary(document: dict[str, Any]) -> Iterator[str]:
+    yield "| measurement | result | gate (stretch) | |"
+    yield "|---|---:|---|---|"
+    for row, name, label in _SUMMARY:
+        figures = document["rows"].get(row, {"figures": ()})["figures"]
+        yield from (
+            _line({**figure, "name": label}) for figure in figures if figure["name"] == name
+        )
 
 
 def _results(document: dict[str, Any]) -> str:
@@ -33,7 +73,7 @@ def _results(document: dict[str, Any]) -> str:
         parts.append(f"{row['how']} Measured at {row['measured_at']}, commit {row['commit']}.")
         lines = [_line(figure) for figure in row["figures"]]
         parts.append("\n".join(["| | | gate (stretch) | |", "|---|---:|---|---|", *lines]))
-    return "\n" + "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts)
 
 
 def _line(figure: dict[str, Any]) -> str:

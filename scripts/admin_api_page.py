@@ -1,6 +1,6 @@
-"""Writes the tables of docs/admin-api.md: every operation, what it does, and who may.
+"""Generates the tables of docs/admin-api.md: every operation, what it does, and who may call it.
 
-`python -m scripts.admin_api_page`; with `--check` it only tells whether the page is as it would be.
+`python -m scripts.admin_api_page`; with `--check` it only reports whether the page is current.
 """
 
 import sys
@@ -14,14 +14,28 @@ from scripts.generated_page import write_or_check
 
 PAGE = Path(__file__).parents[1] / "docs" / "admin-api.md"
 MARK = "<!-- tables -->\n"
-"""What follows it on the page is made here."""
-_TITLE = "\n### {tag}\n\n| method | path | what | state | who |\n|---|---|---|---|---|\n"
+"""What follows it on the page is generated."""
+_TITLE = "\n### {tag}\n\n| method | path | operation | state | roles |\n|---|---|---|---|---|\n"
+_UNSUPPORTED = """
+### Not supported
+
+<details>
+<summary>{count} operations of Keycloak that answer 501 or 404, by reason</summary>
+
+| reason | operations |
+|---|---|
+{rows}
+</details>
+"""
 
 
 def page() -> str:
-    """Return the whole page, what is written by hand as it stands."""
+    """Return the whole page; the text above the mark is kept."""
     text, mark, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
-    return text + mark + "".join(_tables(read_operations()))
+    operations = read_operations()
+    supported = [row for row in operations if row.state is not State.NOT_HERE]
+    unsupported = [row for row in operations if row.state is State.NOT_HERE]
+    return text + mark + "".join(_tables(supported)) + _unsupported(unsupported)
 
 
 def _tables(operations: Iterable[Operation]) -> Iterator[str]:
@@ -33,19 +47,28 @@ def _tables(operations: Iterable[Operation]) -> Iterator[str]:
         yield from map(_row, sorted(rows, key=lambda row: (row.path, row.method)))
 
 
+def _unsupported(operations: list[Operation]) -> str:
+    by_reason: defaultdict[str, list[str]] = defaultdict(list)
+    for row in sorted(operations, key=lambda row: (row.path, row.method)):
+        by_reason[row.summary].append(f"{row.method} `{_path(row)}`")
+    rows = "".join(f"| {why} | {', '.join(by_reason[why])} |\n" for why in sorted(by_reason))
+    return _UNSUPPORTED.format(count=len(operations), rows=rows)
+
+
 def _row(row: Operation) -> str:
-    path = (row.path.removeprefix(REALM) or "/").replace(":path}", "}")
-    cells = (row.method, f"`{path}`", row.summary, row.state.value, _who(row))
+    cells = (row.method, f"`{_path(row)}`", row.summary, row.state.value, _who(row))
     return f"| {' | '.join(cells)} |\n"
 
 
+def _path(row: Operation) -> str:
+    return (row.path.removeprefix(REALM) or "/").replace(":path}", "}")
+
+
 def _who(row: Operation) -> str:
-    if row.state is State.NOT_HERE:
-        return ""
     if row.allowed is Decided.ANY_ROLE:
         return "any role"
     if isinstance(row.allowed, Decided):
-        return "by what is asked for"
+        return "depends on the request"
     return " *and* ".join(
         ", ".join(f"`{role}`" for role in sorted(roles))
         for roles in (row.allowed, row.also)

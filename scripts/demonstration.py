@@ -161,7 +161,7 @@ def demonstrate(gateway: Gateway, terminal: Terminal) -> None:
 
 def obtain(gateway: Gateway, terminal: Terminal) -> str | None:
     """Ask for a token with nothing but a certificate, and show what is in it."""
-    terminal.heading("device-1 asks for a token with nothing but its certificate")
+    terminal.heading("device-1 requests a token with only its certificate")
     terminal.line(f"POST {gateway.mtls}{gateway.realm}{TOKEN}")
     answer = gateway.post(
         gateway.mtls,
@@ -187,7 +187,7 @@ def obtain(gateway: Gateway, terminal: Terminal) -> str | None:
 
 def verify(gateway: Gateway, terminal: Terminal, token: str) -> None:
     """Check the token as a resource server would: by the published keys alone."""
-    terminal.heading("Anybody can verify it with the realm's published keys")
+    terminal.heading("Any service can verify it with the realm's published keys")
     terminal.line(f"GET {gateway.https}{gateway.realm}{KEY_SET}")
     header = jwt.get_unverified_header(token)
     issuer = gateway.https + gateway.realm
@@ -218,7 +218,7 @@ def verify(gateway: Gateway, terminal: Terminal, token: str) -> None:
 
 def ask(gateway: Gateway, terminal: Terminal, token: str) -> None:
     """Introspect as those whom the token concerns."""
-    terminal.heading("The gateway confirms it to those it concerns")
+    terminal.heading("The gateway confirms it to the clients in its audience")
     terminal.line(f"POST {gateway.mtls}{gateway.realm}{INTROSPECT}")
     own = gateway.post(
         gateway.mtls, INTROSPECT, "device-1", client_id=gateway.client_id, token=token
@@ -233,13 +233,13 @@ def ask(gateway: Gateway, terminal: Terminal, token: str) -> None:
         service.document.get("active") is True and "cnf" in service.document,
         "active",
         f"to {SERVICE}, a resource server in the audience, by its secret:",
-        "it is told cnf, and compares it with the certificate its own caller shows.",
+        "it receives cnf and compares it with the certificate of its own caller.",
     )
 
 
 def steal(gateway: Gateway, terminal: Terminal, token: str) -> None:
     """Try the token from the wrong hands."""
-    terminal.heading("The same token in other hands is refused")
+    terminal.heading("The same token from another client is refused")
     other = gateway.post(
         gateway.mtls, INTROSPECT, "device-2", client_id=gateway.client_id, token=token
     )
@@ -253,15 +253,15 @@ def steal(gateway: Gateway, terminal: Terminal, token: str) -> None:
     _refused(
         terminal,
         nobody,
-        "somebody without any certificate",
-        f"{gateway.client_id} has no other way to prove who it is.",
+        "a caller without any certificate",
+        f"{gateway.client_id} has no other way to authenticate.",
     )
     outside = gateway.post(gateway.mtls, INTROSPECT, None, client_id=gateway.client_id, token=token)
     _refused(
         terminal,
         outside,
         "the same at the listener for devices",
-        "nginx lets nobody in without a certificate; the gateway never hears of it.",
+        "nginx refuses callers without a certificate; the gateway never gets the request.",
         status=400,
     )
     stranger = gateway.post(
@@ -278,7 +278,7 @@ def steal(gateway: Gateway, terminal: Terminal, token: str) -> None:
 
 def misuse_a_secret(gateway: Gateway, terminal: Terminal) -> None:
     """Present a bound token with the right secret and the wrong certificate."""
-    terminal.heading("A stolen secret does not help either: the binding itself")
+    terminal.heading("A stolen secret does not help: the token is bound to the certificate")
     answer = _as_service(gateway, gateway.mtls, TOKEN, "device-1", grant_type="client_credentials")
     bound = answer.document.get("access_token", "")
     terminal.check(

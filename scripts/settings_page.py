@@ -23,29 +23,30 @@ from gateway.settings import (
 HEAD = """\
 # Settings
 
-Each setting is an environment variable; [.env.example](../.env.example) has them all to copy.
-Precedence: flags of `realmgate start`, the environment, `.env` in the working directory, the
-default. An empty value counts as not given. Every mistake is reported at once, by name, and the
-gateway does not start; an unknown `REALMGATE_` name is a mistake.
+This page lists every setting. Each is an environment variable; copy [.env.example](../.env.example)
+to start. Precedence: flags of `realmgate start`, the environment, `.env` in the working directory,
+the default. An empty value counts as missing. The gateway reports all errors at once, by name, and
+does not start; an unknown `REALMGATE_` name is an error.
 
-Durations carry a unit: `500ms`, `10s`, `5m`, `1h`, `1d`. Lists are separated by commas. What ends
-in `_FILE` names a file that holds the value. Relative paths are relative to the working directory
-of the gateway or of the command. `realmgate settings show` prints what is in force as `.env` takes
-it; a line that hides a secret is a comment. `scripts/settings_page.py` makes this page.
+Durations have a unit: `500ms`, `10s`, `5m`, `1h`, `1d`. Lists are separated by commas. A name that
+ends in `_FILE` is the path of a file with the value. Relative paths are relative to the working
+directory of the gateway or of the command. `realmgate settings show` prints the settings in force
+in the format of `.env`, with masked secrets as comments. `scripts/settings_page.py` generates this
+page.
 
 | variable | default | meaning |
 |---|---|---|
 """
 SCRIPTS = """
-## Names of the scripts
+## Variables of the scripts
 
-`var/run.env` holds settings, and these names of the scripts, which pass as known and set nothing:
-{names}.
+`var/run.env` contains settings and the following variables of the scripts, which the gateway
+accepts and ignores: {names}.
 """
 TAIL = """
-## Other names for the same
+## Other names
 
-| name | is |
+| name | same as |
 |---|---|
 """
 DERIVED = {

@@ -219,8 +219,8 @@ class PasswordLogin:
 
 
 def _is_too_old(realm: Realm, credential: Credential, now: datetime) -> bool:
-    longest = realm.password_policy.maximum_age
-    return longest is not None and now - credential.created_at > longest
+    expires_at = realm.password_policy.expires_at(credential.created_at)
+    return expires_at is not None and now > expires_at
 
 
 def _may_be_address(realm: Realm, name: str) -> bool:

@@ -14,20 +14,23 @@ from gateway.domain.errors import RealmgateError
 
 COMMANDS = {
     "start": ("gateway.cli.start:start", "Run the gateway."),
-    "migrate": ("gateway.cli.migrate:migrate", "Bring the database to this version's schema."),
-    "realm": ("gateway.cli.realm:realm", "Make, change and remove realms; files in and out."),
-    "client": ("gateway.cli.client:client", "List, make, change and remove clients."),
-    "role": ("gateway.cli.role:role", "List, make, change and remove roles."),
-    "group": ("gateway.cli.group:group", "List, make, change and remove groups."),
+    "migrate": (
+        "gateway.cli.migrate:migrate",
+        "Migrate the database to the schema of this version.",
+    ),
+    "realm": ("gateway.cli.realm:realm", "Create, change, delete, import and export realms."),
+    "client": ("gateway.cli.client:client", "List, create, change and delete clients."),
+    "role": ("gateway.cli.role:role", "List, create, change and delete roles."),
+    "group": ("gateway.cli.group:group", "List, create, change and delete groups."),
     "user": ("gateway.cli.user:user", "Create, change, unlock and import users."),
-    "session": ("gateway.cli.session:session", "List sessions and end them."),
+    "session": ("gateway.cli.session:session", "List and end sessions."),
     "keys": ("gateway.cli.keys:keys", "List and rotate a realm's signing keys."),
-    "certs": ("gateway.cli.certs:certs", "Make and inspect certificates for development."),
-    "nginx": ("gateway.cli.nginx:nginx", "Fit nginx's configuration to this machine."),
+    "certs": ("gateway.cli.certs:certs", "Issue, show and revoke certificates for development."),
+    "nginx": ("gateway.cli.nginx:nginx", "Write nginx's configuration for this machine."),
     "settings": ("gateway.cli.settings:settings", "Show the settings in force, secrets masked."),
-    "doctor": ("gateway.cli.doctor:doctor", "Check this installation and say what is wrong."),
+    "doctor": ("gateway.cli.doctor:doctor", "Check this installation and report problems."),
 }
-"""Where each command stands, and its line in the help."""
+"""Module and function of each command, and its line in the help."""
 
 
 class _LazyGroup(click.Group):
@@ -67,4 +70,4 @@ class _LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="realmgate")
 def main() -> None:
-    """Realmgate: realms, OAuth 2.0 tokens and client certificates, beside nginx."""
+    """Administer the gateway that is configured by the environment or by .env."""

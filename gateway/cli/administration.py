@@ -21,18 +21,22 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-realm_option = click.option("--realm", required=True, metavar="NAME", help="The realm.")
+realm_option = click.option("--realm", required=True, metavar="NAME", help="Name of the realm.")
 output_option = click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Output format.",
 )
 set_option = click.option(
     "--set",
     "assignments",
     multiple=True,
     metavar="FIELD=VALUE",
-    help="Set a field of Keycloak's representation; VALUE is JSON, or else text. Repeatable.",
+    help="Set a field of Keycloak's representation. VALUE is JSON, otherwise text. Repeatable.",
 )
-yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ def assigned(
 def confirm_removal(what: str, *, yes: bool) -> None:
     """Ask whether something is to be removed, unless it is said already."""
     if not yes:
-        click.confirm(f"Remove {what} for good?", abort=True)
+        click.confirm(f"Delete {what}? This cannot be undone.", abort=True)
 
 
 def echo_document(document: Mapping[str, Any] | list[dict[str, Any]]) -> None:

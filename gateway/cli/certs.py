@@ -42,7 +42,7 @@ directory_option = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     default=DEFAULT_DIRECTORY,
     show_default=True,
-    help="Where the PKI stands.",
+    help="Folder of the PKI.",
 )
 
 
@@ -52,31 +52,31 @@ class _BadInput(click.ClickException):
 
 @click.group()
 def certs() -> None:
-    """Make and inspect certificates for development."""
+    """Issue, show and revoke certificates for development."""
 
 
-@certs.command(short_help="Make a PKI: authorities, certificates, revocation lists.")
+@certs.command(short_help="Create a PKI: authorities, certificates, revocation lists.")
 @directory_option
 @click.option(
     "--name",
     "names",
     multiple=True,
     metavar="DNS_OR_IP",
-    help="A further name of the server, besides localhost, 127.0.0.1 and ::1.",
+    help="Another name of the server, besides localhost, 127.0.0.1 and ::1. Repeatable.",
 )
 @click.option(
     "--algorithm",
     type=click.Choice(["ecdsa", "rsa"]),
     default="ecdsa",
     show_default=True,
-    help="Kind of all keys: ECDSA on P-256, or RSA with 2048 bits.",
+    help="Type of all keys: ECDSA on P-256, or RSA with 2048 bits.",
 )
-@click.option("--force", is_flag=True, help="Replace the PKI that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing PKI.")
 def init(directory: Path, names: tuple[str, ...], algorithm: str, *, force: bool) -> None:
-    """Make authorities, server, device and user certificates, and revocation lists.
+    """Create authorities, server, device and user certificates, and revocation lists.
 
-    Certificates that `certs client` issued before are left where they are, but a new PKI does not
-    accept them.
+    Certificates that `certs client` issued before stay in the folder, but a new PKI does not accept
+    them.
     """
     with _refusals_end_the_command():
         files = create_pki(
@@ -88,16 +88,18 @@ def init(directory: Path, names: tuple[str, ...], algorithm: str, *, force: bool
 @certs.command()
 @click.argument("name")
 @directory_option
-@click.option("--dns", multiple=True, help="A DNS name for the subject alternative names.")
-@click.option("--uri", multiple=True, help="A URI, such as a SPIFFE ID.")
+@click.option(
+    "--dns", multiple=True, help="Add a DNS name to the subject alternative names. Repeatable."
+)
+@click.option("--uri", multiple=True, help="Add a URI, such as a SPIFFE ID. Repeatable.")
 @click.option(
     "--days",
     type=click.IntRange(1, LONGEST_LIFETIME_DAYS),
     default=397,
     show_default=True,
-    help="How long it is valid.",
+    help="Days until the certificate expires.",
 )
-@click.option("--force", is_flag=True, help="Replace a certificate of that name.")
+@click.option("--force", is_flag=True, help="Replace an existing certificate of this name.")
 def client(
     name: str,
     directory: Path,
@@ -132,10 +134,10 @@ def revoke(certificate: str, directory: Path) -> None:
     "--if-expiring-within",
     "days",
     type=click.IntRange(min=0),
-    help="Do nothing unless a list expires within so many days.",
+    help="Do nothing unless a list expires within this number of days.",
 )
 def crl(directory: Path, days: int | None) -> None:
-    """Issue the revocation lists again, before they expire.
+    """Renew the revocation lists.
 
     nginx refuses every certificate of an authority whose list has expired.
     """
@@ -151,7 +153,11 @@ def crl(directory: Path, days: int | None) -> None:
 @certs.command(short_help="Show a certificate.")
 @click.argument("file", metavar="FILE|-")
 @click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Output format.",
 )
 def show(file: str, output: str) -> None:
     """Show the first certificate of FILE: PEM, URL-escaped PEM as nginx sends it, or DER."""

@@ -30,12 +30,12 @@ _PASSED_OVER = ("id", "defaultClientScopes", "optionalClientScopes")
 
 @click.group()
 def client() -> None:
-    """List, make, change and remove clients."""
+    """List, create, change and delete clients."""
 
 
 @client.command("list")
 @realm_option
-@click.option("--search", default="", help="A part of the client's name.")
+@click.option("--search", default="", help="Part of the client id.")
 @output_option
 def list_(realm: str, search: str, output: str) -> None:
     """List the clients of a realm."""
@@ -65,9 +65,9 @@ def list_(realm: str, search: str, output: str) -> None:
 @client.command(short_help="Show a client.")
 @_client
 @realm_option
-@click.option("--include-secrets", is_flag=True, help="Show its secret.")
+@click.option("--include-secrets", is_flag=True, help="Show the client secret.")
 def show(client_id: str, realm: str, *, include_secrets: bool) -> None:
-    """Show CLIENT, given by its public name, as JSON."""
+    """Show CLIENT, given by its client id, as JSON."""
     from gateway.representations.clients import write_client
 
     async def ask(administration: Administration) -> "Client":
@@ -77,12 +77,12 @@ def show(client_id: str, realm: str, *, include_secrets: bool) -> None:
     echo_document(write_client(administer(ask), masked=not include_secrets))
 
 
-@client.command(short_help="Make a client.")
+@client.command(short_help="Create a client.")
 @_client
 @realm_option
 @set_option
 def create(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
-    """Make CLIENT; a confidential one gets a secret, told by `client show` if asked for."""
+    """Create CLIENT. Show a generated secret with `client show --include-secrets`."""
     document = {**assigned(assignments, never=("clientId",)), "clientId": client_id}
 
     async def work(administration: Administration) -> str:
@@ -111,12 +111,12 @@ def update(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
     click.echo(f"client {client_id}: updated")
 
 
-@client.command(short_help="Remove a client.")
+@client.command(short_help="Delete a client.")
 @_client
 @realm_option
 @yes_option
 def delete(client_id: str, realm: str, *, yes: bool) -> None:
-    """Remove CLIENT with its roles, its service account and its sessions."""
+    """Delete CLIENT with its roles, its service account and its sessions."""
 
     async def work(administration: Administration) -> None:
         acting = await administration.acting(realm)

@@ -1,4 +1,4 @@
-"""`realmgate doctor`: looks at an installation and says in plain sentences what is wrong.
+"""`realmgate doctor`: checks an installation and reports every problem in a sentence.
 
 Changes nothing, and needs no running gateway. Exit codes: 0 all in order, 1 something is not.
 """
@@ -45,15 +45,15 @@ Examination = Callable[["Settings"], str]
 @click.option(
     "--nginx-configuration",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The folder that `realmgate nginx render` wrote: does nginx send what the gateway reads?",
+    help="Output folder of `realmgate nginx render`, to compare its certificate header.",
 )
 @click.pass_context
 def doctor(ctx: click.Context, nginx_configuration: Path | None) -> None:
-    """Check settings, files, programs and stores."""
+    """Check settings, files, programs and stores, and report every problem."""
     from gateway.settings import load_settings  # noqa: PLC0415 - help stays quick
 
     settings = load_settings()
-    click.echo("ok    The settings can be used.")
+    click.echo("ok    The settings are valid.")
     ailing = False
     sent_header: Examination = partial(_certificate_header, nginx_configuration)
     for examine in (*EXAMINATIONS, sent_header):
@@ -76,13 +76,13 @@ def _state_folder(settings: "Settings") -> str:
     from gateway.supervisor.sockets import check_directory  # noqa: PLC0415 - help stays quick
 
     if not settings.state_dir.exists():
-        return f"The state folder {settings.state_dir} will be made at the first start."
+        return f"The state folder {settings.state_dir} will be created at the first start."
     run = settings.state_dir / "run"
     if run.exists():
         check_directory(run)
     for secret in (settings.state_dir / "secrets").glob("*"):
         _private(secret)
-    return f"Nobody else can reach sockets and secrets in {settings.state_dir}."
+    return f"Only the owner can access sockets and secrets in {settings.state_dir}."
 
 
 def _private(file: Path) -> None:
@@ -96,22 +96,22 @@ def _proxy(settings: "Settings") -> str:
 
     if isinstance(settings.listen, TcpAddress) and not settings.trusted_proxies:
         raise Ailment(
-            f"The gateway listens on {settings.listen} and believes no proxy, so certificates and"
-            " https are never seen: set REALMGATE_TRUSTED_PROXIES and REALMGATE_PROXY_SECRET."
+            f"The gateway listens on {settings.listen} and trusts no proxy, so it never sees"
+            " certificates and https: set REALMGATE_TRUSTED_PROXIES and REALMGATE_PROXY_SECRET."
         )
-    return f"The proxy on {settings.listen} will be believed."
+    return f"The gateway trusts the proxy on {settings.listen}."
 
 
 def _program(name: str, option: str, settings: "Settings") -> str:
     if name == "redis-server" and settings.redis_url is not None:
-        return "A Redis is configured, so redis-server is not needed here."
+        return "A Redis is configured, so no local redis-server is needed."
     binary = shutil.which(name) or shutil.which(name, path=_SYSTEM_FOLDERS)
     if binary is None:
         raise Ailment(f"{name} is not installed: apt-get install {name}")
     told = subprocess.run([binary, option], capture_output=True, text=True, check=False, timeout=5)
     match = _VERSION.search(told.stdout + told.stderr)
     if match is None:
-        raise Ailment(f"{name} does not tell its version.")
+        raise Ailment(f"{name} does not report its version.")
     version = int(match[1]), int(match[2])
     if version < _OLDEST[name]:
         oldest = ".".join(map(str, _OLDEST[name]))
@@ -140,9 +140,9 @@ def _redis(settings: "Settings") -> str:
             await client.aclose()
 
     if settings.redis_url is None:
-        return "The gateway runs a private Redis for itself."
+        return "The gateway starts a private redis-server."
     warnings = asyncio.run(ask())
-    return " ".join(("Redis answers and suits.", *warnings))
+    return " ".join(("Redis answers and is configured correctly.", *warnings))
 
 
 def _database(settings: "Settings") -> str:
@@ -151,10 +151,10 @@ def _database(settings: "Settings") -> str:
 
     default = settings.state_dir / "realmgate.db"
     if str(default) in settings.database_url.reveal() and not default.exists():
-        return "The database will be made at the first start."
+        return "The database will be created at the first start."
     if settings.encryption_key is None and not settings.encryption_key_file.exists():
         raise Ailment(
-            f"There is a database, and no key that opens it: {settings.encryption_key_file}."
+            f"There is a database, but no key that decrypts it: {settings.encryption_key_file}."
         )
 
     async def ask() -> int:
@@ -164,9 +164,8 @@ def _database(settings: "Settings") -> str:
                 await stores.keys.list(realm.id)
             return len(await stores.realms.list())
 
-    return (
-        f"The database answers, holds {counted(asyncio.run(ask()), 'realm')}, and the key opens it."
-    )
+    realms = counted(asyncio.run(ask()), "realm")
+    return f"The database answers, holds {realms}, and the key decrypts it."
 
 
 def _certificates(settings: "Settings") -> str:
@@ -179,7 +178,7 @@ def _certificates(settings: "Settings") -> str:
     status = found.revocation.status(SystemClock().now())
     if status.problem is not None:
         raise Ailment(f"{settings.client_crl_file}: {status.problem}.")
-    return f"The revocation lists are good until {_day(status.next_update)}."
+    return f"The revocation lists are valid until {_day(status.next_update)}."
 
 
 def _certificate_header(configuration: Path | None, settings: "Settings") -> str:
@@ -187,7 +186,7 @@ def _certificate_header(configuration: Path | None, settings: "Settings") -> str
     expected = settings.certificate_header
     if configuration is None:
         if expected == NginxLookup.default_header:
-            return f"The gateway reads certificates from {expected}, nginx's standard header."
+            return f"The gateway reads certificates from {expected}, the default of nginx."
         raise Ailment(
             f"The gateway reads certificates from {expected}, and it is not known whether nginx"
             " sends that: run doctor with --nginx-configuration FOLDER."
@@ -204,7 +203,7 @@ def _certificate_header(configuration: Path | None, settings: "Settings") -> str
 
 
 def _day(instant: datetime | None) -> str:
-    return "an unknown day" if instant is None else instant.isoformat(" ", "minutes")
+    return "an unknown date" if instant is None else instant.isoformat(" ", "minutes")
 
 
 EXAMINATIONS: tuple[Examination, ...] = (

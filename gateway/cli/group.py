@@ -31,7 +31,7 @@ _OWN = ("description", "attributes")
 
 @click.group()
 def group() -> None:
-    """List, make, change and remove groups."""
+    """List, create, change and delete groups."""
 
 
 @group.command("list")
@@ -66,12 +66,12 @@ def show(path: str, realm: str) -> None:
     echo_document(administer(ask))
 
 
-@group.command(short_help="Make a group.")
+@group.command(short_help="Create a group.")
 @_group
 @realm_option
 @set_option
 def create(path: str, realm: str, assignments: tuple[str, ...]) -> None:
-    """Make the group at /PATH; the one above it must be there."""
+    """Create the group at /PATH. Its parent group must exist."""
     above, _, name = path.rpartition("/")
     document = {**assigned(assignments, only=_OWN), "name": name}
 
@@ -107,12 +107,12 @@ def update(path: str, realm: str, assignments: tuple[str, ...]) -> None:
     click.echo(f"group {path}: updated")
 
 
-@group.command(short_help="Remove a group.")
+@group.command(short_help="Delete a group.")
 @_group
 @realm_option
 @yes_option
 def delete(path: str, realm: str, *, yes: bool) -> None:
-    """Remove the group at /PATH with all below it."""
+    """Delete the group at /PATH and all groups below it."""
 
     async def work(administration: Administration) -> None:
         acting = await administration.acting(realm)

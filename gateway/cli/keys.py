@@ -49,11 +49,11 @@ def keys() -> None:
     """List and rotate a realm's signing keys."""
 
 
-@keys.command("list", short_help="Show the keys, and which of them sign.")
-@click.option("--realm", metavar="NAME", help="Only the keys of this realm.")
+@keys.command("list", short_help="List the keys and their status.")
+@click.option("--realm", metavar="NAME", help="List only the keys of this realm.")
 @output_option
 def list_(realm: str | None, output: str) -> None:
-    """Show which keys sign (ACTIVE), only verify (PASSIVE) or do neither (DISABLED)."""
+    """List the keys that sign (ACTIVE), only verify (PASSIVE) or do neither (DISABLED)."""
     states = _run(realm, lambda keys: keys.list(realm))
     if output == "json":
         click.echo(json.dumps([_document(state) for state in states], indent=2))
@@ -61,12 +61,12 @@ def list_(realm: str | None, output: str) -> None:
     show_rows(_columns(state) for state in states)
 
 
-@keys.command(short_help="Add a key that takes over from the one that signs.")
+@keys.command(short_help="Replace the signing key with a new one.")
 @realm_option
 @click.option(
     "--algorithm",
     type=click.Choice([algorithm.value for algorithm in SignatureAlgorithm]),
-    help="The kind of key to replace; the realm's default algorithm where not given.",
+    help="Algorithm of the key to replace. Default: that of the realm.",
 )
 @click.option(
     "--publish-for",
@@ -75,9 +75,11 @@ def list_(realm: str | None, output: str) -> None:
     show_default=True,
     help="How long the new key is in the JWKS before it signs.",
 )
-@click.option("--now", is_flag=True, help="Sign with it at once; cached JWKS do not know it yet.")
+@click.option(
+    "--now", is_flag=True, help="Sign with the new key at once, although cached JWKS lack it."
+)
 def rotate(realm: str, algorithm: str | None, publish_for: timedelta, *, now: bool) -> None:
-    """Add a key that takes over, while tokens of the old one stay valid for their life."""
+    """Replace the signing key. Tokens of the old key stay valid until they expire."""
     chosen = SignatureAlgorithm(algorithm) if algorithm else None
     pause = timedelta() if now else publish_for
     _tell(_run(realm, lambda keys: keys.rotate(realm, algorithm=chosen, publish_for=pause)))
@@ -85,12 +87,12 @@ def rotate(realm: str, algorithm: str | None, publish_for: timedelta, *, now: bo
 
 # A kid is base64url and may begin with a hyphen.
 @keys.command(
-    short_help="Stop believing a key at once.", context_settings={"ignore_unknown_options": True}
+    short_help="Disable a key at once.", context_settings={"ignore_unknown_options": True}
 )
 @click.argument("kid")
-@click.option("--realm", metavar="NAME", help="The realm, where the kid alone is not enough.")
+@click.option("--realm", metavar="NAME", help="Name of the realm, if the kid is not unique.")
 def disable(kid: str, realm: str | None) -> None:
-    """Stop believing the key KID at once: every token it has signed becomes worthless."""
+    """Disable the key KID at once. Every token that it signed is rejected."""
     _tell(_run(realm, lambda keys: keys.disable(kid, realm)))
 
 
@@ -107,8 +109,8 @@ def _run(realm: str | None, act: "Callable[[RealmKeys], Awaitable[Result]]") -> 
 
 def _tell(change: "KeyChange") -> None:
     for key in change.changed:
-        until = f"verifies until {_instant(key.retire_at)}" if key.retire_at else "is not believed"
-        shown = "is disabled and not believed" if key.status.value == "DISABLED" else until
+        until = f"verifies until {_instant(key.retire_at)}" if key.retire_at else "is rejected"
+        shown = "is disabled; its tokens are rejected" if key.status.value == "DISABLED" else until
         click.echo(f"realm {change.realm}: {key.algorithm} key {key.kid} {shown}")
     if change.successor:
         new = change.successor

@@ -14,10 +14,10 @@ from gateway.cli.installation import installed_settings
 
 
 @click.command()
-@click.option("--check", is_flag=True, help="Change nothing; exit 1 when there is work to do.")
+@click.option("--check", is_flag=True, help="Change nothing; exit with 1 if a migration is due.")
 @click.pass_context
 def migrate(ctx: click.Context, *, check: bool) -> None:
-    """Bring the database to this version's schema; several may run at once."""
+    """Migrate the database to the schema of this version. Several may run at once."""
     from gateway.storage.sql.migrations import HEAD
 
     url = installed_settings(begins=True, needs_key=False).database_url

@@ -274,7 +274,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 @click.group()
 def nginx() -> None:
-    """Fit the shipped nginx configuration to this machine."""
+    """Write nginx's configuration for this machine."""
 
 
 @nginx.command(short_help="Write a complete nginx configuration.")
@@ -284,7 +284,7 @@ def nginx() -> None:
     "upstreams",
     multiple=True,
     required=True,
-    help="A gateway: unix:/PATH or HOST:PORT. Repeat it for several.",
+    help="Address of a gateway: unix:/PATH or HOST:PORT. Repeatable.",
 )
 @click.option(
     "--certificates",
@@ -293,27 +293,41 @@ def nginx() -> None:
     help="Folder with server.crt, server.key, ca.crt and ca.crl.",
 )
 @click.option(
-    "--https-port", type=_PORT, default=8443, show_default=True, help="Certificate optional."
+    "--https-port",
+    type=_PORT,
+    default=8443,
+    show_default=True,
+    help="Port with optional client certificate.",
 )
 @click.option(
-    "--mtls-port", type=_PORT, default=8444, show_default=True, help="Certificate required."
+    "--mtls-port",
+    type=_PORT,
+    default=8444,
+    show_default=True,
+    help="Port with required client certificate.",
 )
 @click.option(
-    "--self-signed-port", type=_PORT, default=8445, show_default=True, help="Any certificate."
+    "--self-signed-port",
+    type=_PORT,
+    default=8445,
+    show_default=True,
+    help="Port for any certificate.",
 )
-@click.option("--http-port", type=_PORT, default=8080, show_default=True, help="Plain HTTP.")
+@click.option(
+    "--http-port", type=_PORT, default=8080, show_default=True, help="Port for plain HTTP."
+)
 @click.option(
     "--public-url",
     "public_urls",
     multiple=True,
-    help="An address clients know us by; other hosts are answered 421, localhost excepted. Repeat"
-    " it for several: plain HTTP redirects to the first. [default: https://localhost:HTTPS_PORT]",
+    help="Public address of the gateway. Other hosts except localhost get 421. Repeatable: plain"
+    " HTTP redirects to the first one. [default: https://localhost:HTTPS_PORT]",
 )
 @click.option(
     "--address",
     "addresses",
     multiple=True,
-    help="Address to listen on, IPv6 in brackets. Repeat it for several. [default: every IPv4]",
+    help="Address to listen on, IPv6 in brackets. Repeatable. [default: every IPv4]",
 )
 @click.option(
     "--plain-http",
@@ -321,32 +335,31 @@ def nginx() -> None:
     callback=lambda _, __, kind: PlainHttp(kind),
     default=PlainHttp.REDIRECT.value,
     show_default=True,
-    help="What the plain HTTP listener does.",
+    help="Behavior of the plain HTTP port.",
 )
 @click.option(
     "--connections-per-address",
     type=click.IntRange(1, MOST_CONNECTIONS),
     default=512,
     show_default=True,
-    help="Requests that one address may have served at a time.",
+    help="Maximum of parallel requests per client address.",
 )
 @click.option(
     "--proxy-secret-file",
     type=click.File(),
-    help="File with the secret that the gateway expects from its proxy.",
+    help="File with the secret that nginx sends to the gateway.",
 )
 @click.option(
     "--certificate-header",
-    help="The header that carries the client certificate to the gateway."
-    " [default: REALMGATE_CERTIFICATE_HEADER]",
+    help="Header that contains the client certificate. [default: REALMGATE_CERTIFICATE_HEADER]",
 )
-@click.option("--user", default="", help="Workers' user when nginx is started by root.")
+@click.option("--user", default="", help="User of nginx's workers if root starts nginx.")
 @click.option(
     "--source",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     default=SHIPPED,
     show_default=True,
-    help="The shipped nginx folder.",
+    help="Folder of the shipped configuration.",
 )
 def render(
     output: Path,

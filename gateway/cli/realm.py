@@ -28,19 +28,19 @@ _PRIVATE = 0o600
 
 @click.group()
 def realm() -> None:
-    """Make, change and remove realms; import and export them as files."""
+    """Create, change, delete, import and export realms."""
 
 
 for _command in (*COMMANDS, plan, apply):
     realm.add_command(_command)
 
 
-@realm.command("import", short_help="Import realm files, all of them or nothing.")
+@realm.command("import", short_help="Import realm files, all or nothing.")
 @click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option("--reference", is_flag=True, help="Import the reference configuration too.")
-@click.option("--skip-existing", is_flag=True, help="Leave realms alone that exist already.")
+@click.option("--reference", is_flag=True, help="Import the reference configuration first.")
+@click.option("--skip-existing", is_flag=True, help="Do not change existing realms.")
 def import_(files: tuple[Path, ...], *, reference: bool, skip_existing: bool) -> None:
-    """Import realm files, all of them or nothing; nothing is ever removed."""
+    """Import realm files, all or nothing. An import adds and changes, and never removes."""
     from gateway.admin.realm_files import REFERENCE_REALMS, load_realm_files
     from gateway.cli.realm_import import import_files
 
@@ -55,9 +55,11 @@ def import_(files: tuple[Path, ...], *, reference: bool, skip_existing: bool) ->
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to this file, readable by you alone, instead of standard output.",
+    help="Write to this file, readable only by you, instead of standard output.",
 )
-@click.option("--include-secrets", is_flag=True, help="Write secrets and password hashes in clear.")
+@click.option(
+    "--include-secrets", is_flag=True, help="Include secrets and password hashes in clear text."
+)
 def export(name: str, output: Path | None, *, include_secrets: bool) -> None:
     """Export the realm NAME with its roles, clients and users."""
     if output is None:

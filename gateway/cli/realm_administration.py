@@ -58,12 +58,12 @@ def show(name: str) -> None:
     echo_document(administer(ask))
 
 
-@click.command(short_help="Make a realm.")
+@click.command(short_help="Create a realm.")
 @_name
-@click.option("--enabled", is_flag=True, help="Let clients have tokens at once.")
+@click.option("--enabled", is_flag=True, help="Create the realm enabled.")
 @set_option
 def create(name: str, assignments: tuple[str, ...], *, enabled: bool) -> None:
-    """Make the realm NAME with the clients, roles, scopes and keys that every realm has."""
+    """Create the realm NAME with the default clients, roles, scopes and keys."""
     document = {"enabled": enabled, **assigned(assignments, never=("realm",)), "realm": name}
 
     async def work(administration: Administration) -> str:
@@ -81,7 +81,7 @@ def create(name: str, assignments: tuple[str, ...], *, enabled: bool) -> None:
 @_name
 @set_option
 def update(name: str, assignments: tuple[str, ...]) -> None:
-    """Change settings of the realm NAME; `--set realm=NEW` gives it another name."""
+    """Change settings of the realm NAME. `--set realm=NEW` renames it."""
     from gateway.representations.realms import IMPORTED, NOT_IMPORTED
 
     beside = (IMPORTED | NOT_IMPORTED) - {"defaultGroups"}
@@ -96,11 +96,11 @@ def update(name: str, assignments: tuple[str, ...]) -> None:
     click.echo(f"realm {administer(work)}: updated")
 
 
-@click.command(short_help="Remove a realm and all that is in it.")
+@click.command(short_help="Delete a realm and everything in it.")
 @_name
 @yes_option
 def delete(name: str, *, yes: bool) -> None:
-    """Remove the realm NAME with its users, clients, keys and sessions."""
+    """Delete the realm NAME with its users, clients, keys and sessions."""
 
     async def work(administration: Administration) -> None:
         acting = await administration.acting(name, option=None)

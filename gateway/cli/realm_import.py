@@ -52,5 +52,5 @@ def _notes(imported: "ImportedRealm") -> list[str]:
     notes = [f"{part} not imported by this version" for part in imported.not_imported]
     notes += [visible(str(setting)) for setting in imported.ineffective]
     if not imported.announced:
-        notes.append("Redis does not answer, so running gateways learn of it within seconds only")
+        notes.append("Redis is unavailable, so running gateways apply the change within 5 s")
     return notes

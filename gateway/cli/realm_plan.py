@@ -31,9 +31,9 @@ _files = click.argument(
 @output_option
 @click.pass_context
 def plan(context: click.Context, files: tuple[Path, ...], *, output: str) -> None:
-    """Show what importing FILE... would change, field by field; users by name, secrets never.
+    """Show what importing FILE... would change, field by field. Secrets are never shown.
 
-    Nothing is stored. Ends with 0 where the realms are as the files say, with 1 where not.
+    Stores nothing. Exits with 0 if the realms equal the files, with 1 if they differ.
     """
     from gateway.admin.realm_files import load_realm_files
 
@@ -47,10 +47,10 @@ def plan(context: click.Context, files: tuple[Path, ...], *, output: str) -> Non
         context.exit(_DIFFERS)
 
 
-@click.command(short_help="Import realm files, and show what it changes.")
+@click.command(short_help="Show what importing realm files changes, and import them.")
 @_files
 def apply(files: tuple[Path, ...]) -> None:
-    """Import FILE..., all of them or nothing, and show what it changes. Nothing is removed."""
+    """Show what importing FILE... changes, and import them, all or nothing. Removes nothing."""
     from gateway.admin.realm_files import load_realm_files
     from gateway.cli.realm_import import import_files
 

@@ -34,12 +34,12 @@ _COMPOSITES = "composites"
 
 @click.group()
 def role() -> None:
-    """List, make, change and remove roles."""
+    """List, create, change and delete roles."""
 
 
 @role.command("list")
 @realm_option
-@click.option("--client", "client_id", metavar="CLIENT", help="The roles of this client.")
+@click.option("--client", "client_id", metavar="CLIENT", help="List the roles of this client.")
 @output_option
 def list_(realm: str, client_id: str | None, output: str) -> None:
     """List the roles of a realm, or of a client."""
@@ -78,12 +78,12 @@ def show(name: str, realm: str) -> None:
     echo_document(administer(ask))
 
 
-@role.command(short_help="Make a role.")
+@role.command(short_help="Create a role.")
 @_role
 @realm_option
 @set_option
 def create(name: str, realm: str, assignments: tuple[str, ...]) -> None:
-    """Make ROLE, or client/ROLE, with description, attributes, and composites."""
+    """Create ROLE, or client/ROLE, with description, attributes and composites."""
     given = assigned(assignments, only=(*_OWN, _COMPOSITES))
 
     async def work(administration: Administration) -> None:
@@ -116,12 +116,12 @@ def update(name: str, realm: str, assignments: tuple[str, ...]) -> None:
     click.echo(f"role {name}: updated")
 
 
-@role.command(short_help="Remove a role.")
+@role.command(short_help="Delete a role.")
 @_role
 @realm_option
 @yes_option
 def delete(name: str, realm: str, *, yes: bool) -> None:
-    """Remove ROLE, or client/ROLE, from whoever has it."""
+    """Delete ROLE, or client/ROLE. Users and groups lose it."""
 
     async def work(administration: Administration) -> None:
         acting = await administration.acting(realm)

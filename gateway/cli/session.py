@@ -1,4 +1,4 @@
-"""`realmgate session`: who is signed in, and ending it.
+"""`realmgate session`: list and end sessions.
 
 Exit codes: 0 done, 1 there was no such session, 2 usage or bad input, 3 a store is unreachable.
 """
@@ -22,16 +22,27 @@ if TYPE_CHECKING:
 
 @click.group()
 def session() -> None:
-    """List sessions and end them."""
+    """List and end sessions."""
 
 
 @session.command("list")
 @realm_option
-@click.option("--user", "name", metavar="USER", help="The sessions of this user.")
-@click.option("--client", "client_id", metavar="CLIENT", help="Those this client takes part in.")
-@click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="Skip so many.")
+@click.option("--user", "name", metavar="USER", help="List the sessions of this user.")
+@click.option("--client", "client_id", metavar="CLIENT", help="List the sessions with this client.")
 @click.option(
-    "--max", "maximum", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Most."
+    "--first",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Number of sessions to skip.",
+)
+@click.option(
+    "--max",
+    "maximum",
+    type=click.IntRange(1, 10_000),
+    default=100,
+    show_default=True,
+    help="Limit.",
 )
 @output_option
 def list_(
@@ -72,9 +83,9 @@ def list_(
 @click.option("--user", "name", metavar="USER", help="End every session of this user.")
 @click.option("--all", "everybody", is_flag=True, help="End every session of the realm.")
 def end(session_id: str | None, realm: str, name: str | None, *, everybody: bool) -> None:
-    """End one SESSION, every session of a user, or all of a realm.
+    """End one SESSION, every session of a user, or every session of a realm.
 
-    Ending all of a user or of a realm also makes the tokens issued so far worthless.
+    With --user and --all, tokens that were issued before are rejected too.
     """
     if [session_id is not None, name is not None, everybody].count(True) != 1:
         raise click.UsageError("Give one of SESSION, --user and --all.")

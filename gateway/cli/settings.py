@@ -10,11 +10,11 @@ def settings() -> None:
     """Show the settings in force, secrets masked."""
 
 
-@settings.command(short_help="Print every setting, as a .env file takes it.")
+@settings.command(short_help="Print every setting in the format of .env.")
 def show() -> None:
-    """Print every setting by its environment variable, as a .env file takes it.
+    """Print every setting with its environment variable, in the format of .env.
 
-    A line that hides a secret is a comment: it cannot be put back.
+    Secrets are masked, so their lines are comments.
     """
     from gateway.settings import load_settings, variable, written  # noqa: PLC0415 - help is quick
     from gateway.settings.values import HIDDEN  # noqa: PLC0415

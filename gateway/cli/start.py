@@ -13,29 +13,33 @@ from gateway.http.edge.certificate_options import flags_of
 
 
 @click.command()
-@click.option("--listen", metavar="ADDRESS", help="unix:PATH or HOST:PORT.")
-@click.option("--workers", metavar="N", help="Worker processes.")
+@click.option(
+    "--listen",
+    metavar="ADDRESS",
+    help="Where the proxy reaches the gateway: unix:PATH or HOST:PORT.",
+)
+@click.option("--workers", metavar="N", help="Number of worker processes.")
 @click.option(
     "--import-realm",
     metavar="FILE",
     multiple=True,
-    help="Import a realm before serving; may be given several times.",
+    help="Import a realm before serving, unless it exists. Repeatable.",
 )
 @click.option(
     *flags_of("certificate_lookup"),
     "certificate_lookup",
     metavar="NAME",
-    help=f"How the proxy hands over the client certificate: {', '.join(LOOKUPS)}.",
+    help=f"How the proxy sends the client certificate: {', '.join(LOOKUPS)}.",
 )
 @click.option(
     *flags_of("certificate_header"),
     "certificate_header",
     metavar="HEADER",
-    help="The header that carries it.",
+    help="The header that contains the client certificate.",
 )
 @click.pass_context
 def start(ctx: click.Context, /, **options: object) -> None:
-    """Run the gateway until SIGTERM; SIGHUP replaces its workers one by one."""
+    """Run the gateway until SIGTERM. SIGHUP replaces its workers one by one."""
     # What is imported now stays: looking through it for garbage costs a fifth of the start.
     gc.disable()
     from gateway.cli.output.failures import report  # noqa: PLC0415 - help and usage errors stay quick

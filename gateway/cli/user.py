@@ -1,7 +1,7 @@
-"""`realmgate user`: the users of a realm, for daily work and for emergencies.
+"""`realmgate user`: the users of a realm.
 
-Everything here works on the stores themselves: a shell on the host suffices, also where every
-account is locked out. Passwords are asked for without echo or read from a file, never arguments.
+The commands work directly on the stores: a shell on the host is sufficient, even if every account
+is locked out. Passwords are prompted for without echo or read from a file, never arguments.
 Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a store is unreachable.
 """
 
@@ -39,10 +39,10 @@ user.add_command(import_)
 _password_file = click.option(
     "--password-file",
     type=click.File("r", encoding="utf-8"),
-    help="Read the password from this file, - for standard input; its last line end is cut off.",
+    help="Read the password from this file, - for standard input, without its last line end.",
 )
 _temporary = click.option(
-    "--temporary", is_flag=True, help="Ask for another password at the next sign-in."
+    "--temporary", is_flag=True, help="Require a new password at the next sign-in."
 )
 
 
@@ -50,11 +50,11 @@ _temporary = click.option(
 @click.argument("username")
 @realm_option
 @click.option("--email", help="The e-mail address.")
-@click.option("--email-verified", is_flag=True, help="The address is known to be the user's.")
+@click.option("--email-verified", is_flag=True, help="Mark the e-mail address as verified.")
 @click.option("--first-name", help="The given name.")
 @click.option("--last-name", help="The family name.")
-@click.option("--disabled", is_flag=True, help="Do not let the user sign in yet.")
-@click.option("--set-password", is_flag=True, help="Ask for a password.")
+@click.option("--disabled", is_flag=True, help="Create the user disabled.")
+@click.option("--set-password", is_flag=True, help="Prompt for a password.")
 @_password_file
 @_temporary
 @output_option
@@ -69,7 +69,7 @@ def create(
     disabled: bool,
     **fields: Any,
 ) -> None:
-    """Create the user USERNAME with the roles that every new user has.
+    """Create the user USERNAME with the default roles of the realm.
 
     The user profile of the realm applies, as it does to the admin API.
     """
@@ -95,12 +95,12 @@ async def _create(administration: Administration, realm: str, document: dict[str
     return await administration.user(acting, await creation.create(acting, document))
 
 
-@user.command(short_help="Show a user: roles, lock-out, what is due.")
+@user.command(short_help="Show a user: roles, lock-out, required actions.")
 @click.argument("name", metavar="USER")
 @realm_option
 @output_option
 def show(name: str, realm: str, output: str) -> None:
-    """Show USER, given by name or id: roles, lock-out, what is due."""
+    """Show USER, given by name or id: roles, lock-out, required actions, password expiration."""
     from gateway.cli.output.user_lines import role_names, user_lines
     from gateway.representations.users import write_user
 
@@ -121,17 +121,22 @@ def show(name: str, realm: str, output: str) -> None:
 
 @user.command("list")
 @realm_option
-@click.option("--search", help="Begins a username, e-mail address or name; * is anything.")
-@click.option("--locked", is_flag=True, help="Only who is locked out now, with the time left.")
-@click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="Skip so many.")
 @click.option(
-    "--max", "maximum", type=click.IntRange(1, _MOST), default=100, show_default=True, help="Most."
+    "--search",
+    help="Prefix of a user name, e-mail address, first or last name; * matches anything.",
+)
+@click.option("--locked", is_flag=True, help="List only locked users, with the time left.")
+@click.option(
+    "--first", type=click.IntRange(0), default=0, show_default=True, help="Number of users to skip."
+)
+@click.option(
+    "--max", "maximum", type=click.IntRange(1, _MOST), default=100, show_default=True, help="Limit."
 )
 @output_option
 def list_(
     realm: str, search: str | None, first: int, maximum: int, output: str, *, locked: bool
 ) -> None:
-    """List users by name, a page at a time."""
+    """List the users of a realm by name, one page at a time."""
     if locked:
         _list_lockouts(realm, output)
         return
@@ -160,7 +165,7 @@ def list_(
 @_password_file
 @_temporary
 def set_password(name: str, realm: str, password_file: Any, *, temporary: bool) -> None:
-    """Give USER a new password, asked for without echo."""
+    """Set the password of USER. Prompts without echo unless --password-file is given."""
     document = {"value": _password_text(password_file), "temporary": temporary}
 
     async def work(administration: Administration, acting: "Acting", user: "User") -> None:
@@ -178,13 +183,15 @@ def set_password(name: str, realm: str, password_file: Any, *, temporary: bool) 
 @user.command()
 @click.argument("name", metavar="USER")
 @realm_option
-@click.option("--add", multiple=True, metavar="[CLIENT/]ROLE", help="Give this role.")
-@click.option("--remove", multiple=True, metavar="[CLIENT/]ROLE", help="Take this role away.")
+@click.option("--add", multiple=True, metavar="[CLIENT/]ROLE", help="Grant this role. Repeatable.")
+@click.option(
+    "--remove", multiple=True, metavar="[CLIENT/]ROLE", help="Remove this role. Repeatable."
+)
 @output_option
 def roles(
     name: str, realm: str, add: tuple[str, ...], remove: tuple[str, ...], output: str
 ) -> None:
-    """Show, give and take the roles of USER."""
+    """List, grant and remove the roles of USER."""
     from gateway.cli.output.user_lines import role_names
 
     if add or remove:
@@ -197,7 +204,7 @@ def roles(
 @click.argument("name", metavar="USER")
 @realm_option
 def enable(name: str, realm: str) -> None:
-    """Enable USER, disabled by an administrator or locked out; failed sign-ins are cleared."""
+    """Enable USER and end every lock-out."""
     changed, _ = _on_user(
         realm, name, lambda shell, acting, user: _activation(shell).enable(acting, user.id)
     )
@@ -208,18 +215,18 @@ def enable(name: str, realm: str) -> None:
 @click.argument("name", metavar="USER")
 @realm_option
 def disable(name: str, realm: str) -> None:
-    """Disable USER: no sign-in, and tokens issued so far are rejected from now on."""
+    """Disable USER. Its tokens are rejected from now on."""
     changed, _ = _on_user(
         realm, name, lambda shell, acting, user: _activation(shell).disable(acting, user.id)
     )
     click.echo(f"user {changed.username}: disabled")
 
 
-@user.command(short_help="End a user's lock-out.")
+@user.command(short_help="Unlock a user.")
 @click.argument("name", metavar="USER")
 @realm_option
 def unlock(name: str, realm: str) -> None:
-    """End USER's lock-out, temporary or permanent, and clear its failed sign-ins."""
+    """End a temporary or permanent lock-out of USER and clear its failed sign-ins."""
     _, ended = _on_user(
         realm, name, lambda shell, acting, user: _activation(shell).unlock(acting, user.id)
     )
@@ -230,7 +237,7 @@ def unlock(name: str, realm: str) -> None:
 @click.argument("name", metavar="USER")
 @realm_option
 def logout(name: str, realm: str) -> None:
-    """End all sessions of USER; tokens issued so far are rejected from now on."""
+    """End every session of USER. Tokens that were issued before are rejected."""
     from gateway.cli.session import end_sessions_of_user
 
     count = end_sessions_of_user(realm, name)

@@ -1,4 +1,4 @@
-"""`realmgate user import`: users by the million, in a stream.
+"""`realmgate user import`: any number of users, read as a stream.
 
 Exit codes: 0 all of them are there now, 1 some were refused, 2 usage or a refusal that ended it.
 """
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from gateway.domain.errors import InvalidInput
 
 
-@click.command("import", short_help="Import users from a file, by the million.")
+@click.command("import", short_help="Import users from a file, any number of them.")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True))
 @realm_option
-@click.option("--continue", "go_on", is_flag=True, help="Leave out users that are refused.")
+@click.option("--continue", "go_on", is_flag=True, help="Continue after users that are refused.")
 @output_option
 def import_(file: Path, realm: str, output: str, *, go_on: bool) -> None:
     """Import the users of FILE: JSON lines, a list, or a realm's export.
 
-    Users are stored a few hundred at a time; those that exist already are left alone, so that an
-    import that was stopped may be run again. Hashed passwords are taken as they are.
+    Users are stored a few hundred at a time. Existing users are not changed, so an import that was
+    stopped can be repeated. Hashed passwords are stored as they are.
     """
     with click.progressbar(
         length=max(1, file.stat().st_size),

@@ -51,11 +51,11 @@ class Settings(BaseModel):
     )
 
     public_url: PublicUrl = "https://localhost:8443"
-    """Where clients reach the gateway: the issuer is this and `/realms/<realm>`."""
+    """Address of the gateway for clients: the issuer is this plus `/realms/<realm>`."""
     mtls_public_url: PublicUrl | None = None
-    """Where clients that hold a certificate reach it. Spec: RFC 8705 §5."""
+    """Address for clients with a certificate, if it is another one. Spec: RFC 8705 §5."""
     state_dir: AbsolutePath = Field(default=Path("var"), validate_default=True)
-    """Holds what the gateway makes: database, sockets, secrets."""
+    """Folder for what the gateway creates: database, sockets, secrets."""
     database_url: DatabaseUrl = Field(
         default_factory=lambda known: Secret(
             f"sqlite:///{quote(str(known['state_dir'] / 'realmgate.db'))}"
@@ -63,58 +63,58 @@ class Settings(BaseModel):
     )
     """`sqlite:///PATH` or `postgresql://USER:PASSWORD@HOST/NAME`."""
     redis_url: RedisUrl | None = None
-    """`redis://`, `rediss://` or `unix://`; a private redis-server is run where none is given."""
+    """`redis://`, `rediss://` or `unix://`; without it the gateway starts a private one."""
     listen: Address = Field(
         default_factory=lambda known: f"unix:{known['state_dir']}/run/gateway.sock",
         validate_default=True,
     )
-    """Where the proxy reaches the gateway: `unix:PATH` or `HOST:PORT`."""
+    """Address of the gateway for the proxy: `unix:PATH` or `HOST:PORT`."""
     workers: Annotated[int, whole_number(1, 64)] = 1
-    """Worker processes."""
+    """Number of worker processes."""
     shutdown_grace: Duration = timedelta(seconds=10)
-    """How long running requests may take to finish after SIGTERM."""
+    """Time for running requests to finish after SIGTERM."""
     management_host: str = "127.0.0.1"
-    """Where health and metrics are served; never give it to a proxy."""
+    """Address of health and metrics; no proxy may forward to it."""
     management_port: Port = 9000
     """Port of health and metrics."""
     trusted_proxies: Networks = ()
-    """Addresses of proxies that are believed on a TCP listener, as addresses or networks."""
+    """Trusted proxies on a TCP listener, as addresses or networks."""
     proxy_secret: ProxySecret | None = None
-    """What the proxy sends in X-Realmgate-Proxy-Secret to prove itself."""
+    """The secret that the proxy sends in X-Realmgate-Proxy-Secret."""
     certificate_lookup: Annotated[str, one_of(*LOOKUPS)] = _DEFAULT_LOOKUP
-    """How the proxy hands over the client certificate."""
+    """How the proxy sends the client certificate."""
     certificate_header: HeaderName = Field(
         default_factory=lambda known: (
             LOOKUPS[known.get("certificate_lookup", _DEFAULT_LOOKUP)].default_header
         )
     )
-    """The header that carries the client certificate."""
+    """The header that contains the client certificate."""
     client_ca_file: ExistingFile | None = None
-    """PEM bundle of the authorities whose client certificates are believed."""
+    """PEM bundle of the authorities whose client certificates are trusted."""
     client_crl_file: ExistingFile | None = None
     """PEM revocation lists of these authorities; required with the bundle."""
     encryption_key: EncryptionKeys | None = None
-    """Seals secrets in the database: 32 bytes in base64, former ones after it."""
+    """Encrypts secrets in the database: 32 bytes in base64, then former keys."""
     encryption_key_file: AbsolutePath = Field(
         default_factory=lambda known: known["state_dir"] / "secrets" / "encryption.key"
     )
-    """The file of the same, made at the first start where it is missing."""
+    """File with these keys; the first start creates it if it is missing."""
     admin: str = "admin"
-    """User name of the administrator that is made in the realm `master`."""
+    """User name of the administrator that a start creates in `master`."""
     admin_password: SecretText | None = None
-    """Password the administrator is made with; without it none is made."""
+    """Initial password of the administrator; without it none is created."""
     import_realm: ExistingFiles = ()
     """Realm files to import before serving, separated by commas."""
     cache_realms: Annotated[int, whole_number(1, _MOST_KEPT)] = 1_000
-    """Realms that one worker keeps in memory."""
+    """Realms that one worker caches."""
     cache_clients: Annotated[int, whole_number(1, _MOST_KEPT)] = 10_000
-    """Clients that one worker keeps in memory."""
+    """Clients that one worker caches."""
     cache_age: Duration = timedelta(seconds=60)
-    """How long a cached realm or client is used before it is compared with the database."""
+    """Age after which a cached realm or client is compared with the database."""
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], one_of("debug", "info", "warning", "error")
     ] = "info"
-    """The least severe lines that are written."""
+    """The lowest level that is logged."""
     tracing: Flag = False
     """Record OpenTelemetry spans; needs the extra `tracing`, configured by OTEL_ names."""
 

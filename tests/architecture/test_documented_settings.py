@@ -1,4 +1,4 @@
-"""The pages that name tests, on settings and on what is survived, name tests that exist."""
+"""The pages that name tests, on settings, attacks and faults, name tests that exist."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "sessions-and-lock-outs.md"
-SURVIVED = ROOT / "docs" / "what-it-survives.md"
+ATTACKS = ROOT / "docs" / "attacks-and-faults.md"
 THREATS = ROOT / "docs" / "threat-model.md"
 _NAMED = re.compile(r"\[[\w.]+\]\(\.\./(?P<file>tests/[\w/]+\.py)\)\s+`(?P<test>test_\w+)`")
 
@@ -17,7 +17,7 @@ _OF_CONCERN = re.compile(
 )
 
 
-@pytest.mark.parametrize("page", [PAGE, SURVIVED, THREATS], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [PAGE, ATTACKS, THREATS], ids=lambda page: page.stem)
 def test_every_test_that_the_page_names_exists(page: Path) -> None:
     named = _NAMED.findall(page.read_text())
     missing = [

@@ -16,7 +16,7 @@ _ROOT = Path(__file__).parents[2]
 _COMPOSE: dict[str, Any] = yaml.safe_load((_ROOT / "docker-compose.yml").read_text())
 _SERVICES: dict[str, dict[str, Any]] = _COMPOSE["services"]
 _GATEWAYS = ("gateway-1", "gateway-2")
-_JOBS = ("nginx-configuration",)
+_JOBS = ("setup", "nginx-configuration")
 _DOCKERFILE = (_ROOT / "Dockerfile").read_text().replace("\\\n", " ").splitlines()
 _PINNED = re.compile(r"[a-z/-]+:[0-9]+\.?[0-9.]*(-[a-z-]+)?")
 
@@ -47,18 +47,33 @@ def test_the_services_are_those_of_a_whole_installation() -> None:
 def test_a_service_refers_to_what_is_defined(name: str) -> None:
     service = _SERVICES[name]
     named = {str(volume).partition(":")[0] for volume in service.get("volumes", ())}
-    assert {volume for volume in named if not volume.startswith("./")} <= {*_COMPOSE["volumes"]}
-    assert _names(service.get("secrets")) <= {*_COMPOSE["secrets"]}
+    assert named <= {*_COMPOSE["volumes"]}, "nothing has to exist on the host"
     assert _names(service.get("networks")) <= {*_COMPOSE["networks"]}
     assert _names(service.get("depends_on")) <= {*_SERVICES}
 
 
 @every_service
-def test_a_service_reads_only_secrets_it_was_given(name: str) -> None:
+def test_a_service_mounts_only_the_secrets_that_it_reads(name: str) -> None:
     service = _SERVICES[name]
-    given = _names(service.get("secrets"))
-    read = set(re.findall(r"/run/secrets/(\w+)", yaml.safe_dump(service)))
-    assert read == given
+    mounted = {volume for volume in _volumes(name) if volume.startswith("secrets-")}
+    text = "\n".join(map(str, _settings_of(service)))
+    read = set(re.findall(r"/srv/secrets/(\w+)/", text))
+    if name != "setup":
+        assert {f"secrets-{folder}" for folder in read} == mounted
+        assert all(
+            str(volume).endswith(":ro") for volume in service["volumes"] if "secrets" in volume
+        )
+
+
+def test_no_other_service_sees_the_keys_of_the_authorities() -> None:
+    assert [name for name in _SERVICES if "pki" in _volumes(name)] == ["setup"]
+
+
+@pytest.mark.parametrize("name", sorted(set(_SERVICES) - {"setup"}))
+def test_a_service_waits_for_its_secrets_and_certificates(name: str) -> None:
+    if name != "nginx":
+        condition = _SERVICES[name]["depends_on"]["setup"]["condition"]
+        assert condition == "service_completed_successfully"
 
 
 @every_service
@@ -125,7 +140,7 @@ def test_certificates_are_mounted_as_a_folder(name: str) -> None:
     """A single file that is mounted stays what it was when it is replaced by rename."""
     for volume in _SERVICES[name].get("volumes", ()):
         source, target = str(volume).split(":")[:2]
-        assert not source.startswith("./") or (source, target) == ("./var/certs", "/srv/certs")
+        assert (source == "certs") == (target == "/srv/certs")
 
 
 def test_gateways_read_authorities_and_lists_from_the_folder_that_is_mounted() -> None:
@@ -144,7 +159,10 @@ def test_redis_keeps_what_it_is_given_and_evicts_nothing() -> None:
 def test_no_secret_stands_in_the_files() -> None:
     texts = [str(value) for service in _SERVICES.values() for value in _settings_of(service)]
     assert [text for text in texts if "://" in text and "@" in text] == []
-    assert all(set(secret) == {"file"} for secret in _COMPOSE["secrets"].values())
+
+
+def _volumes(name: str) -> set[str]:
+    return {str(volume).partition(":")[0] for volume in _SERVICES[name].get("volumes", ())}
 
 
 def _settings_of(service: dict[str, Any]) -> list[Any]:
@@ -171,22 +189,63 @@ def test_the_image_gets_nothing_but_what_it_needs() -> None:
 
 def test_what_is_copied_into_the_image_is_enough_to_run(tmp_path: Path) -> None:
     """Run the compose file's own command that renders nginx's files, from the copied parts."""
-    program, state = tmp_path / "program", tmp_path / "state"
+    program, volumes = _copied_program(tmp_path), tmp_path / "srv"
+    (volumes / "secrets/proxy").mkdir(parents=True)
+    (volumes / "secrets/proxy/proxy.secret").write_text("a-secret-of-the-proxy")
+    (script,) = _SERVICES["nginx-configuration"]["command"]
+    _run(script, program, volumes)
+    state = volumes / "state"
+    rendered = (state / "nginx" / "realmgate" / "site" / "upstream.conf").read_text()
+    assert "gateway-2:8081" in rendered
+    assert (state / "logs" / "access.log").is_symlink()
+
+
+def test_setup_creates_what_the_other_services_read_and_keeps_it(tmp_path: Path) -> None:
+    """Run the compose file's own script three times: at first, again, and to revoke."""
+    program, volumes = _copied_program(tmp_path), tmp_path / "srv"
+    for folder in ("pki", "certs", *(f"secrets/{name[8:]}" for name in _volumes("setup"))):
+        (volumes / folder).mkdir(parents=True, exist_ok=True)
+    shell, options, script, name = _SERVICES["setup"]["entrypoint"]
+    assert (shell, options, name) == ("sh", "-ec", "setup")
+    _run(script, program, volumes)
+    made = _contents(volumes)
+    _run(script, program, volumes)
+    assert _contents(volumes) == made
+    _run(script, program, volumes, "certs", "revoke", "device-1")
+    changed = {file for file, content in _contents(volumes).items() if made.get(file) != content}
+    assert "certs/ca.crl" in changed
+    assert not {file for file in changed if file.startswith("secrets/")}
+    assert {file for file in made if file.startswith("certs/")} == {
+        f"certs/{file}" for file in ("ca.crt", "ca.crl", "server.crt", "server.key")
+    }
+    read = {path for name in _GATEWAYS for path in _SERVICES[name]["environment"].values()}
+    for path in [path for path in read if path.startswith("/srv/")]:
+        assert (volumes / path.removeprefix("/srv/")).stat().st_size > 0
+    password = (volumes / "secrets/postgres/database.password").read_text()
+    assert f":{password}@postgres" in (volumes / "secrets/gateway/database.url").read_text()
+    assert (volumes / "secrets/gateway/encryption.key").stat().st_mode & 0o777 == 0o600
+
+
+def _copied_program(tmp_path: Path) -> Path:
+    """Return a folder with what the Dockerfile copies from the repository."""
+    program = tmp_path / "program"
     program.mkdir()
     for source in _sources():
         copy = shutil.copytree if (_ROOT / source).is_dir() else shutil.copy
         copy(_ROOT / source, program / source)
-    secret = tmp_path / "proxy_secret"
-    secret.write_text("a-secret-of-the-proxy")
-    (script,) = _SERVICES["nginx-configuration"]["command"]
-    script = script.replace("/srv/state", str(state)).replace(
-        "/run/secrets/proxy_secret", str(secret)
-    )
-    subprocess.run(
-        ["sh", "-ec", script.replace("exec python ", f"exec {sys.executable} ")],
-        cwd=program,
-        check=True,
-    )
-    rendered = (state / "nginx" / "realmgate" / "site" / "upstream.conf").read_text()
-    assert "gateway-2:8081" in rendered
-    assert (state / "logs" / "access.log").is_symlink()
+    return program
+
+
+def _run(script: str, program: Path, volumes: Path, *arguments: str) -> None:
+    """Run a script of the compose file with `volumes` in the place of /srv."""
+    script = script.replace("$$", "$").replace("/srv/", f"{volumes}/")
+    script = script.replace("python -m", f"{sys.executable} -m")
+    subprocess.run(["sh", "-ec", script, "setup", *arguments], cwd=program, check=True)
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file()
+    }

@@ -34,7 +34,7 @@ def examine(tmp_path: Path, *options: str, **settings: object) -> tuple[int, str
 def test_a_new_installation_with_authorities_is_in_order(tmp_path: Path, pki: Path) -> None:
     code, said = examine(tmp_path, client_ca_file=pki / "ca.crt", client_crl_file=pki / "ca.crl")
     assert (code, said.count("WRONG")) == (0, 0), said
-    assert "The revocation lists are good until 20" in said
+    assert "The revocation lists are valid until 20" in said
     assert not (tmp_path / "state").exists(), "it changes nothing"
 
 
@@ -86,7 +86,7 @@ def test_secrets_that_others_can_read_are_found(tmp_path: Path, pki: Path) -> No
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("listen", "127.0.0.1:8000", "believes no proxy"),
+        ("listen", "127.0.0.1:8000", "trusts no proxy"),
         ("redis_url", "redis://127.0.0.1:1", "redis is not available"),
         ("database_url", "postgresql://x@127.0.0.1:1/x", "sql is not available"),
     ],
@@ -116,5 +116,5 @@ def test_a_database_without_its_key_is_found_and_no_key_is_made(tmp_path: Path, 
         encryption_key="",
     )
     assert code == 1
-    assert "no key that opens it" in said
+    assert "no key that decrypts it" in said
     assert not (tmp_path / "state").exists()

@@ -1,6 +1,9 @@
 """Realms: listing, defaults and changes, and their texts."""
 
-from gateway.admin.realms.bootstrap_administrator import ensure_administrator
+from gateway.admin.realms.bootstrap_administrator import (
+    administrator_password_expires_at,
+    ensure_administrator,
+)
 from gateway.admin.realms.changes import RealmChanges
 from gateway.admin.realms.defaults import (
     ensure_administration,
@@ -17,6 +20,7 @@ __all__ = [
     "RealmChanges",
     "RealmListing",
     "RealmUseCases",
+    "administrator_password_expires_at",
     "ensure_administration",
     "ensure_administrator",
     "ensure_defaults",

@@ -23,7 +23,7 @@ from gateway.admin.users.password_changes import PasswordChanges
 from gateway.admin.users.profile_components import ProfileComponents
 from gateway.admin.users.profile_import import import_profile
 from gateway.admin.users.profiles import UserProfiles
-from gateway.admin.users.summary import UserSummary, summarize_user
+from gateway.admin.users.summary import UserSummary, password_expires_at, summarize_user
 from gateway.admin.users.use_cases import UserUseCases
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "UserUseCases",
     "import_profile",
     "invalidate_user",
+    "password_expires_at",
     "read_attribute_query",
     "require_free_names",
     "shown_users",

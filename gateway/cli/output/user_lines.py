@@ -1,28 +1,30 @@
-"""A user as a person reads of it: who it is, whether it may sign in, and what it may do."""
+"""A user as text: names, whether sign-in is possible, required actions and roles."""
 
 from collections.abc import Iterator
 
 from gateway.admin.users import Lockout, UserSummary
 from gateway.domain.users import User
 
-_UNKNOWN = "not known: Redis does not answer"
+_UNKNOWN = "unknown: Redis is unavailable"
 
 
 def user_lines(shown: UserSummary) -> Iterator[tuple[str, str]]:
-    """Give name and value of each line; what a user has not got has none."""
+    """Yield label and value of each line; an empty value is not shown."""
     user = shown.user
     yield "user", user.username
     yield "id", user.id
     yield "name", " ".join(filter(None, (user.first_name, user.last_name)))
     if user.email:
         yield "e-mail", f"{user.email}, {'verified' if user.email_verified else 'not verified'}"
-    yield "since", user.created_at.isoformat(timespec="seconds")
+    yield "created", user.created_at.isoformat(timespec="seconds")
     yield "sign-in", _sign_in(user, shown.lockout)
-    yield "due at sign-in", ", ".join(user.required_actions)
+    yield "required actions", ", ".join(user.required_actions)
+    if shown.password_expires_at is not None:
+        yield "password expires", shown.password_expires_at.isoformat(timespec="seconds")
     for attribute, values in user.attributes.items():
         yield attribute, ", ".join(values)
     yield "roles", ", ".join(role_names(shown))
-    yield "may do", ", ".join(_effective(shown))
+    yield "effective roles", ", ".join(_effective(shown))
 
 
 def role_names(shown: UserSummary) -> list[str]:

@@ -1,7 +1,7 @@
 """The realm's password rules, as given and in the given order. Keycloak: passwordPolicy."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 _DAYS_WITHOUT_ARGUMENT = 365
 _HISTORY_WITHOUT_ARGUMENT = 3
@@ -44,6 +44,10 @@ class PasswordPolicy:
             return None
         days = int(self.argument("forceExpiredPasswordChange") or _DAYS_WITHOUT_ARGUMENT)
         return None if days < 0 else timedelta(days=days)
+
+    def expires_at(self, set_at: datetime) -> datetime | None:
+        """Return the last instant at which a password set at `set_at` is valid; None: always."""
+        return None if self.maximum_age is None else set_at + self.maximum_age
 
     @property
     def remembered(self) -> int:

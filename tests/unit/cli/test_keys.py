@@ -71,7 +71,7 @@ def test_a_disabled_key_is_replaced_at_once(realmgate: Realmgate) -> None:
     (old,) = listed(realmgate)
     answer = realmgate("keys", "disable", old["kid"])
     assert answer.exit_code == 0
-    assert f"key {old['kid']} is disabled and not believed" in answer.stdout
+    assert f"key {old['kid']} is disabled; its tokens are rejected" in answer.stdout
     statuses = {key["kid"]: key["status"] for key in listed(realmgate)}
     assert statuses.pop(old["kid"]) == "DISABLED"
     assert list(statuses.values()) == ["ACTIVE"]

@@ -47,7 +47,7 @@ def _failed(**record: object) -> UserSummary:
             "locked out until it is unlocked, after 3 failed sign-ins, the last from 192.0.2.7",
         ),
         (replace(SHOWN, user=replace(USER, enabled=False)), "disabled"),
-        (replace(SHOWN, lockout=None), "not known: Redis does not answer"),
+        (replace(SHOWN, lockout=None), "unknown: Redis is unavailable"),
     ],
 )
 def test_whether_somebody_may_sign_in_is_told_in_words(shown: UserSummary, told: str) -> None:
@@ -56,7 +56,7 @@ def test_whether_somebody_may_sign_in_is_told_in_words(shown: UserSummary, told:
 
 def test_roles_are_told_with_what_they_bring() -> None:
     assert _line(SHOWN, "roles") == "staff, realm-management/view-users"
-    assert _line(SHOWN, "may do") == "staff, account/view-profile"
+    assert _line(SHOWN, "effective roles") == "staff, account/view-profile"
 
 
 def test_nothing_that_is_shown_moves_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,3 +66,9 @@ def test_nothing_that_is_shown_moves_the_cursor(capsys: pytest.CaptureFixture[st
     shown = capsys.readouterr().out
     assert "\\x1b[2Jgone, two\\nlines, \\u202eflipped" in shown
     assert shown.count("\n") == len(list(user_lines(replace(SHOWN, user=user))))
+
+
+def test_a_password_that_expires_has_a_line() -> None:
+    assert "password expires" not in dict(user_lines(SHOWN))
+    shown = replace(SHOWN, password_expires_at=NOW + timedelta(days=30))
+    assert _line(shown, "password expires") == "2026-12-20T00:00:00+00:00"
