@@ -66,7 +66,7 @@ def nothing_expensive(monkeypatch: pytest.MonkeyPatch) -> None:
         "public_keys.load_der_public_key",
         "public_keys.jwt.PyJWK",
         "certificates.x509.load_der_x509_certificate",
-        "private_keys._require_consistent",
+        "keys.private._require_consistent",
     ):
         monkeypatch.setattr(f"gateway.crypto.{name}", refuse)
 
