@@ -5,11 +5,9 @@ from gateway.admin.clients import ClientUseCases, OwnerKind
 from gateway.domain.ports.storage.role_catalogue import Holding
 from gateway.http.admin.client_scopes import (
     evaluate_scopes,
+    handlers,
     protocol_mappers,
     scope_mappings,
-)
-from gateway.http.admin.client_scopes import (
-    handlers as client_scopes,
 )
 from gateway.http.admin.operations import Operation
 from gateway.http.realm_endpoint import RealmContext
@@ -23,20 +21,20 @@ def scope_operations(
     context: RealmContext,
 ) -> tuple[Operation, ...]:
     """Return the rows."""
-    mappers, mappings = clients.protocol_mappers, clients.scope_mappings
+    mappers = (
+        protocol_mappers.ProtocolMappersHandlers(clients.protocol_mappers, kind)
+        for kind in OwnerKind
+    )
+    mappings = (
+        scope_mappings.ScopeMappingsHandlers(clients.scope_mappings, kind)
+        for kind in (Holding.CLIENT, Holding.CLIENT_SCOPE)
+    )
     return (
-        *client_scopes.operations(
-            client_scopes.ClientScopesHandlers(scopes),
-            client_scopes.ScopesOfClientHandlers(clients.scope_assignment),
+        *handlers.operations(
+            handlers.ClientScopesHandlers(scopes),
+            handlers.ScopesOfClientHandlers(clients.scope_assignment),
         ),
-        *protocol_mappers.operations(
-            *(protocol_mappers.ProtocolMappersHandlers(mappers, kind) for kind in OwnerKind)
-        ),
-        *scope_mappings.operations(
-            *(
-                scope_mappings.ScopeMappingsHandlers(mappings, kind)
-                for kind in (Holding.CLIENT, Holding.CLIENT_SCOPE)
-            )
-        ),
+        *protocol_mappers.operations(*mappers),
+        *scope_mappings.operations(*mappings),
         *evaluate_scopes.operations(evaluate_scopes.EvaluateScopesHandlers(evaluation, context)),
     )
