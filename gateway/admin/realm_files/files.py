@@ -13,7 +13,7 @@ _MOST = 100_000
 _LONGEST_FILE = 256 * 1024 * 1024
 
 REFERENCE_REALMS: Final = (
-    Path(__file__).resolve().parents[1] / "reference_configuration" / "realms.json"
+    Path(__file__).resolve().parents[2] / "reference_configuration" / "realms.json"
 )
 """The reference configuration: the realms `master` and `demo`."""
 
