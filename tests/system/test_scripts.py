@@ -191,7 +191,7 @@ def test_once_shows_a_bound_token_and_leaves_nothing_running(
         "✓ signature",
         "✓ active     to demo-device with the same certificate",
         "✓ refused    device-2 says it is demo-device",
-        "✓ refused    somebody without any certificate",
+        "✓ refused    a caller without any certificate",
         "✓ inactive   device-2 as itself",
         "invalid_token: Client certificate missing, or its thumbprint",
     ):
