@@ -13,6 +13,7 @@ from gateway.crypto.passwords import PooledPasswordHasher, hash_password
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import BruteForce, LoginSettings, PasswordPolicy, PasswordRule, Realm
 from gateway.domain.secrets import Secret
+from gateway.domain.sign_in_rules import SignInDemands
 from gateway.domain.users import Credential, User
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.login_failures import RedisLoginFailures
@@ -26,6 +27,7 @@ ALGORITHM, ITERATIONS = "pbkdf2-sha256", 1_000
 PASSWORD = Secret("correct horse battery staple")
 WRONG = Secret("incorrect horse battery staple")
 ADDRESS = "192.0.2.1"
+STANDARD_DEMANDS = SignInDemands()
 RULES = BruteForce(protected=True, failure_factor=3, quick_login_check=timedelta(0))
 
 
@@ -155,10 +157,13 @@ class Gateway:
         username: str = "alice",
         password: Secret | None = PASSWORD,
         code: str | None = None,
+        demands: SignInDemands = STANDARD_DEMANDS,
     ) -> User:
         """Sign in now."""
         given = GivenCredentials(username, password, None if code is None else Secret(code))
-        return await self.login.authenticate(realm, given, address=ADDRESS, now=self.clock.now())
+        return await self.login.authenticate(
+            realm, given, address=ADDRESS, now=self.clock.now(), demands=demands
+        )
 
     async def close(self) -> None:
         """Close connections and threads."""
