@@ -185,11 +185,17 @@ async def test_an_attempt_whose_gateway_died_gives_its_place_back(gate: Gate) ->
     assert await ask("other", LIFESPAN) is Admission.ADMITTED
 
 
-async def test_who_finds_no_place_for_long_is_refused(gate: Gate) -> None:
+async def test_who_finds_no_place_for_long_is_refused(
+    gate: Gate, redis_server: RedisServer
+) -> None:
+    """The pauses between its questions keep the load on Redis low."""
     rules = replace(NOT_QUICK, failure_factor=1)
     await gate.store.reserve(REALM, "alice", "slow", rules=rules)
     begin = asyncio.get_running_loop().time()
-    assert await gate.try_password(rules, right=True) == "refused"
+    with redis_server.client() as plain:
+        plain.config_resetstat()
+        assert await gate.try_password(rules, right=True) == "refused"
+        assert plain.info("commandstats")["cmdstat_evalsha"]["calls"] < 30
     assert 1.9 < asyncio.get_running_loop().time() - begin < 4
 
 
@@ -202,6 +208,16 @@ async def test_work_that_was_shed_is_not_counted_and_holds_no_place(gate: Gate) 
 
     with pytest.raises(Overloaded):
         await shed()
+    assert await gate.try_password(rules, right=True) == "in"
+
+
+async def test_an_attempt_that_is_not_settled_is_not_counted_and_gives_its_place_back(
+    gate: Gate,
+) -> None:
+    rules = replace(NOT_QUICK, failure_factor=1)
+    async with gate.guard.attempt(rules, REALM, "alice") as attempt:
+        assert attempt.admitted
+    assert (await gate.store.record(REALM, "alice")).failures == 0
     assert await gate.try_password(rules, right=True) == "in"
 
 

@@ -6,18 +6,27 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.admin.access.access import Acting, Rights, operator
-from gateway.admin.access.account_control import require_may_control
+from gateway.admin.access.access import Acting, Caller, Rights, operator
+from gateway.admin.access.account_control import (
+    AccountControl,
+    may_control_user,
+    require_may_control,
+    require_may_control_subtree,
+)
 from gateway.admin.access.administration_roles import REALM_ADMIN, AdminRole
 from gateway.admin.access.changes import Changes
 from gateway.admin.access.controlled_objects import ControlledObject, ObjectKind
 from gateway.admin.access.errors import Forbidden
 from gateway.admin.access.escalation import (
+    has_every_right,
+    is_above,
     require_changeable_clients,
     require_changeable_role,
     require_may_compose,
     require_may_grant,
     require_may_join,
+    require_may_lift_scope,
+    require_may_put_in_scope,
     roles_out_of_reach,
 )
 from gateway.admin.realms.defaults import ensure_administration, ensure_realm_defaults
@@ -224,6 +233,104 @@ async def test_a_user_is_controlled_by_callers_with_all_its_administrative_roles
         await require_may_control(operator(DEMO), stores, alice)
 
 
+@pytest.mark.parametrize(
+    "controlled",
+    [
+        ControlledObject(ObjectKind.USER, "alice-uuid"),
+        ControlledObject(ObjectKind.CLIENT, "device-uuid"),
+        ControlledObject(ObjectKind.GROUP, "berlin-group"),
+        ControlledObject(ObjectKind.ROLE, "wrapped-twice-role"),
+        ControlledObject(ObjectKind.ROLE, "wrapped", by_name=True),
+        ControlledObject(ObjectKind.ROLE, "operate", by_name=True, client="device-uuid"),
+    ],
+)
+async def test_an_object_is_controlled_by_callers_with_all_its_administrative_roles(
+    realms: SqlDatabase, controlled: ControlledObject
+) -> None:
+    managing = [AdminRole.MANAGE_USERS, AdminRole.MANAGE_CLIENTS, AdminRole.MANAGE_REALM]
+    low, high = (
+        replace(acting(*roles), controls=(controlled,))
+        for roles in (managing, [*managing, AdminRole.VIEW_EVENTS])
+    )
+    account = user("service-account-device", service_account_client="device-uuid")
+    async with realms.write() as stores:
+        await stores.clients.add(client("device"))
+        await stores.users.add(account)
+        await stores.roles.add(role("operate", client="device-uuid"))
+        await require_may_control(low, stores, controlled)
+        view_events = await ids(stores, "demo", "realm-management", "view-events")
+        for composite in ("wrapped-role", "operate-role"):
+            await stores.roles.set_composites("demo-id", composite, view_events)
+        for holder in ("alice-uuid", account.id):
+            await stores.roles.grant("demo-id", holder, view_events)
+        await stores.groups.grant("demo-id", "staff-group", view_events)
+        with pytest.raises(Forbidden):
+            await require_may_control(low, stores, controlled)
+        unknown = replace(controlled, id="unknown")
+        with pytest.raises(Forbidden):
+            await require_may_control(low, stores, unknown, controlled)
+        await require_may_control(low, stores, unknown)
+        await require_may_control(high, stores, controlled)
+        assert not await may_control_user(low, stores, "alice-uuid")
+        assert await may_control_user(high, stores, "alice-uuid")
+    control = AccountControl(realms)
+    with pytest.raises(Forbidden):
+        await control.require(low)
+    await control.require(replace(low, controls=()))
+    await control.require(high)
+
+
+async def test_a_group_is_controlled_with_all_groups_below_it(realms: SqlDatabase) -> None:
+    low = acting("manage-users")
+    async with realms.write() as stores:
+        await stores.groups.add(group("other"))
+        await require_may_control_subtree(low, stores, "staff-group")
+        view_events = await ids(stores, "demo", "realm-management", "view-events")
+        await stores.roles.set_composites("demo-id", "wrapped-role", view_events)
+        await stores.groups.grant("demo-id", "berlin-group", ["wrapped-twice-role"])
+        for one in ("staff-group", "berlin-group"):
+            with pytest.raises(Forbidden):
+                await require_may_control_subtree(low, stores, one)
+            await require_may_control_subtree(acting("manage-events"), stores, one)
+        await require_may_control_subtree(low, stores, "other-group")
+
+
+def test_every_right_is_every_role_of_the_realm_and_admin_in_master() -> None:
+    assert has_every_right(acting(*AdminRole))
+    assert not has_every_right(acting("manage-realm", "manage-users"))
+    assert has_every_right(in_master("admin"))
+    assert not has_every_right(in_master("create-realm", master_realm=AdminRole))
+    for of in (DEMO, MASTER):
+        assert has_every_right(operator(of))
+
+
+def test_roles_are_above_a_caller_that_lacks_an_administrative_one() -> None:
+    roles = EffectiveRoles(("plain",), (("realm-management", ("view-events", "view-users")),))
+    assert is_above(acting("manage-users"), roles)
+    assert not is_above(acting("manage-users", "manage-events"), roles)
+    assert not is_above(operator(DEMO), roles)
+
+
+async def test_a_caller_with_a_limited_scope_does_not_make_it_wider(realms: SqlDatabase) -> None:
+    managing = acting("manage-clients")
+    limited = replace(
+        managing, caller=Caller(DEMO, user("alice"), client("device"), EffectiveRoles())
+    )
+    unlimited = replace(managing, caller=Caller(DEMO, user("alice"), client("device")))
+    async with realms.read() as stores:
+        events = await ids(stores, "demo", "realm-management", "view-events")
+        clients = await ids(stores, "demo", "realm-management", "view-clients")
+        await require_may_put_in_scope(limited, stores, clients)
+        with pytest.raises(Forbidden):
+            await require_may_put_in_scope(limited, stores, events)
+        for who in (unlimited, operator(DEMO)):
+            await require_may_put_in_scope(who, stores, events)
+            require_may_lift_scope(who)
+    with pytest.raises(Forbidden):
+        require_may_lift_scope(limited)
+    require_may_lift_scope(replace(acting(*AdminRole), caller=limited.caller))
+
+
 async def test_nobody_joins_a_group_that_brings_more(realms: SqlDatabase) -> None:
     """By itself, by a group above it, or by a role that contains an administrative one."""
     groups = ["staff-group", "berlin-group"]
@@ -323,22 +430,34 @@ async def test_a_change_checks_what_its_request_controls_within_the_transaction(
             pytest.fail("the change began")
 
 
+@pytest.mark.parametrize(
+    ("controlled", "holder"),
+    [
+        (ControlledObject(ObjectKind.USER, "alice-uuid"), "alice-uuid"),
+        (ControlledObject(ObjectKind.CLIENT, "device-uuid"), "service-account-device-uuid"),
+    ],
+    ids=["user", "client"],
+)
 async def test_a_change_waits_for_another_that_gives_its_object_more_rights(
-    realms: SqlDatabase,
+    realms: SqlDatabase, controlled: ControlledObject, holder: str
 ) -> None:
     """Without the row lock it would read the rights from before the other transaction."""
     changes = Changes(realms, SystemClock(), Messages())
-    alice = ControlledObject(ObjectKind.USER, "alice-uuid")
-    who = replace(acting("manage-users"), controls=(alice,))
+    account = user("service-account-device", service_account_client="device-uuid")
+    async with realms.write() as stores:
+        await stores.clients.add(client("device"))
+        await stores.users.add(account)
+    who = replace(acting("manage-users", "manage-clients"), controls=(controlled,))
 
     async def change() -> None:
         async with changes.begin(who):
             pass
 
     async with realms.write() as stores:
-        assert await stores.users.find_alone("demo-id", "alice-uuid") is not None
+        rows = stores.users if controlled.kind is ObjectKind.USER else stores.clients
+        assert await rows.find_alone("demo-id", controlled.id) is not None
         view_events = await ids(stores, "demo", "realm-management", "view-events")
-        await stores.roles.grant("demo-id", "alice-uuid", view_events)
+        await stores.roles.grant("demo-id", holder, view_events)
         waiting = asyncio.create_task(change())
         done, _ = await asyncio.wait({waiting}, timeout=0.3)
     assert not done

@@ -9,6 +9,8 @@ from datetime import timedelta
 
 import pyotp
 import pytest
+from gateway.domain.flow_effects import SecondFactor
+from gateway.domain.sign_in_rules import SignInDemands
 
 from gateway.authentication.errors import (
     AccountDisabled,
@@ -119,6 +121,28 @@ async def test_who_has_no_device_needs_no_code(
     await _store(database)
     await gateway.sign_in(REALM)
     await gateway.sign_in(REALM, code="123456")
+
+
+async def test_where_a_code_is_always_required_a_user_without_a_device_does_not_sign_in(
+    database: SqlDatabase, open_gateway: OpenGateway
+) -> None:
+    gateway, always = open_gateway(), SignInDemands(SecondFactor.ALWAYS)
+    await _store(database)
+    with pytest.raises(AccountNotSetUp):
+        await gateway.sign_in(REALM, code=code(), demands=always)
+    await _store(database, device(), username="bob")
+    for given in (None, "000000"):
+        await _refused(gateway, given, username="bob", demands=always)
+    await gateway.sign_in(REALM, "bob", code=code(), demands=always)
+
+
+async def test_where_a_code_is_never_required_the_password_is_enough(
+    database: SqlDatabase, open_gateway: OpenGateway
+) -> None:
+    gateway, never = open_gateway(), SignInDemands(SecondFactor.NEVER)
+    await _store(database, device())
+    await gateway.sign_in(REALM, demands=never)
+    await _refused(gateway, code(), password=WRONG, demands=never)
 
 
 async def test_a_device_without_a_password_opens_nothing(

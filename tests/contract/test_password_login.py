@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from gateway.domain.required_actions import UPDATE_PASSWORD, VERIFY_EMAIL, VERIFY_PROFILE
+from gateway.domain.sign_in_rules import SignInDemands
 
 from gateway.authentication.errors import (
     AccountDisabled,
@@ -14,6 +16,7 @@ from gateway.authentication.errors import (
     InvalidUserCredentials,
     SignInRefused,
 )
+from gateway.authentication.permanent_lockout import unlock
 from gateway.authentication.realm_profile import store_profile
 from gateway.domain.errors import Overloaded, StoreUnavailable
 from gateway.domain.realm import LoginSettings, PasswordRule
@@ -289,6 +292,72 @@ async def test_a_permanent_lockout_that_its_gateway_did_not_live_to_write_is_wri
     with pytest.raises(InvalidUserCredentials, match=r"^user_disabled$"):
         await gateway.sign_in(realm)
     assert not (await _stored(database)).enabled
+
+
+async def test_a_permanent_lockout_and_its_end_are_in_the_change_log(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    """A gateway that misses the message reads the log and drops its cached user."""
+    await store_user(database)
+    newest = await database.changes.newest()
+    realm = guarded_realm(permanently())
+    for _ in range(RULES.failure_factor):
+        with pytest.raises(InvalidUserCredentials):
+            await gateway.sign_in(realm, password=WRONG)
+    assert await _topics_after(database, newest) == ["user:demo-id:alice-uuid"]
+    async with database.write() as stores:
+        assert await unlock(stores, REALM.id, "alice-uuid")
+        assert not await unlock(stores, REALM.id, "alice-uuid")
+    assert await _topics_after(database, newest) == ["user:demo-id:alice-uuid"] * 2
+    stored = await _stored(database)
+    assert (stored.enabled, stored.attributes) == (True, {})
+
+
+async def test_an_unlock_does_not_enable_a_user_that_an_administrator_disabled(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    await store_user(database, enabled=False)
+    newest = await database.changes.newest()
+    async with database.write() as stores:
+        assert not await unlock(stores, REALM.id, "alice-uuid")
+        assert not await unlock(stores, REALM.id, "unknown")
+    assert not (await _stored(database)).enabled
+    assert await _topics_after(database, newest) == []
+    with pytest.raises(AccountDisabled):
+        await gateway.sign_in(REALM)
+
+
+async def _topics_after(database: SqlDatabase, newest: int) -> list[str]:
+    return [topic for change in await database.changes.after(newest) for topic in change.topics]
+
+
+_ACTIONS = frozenset({UPDATE_PASSWORD, VERIFY_EMAIL, VERIFY_PROFILE})
+
+
+@pytest.mark.parametrize("action", sorted(_ACTIONS))
+async def test_a_disabled_required_action_stops_only_its_own_check(
+    gateway: Gateway, database: SqlDatabase, action: str
+) -> None:
+    last_name = None if action == VERIFY_PROFILE else "Lovelace"
+    await store_user(database, email_verified=action != VERIFY_EMAIL, last_name=last_name)
+    realm = guarded_realm(
+        login=LoginSettings(verify_email=True),
+        more=(PasswordRule("forceExpiredPasswordChange", "30"),),
+    )
+    gateway.clock.advance(timedelta(days=31 if action == UPDATE_PASSWORD else 0))
+    await gateway.sign_in(realm, demands=SignInDemands(off=frozenset({action})))
+    assert (await _stored(database)).required_actions == ()
+    for others in (frozenset[str](), _ACTIONS - {action}):
+        with pytest.raises(AccountNotSetUp):
+            await gateway.sign_in(realm, demands=SignInDemands(off=others))
+
+
+async def test_a_required_action_of_an_administrator_stays_when_all_actions_are_disabled(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    await store_user(database, required_actions=(VERIFY_EMAIL,))
+    with pytest.raises(AccountNotSetUp):
+        await gateway.sign_in(REALM, demands=SignInDemands(off=_ACTIONS))
 
 
 async def test_a_password_is_hashed_anew_where_the_realm_asks_for_more(

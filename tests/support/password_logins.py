@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from gateway.domain.sign_in_rules import SignInDemands
+
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password import GivenCredentials, PasswordLogin
@@ -26,6 +28,7 @@ ALGORITHM, ITERATIONS = "pbkdf2-sha256", 1_000
 PASSWORD = Secret("correct horse battery staple")
 WRONG = Secret("incorrect horse battery staple")
 ADDRESS = "192.0.2.1"
+STANDARD_DEMANDS = SignInDemands()
 RULES = BruteForce(protected=True, failure_factor=3, quick_login_check=timedelta(0))
 
 
@@ -155,10 +158,13 @@ class Gateway:
         username: str = "alice",
         password: Secret | None = PASSWORD,
         code: str | None = None,
+        demands: SignInDemands = STANDARD_DEMANDS,
     ) -> User:
         """Sign in now."""
         given = GivenCredentials(username, password, None if code is None else Secret(code))
-        return await self.login.authenticate(realm, given, address=ADDRESS, now=self.clock.now())
+        return await self.login.authenticate(
+            realm, given, address=ADDRESS, now=self.clock.now(), demands=demands
+        )
 
     async def close(self) -> None:
         """Close connections and threads."""
