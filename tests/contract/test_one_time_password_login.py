@@ -9,8 +9,6 @@ from datetime import timedelta
 
 import pyotp
 import pytest
-from gateway.domain.flow_effects import SecondFactor
-from gateway.domain.sign_in_rules import SignInDemands
 
 from gateway.authentication.errors import (
     AccountDisabled,
@@ -20,6 +18,7 @@ from gateway.authentication.errors import (
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.domain.errors import SecretUnreadable, StoreUnavailable
+from gateway.domain.flows import SecondFactor, SignInDemands
 from gateway.domain.realm import OtpPolicy
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User

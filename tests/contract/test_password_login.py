@@ -7,18 +7,18 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from gateway.domain.required_actions import UPDATE_PASSWORD, VERIFY_EMAIL, VERIFY_PROFILE
-from gateway.domain.sign_in_rules import SignInDemands
 
+from gateway.admin.access import Changes, Missing, operator
+from gateway.admin.users import UserActivation
 from gateway.authentication.errors import (
     AccountDisabled,
     AccountNotSetUp,
     InvalidUserCredentials,
     SignInRefused,
 )
-from gateway.authentication.permanent_lockout import unlock
 from gateway.authentication.realm_profile import store_profile
 from gateway.domain.errors import Overloaded, StoreUnavailable
+from gateway.domain.flows import UPDATE_PASSWORD, VERIFY_EMAIL, VERIFY_PROFILE, SignInDemands
 from gateway.domain.realm import LoginSettings, PasswordRule
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User
@@ -294,6 +294,11 @@ async def test_a_permanent_lockout_that_its_gateway_did_not_live_to_write_is_wri
     assert not (await _stored(database)).enabled
 
 
+def _activation(gateway: Gateway, database: SqlDatabase) -> UserActivation:
+    changes = Changes(database, gateway.clock, gateway.invalidation)
+    return UserActivation(changes, gateway.failures)
+
+
 async def test_a_permanent_lockout_and_its_end_are_in_the_change_log(
     gateway: Gateway, database: SqlDatabase
 ) -> None:
@@ -305,10 +310,9 @@ async def test_a_permanent_lockout_and_its_end_are_in_the_change_log(
         with pytest.raises(InvalidUserCredentials):
             await gateway.sign_in(realm, password=WRONG)
     assert await _topics_after(database, newest) == ["user:demo-id:alice-uuid"]
-    async with database.write() as stores:
-        assert await unlock(stores, REALM.id, "alice-uuid")
-        assert not await unlock(stores, REALM.id, "alice-uuid")
+    assert await _activation(gateway, database).unlock(operator(REALM), "alice-uuid")
     assert await _topics_after(database, newest) == ["user:demo-id:alice-uuid"] * 2
+    assert not await _activation(gateway, database).unlock(operator(REALM), "alice-uuid")
     stored = await _stored(database)
     assert (stored.enabled, stored.attributes) == (True, {})
 
@@ -317,12 +321,11 @@ async def test_an_unlock_does_not_enable_a_user_that_an_administrator_disabled(
     gateway: Gateway, database: SqlDatabase
 ) -> None:
     await store_user(database, enabled=False)
-    newest = await database.changes.newest()
-    async with database.write() as stores:
-        assert not await unlock(stores, REALM.id, "alice-uuid")
-        assert not await unlock(stores, REALM.id, "unknown")
+    activation = _activation(gateway, database)
+    assert not await activation.unlock(operator(REALM), "alice-uuid")
+    with pytest.raises(Missing):
+        await activation.unlock(operator(REALM), "unknown")
     assert not (await _stored(database)).enabled
-    assert await _topics_after(database, newest) == []
     with pytest.raises(AccountDisabled):
         await gateway.sign_in(REALM)
 

@@ -5,13 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from gateway.domain.sign_in_rules import SignInDemands
-
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password import GivenCredentials, PasswordLogin
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords.hasher import PooledPasswordHasher, hash_password
+from gateway.domain.flows import SignInDemands
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import BruteForce, LoginSettings, PasswordPolicy, PasswordRule, Realm
 from gateway.domain.secrets import Secret
