@@ -1,6 +1,7 @@
 """The doors for people: scripts/run and scripts/stop, with the real stack behind them."""
 
 import os
+import select
 import shlex
 import shutil
 import signal
@@ -156,13 +157,20 @@ def run_in_terminal(place: Place, until: str = UP) -> tuple["subprocess.Popen[by
         stderr=theirs,
     )
     os.close(theirs)
+    _read_until(ours, until)
+    return process, ours
+
+
+def _read_until(terminal: int, until: str) -> None:
     shown = ""
+    deadline = time.monotonic() + DEADLINE
     while until not in shown:
+        if not select.select([terminal], [], [], max(0, deadline - time.monotonic()))[0]:
+            pytest.fail(f"scripts/run does not show {until!r}:\n{shown}", pytrace=False)
         try:
-            shown += os.read(ours, 65536).decode(errors="replace")
+            shown += os.read(terminal, 65536).decode(errors="replace")
         except OSError:
             pytest.fail(f"scripts/run ended early:\n{shown}", pytrace=False)
-    return process, ours
 
 
 def _rest_of(terminal: int) -> str:
@@ -345,11 +353,9 @@ def test_the_death_of_a_part_is_told_and_ends_the_rest(place: Place, part: str, 
 
 
 def test_a_death_during_the_demonstration_is_told_too(place: Place) -> None:
-    process, terminal = run_in_terminal(place, "A stolen secret does not help either")
+    process, terminal = run_in_terminal(place, "A stolen secret does not help")
     os.kill(place.pid("run"), signal.SIGSTOP)  # it finds both ended when it goes on
-    shown = ""
-    while LAST_OF_THE_DEMONSTRATION not in shown:
-        shown += os.read(terminal, 65536).decode(errors="replace")
+    _read_until(terminal, LAST_OF_THE_DEMONSTRATION)
     os.kill(place.pid("nginx"), signal.SIGKILL)
     os.kill(place.pid("run"), signal.SIGCONT)
     assert process.wait(DEADLINE) == 1
