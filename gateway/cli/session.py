@@ -113,7 +113,7 @@ def _end_one(realm: str, session_id: str) -> None:
 
     async def work(administration: Administration) -> None:
         acting = await administration.acting(realm)
-        await _of_realm(administration).end(acting, session_id)
+        await _of_realm(administration).end_of_either_kind(acting, session_id)
 
     try:
         administer(work)

@@ -37,6 +37,8 @@ def _warnings(logged: Sequence[Any]) -> list[tuple[str, str]]:
     [
         (-1, None),
         (8, None),
+        (9_999_999, None),
+        (2_147_483_647, None),
         (7, "administrator's password expires soon"),
         (0, "administrator's password has expired"),
     ],

@@ -14,7 +14,7 @@ from gateway.domain.errors import Overloaded, StoreUnavailable
 from gateway.domain.login_failures import Admission
 from gateway.domain.realm import BruteForce
 from gateway.storage.redis.connection import create_client
-from gateway.storage.redis.login_failures import RedisLoginFailures
+from gateway.storage.redis.login_failures import RedisLoginFailures, _rules
 from tests.support.deadline import eventually_succeeds
 from tests.support.login_failures import LIFESPAN, START
 from tests.support.password_logins import CountedEvents
@@ -348,3 +348,15 @@ async def test_a_realm_of_many_failures_is_listed_and_cleared_alone(gate: Gate) 
     gate.clock.instant = START
     assert await gate.store.locked(REALM) == ()
     assert (await gate.store.record("other-id", "alice")).failures == 1
+
+
+@pytest.mark.parametrize("left_out", range(10))
+async def test_without_one_of_the_rules_no_attempt_is_admitted(gate: Gate, left_out: int) -> None:
+    """A rule that the script does not get must not switch the guard off."""
+    rules = _rules(NOT_QUICK)
+    assert len(rules) == 2 * 10
+    kept = (*rules[: 2 * left_out], *rules[2 * left_out + 2 :])
+    with pytest.raises(StoreUnavailable, match="missing rule"):
+        await gate.store._run("reserve", REALM, "alice", "attempt", 60_000, *kept)
+    with pytest.raises(StoreUnavailable, match="missing rule"):
+        await gate.store._run("fail", REALM, "alice", "attempt", ADDRESS, 0, *kept)

@@ -259,6 +259,14 @@ async def test_an_expired_password_must_be_changed(gateway: Gateway, database: S
     assert (await _stored(database)).required_actions == ("UPDATE_PASSWORD",)
 
 
+@pytest.mark.parametrize("days", ["9999999", "2147483647"])
+async def test_a_password_may_be_valid_for_longer_than_there_are_instants(
+    gateway: Gateway, database: SqlDatabase, days: str
+) -> None:
+    await store_user(database)
+    await gateway.sign_in(guarded_realm(more=(PasswordRule("forceExpiredPasswordChange", days),)))
+
+
 async def test_a_permanent_lockout_disables_the_account_in_the_database(
     gateway: Gateway, database: SqlDatabase, redis_server: RedisServer
 ) -> None:

@@ -42,20 +42,33 @@ class RealmSessions:
         async with self._changes.begin(acting) as change:
             change.record(OperationType.ACTION, ResourceType.REALM, "push-revocation", {})
 
-    async def end(self, acting: Acting, session_id: str, *, offline: bool | None = None) -> None:
-        """End one session; raises Missing where there is none of that kind, None for either."""
+    async def end(self, acting: Acting, session_id: str, *, offline: bool) -> None:
+        """End one session; raises Missing where there is none of that kind."""
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
-            ended = False
-            if offline is not False:
-                ended = await stores.offline_sessions.end(realm_id, session_id)
-            if not ended and not offline:
-                ended = await self._online.end(realm_id, session_id)
-            if not ended:
+            store = stores.offline_sessions if offline else self._online
+            if not await store.end(realm_id, session_id):
                 raise Missing("Sesssion not found")
             await stores.refresh_tokens.end_of_session(realm_id, session_id)
-            path = f"sessions/{session_id}"
-            change.record(OperationType.DELETE, ResourceType.USER_SESSION, path)
+            _record_end(change, session_id)
+
+    async def end_of_either_kind(self, acting: Acting, session_id: str) -> None:
+        """End one session, wherever it is stored; raises Missing where there is none.
+
+        The database comes first, so that its tokens are rejected even while Redis is unavailable.
+        """
+        async with self._changes.begin(acting) as change:
+            stores, realm_id = change.stores, change.realm.id
+            ended = await stores.offline_sessions.end(realm_id, session_id)
+            await stores.refresh_tokens.end_of_session(realm_id, session_id)
+            if ended:
+                _record_end(change, session_id)
+        ended_online = await self._online.end(acting.realm.id, session_id)
+        if not ended and not ended_online:
+            raise Missing("Sesssion not found")
+        if not ended:
+            async with self._changes.begin(acting) as change:
+                _record_end(change, session_id)
 
     async def statistics(self, realm: Realm) -> list[dict[str, Any]]:
         """Return how many sessions each client takes part in, where there are any."""
@@ -74,6 +87,11 @@ class RealmSessions:
             for client_id, identity in sorted(clients.items())
             if identity in offline or identity in active
         ]
+
+
+def _record_end(change: Change, session_id: str) -> None:
+    path = f"sessions/{session_id}"
+    change.record(OperationType.DELETE, ResourceType.USER_SESSION, path)
 
 
 async def _reject_tokens(change: Change) -> int:

@@ -1,7 +1,7 @@
 """The realm's password rules, as given and in the given order. Keycloak: passwordPolicy."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 _DAYS_WITHOUT_ARGUMENT = 365
 _HISTORY_WITHOUT_ARGUMENT = 3
@@ -43,11 +43,15 @@ class PasswordPolicy:
         if all(rule.name != "forceExpiredPasswordChange" for rule in self.rules):
             return None
         days = int(self.argument("forceExpiredPasswordChange") or _DAYS_WITHOUT_ARGUMENT)
-        return None if days < 0 else timedelta(days=days)
+        return None if days < 0 else timedelta(days=min(days, timedelta.max.days))
 
     def expires_at(self, set_at: datetime) -> datetime | None:
         """Return the last instant at which a password set at `set_at` is valid; None: always."""
-        return None if self.maximum_age is None else set_at + self.maximum_age
+        age = self.maximum_age
+        # A policy may ask for more days than there are instants for.
+        if age is None or age > datetime.max.replace(tzinfo=UTC) - set_at:
+            return None
+        return set_at + age
 
     @property
     def remembered(self) -> int:

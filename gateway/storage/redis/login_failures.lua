@@ -16,11 +16,23 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
--- Reads the arguments from `first` on, which are names and numbers in turn.
+local RULES = {
+  'permanent_lockout', 'linear', 'failure_factor', 'wait_increment_seconds',
+  'max_failure_wait_seconds', 'minimum_quick_login_wait_seconds', 'quick_login_check_milliseconds',
+  'max_delta_time_milliseconds', 'max_temporary_lockouts', 'max_secondary_failures',
+}
+
+-- Reads the arguments from `first` on, which are names and numbers in turn. A rule that is missing
+-- fails the call before anything is written: it must not let anybody guess without end.
 local function parse_rules(first)
   local rules = {}
   for position = first, #ARGV, 2 do
     rules[ARGV[position]] = tonumber(ARGV[position + 1])
+  end
+  for _, name in ipairs(RULES) do
+    if not rules[name] then
+      error('missing rule ' .. name)
+    end
   end
   rules.permanent_lockout = rules.permanent_lockout == 1
   rules.linear = rules.linear == 1
