@@ -17,8 +17,9 @@ CLIENTS = 10_000
 SCOPES = 10_000
 REFUSED = 50_000
 MEMBERS = 400_000
-LONGEST_PAUSE = 0.1
-"""In seconds of processor time; `scripts/bench` holds the same bound with larger documents."""
+LONGEST_PAUSE = 0.15
+"""In seconds of processor time, with room for the other process of the suite: on one core alone
+`scripts/bench` holds 0.1 with larger documents."""
 
 
 def processor_seconds(stack: Stack) -> float:
