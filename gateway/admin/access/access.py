@@ -78,7 +78,7 @@ class Acting:
 
 
 def operator(realm: Realm) -> Acting:
-    """Return somebody at a shell, who may do everything."""
+    """Return the local operator, who may do everything."""
     return Acting(None, realm, _EVERYTHING)
 
 
