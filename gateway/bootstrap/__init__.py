@@ -4,5 +4,3 @@ Commands open `Services`; workers build their applications on them.
 """
 
 from gateway.bootstrap.services import Services, open_services
-
-__all__ = ["Services", "open_services"]

@@ -6,5 +6,3 @@ lists of the settings, the same for every realm.
 
 from gateway.certificates.global_authorities import GlobalAuthorities
 from gateway.certificates.trust import CertificateTrust
-
-__all__ = ["CertificateTrust", "GlobalAuthorities"]

@@ -14,16 +14,3 @@ from gateway.settings.sources import (
     variable,
 )
 from gateway.settings.values import TcpAddress, UnixAddress, written
-
-__all__ = [
-    "SCRIPT_NAMES",
-    "Settings",
-    "SettingsError",
-    "TcpAddress",
-    "UnixAddress",
-    "file_variable",
-    "load_settings",
-    "share_metrics",
-    "variable",
-    "written",
-]

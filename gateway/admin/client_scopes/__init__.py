@@ -16,20 +16,3 @@ from gateway.admin.client_scopes.file_import import (
     store_scope_mappings,
     store_scopes,
 )
-
-__all__ = [
-    "LIST_CLIENTS",
-    "MANAGE_CLIENTS",
-    "VIEW_CLIENTS",
-    "ClientScopeAdministration",
-    "chosen_scopes",
-    "default_client_scopes",
-    "ensure_client_scopes",
-    "found_scope",
-    "inherited_by_clients",
-    "inherited_scopes",
-    "read_scopes",
-    "store_defaults",
-    "store_scope_mappings",
-    "store_scopes",
-]

@@ -2,10 +2,3 @@
 
 from gateway.admin.components.administration import Components
 from gateway.admin.components.kinds import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
-
-__all__ = [
-    "NO_SUCH_COMPONENT",
-    "NO_SUCH_PROVIDER",
-    "Components",
-    "component_path",
-]

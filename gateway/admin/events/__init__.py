@@ -3,11 +3,3 @@
 from gateway.admin.events.configuration import EventConfiguration, require_known_listeners
 from gateway.admin.events.log import EventLogs, remove_expired_events
 from gateway.admin.events.use_cases import EventUseCases
-
-__all__ = [
-    "EventConfiguration",
-    "EventLogs",
-    "EventUseCases",
-    "remove_expired_events",
-    "require_known_listeners",
-]

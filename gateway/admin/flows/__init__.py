@@ -7,16 +7,3 @@ from gateway.admin.flows.file_import import check_overrides, store_sign_in
 from gateway.admin.flows.required_actions import RequiredActions, default_actions
 from gateway.admin.flows.use_cases import FlowUseCases
 from gateway.admin.flows.uses import require_bindable, require_usable_overrides
-
-__all__ = [
-    "AuthenticatorConfigs",
-    "ExecutionAdministration",
-    "FlowAdministration",
-    "FlowUseCases",
-    "RequiredActions",
-    "check_overrides",
-    "default_actions",
-    "require_bindable",
-    "require_usable_overrides",
-    "store_sign_in",
-]

@@ -20,22 +20,3 @@ from gateway.admin.groups.listing import (
     shown_groups,
 )
 from gateway.admin.groups.use_cases import GroupUseCases
-
-__all__ = [
-    "MOST_GROUPS",
-    "QUERY_GROUPS",
-    "VIEW_GROUPS",
-    "DefaultGroups",
-    "GivenGroups",
-    "GroupAdministration",
-    "GroupIndex",
-    "GroupListing",
-    "GroupShape",
-    "GroupUseCases",
-    "RealmIndexes",
-    "get_group",
-    "load_groups",
-    "load_indexes",
-    "read_realm_groups",
-    "shown_groups",
-]

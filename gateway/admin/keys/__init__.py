@@ -9,15 +9,3 @@ from gateway.admin.keys.signing import (
     signing_algorithms,
 )
 from gateway.admin.keys.work import run_key_work
-
-__all__ = [
-    "KeyChange",
-    "KeyComponents",
-    "KeyMetadata",
-    "KeyState",
-    "RealmKeys",
-    "ensure_keys_of_client",
-    "ensure_signing_keys",
-    "run_key_work",
-    "signing_algorithms",
-]

@@ -11,21 +11,3 @@ from gateway.admin.realm_files.realm_creation import RealmCreation
 from gateway.admin.realm_files.rehearsal import RealmDifference, RealmRehearsal
 from gateway.admin.realm_files.use_cases import RealmFileUseCases
 from gateway.admin.realm_files.user_stream import StreamedUsers, UserStream
-
-__all__ = [
-    "REFERENCE_REALMS",
-    "Difference",
-    "ImportedRealm",
-    "PartialExport",
-    "PartialImport",
-    "RealmCreation",
-    "RealmDifference",
-    "RealmFile",
-    "RealmFileUseCases",
-    "RealmImport",
-    "RealmRehearsal",
-    "StreamedUsers",
-    "UserStream",
-    "load_realm_files",
-    "stream_realm",
-]

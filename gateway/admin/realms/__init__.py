@@ -13,17 +13,3 @@ from gateway.admin.realms.defaults import (
 from gateway.admin.realms.listing import VIEW_REALM, RealmListing, realm_document
 from gateway.admin.realms.localization import Localizations
 from gateway.admin.realms.use_cases import RealmUseCases
-
-__all__ = [
-    "VIEW_REALM",
-    "Localizations",
-    "RealmChanges",
-    "RealmListing",
-    "RealmUseCases",
-    "administrator_password_expires_at",
-    "ensure_administration",
-    "ensure_administrator",
-    "ensure_defaults",
-    "ensure_realm_defaults",
-    "realm_document",
-]

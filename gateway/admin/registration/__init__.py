@@ -5,14 +5,3 @@ from gateway.admin.registration.initial_access import InitialAccesses, use_up
 from gateway.admin.registration.policies import ALLOWED_MAPPERS, RegistrationPolicies
 from gateway.admin.registration.tokens import RegistrationTokens, TokenKind
 from gateway.admin.registration.use_cases import RegistrationUseCases
-
-__all__ = [
-    "ALLOWED_MAPPERS",
-    "ClientRegistrationTokens",
-    "InitialAccesses",
-    "RegistrationPolicies",
-    "RegistrationTokens",
-    "RegistrationUseCases",
-    "TokenKind",
-    "use_up",
-]

@@ -12,17 +12,3 @@ from gateway.admin.roles.listing import RoleListing
 from gateway.admin.roles.mapping import MappedRoles, RoleMapping
 from gateway.admin.roles.members import RoleMembers
 from gateway.admin.roles.use_cases import RoleUseCases
-
-__all__ = [
-    "MANAGE_CLIENT_ROLES",
-    "MANAGE_REALM_ROLES",
-    "VIEW_CLIENT_ROLES",
-    "VIEW_REALM_ROLES",
-    "MappedRoles",
-    "RoleAddress",
-    "RoleAdministration",
-    "RoleListing",
-    "RoleMapping",
-    "RoleMembers",
-    "RoleUseCases",
-]

@@ -9,7 +9,6 @@ from gateway.admin.users.hashes_ahead import HashesAhead
 from gateway.admin.users.listing import (
     MOST,
     QUERY_USERS,
-    VIEW_USERS,
     Page,
     UserListing,
     read_attribute_query,
@@ -25,36 +24,4 @@ from gateway.admin.users.profile_import import import_profile
 from gateway.admin.users.profiles import UserProfiles
 from gateway.admin.users.summary import UserSummary, password_expires_at, summarize_user
 from gateway.admin.users.use_cases import UserUseCases
-
-__all__ = [
-    "MOST",
-    "QUERY_USERS",
-    "VIEW_USERS",
-    "HashesAhead",
-    "Lockout",
-    "Lockouts",
-    "NewPasswords",
-    "NewUser",
-    "Page",
-    "PasswordChanges",
-    "ProfileComponents",
-    "ShortLived",
-    "UserActivation",
-    "UserChanges",
-    "UserCreation",
-    "UserCredentials",
-    "UserGroups",
-    "UserListing",
-    "UserProfiles",
-    "UserSummary",
-    "UserUseCases",
-    "import_profile",
-    "invalidate_user",
-    "password_expires_at",
-    "read_attribute_query",
-    "require_free_names",
-    "shown_users",
-    "store_new_user",
-    "store_new_users",
-    "summarize_user",
-]
+from gateway.admin.users.views import VIEW_USERS

@@ -23,16 +23,6 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.users import User, UserQuery, sought_name
 
-__all__ = [
-    "MOST",
-    "QUERY_USERS",
-    "VIEW_USERS",
-    "Page",
-    "UserListing",
-    "read_attribute_query",
-    "shown_users",
-]
-
 QUERY_USERS: Final = (AdminRole.QUERY_USERS, *VIEW_USERS)
 MOST: Final = 10_000
 """How many users one answer may hold."""

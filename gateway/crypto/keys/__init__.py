@@ -4,11 +4,3 @@ from gateway.crypto.keys.client_keys import CryptographyClientKeys
 from gateway.crypto.keys.encryption_keys import load_or_create_keys, parse_keys
 from gateway.crypto.keys.private import load_own_private_key
 from gateway.crypto.keys.signing import PyJwtKeyFactory
-
-__all__ = [
-    "CryptographyClientKeys",
-    "PyJwtKeyFactory",
-    "load_or_create_keys",
-    "load_own_private_key",
-    "parse_keys",
-]

@@ -6,16 +6,3 @@ from gateway.domain.clients.secrets import UNREADABLE_TIME, SecretSettings
 from gateway.domain.clients.session_limits import ClientSessionLimits
 from gateway.domain.clients.signing import ChosenAlgorithm, ClientSigning
 from gateway.domain.clients.token_settings import ClientTokens
-
-__all__ = [
-    "OPENID_CONNECT",
-    "UNREADABLE_TIME",
-    "CertificateAuthentication",
-    "ChosenAlgorithm",
-    "Client",
-    "ClientSessionLimits",
-    "ClientSigning",
-    "ClientTokens",
-    "ProtocolMapper",
-    "SecretSettings",
-]

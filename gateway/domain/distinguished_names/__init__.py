@@ -7,10 +7,3 @@ from gateway.domain.distinguished_names.attributes import Attribute
 from gateway.domain.distinguished_names.matching import subject_matches
 from gateway.domain.distinguished_names.name import DistinguishedName
 from gateway.domain.distinguished_names.parsing import parse_distinguished_name
-
-__all__ = [
-    "Attribute",
-    "DistinguishedName",
-    "parse_distinguished_name",
-    "subject_matches",
-]

@@ -23,25 +23,3 @@ from gateway.domain.flows.sign_in import (
     SignInRules,
     sign_in_rules,
 )
-
-__all__ = [
-    "DIRECT_GRANT",
-    "REQUIRED_ACTIONS",
-    "STANDARD",
-    "UPDATE_PASSWORD",
-    "VERIFY_EMAIL",
-    "VERIFY_PROFILE",
-    "AuthenticatorConfig",
-    "Execution",
-    "Flow",
-    "FlowKind",
-    "Flows",
-    "RequiredAction",
-    "Requirement",
-    "SecondFactor",
-    "SignInDemands",
-    "SignInRules",
-    "client_methods",
-    "second_factor",
-    "sign_in_rules",
-]

@@ -22,24 +22,3 @@ from gateway.domain.keys.lifecycle import (
     superseded,
     verifies,
 )
-
-__all__ = [
-    "ALGORITHMS_OF_CLIENTS",
-    "FALLBACK_PRIORITY",
-    "INTERNAL_TYPES",
-    "HeaderType",
-    "KeyAlgorithm",
-    "KeyProvider",
-    "KeyStatus",
-    "RealmKey",
-    "SecretAlgorithm",
-    "SignatureAlgorithm",
-    "foremost",
-    "key_algorithm",
-    "lasting",
-    "maker",
-    "signing_key",
-    "standing",
-    "superseded",
-    "verifies",
-]

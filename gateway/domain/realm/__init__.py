@@ -14,25 +14,3 @@ from gateway.domain.realm.session_limits import SessionLimits
 from gateway.domain.realm.smtp import Smtp
 from gateway.domain.realm.token_lifespans import TokenLifespans
 from gateway.domain.realm.transport import SslRequired
-
-__all__ = [
-    "MASTER",
-    "BruteForce",
-    "BruteForceStrategy",
-    "EventsConfig",
-    "FlowBindings",
-    "Localization",
-    "LoginSettings",
-    "OtpAlgorithm",
-    "OtpPolicy",
-    "OtpType",
-    "PasswordPolicy",
-    "PasswordRule",
-    "Realm",
-    "RefreshTokenPolicy",
-    "SecurityHeaders",
-    "SessionLimits",
-    "Smtp",
-    "SslRequired",
-    "TokenLifespans",
-]

@@ -8,13 +8,3 @@ from gateway.domain.sessions.limits import (
 )
 from gateway.domain.sessions.refresh_tokens import Rotation
 from gateway.domain.sessions.session import ClientSession, UserSession
-
-__all__ = [
-    "ClientSession",
-    "Rotation",
-    "UserSession",
-    "access_tokens_end_at",
-    "client_session_ends_at",
-    "longest_client_session",
-    "session_ends_at",
-]

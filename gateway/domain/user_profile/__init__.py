@@ -11,12 +11,3 @@ from gateway.domain.user_profile.profile import (
     UserProfile,
     Viewer,
 )
-
-__all__ = [
-    "ProfileAttribute",
-    "Required",
-    "UnmanagedPolicy",
-    "UserProfile",
-    "Viewer",
-    "Violation",
-]

@@ -10,16 +10,3 @@ from gateway.protocol.scopes.granted import (
     still_granted,
 )
 from gateway.protocol.scopes.mapper_checks import check_mapper
-
-__all__ = [
-    "OFFLINE_ACCESS",
-    "OPENID",
-    "Disclosure",
-    "GrantedScopes",
-    "check_mapper",
-    "disclose",
-    "grant_scopes",
-    "scope_of",
-    "scopes_of",
-    "still_granted",
-]

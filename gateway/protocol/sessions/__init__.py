@@ -1,9 +1,3 @@
 """Live sessions of users and clients."""
 
 from gateway.protocol.sessions.live import Joined, Sessions, is_part_over
-
-__all__ = [
-    "Joined",
-    "Sessions",
-    "is_part_over",
-]

@@ -24,26 +24,3 @@ from gateway.protocol.tokens.response_signing import (
     sign_userinfo,
     with_access_token_claims_as_jwt,
 )
-
-__all__ = [
-    "OFFLINE",
-    "REFRESH",
-    "AccessTokens",
-    "ActiveToken",
-    "Issue",
-    "OtherKindOfToken",
-    "PresentedToken",
-    "RefreshTokens",
-    "SessionPart",
-    "TokenResponse",
-    "access_claims",
-    "genuine_refresh_token",
-    "id_claims",
-    "issue_tokens",
-    "note_refresh_token",
-    "read_refresh_token",
-    "session_is_over",
-    "sign_introspection",
-    "sign_userinfo",
-    "with_access_token_claims_as_jwt",
-]

@@ -14,16 +14,3 @@ from gateway.representations.client_scopes.realm_files import (
     ScopeMapping,
     read_realm_scopes,
 )
-
-__all__ = [
-    "CLIENT_SCOPE_TABLE",
-    "SCOPE_PROTOCOLS",
-    "GivenScopes",
-    "ScopeMapping",
-    "is_scope_name",
-    "read_client_scope",
-    "read_realm_scopes",
-    "restore_client_scope",
-    "write_client_scope",
-    "write_reference",
-]

@@ -7,11 +7,3 @@ from gateway.representations.events.answers import (
     write_events_config,
     write_user_event,
 )
-
-__all__ = [
-    "recorded",
-    "update_events_config",
-    "write_admin_event",
-    "write_events_config",
-    "write_user_event",
-]

@@ -7,14 +7,3 @@ from gateway.representations.groups.group import (
     read_groups,
     write_groups,
 )
-
-__all__ = [
-    "GivenGroup",
-    "GroupDetails",
-    "ToldGroup",
-    "group_answer",
-    "read_group",
-    "read_group_paths",
-    "read_groups",
-    "write_groups",
-]

@@ -7,12 +7,3 @@ from gateway.representations.json_input.plain import (
     parse_json,
 )
 from gateway.representations.json_input.streamed import StreamedObject, stream_objects
-
-__all__ = [
-    "StreamedObject",
-    "check_json",
-    "check_text",
-    "is_plain_text",
-    "parse_json",
-    "stream_objects",
-]

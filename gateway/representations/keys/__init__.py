@@ -11,16 +11,3 @@ from gateway.representations.keys.provider import (
     same_material,
     standard_config,
 )
-
-__all__ = [
-    "CERTIFICATE",
-    "KEY_PROVIDERS",
-    "KEY_PROVIDER_TYPE",
-    "KeySettings",
-    "ShownKey",
-    "key_component",
-    "read_key_settings",
-    "same_material",
-    "standard_config",
-    "write_keys",
-]

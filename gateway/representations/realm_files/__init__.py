@@ -8,12 +8,3 @@ from gateway.representations.realm_files.partial_import import (
     read_policy,
     write_outcomes,
 )
-
-__all__ = [
-    "Action",
-    "IfExists",
-    "Kind",
-    "Outcome",
-    "read_policy",
-    "write_outcomes",
-]

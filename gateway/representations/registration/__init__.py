@@ -14,17 +14,3 @@ from gateway.representations.registration.openid import (
     requested_scopes,
 )
 from gateway.representations.registration.openid_answer import Registered, write_metadata
-
-__all__ = [
-    "BASIC_SCOPE",
-    "InitialAccess",
-    "Registered",
-    "client_of_metadata",
-    "read_metadata",
-    "read_wish",
-    "requested_scopes",
-    "restore_initial_access",
-    "stored_initial_access",
-    "write_initial_access",
-    "write_metadata",
-]

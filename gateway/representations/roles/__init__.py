@@ -15,17 +15,3 @@ from gateway.representations.roles.role import (
     read_roles,
     write_role,
 )
-
-__all__ = [
-    "DefaultRole",
-    "GivenRole",
-    "RoleName",
-    "RoleReference",
-    "mappings_answer",
-    "read_role",
-    "read_role_names",
-    "read_role_references",
-    "read_roles",
-    "role_answer",
-    "write_role",
-]

@@ -1,7 +1,3 @@
 """JSON of sessions."""
 
 from gateway.representations.sessions.user_session import write_session
-
-__all__ = [
-    "write_session",
-]

@@ -34,17 +34,3 @@ SETTING_ROWS: Final[tuple[SettingRow, ...]] = (
     *EXECUTOR_ROWS,
 )
 """Every setting, by place."""
-
-__all__ = (
-    "GLOBAL_PROFILES",
-    "SETTING_ROWS",
-    "Effect",
-    "IneffectiveSetting",
-    "Place",
-    "SettingRow",
-    "ineffective_of_client",
-    "ineffective_of_realm",
-    "ineffective_of_scope",
-    "with_mirrored",
-    "with_written",
-)

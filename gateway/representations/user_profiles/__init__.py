@@ -19,21 +19,3 @@ from gateway.representations.user_profiles.profile import (
     standard_user_profile,
 )
 from gateway.representations.user_profiles.refusals import ProfileViolated
-
-__all__ = [
-    "PROFILE_CONFIG",
-    "PROFILE_PROVIDER",
-    "PROFILE_TYPE",
-    "ProfileViolated",
-    "StoredProfile",
-    "carries_other_components",
-    "read_profile_component",
-    "read_profile_text",
-    "read_user_profile",
-    "require_usable_profile",
-    "restored_profile",
-    "rules_of",
-    "standard_user_profile",
-    "write_metadata",
-    "write_profile_component",
-]

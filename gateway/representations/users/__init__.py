@@ -12,22 +12,3 @@ from gateway.representations.users.credentials import (
     write_credential,
 )
 from gateway.representations.users.user import USER_TABLE, read_user, write_user
-
-__all__ = [
-    "PASSWORD",
-    "USER_TABLE",
-    "GivenUser",
-    "NewPassword",
-    "brief_user",
-    "full_user",
-    "listed_credential",
-    "read_credentials",
-    "read_given_user",
-    "read_label",
-    "read_new_password",
-    "read_user",
-    "require_storable",
-    "with_metadata",
-    "write_credential",
-    "write_user",
-]

@@ -7,5 +7,3 @@ h11, and the versions it was checked against.
 
 from gateway.supervisor.server.connections import serve
 from gateway.supervisor.server.serving import KEEP_ALIVE, Serving
-
-__all__ = ["KEEP_ALIVE", "Serving", "serve"]

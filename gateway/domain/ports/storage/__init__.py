@@ -29,32 +29,6 @@ from gateway.domain.ports.storage.tokens import (
 from gateway.domain.ports.storage.user_batches import UserBatches
 from gateway.domain.ports.storage.users import UserRepository
 
-__all__ = [
-    "AdminEventRepository",
-    "ChangeLog",
-    "ChangeLogReader",
-    "ClientRepository",
-    "ClientScopeRepository",
-    "Database",
-    "DocumentKind",
-    "GroupCatalogue",
-    "GroupRepository",
-    "KeyRepository",
-    "OfflineSessionRepository",
-    "RealmDocuments",
-    "RealmRepository",
-    "RefreshTokenRepository",
-    "RevocationRepository",
-    "RoleCatalogue",
-    "RoleRepository",
-    "RoleScopeRepository",
-    "Rotations",
-    "Stores",
-    "UserBatches",
-    "UserEventRepository",
-    "UserRepository",
-]
-
 
 class Stores(Protocol):
     """The repositories of one transaction."""

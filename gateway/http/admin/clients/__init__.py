@@ -2,8 +2,3 @@
 
 from gateway.http.admin.clients.policies import ClientPolicyHandlers
 from gateway.http.admin.clients.resources import client_operations
-
-__all__ = [
-    "ClientPolicyHandlers",
-    "client_operations",
-]

@@ -1,7 +1,3 @@
 """Operations on events. Keycloak: 10.5."""
 
 from gateway.http.admin.events.handlers import EventHandlers
-
-__all__ = [
-    "EventHandlers",
-]

@@ -3,9 +3,3 @@
 from gateway.http.admin.flows.executions import ExecutionHandlers
 from gateway.http.admin.flows.flows import FlowHandlers
 from gateway.http.admin.flows.required_actions import RequiredActionHandlers
-
-__all__ = [
-    "ExecutionHandlers",
-    "FlowHandlers",
-    "RequiredActionHandlers",
-]

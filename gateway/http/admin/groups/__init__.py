@@ -2,9 +2,3 @@
 
 from gateway.http.admin.groups.default_groups import DefaultGroupHandlers
 from gateway.http.admin.groups.handlers import GroupsHandlers, group_operations
-
-__all__ = [
-    "DefaultGroupHandlers",
-    "GroupsHandlers",
-    "group_operations",
-]

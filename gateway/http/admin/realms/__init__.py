@@ -4,8 +4,3 @@ from gateway.http.admin.realms.configuration_resources import (
     configuration_operations,
 )
 from gateway.http.admin.realms.resources import realm_operations
-
-__all__ = [
-    "configuration_operations",
-    "realm_operations",
-]

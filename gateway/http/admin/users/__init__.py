@@ -5,9 +5,3 @@ from gateway.http.admin.users.attack_detection import (
     attack_detection_operations,
 )
 from gateway.http.admin.users.resources import user_operations
-
-__all__ = [
-    "AttackDetectionHandlers",
-    "attack_detection_operations",
-    "user_operations",
-]

@@ -9,8 +9,6 @@ from typing import Final
 from gateway.http.edge.certificate_lookup.lookup import CertificateLookup, ForwardedCertificate
 from gateway.http.edge.certificate_lookup.nginx import NginxLookup
 
-__all__ = ["LOOKUPS", "CertificateLookup", "ForwardedCertificate", "NginxLookup"]
-
 LOOKUPS: Final[Mapping[str, type[CertificateLookup]]] = {
     NginxLookup.name: NginxLookup,
 }

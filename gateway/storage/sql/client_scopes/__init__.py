@@ -1,7 +1,3 @@
 """Client scopes in SQL."""
 
 from gateway.storage.sql.client_scopes.repository import SqlClientScopes
-
-__all__ = [
-    "SqlClientScopes",
-]

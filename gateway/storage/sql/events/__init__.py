@@ -2,8 +2,3 @@
 
 from gateway.storage.sql.events.admin_events import SqlAdminEvents
 from gateway.storage.sql.events.user_events import SqlUserEvents
-
-__all__ = [
-    "SqlAdminEvents",
-    "SqlUserEvents",
-]

@@ -2,9 +2,3 @@
 
 from gateway.storage.sql.groups.catalogue import SqlGroupCatalogue
 from gateway.storage.sql.groups.repository import SqlGroups, path_of
-
-__all__ = [
-    "SqlGroupCatalogue",
-    "SqlGroups",
-    "path_of",
-]

@@ -4,12 +4,3 @@ from gateway.storage.sql.lookups.answers import SqlLookups
 from gateway.storage.sql.lookups.on_sqlite import SqliteQuestions
 from gateway.storage.sql.lookups.question import Question, Questioner, Values
 from gateway.storage.sql.lookups.statements import Questions
-
-__all__ = [
-    "Question",
-    "Questioner",
-    "Questions",
-    "SqlLookups",
-    "SqliteQuestions",
-    "Values",
-]

@@ -1,8 +1,3 @@
 """Realms in SQL."""
 
 from gateway.storage.sql.realms.repository import SqlRealms, read_realm_row
-
-__all__ = [
-    "SqlRealms",
-    "read_realm_row",
-]

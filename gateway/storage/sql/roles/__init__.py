@@ -5,15 +5,3 @@ from gateway.storage.sql.roles.catalogue import SqlRoleCatalogue
 from gateway.storage.sql.roles.repository import SqlRoles, effective, names_of_held
 from gateway.storage.sql.roles.scoped_roles import names_in_client_scopes, names_in_scope_of
 from gateway.storage.sql.roles.scopes import SqlRoleScopes
-
-__all__ = [
-    "SqlRoleCatalogue",
-    "SqlRoleScopes",
-    "SqlRoles",
-    "by_owner",
-    "effective",
-    "names_in_client_scopes",
-    "names_in_scope_of",
-    "names_of_held",
-    "roles_of_accounts",
-]

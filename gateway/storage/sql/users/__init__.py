@@ -9,15 +9,3 @@ from gateway.storage.sql.users.repository import (
     read_credential,
     read_user,
 )
-
-__all__ = [
-    "Given",
-    "SqlUserBatches",
-    "SqlUsers",
-    "credential_context",
-    "groups_above",
-    "groups_of",
-    "index_terms",
-    "read_credential",
-    "read_user",
-]
