@@ -25,6 +25,7 @@ UNREAD = (
     + b"1\r\na\r\n" * 30
     + b"0\r\n\r\n"
 )
+LARGE = b"POST / HTTP/1.1\r\nhost: gateway\r\ncontent-length: 8000000\r\n\r\n"
 
 
 @pytest.fixture(params=[False, True], ids=["asyncio", "uvloop"])
@@ -88,6 +89,30 @@ async def test_pipelined_requests_are_not_answered_ahead_of_a_client_that_does_n
             assert await reader.readexactly(10_000) == b"a" * 5_000 + b"b" * 5_000
         assert app.answered == 300
         writer.close()
+
+
+async def test_a_response_reaches_a_client_that_still_sends_its_request(tmp_path: Path) -> None:
+    app = Answering()
+    app.go_on.set()
+    async with serving(tmp_path / "s", app) as served:
+        reader, writer = await served.connect()
+        writer.transport.set_write_buffer_limits(0)
+        writer.write(LARGE + b"a" * 8_000_000)
+        await writer.drain()
+        assert (await reader.read()).endswith(b"firstsecond")
+        writer.close()
+
+
+async def test_a_client_that_sends_no_more_of_its_request_is_closed_in_time(tmp_path: Path) -> None:
+    app = Answering()
+    app.go_on.set()
+    async with serving(tmp_path / "s", app, idle=SHORT) as served:
+        reader, writer = await served.connect()
+        writer.write(LARGE + b"a")
+        assert (await reader.read()).endswith(b"firstsecond")
+        while not writer.transport.is_closing():
+            writer.write(b"a")
+            await asyncio.sleep(0)
 
 
 async def test_an_idle_connection_is_closed_in_time(tmp_path: Path) -> None:

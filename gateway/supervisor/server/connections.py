@@ -9,6 +9,7 @@ sends half a request or does not read the response.
 import asyncio
 import logging
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any, Final
 
 from hypercorn.app_wrappers import ASGIWrapper
@@ -27,6 +28,8 @@ from gateway.supervisor.sockets import BACKLOG
 
 _LOG: Final = logging.getLogger("hypercorn.error")
 _UNLIMITED: Final = 1 << 62
+_LONGEST_DISCARD: Final = timedelta(seconds=2)
+"""Time for a proxy to read the response and close."""
 
 
 async def serve(serving: Serving) -> None:
@@ -116,6 +119,8 @@ class _Connection(TCPServer):
         super().__init__(_Application(application), *parts)  # type: ignore[arg-type] # its own scopes
         self._application = application
         self._peer_timeout = PeerTimeout(self.loop, float(self.config.keep_alive_timeout))
+        self._discards = False
+        self._discard_timer: asyncio.TimerHandle | None = None
         self.idle_task = self._peer_timeout  # type: ignore[assignment] # has the methods that are called
 
     def end_if_idle(self) -> None:
@@ -134,8 +139,25 @@ class _Connection(TCPServer):
                 await super().protocol_send(event)
         else:
             if isinstance(event, Closed):
+                has_rest = self._http11.within_request
                 self._http11.close()
+                if has_rest:
+                    self._discard_rest()
+                    return
             await super().protocol_send(event)
+
+    def _discard_rest(self) -> None:
+        """End our side, and drop what the peer still sends until it closes or its time is over.
+
+        Closing a socket with unread bytes resets it: the peer would lose the response, and a proxy
+        would answer 502. Spec: RFC 9112 §9.6
+        """
+        self._discards = True
+        self._peer_timeout.pause()
+        with suppress(OSError, RuntimeError):
+            self.writer.write_eof()
+        seconds = min(_LONGEST_DISCARD.total_seconds(), float(self.config.keep_alive_timeout))
+        self._discard_timer = self.loop.call_later(seconds, self.abort)
 
     async def _read_data(self) -> None:
         self._http11 = use_http11(self.protocol, self._peer_timeout)
@@ -147,9 +169,13 @@ class _Connection(TCPServer):
             await self.protocol.handle(Closed())
         finally:
             self._peer_timeout.cancel()
+            if self._discard_timer is not None:
+                self._discard_timer.cancel()
 
     async def _serve(self) -> None:
         while data := await self._read():
+            if self._discards:
+                continue
             request = read_whole_request(data) if self._http11.between_requests else None
             if request is not None:
                 if not await self._answer(request):
@@ -158,7 +184,8 @@ class _Connection(TCPServer):
             try:
                 await self.protocol.handle(RawData(data))
             except ConnectionAbortedError:
-                break
+                if not self._discards:
+                    break
 
     async def _read(self) -> bytes:
         try:

@@ -77,6 +77,11 @@ class Http11(H11Protocol):
             and not connection.trailing_data[0]
         )
 
+    @property
+    def within_request(self) -> bool:
+        """Whether a part of a request's body has not arrived or was not parsed."""
+        return self.connection.their_state is h11.SEND_BODY
+
     async def handle(self, event: Event) -> None:
         """Handle received bytes or the end of the connection."""
         if isinstance(event, Closed):

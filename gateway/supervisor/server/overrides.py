@@ -13,7 +13,7 @@ CHECKED_VERSIONS: Final = {"hypercorn": "0.18.0", "h11": "0.16.0"}
 OVERRIDES: Final = {
     "hypercorn.asyncio.tcp_server.TCPServer.__init__": "wraps the application, sets `idle_task`",
     "hypercorn.asyncio.tcp_server.TCPServer.idle_task": "one timer in place of a task a pause",
-    "hypercorn.asyncio.tcp_server.TCPServer.protocol_send": "limits how long a client may not read",
+    "hypercorn.asyncio.tcp_server.TCPServer.protocol_send": "drops unread bodies, limits waiting",
     "hypercorn.asyncio.tcp_server.TCPServer._read_data": "answers whole requests without h11",
     "hypercorn.asyncio.tcp_server.TCPServer._close": "limits how long the end may stay unread",
     "hypercorn.app_wrappers.ASGIWrapper.__call__": "drops the unread rest of a request's queue",
