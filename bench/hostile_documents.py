@@ -122,6 +122,12 @@ def _objects(largest: int, schema: str) -> Iterator[tuple[str, bytes]]:
         json.dumps({**_known(schema), "description": "x" * (largest - 500)}).encode(),
     )
     yield "many numbers", _grown(largest, lambda count: {"name": list(range(count))})
+    yield (
+        "nested lists",
+        _grown(
+            largest, lambda count: {**_known(schema), "attributes": [[{"a": [1]}] * 99] * count}
+        ),
+    )
     yield "deep", json.dumps({**named, "config": _deep()}).encode()
     for kind, make in _OF_SCHEMA.get(schema, {}).items():
         yield kind, _grown(largest, make)
@@ -194,6 +200,10 @@ _OF_SCHEMA: Final[dict[str, dict[str, Callable[[int], Any]]]] = {
         "many users": lambda count: {
             "realm": "hostile-users",
             "users": [{"username": f"u{n}", "enabled": True} for n in _listed(count)],
+        },
+        "many users, one of them wrong,": lambda count: {
+            "realm": "hostile-users",
+            "users": [*({"username": f"u{n}", "groups": []} for n in _listed(count - 1)), {}],
         },
         "many roles": lambda count: {
             "realm": "hostile-roles",

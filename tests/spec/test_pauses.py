@@ -17,6 +17,7 @@ CLIENTS = 10_000
 SCOPES = 10_000
 REFUSED = 50_000
 MEMBERS = 400_000
+NESTED = 20_000
 LONGEST_PAUSE = 0.15
 """In seconds of processor time, with room for the other process of the suite: on one core alone
 `scripts/bench` holds 0.1 with larger documents."""
@@ -75,6 +76,8 @@ def pauses(spec: Stack) -> dict[str, tuple[int, float]]:
         "scopes": ("POST", "", {"realm": "scopes", "clientScopes": scopes}),
         "refused": ("POST", "", {"realm": "refused", "clients": refused}),
         "members": ("POST", "", {f"m{number}": number for number in range(MEMBERS)}),
+        "nested": ("POST", "", {"realm": "n", "attributes": [[{"a": [1]}] * 100] * NESTED}),
+        "unfinished": ("POST", "", [[[{"a": [1]}] * 100] * NESTED, "\0"]),
     }
     found: dict[str, tuple[int, float]] = {}
     with ThreadPoolExecutor(1) as threads:
@@ -96,6 +99,8 @@ def pauses(spec: Stack) -> dict[str, tuple[int, float]]:
         ("scopes", 201),
         ("refused", 400),
         ("members", 400),
+        ("nested", 400),
+        ("unfinished", 400),
     ],
 )
 def test_large_documents_do_not_hold_up_small_requests(

@@ -5,7 +5,7 @@ import sys
 import weakref
 
 from gateway.domain.limits.event_loop import free_in_slices
-from gateway.domain.limits.large_documents import large_document
+from gateway.domain.limits.large_documents import clear_locals, freed, large_document
 from gateway.domain.ports.invalidation import (
     MOST_TOPICS,
     Topics,
@@ -50,3 +50,46 @@ async def test_parts_that_nothing_else_refers_to_are_freed() -> None:
     await free_in_slices(parts)
     assert parts == []
     assert reference() is None
+
+
+class Nested(dict[str, object]):
+    """An object that can be referred to weakly."""
+
+
+def test_containers_are_freed_one_at_a_time() -> None:
+    inner = Nested()
+    outer = Nested(inner=[inner])
+    outer_lives, inner_lives = weakref.ref(outer), weakref.ref(inner)
+    steps = freed([outer])
+    del outer, inner
+    next(steps)
+    assert outer_lives() is None
+    assert inner_lives() is not None
+    assert len(list(steps)) == 2
+    assert inner_lives() is None
+
+
+def test_what_something_else_refers_to_keeps_its_members() -> None:
+    document = {"kept": [{"a": 1}]}
+    for _ in freed([document]):
+        pass
+    assert document == {"kept": [{"a": 1}]}
+
+
+def test_a_failure_keeps_no_values_of_ended_calls() -> None:
+    part = Part()
+    lives = weakref.ref(part)
+
+    def refuse(value: Part) -> None:
+        raise ValueError(type(value))
+
+    try:
+        try:
+            refuse(part)
+        except ValueError as error:
+            raise TypeError from error
+    except TypeError as failure:
+        del part
+        assert lives() is not None
+        clear_locals(failure)
+        assert lives() is None

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.representations.json_input import large as large_json
-from gateway.representations.json_input.large import LargeJson
+from gateway.representations.json_input.large import LargeJson, TooManyMembersError
 
 FEW = settings(max_examples=200, deadline=None)
 VALUES = st.recursive(
@@ -76,3 +76,26 @@ def test_deep_nesting_is_refused() -> None:
     text = "[" * 200 + "1" * 20 + "]" * 200
     with pytest.raises(RecursionError):
         LargeJson(text, DECODER, 32).parse()
+
+
+@pytest.mark.parametrize("kind", ["array", "object"])
+def test_an_object_or_array_of_too_many_members_is_refused(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(large_json, "MOST_MEMBERS", 30)
+
+    def text(count: int) -> str:
+        return json.dumps(
+            [[0] * count] if kind == "array" else {"in": {f"m{n}": n for n in range(count)}}
+        )
+
+    parsed(text(30))
+    with pytest.raises(TooManyMembersError):
+        parsed(text(31))
+
+
+def test_what_was_parsed_before_an_error_can_be_freed() -> None:
+    large = LargeJson(json.dumps([["x" * 20, {"a": ["y" * 20]}]])[:-4] + "!", DECODER, 32)
+    with pytest.raises(json.JSONDecodeError):
+        large.parse()
+    assert [type(value) for value in large.unfinished] == [list, list, dict, list]

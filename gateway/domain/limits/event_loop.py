@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from time import monotonic
 from typing import Final, TypeVar
 
-from gateway.domain.limits.large_documents import large_document
+from gateway.domain.limits.large_documents import freed, large_document
 
 T = TypeVar("T")
 
@@ -33,10 +33,7 @@ async def in_slices(items: Iterable[T]) -> AsyncIterator[T]:
                 end = monotonic() + LONGEST_SLICE
 
 
-async def free_in_slices(items: list[object]) -> None:
-    """Empty the list; objects that nothing else refers to are freed a slice at a time.
-
-    A container that goes out of scope frees all of its items at once.
-    """
-    async for _ in in_slices(range(len(items))):
-        items.pop()
+async def free_in_slices(values: list[object]) -> None:
+    """Empty the list; values that nothing else refers to are freed a slice at a time."""
+    async for _ in in_slices(freed(values)):
+        pass

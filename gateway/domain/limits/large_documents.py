@@ -7,6 +7,8 @@ generations go on; they look at a bounded number of objects.
 
 import gc
 import sys
+import traceback
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -55,3 +57,31 @@ def large_document() -> Iterator[None]:
         yield
     finally:
         _INTERPRETER.end()
+
+
+def freed(values: list[object]) -> Iterator[None]:
+    """Empty the list, and free one container at a time; yield after each of them.
+
+    A container that goes out of scope frees all below it at once, which takes a third of a second
+    for 32 MiB of JSON. Here each one is freed while its members are still referred to. What
+    something else refers to stays as it is.
+    """
+    waiting = deque(values)
+    values.clear()
+    while waiting:
+        value = waiting.popleft()
+        if isinstance(value, dict):
+            waiting.extend(member for member in value.values() if isinstance(member, dict | list))
+        elif isinstance(value, list):
+            waiting.extend(item for item in value if isinstance(item, dict | list))
+        del value
+        yield
+
+
+def clear_locals(failure: BaseException | None) -> None:
+    """Drop the local variables of ended calls, which a failure's tracebacks keep alive."""
+    seen: set[int] = set()
+    while failure is not None and id(failure) not in seen:
+        seen.add(id(failure))
+        traceback.clear_frames(failure.__traceback__)
+        failure = failure.__cause__ or failure.__context__

@@ -6,8 +6,8 @@ role learns nothing of what is in a realm.
 Keycloak: 7 (resolution order), 9; 0.3 (headers). Keycloak does not check `sslRequired` here.
 """
 
+import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -23,7 +23,7 @@ from gateway.admin.access import (
     Rights,
 )
 from gateway.domain.limits.event_loop import free_in_slices
-from gateway.domain.limits.large_documents import LARGE_DOCUMENT, large_document
+from gateway.domain.limits.large_documents import LARGE_DOCUMENT, clear_locals, large_document
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.realm import Realm
 from gateway.http.admin.authentication import AdminAuthentication
@@ -121,13 +121,16 @@ class AdminEndpoint(GuardedEndpoint):
         )
         if body is None:
             return await operation.handler(request)
-        with large_document() if _is_large(headers) else nullcontext():
+        if not _is_large(headers):
             document = await read_admin_body(receive, headers, body)
-            reply = await operation.handler(replace(request, body=document))
-            parts = _parts(document)
-            del document
-            await free_in_slices(parts)
-            return reply
+            return await operation.handler(replace(request, body=document))
+        with large_document():
+            held: list[object] = [await read_admin_body(receive, headers, body)]
+            try:
+                return await operation.handler(replace(request, body=held[0]))
+            finally:
+                clear_locals(sys.exception())
+                await free_in_slices(held)
 
     def _realm(
         self, scope: Scope, entry: RealmEntry | None, caller: Caller, exchange: Exchange
@@ -150,12 +153,6 @@ def _require(operation: Operation, rights: Rights) -> None:
     rights.require(*operation.allowed)
     if operation.also:
         rights.require(*operation.also)
-
-
-def _parts(document: object) -> list[object]:
-    """Return the items of the lists of a document: most of it, where it is large."""
-    values = document.values() if isinstance(document, dict) else (document,)
-    return [item for value in values if isinstance(value, list) for item in value]
 
 
 def _is_large(headers: EdgeHeaders) -> bool:

@@ -13,8 +13,14 @@ from typing import Any, Final, NoReturn
 
 WINDOW: Final = 64 * 1024
 """In characters."""
+MOST_MEMBERS: Final = 100_000
+"""Of one object or array: the interpreter frees, and enlarges, a container in one step."""
 _NUMBER_GOES_ON: Final = frozenset("0123456789.eE")
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
+
+
+class TooManyMembersError(Exception):
+    """An object or an array has more than MOST_MEMBERS members."""
 
 
 class LargeJson:
@@ -27,12 +33,18 @@ class LargeJson:
         self._deepest = deepest
         self._start = 0
         self._window = text[:WINDOW]
+        self.unfinished: list[object] = []
+        """Objects and arrays whose end was not reached, the outermost first."""
 
     def parse(self) -> Any:
-        """Return the value; raises JSONDecodeError, ValueError or RecursionError."""
+        """Return the value.
+
+        Raises JSONDecodeError, ValueError, RecursionError or TooManyMembersError.
+        """
         value, end = self._value(self._skip(0), 0)
         end = self._skip(end)
         if end != len(self._text):
+            self.unfinished = [value]
             self._fail("Extra data", end)
         return value
 
@@ -84,6 +96,7 @@ class LargeJson:
         at = self._skip(at)
         if self._text[at : at + 1] == "}":
             return members, at + 1
+        self.unfinished.append(members)
         while True:
             if self._text[at : at + 1] != '"':
                 self._fail("Expecting property name enclosed in double quotes", at)
@@ -95,8 +108,9 @@ class LargeJson:
             if name in members:
                 raise ValueError(f"the name {json.dumps(name)} twice in one object")
             members[name] = value
-            at, has_ended = self._next(at, "}")
+            at, has_ended = self._next(at, "}", len(members))
             if has_ended:
+                self.unfinished.pop()
                 return members, at
 
     def _array(self, at: int, depth: int) -> tuple[list[Any], int]:
@@ -104,14 +118,16 @@ class LargeJson:
         at = self._skip(at)
         if self._text[at : at + 1] == "]":
             return items, at + 1
+        self.unfinished.append(items)
         while True:
             value, at = self._value(at, depth)
             items.append(value)
-            at, has_ended = self._next(at, "]")
+            at, has_ended = self._next(at, "]", len(items))
             if has_ended:
+                self.unfinished.pop()
                 return items, at
 
-    def _next(self, at: int, closing: str) -> tuple[int, bool]:
+    def _next(self, at: int, closing: str, members: int) -> tuple[int, bool]:
         """Return where the next member begins, or where the container has ended."""
         at = self._skip(at)
         sign = self._text[at : at + 1]
@@ -119,6 +135,8 @@ class LargeJson:
             return at + 1, True
         if sign != ",":
             self._fail("Expecting ',' delimiter", at)
+        if members == MOST_MEMBERS:
+            raise TooManyMembersError
         return self._skip(at + 1), False
 
     def _skip(self, at: int) -> int:

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.representations.json_input.large import WINDOW, LargeJson
+from gateway.domain.limits.large_documents import clear_locals, freed
+from gateway.representations.json_input.large import (
+    MOST_MEMBERS,
+    WINDOW,
+    LargeJson,
+    TooManyMembersError,
+)
 from gateway.representations.refusals import join, located, refused
 from gateway.representations.repetitions import repeated
 
@@ -56,18 +62,39 @@ def parse_json(text: bytes, source: str | Path) -> Any:
         ) from error
     except RecursionError as error:
         raise InvalidInput((FieldError(str(source), DEEPER, NESTING),)) from error
+    except TooManyMembersError as error:
+        more = f"more than {MOST_MEMBERS} members of one object or array"
+        raise InvalidInput((FieldError(str(source), more, f"at most {MOST_MEMBERS}"),)) from error
     except ValueError as error:
         raise InvalidInput((FieldError(str(source), str(error), "JSON of RFC 8259"),)) from error
-    with located(source):
-        check_json(value, "")
+    held = [value]
+    try:
+        with located(source):
+            check_json(value, "")
+    except InvalidInput as error:
+        del value
+        _free(held, error)
+        raise
     return value
 
 
 def _parse(text: str) -> Any:
     decoder = json.JSONDecoder(object_pairs_hook=unrepeated, parse_constant=reject_constant)
-    if len(text) > WINDOW:
-        return LargeJson(text, decoder, MAX_DEPTH).parse()
-    return decoder.decode(text)
+    if len(text) <= WINDOW:
+        return decoder.decode(text)
+    large = LargeJson(text, decoder, MAX_DEPTH)
+    try:
+        return large.parse()
+    except (ValueError, RecursionError, TooManyMembersError) as error:
+        _free(large.unfinished, error)
+        raise
+
+
+def _free(values: list[object], error: Exception) -> None:
+    """Free what was parsed, in a loop during which the event loop can take the interpreter lock."""
+    clear_locals(error)
+    for _ in freed(values):
+        pass
 
 
 def check_text(value: str, path: str) -> None:
