@@ -23,7 +23,7 @@ from gateway.crypto.x509.pki_directory import (
     read_authority,
     write_files,
 )
-from gateway.crypto.x509.revocation_lists import load_revocation_lists
+from gateway.crypto.x509.revocation_pem import load_revocation_lists
 
 LIFETIME = timedelta(days=30)
 

@@ -11,7 +11,7 @@ from gateway.protocol.tokens.issuing import (
     id_claims,
     issue_tokens,
 )
-from gateway.protocol.tokens.refresh_tokens import (
+from gateway.protocol.tokens.refresh_token_checks import (
     PresentedToken,
     RefreshTokens,
     genuine_refresh_token,

@@ -18,7 +18,7 @@ from gateway.crypto.x509.pki_directory import TRUST_BUNDLE
 from gateway.crypto.x509.pki_revocation import revoke
 from gateway.crypto.x509.reader import REMEMBERED_BYTES as PARSED_BYTES
 from gateway.crypto.x509.reader import X509Authorities, X509CertificateParser
-from gateway.crypto.x509.revocation import RevocationLists
+from gateway.crypto.x509.revocation_lists import RevocationLists
 from gateway.domain.certificates import CertificationPath, PresentedCertificate, Standing
 from gateway.domain.ports.certificates import MalformedCertificate
 from tests.support.certificates import Zoo, make_zoo

@@ -29,8 +29,8 @@ from gateway.crypto.x509.issuing import (
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.pki_directory import ISSUING, ROOT, pem, read_authority
 from gateway.crypto.x509.pki_revocation import renew_revocation_lists, revoke
-from gateway.crypto.x509.revocation import RevocationLists
-from gateway.crypto.x509.revocation_lists import load_revocation_lists
+from gateway.crypto.x509.revocation_lists import RevocationLists
+from gateway.crypto.x509.revocation_pem import load_revocation_lists
 from gateway.domain.certificates import CertificationPath
 
 NOW = datetime.now(UTC).replace(microsecond=0)
