@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from gateway.domain.limits.patterns import PatternMatches
-from gateway.domain.user_profile.configuration import Configuration
 
 Parameter = str | int | float | tuple[str, ...] | None
 
@@ -33,19 +31,6 @@ Check = Callable[[Sequence[str], PatternMatches], Finding | None]
 
 The second argument does the matches of patterns, for all attributes of the evaluation.
 """
-
-
-class Validator(Protocol):
-    """A kind of check, by its name in `validations`."""
-
-    @property
-    def name(self) -> str:
-        """The name."""
-        ...
-
-    def configured(self, configuration: Configuration) -> Check:
-        """Return the check; what cannot be used is noted in the configuration's errors."""
-        ...
 
 
 def each(check: Callable[[str], Finding | None]) -> Check:

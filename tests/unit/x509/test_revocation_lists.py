@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 from structlog.testing import capture_logs
 
-from gateway.crypto.x509 import revocation
+from gateway.crypto.x509 import revocation_lists
 from gateway.crypto.x509.authorities import (
     AuthorityBundle,
     AuthorityFile,
@@ -266,7 +266,7 @@ def test_a_broken_file_is_parsed_once_and_reported_once(
         parsed.append(data)
         return load_revocation_lists(data)
 
-    monkeypatch.setattr(revocation, "load_revocation_lists", counted)
+    monkeypatch.setattr(revocation_lists, "load_revocation_lists", counted)
     with capture_logs() as lines:
         for _ in range(3):
             assert lists.refusal(own_pki.path, NOW) is None
