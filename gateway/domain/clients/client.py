@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.domain.clients.certificate_authentication import CertificateAuthentication
-from gateway.domain.clients.secrets import SecretSettings
-from gateway.domain.clients.session_limits import ClientSessionLimits
-from gateway.domain.clients.signing import ClientSigning
-from gateway.domain.clients.token_settings import ClientTokens
+from gateway.domain.clients.settings import (
+    CertificateAuthentication,
+    ClientSessionLimits,
+    ClientSigning,
+    ClientTokens,
+    SecretSettings,
+)
 from gateway.domain.secrets import Secret
 
 OPENID_CONNECT: Final = "openid-connect"
