@@ -22,10 +22,9 @@ from gateway.domain.events import (
     EventType,
 )
 from gateway.protocol.certificate_binding import require_binding
-from gateway.protocol.claims.audiences import audiences_of
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ClaimsFor
-from gateway.protocol.claims.protocol_claims import IntrospectionClaims
+from gateway.protocol.claims.protocol_claims import IntrospectionClaims, audiences_of
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import (
     ClientAuthenticationFailed,

@@ -15,7 +15,7 @@ from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry, U
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import ClientSession, UserSession
-from gateway.protocol.claims.audiences import audiences_of
+from gateway.protocol.claims.protocol_claims import audiences_of
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, disclose, still_granted

@@ -96,8 +96,8 @@ REGISTRIES = {
         },
         frozenset(
             {
-                *("audiences", "subject", "mapper", "plans", "claim_paths", "json_types"),
-                *("changed_roles", "role_claims", "mapped_claims", "protocol_claims"),
+                *("subject", "mapper", "plans", "claim_paths", "json_types"),
+                *("mapped_claims", "protocol_claims"),
             }
         ),
     ),

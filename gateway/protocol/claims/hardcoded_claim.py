@@ -1,9 +1,9 @@
-"""A claim that says the same of everybody. Keycloak: hardcoded claim mapper."""
+"""A claim with the same value in every token. Keycloak: hardcoded claim mapper."""
 
 from typing import Final
 
 from gateway.domain.clients import ProtocolMapper
-from gateway.protocol.claims.claim_paths import value_writer
+from gateway.protocol.claims.claim_paths import values_writer
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import RESPONSE_TOO, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
@@ -11,12 +11,12 @@ from gateway.protocol.claims.subject import TokenSubject
 
 def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
     text = mapper.config.get("claim.value")
-    write = value_writer(mapper.config)
+    write = values_writer(mapper.config, single=True)
     if not text or write is None:
         return None
 
     def add(claims: MappedClaims, _: TokenSubject) -> None:
-        write(claims, text)
+        write(claims, (text,))
 
     return add
 

@@ -292,5 +292,12 @@ def audience_claim(audiences: Sequence[str]) -> str | list[str] | None:
     return audiences[0] if len(audiences) == 1 else list(audiences)
 
 
+def audiences_of(claims: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the audiences of a token in either shape; what is no text is none."""
+    found = claims.get("aud")
+    several = found if isinstance(found, list) else [found]
+    return tuple(audience for audience in several if isinstance(audience, str))
+
+
 def _present(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}

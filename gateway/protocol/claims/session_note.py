@@ -3,7 +3,7 @@
 from typing import Final
 
 from gateway.domain.clients import ProtocolMapper
-from gateway.protocol.claims.claim_paths import CLAIM_NAME, value_writer
+from gateway.protocol.claims.claim_paths import CLAIM_NAME, values_writer
 from gateway.protocol.claims.mapped_claims import AUTH_TIME, MappedClaims
 from gateway.protocol.claims.mapper import RESPONSE_TOO, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
@@ -15,15 +15,14 @@ def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
     note = mapper.config.get("user.session.note")
     if note == AUTH_TIME and mapper.config.get(CLAIM_NAME) == _AUTH_TIME_CLAIM:
         return _include_auth_time
-    write = value_writer(mapper.config)
+    write = values_writer(mapper.config, single=True)
     if not note or write is None:
         return None
 
     def add(claims: MappedClaims, subject: TokenSubject) -> None:
-        """Add the note; absent when the session has none of that name."""
         text = subject.session_notes.get(note)
         if text is not None:
-            write(claims, text)
+            write(claims, (text,))
 
     return add
 

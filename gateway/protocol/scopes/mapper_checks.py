@@ -19,7 +19,7 @@ from gateway.protocol.claims.claim_paths import (
 )
 from gateway.protocol.claims.json_types import JSON_TYPE, UNMAPPABLE, reader_of
 from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS
-from gateway.protocol.claims.role_claims import role_path
+from gateway.protocol.claims.role_lists import role_path
 from gateway.representations.refusals import describe
 
 KEPT: Final = frozenset(

@@ -14,10 +14,9 @@ from gateway.domain.clients.client import Client, ProtocolMapper
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
 from gateway.protocol.claims import CLAIM_MAPPERS
-from gateway.protocol.claims.audiences import audiences_of
 from gateway.protocol.claims.mapper import ClaimMapper, ClaimsFor
 from gateway.protocol.claims.plans import prepare, told_roles
-from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS
+from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS, audiences_of
 from gateway.protocol.claims.subject import TokenSubject
 from tests.support.mapped_documents import mapped_document
 
