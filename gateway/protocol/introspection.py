@@ -33,7 +33,7 @@ from gateway.protocol.errors import (
     duplicated_parameter,
 )
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import Disclosure, disclose, still_granted
+from gateway.protocol.scopes import ClaimsContext, resolve_claims, still_granted
 from gateway.protocol.tokens import AccessTokens, RefreshTokens, read_refresh_token
 
 INACTIVE: Final[dict[str, Any]] = {"active": False}
@@ -99,8 +99,8 @@ class IntrospectionEndpoint:
             return _inactive(request, refusal.event_error, f"{_FOR} {caller_id} client: {refusal}")
         names = str(active.claims.get("scope", "")).split()
         granted = still_granted(request.realm, active.client.client, names)
-        disclosure = disclose(active.client, active.user, granted, session=active.session)
-        mapped = disclosure.map_claims(ClaimsFor.INTROSPECTION)
+        context = resolve_claims(active.client, active.user, granted, session=active.session)
+        mapped = context.map_claims(ClaimsFor.INTROSPECTION)
         audiences = audiences_of(active.claims)
         if active.context.lightweight:
             audiences = (*audiences, *mapped.audiences)
@@ -109,7 +109,7 @@ class IntrospectionEndpoint:
             return _inactive(request, INVALID_TOKEN, text)
         if caller_id == active.claims.get("azp"):
             require_binding(active.claims, request.certificate)
-        return introspection_document(active.claims, disclosure, mapped, "Bearer")
+        return introspection_document(active.claims, context, mapped, "Bearer")
 
     async def _describe_refresh_token(
         self, request: ProtocolRequest, caller: AuthenticatedClient, text: str
@@ -127,9 +127,9 @@ class IntrospectionEndpoint:
         if not await self._refresh_tokens.is_next(request, token):
             return _inactive(request, INVALID_TOKEN, "Stale token")
         granted = still_granted(request.realm, client, token.scopes)
-        disclosure = disclose(caller.entry, active.user, granted, session=active.session)
-        mapped = disclosure.map_claims(ClaimsFor.INTROSPECTION)
-        return introspection_document(token.claims, disclosure, mapped, str(token.claims["typ"]))
+        context = resolve_claims(caller.entry, active.user, granted, session=active.session)
+        mapped = context.map_claims(ClaimsFor.INTROSPECTION)
+        return introspection_document(token.claims, context, mapped, str(token.claims["typ"]))
 
 
 def _inactive(request: ProtocolRequest, error: str, reason: str) -> dict[str, Any]:
@@ -159,10 +159,10 @@ def _failure(description: str) -> EventFailure:
 
 
 def introspection_document(
-    token: Mapping[str, Any], disclosure: Disclosure, mapped: MappedClaims, token_type: str
+    token: Mapping[str, Any], context: ClaimsContext, mapped: MappedClaims, token_type: str
 ) -> dict[str, Any]:
     """Return what a genuine token says for good, and what mappers add to it now."""
-    subject = disclosure.subject
+    subject = context.subject
     return mapped.document(
         IntrospectionClaims(
             token=token,

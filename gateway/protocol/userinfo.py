@@ -21,7 +21,7 @@ from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.protocol_claims import UserinfoClaims
 from gateway.protocol.errors import BearerChallenge, EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import OPENID, Disclosure, disclose, still_granted
+from gateway.protocol.scopes import OPENID, ClaimsContext, resolve_claims, still_granted
 from gateway.protocol.tokens import AccessTokens, ActiveToken
 
 _SCHEME = "bearer"
@@ -93,12 +93,14 @@ def bearer_token(request: ProtocolRequest) -> str | None:
 def _claims(request: ProtocolRequest, active: ActiveToken) -> dict[str, Any]:
     names = str(active.claims["scope"]).split()
     granted = still_granted(request.realm, active.client.client, names)
-    return userinfo_document(disclose(active.client, active.user, granted, session=active.session))
+    return userinfo_document(
+        resolve_claims(active.client, active.user, granted, session=active.session)
+    )
 
 
-def userinfo_document(disclosure: Disclosure) -> dict[str, Any]:
+def userinfo_document(context: ClaimsContext) -> dict[str, Any]:
     """Return the claims of the subject."""
-    mapped, subject = disclosure.map_claims(ClaimsFor.USERINFO), disclosure.subject
+    mapped, subject = context.map_claims(ClaimsFor.USERINFO), context.subject
     return mapped.document(
         UserinfoClaims(subject=subject.user.id, included=mapped.included(subject))
     )

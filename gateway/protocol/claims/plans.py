@@ -62,7 +62,7 @@ def _add(
             adders.setdefault(purpose, []).append(add)
 
 
-def told_roles(plans: Iterable[ClaimPlan], roles: EffectiveRoles) -> EffectiveRoles:
+def mapped_roles(plans: Iterable[ClaimPlan], roles: EffectiveRoles) -> EffectiveRoles:
     """Return the roles as the mappers change them."""
     changes = [change for plan in plans for change in plan.changes]
     if not changes:

@@ -14,11 +14,11 @@ from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import disclose, grant_scopes
+from gateway.protocol.scopes import grant_scopes, resolve_claims
 from gateway.protocol.tokens import Issue, TokenResponse, issue_tokens
 
 GRANT_TYPE: Final = "client_credentials"
-_LETTERS: Final = "cc"
+_GRANT_SHORTCUT: Final = "cc"
 
 
 class ClientCredentials:
@@ -46,8 +46,8 @@ class ClientCredentials:
             "clientAddress": request.remote_address,
         }
         account = UserEntry(user, caller.entry.roles)
-        disclosure = disclose(caller.entry, account, granted, notes=notes)
-        return issue_tokens(request, Issue(disclosure, _LETTERS))
+        context = resolve_claims(caller.entry, account, granted, notes=notes)
+        return issue_tokens(request, Issue(context, _GRANT_SHORTCUT))
 
 
 def _service_account(client: Client, user: User | None) -> User:

@@ -36,7 +36,7 @@ from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import OFFLINE_ACCESS, GrantedScopes, disclose, grant_scopes
+from gateway.protocol.scopes import OFFLINE_ACCESS, GrantedScopes, grant_scopes, resolve_claims
 from gateway.protocol.sessions import Joined
 from gateway.protocol.tokens import (
     OFFLINE,
@@ -48,7 +48,7 @@ from gateway.protocol.tokens import (
 )
 
 GRANT_TYPE: Final = "password"
-_LETTERS: Final = "ro"
+_GRANT_SHORTCUT: Final = "ro"
 
 
 class Password:
@@ -82,8 +82,8 @@ class Password:
             refresh_id=str(uuid.uuid4()),
             family=str(uuid.uuid4()) if _rotates(request) else None,
         )
-        disclosure = disclose(caller.entry, entry, granted, session=joined.session)
-        tokens = issue_tokens(request, Issue(disclosure, _LETTERS, part))
+        context = resolve_claims(caller.entry, entry, granted, session=joined.session)
+        tokens = issue_tokens(request, Issue(context, _GRANT_SHORTCUT, part))
         await self._begin_family(request, client, part)
         _note_session(request, user, part)
         return tokens

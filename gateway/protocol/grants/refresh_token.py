@@ -19,7 +19,7 @@ from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import GrantedScopes, disclose, grant_scopes, still_granted
+from gateway.protocol.scopes import GrantedScopes, grant_scopes, resolve_claims, still_granted
 from gateway.protocol.tokens import (
     Issue,
     PresentedToken,
@@ -32,7 +32,7 @@ from gateway.protocol.tokens import (
 )
 
 GRANT_TYPE: Final = "refresh_token"
-_LETTERS: Final = "rt"
+_GRANT_SHORTCUT: Final = "rt"
 _ROTATION_TEXTS: Final = {
     Rotation.REUSED: "Maximum allowed refresh token reuse exceeded",
     Rotation.STALE: "Stale token",
@@ -69,8 +69,8 @@ class RefreshToken:
         # Last: of many at once the first gets its tokens, though another ends the session after it.
         family, refresh_id = await self._rotate(request, client, session, token)
         part = SessionPart(joined.session, joined.client_session, refresh_id, family)
-        disclosure = disclose(caller.entry, active.user, granted, session=joined.session)
-        tokens = issue_tokens(request, Issue(disclosure, _LETTERS, part))
+        context = resolve_claims(caller.entry, active.user, granted, session=joined.session)
+        tokens = issue_tokens(request, Issue(context, _GRANT_SHORTCUT, part))
         _note(request, token, session, tokens, refresh_id)
         return tokens
 

@@ -29,7 +29,7 @@ from gateway.protocol.claims.protocol_claims import (
 )
 from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import Disclosure
+from gateway.protocol.scopes import ClaimsContext
 from gateway.protocol.tokens.context import SessionKind, new_token_id
 from gateway.protocol.tokens.signing import access_token_hash, sign_access_token, sign_for_client
 
@@ -61,7 +61,7 @@ class SessionPart:
 class Issue:
     """What is to be issued. `grant` is the grant's two letters in the jti's prefix."""
 
-    disclosure: Disclosure
+    context: ClaimsContext
     grant: str
     part: SessionPart | None = None
     """None for a transient session: no refresh token, no `sid`."""
@@ -69,7 +69,7 @@ class Issue:
     @property
     def subject(self) -> TokenSubject:
         """Whom the tokens are about."""
-        return self.disclosure.subject
+        return self.context.subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +147,12 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
         not_before=max(
             request.realm.realm.not_before, client.not_before, issue.subject.user.not_before
         ),
-        scope=issue.disclosure.granted.text,
+        scope=issue.context.granted.text,
         refresh_token=refresh_token,
         refresh_expires_in=refresh_expires_in,
         id_token=_id_token(request, issue, claims, access_token),
         session_state=issue.part.session.id if issue.part else None,
-        mapped=issue.disclosure.map_claims(ClaimsFor.TOKEN_RESPONSE),
+        mapped=issue.context.map_claims(ClaimsFor.TOKEN_RESPONSE),
     )
 
 
@@ -183,7 +183,7 @@ def access_claims(
         )
         expires_at = expires_at if end is None else min(expires_at, end)
     purpose = ClaimsFor.LIGHTWEIGHT_TOKEN if lightweight else ClaimsFor.ACCESS_TOKEN
-    mapped = issue.disclosure.map_claims(purpose)
+    mapped = issue.context.map_claims(purpose)
     claims = AccessTokenClaims(
         expires_at=int(expires_at.timestamp()),
         issued_at=int(request.now.timestamp()),
@@ -193,7 +193,7 @@ def access_claims(
         subject=subject.user.id if part is None or mapped.includes_subject else None,
         client_id=client.client_id,
         session_id=None if part is None else part.session.id,
-        scope=issue.disclosure.granted.text,
+        scope=issue.context.granted.text,
         confirmation=confirmation,
         included=mapped.included(subject),
     )
@@ -229,7 +229,7 @@ def _refresh_token(
         token_type=OFFLINE if part.session.offline else REFRESH,
         client_id=client.client_id,
         session_id=part.session.id,
-        scope=" ".join(issue.disclosure.granted.names),
+        scope=" ".join(issue.context.granted.names),
         access_audiences=access.audiences,
         family=part.family,
         confirmation=access.confirmation,
@@ -242,7 +242,7 @@ def _id_token(
     request: ProtocolRequest, issue: Issue, access: AccessTokenClaims, access_token: str
 ) -> str | None:
     """Return the ID token where `openid` was granted for a user who signed in."""
-    if issue.part is None or not issue.disclosure.granted.openid:
+    if issue.part is None or not issue.context.granted.openid:
         return None
     client = issue.subject.client
     token_hash = access_token_hash(request, client, access_token)
@@ -259,7 +259,7 @@ def id_claims(
 ) -> dict[str, Any]:
     """Return what the ID token says, unsigned."""
     client = issue.subject.client
-    mapped = issue.disclosure.map_claims(ClaimsFor.ID_TOKEN)
+    mapped = issue.context.map_claims(ClaimsFor.ID_TOKEN)
     return mapped.document(
         IdTokenClaims(
             expires_at=access.expires_at,

@@ -15,7 +15,7 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ClaimsFor
-from gateway.protocol.claims.plans import NOTHING, ClaimPlan, map_claims, prepare, told_roles
+from gateway.protocol.claims.plans import NOTHING, ClaimPlan, map_claims, mapped_roles, prepare
 from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.scopes.granted import GrantedScopes
 
@@ -24,7 +24,7 @@ SIGNED_IN: Final = "1"
 
 
 @dataclass(frozen=True, slots=True)
-class Disclosure:
+class ClaimsContext:
     """The subject of tokens, and what of it the granted scopes and the client tell."""
 
     subject: TokenSubject
@@ -36,28 +36,28 @@ class Disclosure:
         return map_claims(self.plans, self.subject, purpose)
 
 
-def disclose(
+def resolve_claims(
     client: ClientEntry,
     user: UserEntry,
     granted: GrantedScopes,
     *,
     session: UserSession | None = None,
     notes: Mapping[str, str] | None = None,
-) -> Disclosure:
+) -> ClaimsContext:
     """Return what the client may learn; `notes` are those of a transient session."""
     permitted = granted.permitted_to(user.roles)
     plans = (permitted.chosen.plan, own_plan(client))
     subject = TokenSubject(
         user=user.user,
         client=client.client,
-        roles=told_roles(plans, user.roles.within(scope_of(client, permitted))),
+        roles=mapped_roles(plans, user.roles.within(scope_of(client, permitted))),
         session_notes=session.notes if session else notes or {},
         acr=SIGNED_IN,
         groups=user.groups,
         group_attributes=user.group_attributes,
         session_id=session.id if session else None,
     )
-    return Disclosure(subject, permitted, plans)
+    return ClaimsContext(subject, permitted, plans)
 
 
 _OWN_PLANS: Final[WeakKeyDictionary[ClientEntry, ClaimPlan]] = WeakKeyDictionary()
