@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gateway.domain.errors import RealmgateError
-from gateway.domain.events import RESOLVE_REQUIRED_ACTIONS, USER_DISABLED
+from gateway.domain.events import EventError
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class AccountDisabled(SignInRefused):
     """The password was right; an administrator has disabled the account."""
 
     def __init__(self, user_id: str) -> None:
-        super().__init__(USER_DISABLED, user_id)
+        super().__init__(EventError.USER_DISABLED, user_id)
 
 
 class AccountNotSetUp(SignInRefused):
     """The password was right; something must be done on a page before the sign-in succeeds."""
 
     def __init__(self) -> None:
-        super().__init__(RESOLVE_REQUIRED_ACTIONS)
+        super().__init__(EventError.RESOLVE_REQUIRED_ACTIONS)

@@ -24,13 +24,7 @@ from gateway.authentication.errors import (
 from gateway.authentication.one_time_password import OneTimePasswordCheck, first_device
 from gateway.authentication.permanent_lockout import is_locked_for_good, lock_for_good
 from gateway.domain.errors import Overloaded, StoreUnavailable
-from gateway.domain.events import (
-    INVALID_USER,
-    INVALID_USER_CREDENTIALS,
-    USER_DISABLED,
-    USER_NOT_FOUND,
-    USER_TEMPORARILY_DISABLED,
-)
+from gateway.domain.events import EventError
 from gateway.domain.flows import (
     UPDATE_PASSWORD,
     VERIFY_EMAIL,
@@ -159,7 +153,9 @@ class PasswordLogin:
             outcome = await attempt.failed(address, second_factor=second_factor)
             if outcome.permanent:
                 await self._lock_for_good(realm, user)
-            error = INVALID_USER_CREDENTIALS if user.enabled else USER_DISABLED
+            error = (
+                EventError.INVALID_USER_CREDENTIALS if user.enabled else EventError.USER_DISABLED
+            )
             return InvalidUserCredentials(error, user.id, _lockout(outcome))
         await attempt.passed_over(address)
         if user is not None and attempt.admission is Admission.LOCKED_FOR_GOOD and user.enabled:
@@ -236,12 +232,12 @@ def _may_sign_in(user: User | None) -> bool:
 def _passed_over(user: User | None, admission: Admission) -> InvalidUserCredentials:
     """Refuse where no password was looked at, and say for the operators why."""
     if user is None:
-        return InvalidUserCredentials(USER_NOT_FOUND)
+        return InvalidUserCredentials(EventError.USER_NOT_FOUND)
     if user.service_account_client is not None:
-        return InvalidUserCredentials(INVALID_USER)
+        return InvalidUserCredentials(EventError.INVALID_USER)
     if is_locked_for_good(user) or admission is Admission.LOCKED_FOR_GOOD:
-        return InvalidUserCredentials(USER_DISABLED, user.id)
-    return InvalidUserCredentials(USER_TEMPORARILY_DISABLED, user.id)
+        return InvalidUserCredentials(EventError.USER_DISABLED, user.id)
+    return InvalidUserCredentials(EventError.USER_TEMPORARILY_DISABLED, user.id)
 
 
 def _lockout(outcome: FailureOutcome) -> Lockout | None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from gateway.domain.events import INVALID_TOKEN
+from gateway.domain.events import EventError
 
 _MOST_TOLD: Final = 100
 
@@ -87,7 +87,7 @@ class InvalidToken(RealmgateError):
     `event_error` is what an event calls it.
     """
 
-    def __init__(self, reason: str, event_error: str = INVALID_TOKEN) -> None:
+    def __init__(self, reason: str, event_error: str = EventError.INVALID_TOKEN) -> None:
         super().__init__(reason)
         self.event_error = event_error
 

@@ -47,7 +47,7 @@ class EventRecording:
         if draft.kind is None or failure is None:
             return
         if failure.reason is not None:
-            draft.details[failure.told_as] = failure.reason
+            draft.details[failure.detail] = failure.reason
         self._record(request, failure.error)
 
     def _record(self, request: ProtocolRequest, error: str | None) -> None:

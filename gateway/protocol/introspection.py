@@ -11,16 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway.domain.errors import InvalidToken
-from gateway.domain.events import (
-    DETAIL,
-    INVALID_REQUEST,
-    INVALID_TOKEN,
-    REASON,
-    TOKEN_ID,
-    TOKEN_ISSUED_FOR,
-    TOKEN_TYPE,
-    EventType,
-)
+from gateway.domain.events import Detail, EventError, EventType
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ClaimsFor
@@ -28,9 +19,8 @@ from gateway.protocol.claims.protocol_claims import IntrospectionClaims, audienc
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import (
     ClientAuthenticationFailed,
-    EventFailure,
     OAuthError,
-    duplicated_parameter,
+    refused,
 )
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import ClaimsContext, resolve_claims, still_granted
@@ -62,7 +52,7 @@ class IntrospectionEndpoint:
         request.event.begin(EventType.INTROSPECT_TOKEN)
         caller = await self._authenticate(request)
         if request.parameters.repeated:
-            raise duplicated_parameter(_failure("duplicated parameter"))
+            raise _refused("duplicated parameter")
         token = request.parameters.raw("token")
         if token is None:
             raise _refused("Token not provided.")
@@ -106,7 +96,7 @@ class IntrospectionEndpoint:
             audiences = (*audiences, *mapped.audiences)
         if caller_id not in audiences:
             text = f"Client '{caller_id}' is not in the token audience"
-            return _inactive(request, INVALID_TOKEN, text)
+            return _inactive(request, EventError.INVALID_TOKEN, text)
         if caller_id == active.claims.get("azp"):
             require_binding(active.claims, request.certificate)
         return introspection_document(active.claims, context, mapped, "Bearer")
@@ -121,11 +111,11 @@ class IntrospectionEndpoint:
             _note(request, token.claims)
             active = await self._refresh_tokens.active(request, client, token)
         except OAuthError as refusal:
-            return _inactive(request, INVALID_TOKEN, str(refusal.description))
+            return _inactive(request, EventError.INVALID_TOKEN, str(refusal.description))
         request.event.user_id = active.session.user_id
         require_binding(token.claims, request.certificate)
         if not await self._refresh_tokens.is_next(request, token):
-            return _inactive(request, INVALID_TOKEN, "Stale token")
+            return _inactive(request, EventError.INVALID_TOKEN, "Stale token")
         granted = still_granted(request.realm, client, token.scopes)
         context = resolve_claims(caller.entry, active.user, granted, session=active.session)
         mapped = context.map_claims(ClaimsFor.INTROSPECTION)
@@ -135,7 +125,7 @@ class IntrospectionEndpoint:
 def _inactive(request: ProtocolRequest, error: str, reason: str) -> dict[str, Any]:
     """Answer that the token says nothing to the caller; the event says why."""
     request.event.fail(error)
-    request.event.details[REASON] = reason
+    request.event.details[Detail.REASON] = reason
     return INACTIVE
 
 
@@ -144,18 +134,15 @@ def _note(request: ProtocolRequest, claims: Mapping[str, Any]) -> None:
     session_id = claims.get("sid")
     request.event.session_id = session_id if isinstance(session_id, str) else None
     request.event.details |= {
-        TOKEN_ISSUED_FOR: str(claims.get("azp")),
-        TOKEN_ID: str(claims.get("jti")),
-        TOKEN_TYPE: str(claims["typ"]),
+        Detail.TOKEN_ISSUED_FOR: str(claims.get("azp")),
+        Detail.TOKEN_ID: str(claims.get("jti")),
+        Detail.TOKEN_TYPE: str(claims["typ"]),
     }
 
 
 def _refused(description: str) -> OAuthError:
-    return OAuthError("invalid_request", description, event=_failure(description))
-
-
-def _failure(description: str) -> EventFailure:
-    return EventFailure(INVALID_REQUEST, description, DETAIL)
+    error = EventError.INVALID_REQUEST
+    return refused("invalid_request", description, error, detail=Detail.DETAIL)
 
 
 def introspection_document(

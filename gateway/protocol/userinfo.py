@@ -8,14 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 from gateway.domain.errors import InvalidToken
-from gateway.domain.events import (
-    ACCESS_DENIED,
-    AUTH_METHOD,
-    INVALID_TOKEN,
-    SIGNATURE_REQUIRED,
-    USERNAME,
-    EventType,
-)
+from gateway.domain.events import Detail, EventError, EventType
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.protocol_claims import UserinfoClaims
@@ -36,23 +29,23 @@ class UserinfoEndpoint:
     async def answer(self, request: ProtocolRequest) -> tuple[ActiveToken, dict[str, Any]]:
         """Return the token and the claims; raises BearerChallenge or StoreUnavailable."""
         request.event.begin(EventType.USER_INFO_REQUEST)
-        request.event.details[AUTH_METHOD] = "validate_access_token"
+        request.event.details[Detail.AUTH_METHOD] = "validate_access_token"
         token = bearer_token(request)
         if token is None:
-            failure = EventFailure(INVALID_TOKEN, "Missing token")
+            failure = EventFailure(EventError.INVALID_TOKEN, "Missing token")
             raise BearerChallenge(reason="no token", event=failure)
         active = await self._active(request, token)
         names = str(active.claims.get("scope", "")).split()
         if OPENID not in names:
             text, status = "Missing openid scope", HTTPStatus.FORBIDDEN
-            failure = EventFailure(ACCESS_DENIED, text)
+            failure = EventFailure(EventError.ACCESS_DENIED, text)
             raise BearerChallenge("insufficient_scope", text, status=status, event=failure)
         if "sub" not in active.claims:
             text = "Lightweight access token not allowed for userinfo endpoint"
-            failure = EventFailure(INVALID_TOKEN, text)
+            failure = EventFailure(EventError.INVALID_TOKEN, text)
             raise BearerChallenge("invalid_token", text, event=failure)
-        request.event.details[SIGNATURE_REQUIRED] = "false"
-        request.event.details[USERNAME] = active.user.user.username
+        request.event.details[Detail.SIGNATURE_REQUIRED] = "false"
+        request.event.details[Detail.USERNAME] = active.user.user.username
         return active, _claims(request, active)
 
     async def _active(self, request: ProtocolRequest, token: str) -> ActiveToken:
@@ -62,7 +55,7 @@ class UserinfoEndpoint:
             active = await self._access_tokens.holding(request, claims)
             require_binding(claims, request.certificate)
         except InvalidToken as error:
-            reason = str(error) if error.event_error == INVALID_TOKEN else None
+            reason = str(error) if error.event_error == EventError.INVALID_TOKEN else None
             raise _unverified(error, EventFailure(error.event_error, reason)) from error
         except OAuthError as error:
             raise _unverified(error, error.event) from error

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from gateway.domain.clients import Client
 from gateway.domain.distinguished_names import DistinguishedName, subject_matches
-from gateway.domain.events import X509_ISSUER, X509_SERIAL, X509_SUBJECT
+from gateway.domain.events import Detail
 from gateway.domain.limits.caches import cached
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
 from gateway.protocol.client_authentication.method import ClientAuthenticationMethod
@@ -50,9 +50,9 @@ def _described(
 ) -> Mapping[str, str]:
     """Return what events tell of a certificate, in the form of names that Keycloak uses."""
     return {
-        X509_SERIAL: str(serial),
-        X509_SUBJECT: subject.legacy_rendering(),
-        X509_ISSUER: issuer.legacy_rendering(),
+        Detail.X509_SERIAL: str(serial),
+        Detail.X509_SUBJECT: subject.legacy_rendering(),
+        Detail.X509_ISSUER: issuer.legacy_rendering(),
     }
 
 

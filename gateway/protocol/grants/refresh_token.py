@@ -5,18 +5,11 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.domain.clients import Client
-from gateway.domain.events import (
-    ACCESS_TOKEN_EXPIRATION_TIME,
-    AGE_OF_REFRESH_TOKEN,
-    INVALID_TOKEN,
-    REFRESH_TOKEN_SUB,
-    UPDATED_REFRESH_TOKEN_ID,
-    EventType,
-)
+from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.sessions import Rotation, UserSession
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient
-from gateway.protocol.errors import EventFailure, OAuthError
+from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, grant_scopes, resolve_claims, still_granted
@@ -58,7 +51,7 @@ class RefreshToken:
             raise OAuthError("invalid_request", "No refresh token")
         token = read_refresh_token(request, client, text)
         note_refresh_token(request.event, token)
-        request.event.details[REFRESH_TOKEN_SUB] = str(token.claims.get("sub"))
+        request.event.details[Detail.REFRESH_TOKEN_SUB] = str(token.claims.get("sub"))
         _require_binding(request, token)
         active = await self._refresh_tokens.active(request, client, token)
         session = active.session
@@ -87,7 +80,7 @@ class RefreshToken:
         if rotation is not Rotation.ACCEPTED:
             await self._sessions.leave(session, client)
             text = _ROTATION_TEXTS[rotation]
-            raise OAuthError("invalid_grant", text, event=EventFailure(INVALID_TOKEN, text))
+            raise refused("invalid_grant", text, EventError.INVALID_TOKEN)
         return family, successor
 
 
@@ -126,7 +119,7 @@ def _note(
     event = request.event
     event.user_id = session.user_id
     age = int(request.now.timestamp()) - int(token.claims["iat"])
-    event.details[AGE_OF_REFRESH_TOKEN] = str(age)
-    event.details[ACCESS_TOKEN_EXPIRATION_TIME] = str(tokens.expires_in)
+    event.details[Detail.AGE_OF_REFRESH_TOKEN] = str(age)
+    event.details[Detail.ACCESS_TOKEN_EXPIRATION_TIME] = str(tokens.expires_in)
     if tokens.refresh_token is not None:
-        event.details[UPDATED_REFRESH_TOKEN_ID] = refresh_id
+        event.details[Detail.UPDATED_REFRESH_TOKEN_ID] = refresh_id

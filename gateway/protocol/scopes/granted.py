@@ -12,13 +12,13 @@ from weakref import WeakKeyDictionary
 
 from gateway.domain.client_scopes import RoleBoundScope
 from gateway.domain.clients import OPENID_CONNECT, Client
-from gateway.domain.events import INVALID_REQUEST
+from gateway.domain.events import EventError
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.limits.scopes import PREPARED_BYTES, scope_excess
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.claims.plans import ClaimPlan, prepare
-from gateway.protocol.errors import EventFailure, OAuthError
+from gateway.protocol.errors import OAuthError, refused
 
 OPENID: Final = "openid"
 OFFLINE_ACCESS: Final = "offline_access"
@@ -160,8 +160,7 @@ def still_granted(realm: RealmEntry, client: Client, names: Iterable[str]) -> Gr
 
 
 def _invalid_scope(what: str) -> OAuthError:
-    refusal = f"Invalid scopes: {what}"
-    return OAuthError("invalid_scope", refusal, event=EventFailure(INVALID_REQUEST, refusal))
+    return refused("invalid_scope", f"Invalid scopes: {what}", EventError.INVALID_REQUEST)
 
 
 def _allowed(prepared: RealmScopes, client: Client) -> set[str]:

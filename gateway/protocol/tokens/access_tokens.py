@@ -13,7 +13,7 @@ from typing import Any
 
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
-from gateway.domain.events import CLIENT_DISABLED, USER_DISABLED, USER_SESSION_NOT_FOUND
+from gateway.domain.events import EventError
 from gateway.domain.ports.directory import ClientEntry, Directory, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import UserSession
@@ -64,7 +64,7 @@ class AccessTokens:
             else None
         )
         if entry is None or not entry.client.enabled:
-            raise InvalidToken("its client is gone or disabled", CLIENT_DISABLED)
+            raise InvalidToken("its client is gone or disabled", EventError.CLIENT_DISABLED)
         session = await self._session(request, claims, context, entry)
         user = await self._user(request, claims, entry, session)
         not_before = max(realm.not_before, entry.client.not_before, user.user.not_before)
@@ -100,7 +100,9 @@ class AccessTokens:
         if context.session is SessionKind.TRANSIENT and "sid" not in claims:
             return None
         if context.session is SessionKind.TRANSIENT or not isinstance(session_id, str):
-            raise InvalidToken("its jti and its sid do not agree", USER_SESSION_NOT_FOUND)
+            raise InvalidToken(
+                "its jti and its sid do not agree", EventError.USER_SESSION_NOT_FOUND
+            )
         session = await self._sessions.find(
             request.realm.realm,
             session_id,
@@ -108,10 +110,10 @@ class AccessTokens:
             now=request.now,
         )
         if session is None or entry.client.id not in session.clients:
-            raise InvalidToken("its session is over", USER_SESSION_NOT_FOUND)
+            raise InvalidToken("its session is over", EventError.USER_SESSION_NOT_FOUND)
         begun = max(session.started_at, session.clients[entry.client.id].started_at)
         if _instant(claims, "iat") < int((begun - CLOCK_LEEWAY).timestamp()):
-            raise InvalidToken("issued before its session began", USER_SESSION_NOT_FOUND)
+            raise InvalidToken("issued before its session began", EventError.USER_SESSION_NOT_FOUND)
         return session
 
     async def _user(
@@ -128,7 +130,7 @@ class AccessTokens:
         request.event.user_id = session.user_id
         user = await self._directory.user(request.realm.realm.id, session.user_id)
         if user is None or not user.user.enabled:
-            raise InvalidToken("its user is gone or disabled", USER_DISABLED)
+            raise InvalidToken("its user is gone or disabled", EventError.USER_DISABLED)
         if claims.get("sub", session.user_id) != session.user_id:
             raise InvalidToken("its session is another user's")
         return user
@@ -137,9 +139,9 @@ class AccessTokens:
 def _service_account(entry: ClientEntry, claims: Mapping[str, Any]) -> User:
     user = entry.service_account
     if not entry.client.service_accounts_enabled or user is None or not user.enabled:
-        raise InvalidToken("its user is gone or disabled", USER_DISABLED)
+        raise InvalidToken("its user is gone or disabled", EventError.USER_DISABLED)
     if user.id != claims.get("sub"):
-        raise InvalidToken("its user is gone or disabled", USER_DISABLED)
+        raise InvalidToken("its user is gone or disabled", EventError.USER_DISABLED)
     return user
 
 

@@ -12,11 +12,11 @@ from typing import Any
 from gateway.domain.clients import Client
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
-from gateway.domain.events import INVALID_TOKEN, REFRESH_TOKEN_ID, REFRESH_TOKEN_TYPE
+from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import Rotation, UserSession, session_ends_at
-from gateway.protocol.errors import EventFailure, OAuthError
+from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.event_draft import EventDraft
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import OFFLINE_ACCESS
@@ -94,8 +94,8 @@ def note_refresh_token(event: EventDraft, token: PresentedToken) -> None:
     """Let the event tell which token was used."""
     claims = token.claims
     event.session_id = str(claims.get("sid"))
-    event.details[REFRESH_TOKEN_TYPE] = str(claims["typ"])
-    event.details[REFRESH_TOKEN_ID] = str(claims.get("jti"))
+    event.details[Detail.REFRESH_TOKEN_TYPE] = str(claims["typ"])
+    event.details[Detail.REFRESH_TOKEN_ID] = str(claims.get("jti"))
 
 
 class RefreshTokens:
@@ -221,5 +221,4 @@ def _require_younger(session: UserSession, client: Client, token: PresentedToken
 
 
 def _refused(description: str, reason: str | None = None) -> OAuthError:
-    failure = EventFailure(INVALID_TOKEN, description)
-    return OAuthError("invalid_grant", description, reason=reason, event=failure)
+    return refused("invalid_grant", description, EventError.INVALID_TOKEN, reason=reason)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway.domain.clients import Client
-from gateway.domain.events import SIGNATURE_ALGORITHM, SIGNATURE_REQUIRED
+from gateway.domain.events import Detail
 from gateway.domain.keys import HeaderType
 from gateway.protocol.claims.protocol_claims import IntrospectionClaims
 from gateway.protocol.requests import ProtocolRequest
@@ -39,7 +39,10 @@ def sign_userinfo(
         return None
     typed = {"sub": active.user.user.id, "iss": request.issuer, "aud": client.client_id}
     signed = sign_for_client(request, chosen, userinfo_claims(typed, claims))
-    request.event.details |= {SIGNATURE_REQUIRED: "true", SIGNATURE_ALGORITHM: str(chosen)}
+    request.event.details |= {
+        Detail.SIGNATURE_REQUIRED: "true",
+        Detail.SIGNATURE_ALGORITHM: str(chosen),
+    }
     return signed
 
 
