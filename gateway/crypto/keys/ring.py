@@ -19,7 +19,6 @@ import orjson
 from gateway.crypto import base64url
 from gateway.crypto.keys import compact_jws
 from gateway.crypto.keys.jwk import public_jwk, rsa_information
-from gateway.crypto.keys.jws_headers import encoded_headers
 from gateway.crypto.keys.private import PrivateKey, load_private_key
 from gateway.crypto.keys.secret import ParsedSecretKey
 from gateway.crypto.public_keys import PublicKey
@@ -54,7 +53,7 @@ class ParsedKey:
         self._algorithm = jwt.get_algorithm_by_name(algorithm)
         self._private: PrivateKey = load_private_key(record)
         self._public: PublicKey = self._private.public_key()
-        self._headers = encoded_headers(record)
+        self._headers = compact_jws.encoded_headers(record)
         self.jwk = public_jwk(record, self._public)
         self.rsa_information = rsa_information(self._public)
 

@@ -109,9 +109,9 @@ class RevocationLists:
                 self._lists = _parse(content, self._bundle)
                 self._problem = None
         except (OSError, ValueError) as error:
-            self._tell(error)
+            self._report(error)
 
-    def _tell(self, error: Exception) -> None:
+    def _report(self, error: Exception) -> None:
         problem = f"{self._file.path} cannot be read: {error}"
         if problem != self._problem:
             self._problem = problem
@@ -155,8 +155,5 @@ def _is_complete_list_of(
 
 
 def _may_sign_lists(authority: ParsedCertificate) -> bool:
-    try:
-        key_usage = authority.extensions.get_extension_for_class(x509.KeyUsage).value
-    except x509.ExtensionNotFound:
-        return True
-    return key_usage.crl_sign
+    key_usage = authority.extension(x509.KeyUsage)
+    return key_usage is None or key_usage.crl_sign
