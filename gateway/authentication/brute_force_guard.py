@@ -46,7 +46,6 @@ class Attempt:
 
     @property
     def admitted(self) -> bool:
-        """Tell whether the password may be compared."""
         return self.admission is Admission.ADMITTED
 
     async def failed(self, address: str, *, second_factor: bool = False) -> FailureOutcome:

@@ -32,7 +32,6 @@ class SignInRefused(RealmgateError):
     def __init__(
         self, event_error: str, user_id: str | None = None, lockout: Lockout | None = None
     ) -> None:
-        """Refuse for a reason that is not the user's to read."""
         super().__init__(event_error)
         self.event_error = event_error
         self.user_id = user_id

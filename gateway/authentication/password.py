@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gateway.authentication.brute_force_guard import Attempt, BruteForceGuard
-from gateway.authentication.complete_profile import has_complete_profile
 from gateway.authentication.errors import (
     AccountDisabled,
     AccountNotSetUp,
@@ -23,6 +22,7 @@ from gateway.authentication.errors import (
 )
 from gateway.authentication.one_time_password import OneTimePasswordCheck, first_device
 from gateway.authentication.permanent_lockout import is_locked_for_good, lock_for_good
+from gateway.authentication.realm_profile import has_complete_profile
 from gateway.domain.errors import Overloaded, StoreUnavailable
 from gateway.domain.events import EventError
 from gateway.domain.flows import (

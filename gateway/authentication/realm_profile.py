@@ -2,15 +2,17 @@
 
 A realm whose attribute `userProfileEnabled` is "false" has no rules for attributes, as in Keycloak
 before version 24, which had that choice; in the realm `master` the standard demands nothing.
-Keycloak: 26.7
+Keycloak: 1.5 (26.7), VERIFY_PROFILE
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.domain.ports.storage import DocumentKind, Stores
+from gateway.domain.limits.patterns import evaluate
+from gateway.domain.ports.storage import Database, DocumentKind, Stores
 from gateway.domain.realm import MASTER, LoginSettings, Realm
+from gateway.domain.user_profile.merging import demands, values_of
 from gateway.domain.user_profile.profile import (
     ROOTS,
     USERNAME,
@@ -19,6 +21,7 @@ from gateway.domain.user_profile.profile import (
     UserProfile,
     Viewer,
 )
+from gateway.domain.users import User
 from gateway.representations.user_profiles import (
     PROFILE_PROVIDER,
     StoredProfile,
@@ -85,3 +88,20 @@ def rules_in(realm: Realm, document: Mapping[str, Any]) -> UserProfile:
     if not realm.localization.enabled or _LOCALE.name in rules.attributes:
         return rules
     return replace(rules, attributes={_LOCALE.name: _LOCALE, **rules.attributes})
+
+
+async def has_complete_profile(database: Database, realm: Realm, user: User) -> bool:
+    """Tell whether a sign-in succeeds without VERIFY_PROFILE; raises StoreUnavailable.
+
+    The user must not lack what the profile requires of users, nor have what it refuses, among the
+    attributes that users may change. Requirements of certain client scopes are not asked for here.
+    """
+    if has_free_attributes(realm):
+        return True
+    async with database.read() as stores:
+        rules = await profile_rules(stores, realm)
+    values, locked = values_of(user), locked_names(realm.login)
+    asked = await evaluate(
+        lambda matches: tuple(demands(rules, values, Viewer.USER, locked, matches))
+    )
+    return not asked

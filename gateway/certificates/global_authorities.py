@@ -56,7 +56,6 @@ class GlobalAuthorities:
         realm: Realm,  # noqa: ARG002 - the rule is the same for every realm
         now: datetime,
     ) -> ClientCertificate:
-        """Return the certificate with its standing at `now`."""
         self._forget_when_authorities_change()
         evaluation = self._evaluation(evidence.leaf, now)
         if evaluation.standing is Standing.REFUSED:

@@ -34,11 +34,9 @@ class DerReader:
 
     @property
     def tag(self) -> int | None:
-        """The tag of the next element; None at the end."""
         return self._data[self._position] if self._position < len(self._data) else None
 
     def any(self) -> Element:
-        """Return the next element, of any type."""
         element = read_element(self._data, self._position)
         self._position = element.end
         return element
@@ -72,7 +70,6 @@ class DerReader:
         return value
 
     def object_identifier(self) -> bytes:
-        """Return the encoded content of the next OBJECT IDENTIFIER."""
         return self.content(OBJECT_IDENTIFIER)
 
     def null(self) -> None:

@@ -36,7 +36,6 @@ class AesGcmSecrets:
         self._sealing_id = key_id(keys[0])
 
     def seal(self, plaintext: str, context: str) -> str:
-        """Encrypt for `context` under the newest key."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         encrypted = self._ciphers[self._sealing_id].encrypt(
             nonce, plaintext.encode("utf-8", "surrogatepass"), context.encode()
@@ -44,7 +43,6 @@ class AesGcmSecrets:
         return f"{_VERSION}.{self._sealing_id}.{base64url.encode(nonce + encrypted)}"
 
     def unseal(self, sealed: str, context: str) -> str:
-        """Decrypt with the key the value names."""
         match = _SEALED.fullmatch(sealed)
         if match is None:
             raise SecretUnreadable(f"the value for {context} is not a sealed value of ours")

@@ -79,7 +79,6 @@ class CertificationPath:
 
     @classmethod
     def of(cls, *certificates: CertificateFacts) -> "CertificationPath":
-        """Return the path through `certificates`."""
         return cls(
             certificates,
             begin=max(item.not_before for item in certificates),
@@ -88,7 +87,6 @@ class CertificationPath:
 
     @property
     def links(self) -> Iterable[tuple[CertificateFacts, CertificateFacts]]:
-        """Each certificate with its issuer."""
         return pairwise(self.certificates)
 
     def holds_at(self, instant: datetime) -> bool:
@@ -120,12 +118,10 @@ class ClientCertificate:
 
     @property
     def leaf(self) -> PresentedCertificate:
-        """The certificate itself."""
         return self.evidence.leaf
 
     @property
     def thumbprint(self) -> str:
-        """The certificate's `x5t#S256`."""
         return self.evidence.leaf.thumbprint
 
     @property

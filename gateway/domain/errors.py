@@ -53,7 +53,6 @@ class FieldError:
     allowed: str
 
     def __str__(self) -> str:
-        """Render as one line."""
         return f"{self.path}: {self.given} given, {self.allowed} expected"
 
 

@@ -31,18 +31,15 @@ class EventRecording:
     """Keeps the events of realms that want them kept, and tells those who listen."""
 
     def __init__(self, log: EventLog, listeners: EventListeners, metrics: Metrics) -> None:
-        """Keep in `log`, tell `listeners`, and count in `metrics` what there is no room for."""
         self._log = log
         self._listeners = listeners
         self._metrics = metrics
 
     def answered(self, request: ProtocolRequest) -> None:
-        """Record a request that was answered."""
         if request.event.kind is not None:
             self._record(request, request.event.error)
 
     def refused(self, request: ProtocolRequest, refusal: OAuthError) -> None:
-        """Record a request that was refused."""
         failure, draft = refusal.event, request.event
         if draft.kind is None or failure is None:
             return

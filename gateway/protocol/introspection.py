@@ -42,7 +42,6 @@ class IntrospectionEndpoint:
         access_tokens: AccessTokens,
         refresh_tokens: RefreshTokens,
     ) -> None:
-        """Authenticate callers by `clients`, judge tokens by the one check of their kind."""
         self._clients = clients
         self._access_tokens = access_tokens
         self._refresh_tokens = refresh_tokens

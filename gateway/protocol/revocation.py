@@ -29,7 +29,6 @@ class RevocationEndpoint:
     def __init__(
         self, services: GrantServices, clients: ClientAuthenticator, access_tokens: AccessTokens
     ) -> None:
-        """Keep revocations in the database, and end sessions in their stores."""
         self._clients = clients
         self._database = services.database
         self._sessions = services.sessions

@@ -17,7 +17,6 @@ class TokenEndpoint:
     """Answers token requests of every realm."""
 
     def __init__(self, services: GrantServices, clients: ClientAuthenticator) -> None:
-        """Make every grant with what it needs of `services`; authenticate callers by `clients`."""
         self._clients = clients
         self._grants = {name: make(services) for name, make in GRANTS.items()}
 

@@ -66,14 +66,12 @@ class CryptographyClientKeys:
     """The ClientKeys of the product."""
 
     def generate(self, name: str, bits: int, begins: datetime, ends: datetime) -> GeneratedKey:
-        """Generate an RSA key with a certificate of its own for `name`."""
         key = generate_rsa_key(bits)
         certificate = self_signed(key, name, begins, ends)
         private = key.private_bytes(Encoding.DER, PrivateFormat.TraditionalOpenSSL, NoEncryption())
         return GeneratedKey(Secret(_base64(private)), _of_certificate(certificate))
 
     def read(self, kind: KeyFile, content: bytes, alias: str, password: Secret) -> ClientKey:
-        """Return the public part of what a file holds; raises UnusableSetting."""
         with _refusals():
             match kind:
                 case KeyFile.CERTIFICATE:
@@ -91,7 +89,6 @@ class CryptographyClientKeys:
         certificates: Sequence[NamedCertificate],
         private_key: Secret | None = None,
     ) -> bytes:
-        """Return a PKCS#12 archive; the private key is that of the first certificate."""
         encryption = BestAvailableEncryption(password.reveal().encode())
         with _refusals():
             # What is stored may have been written as an attribute, unread.

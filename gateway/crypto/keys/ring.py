@@ -58,13 +58,11 @@ class ParsedKey:
         self.rsa_information = rsa_information(self._public)
 
     def sign(self, payload: bytes, header_type: HeaderType = HeaderType.JWT) -> str:
-        """Return the compact JWS over `payload`."""
         signing_input = f"{self._headers[header_type]}.{base64url.encode(payload)}"
         signature = self._algorithm.sign(signing_input.encode("ascii"), self._private)
         return f"{signing_input}.{base64url.encode(signature)}"
 
     def verifies(self, token: compact_jws.CompactJws) -> bool:
-        """Tell whether this key made the signature."""
         return self._algorithm.verify(token.signing_input, self._public, token.signature)
 
 
@@ -100,27 +98,23 @@ class PyJwtKeyRing:
         now: datetime,
         header_type: HeaderType = HeaderType.JWT,
     ) -> str:
-        """Return a compact JWS signed by the realm's active key for `algorithm`."""
         if _is_internal(claims):
             raise ValueError("a token with the typ of an internal one is not signed for a client")
         return _signed(claims, self._every_key, self._signer(algorithm, now), header_type)
 
     def sign_for_ourselves(self, claims: Mapping[str, Any], now: datetime) -> str:
-        """Return a JWS under the realm's secret key, which nobody else can check."""
         if not _is_internal(claims):
             raise ValueError("an internal token must have the typ of one")
         signer = self._signer(SecretAlgorithm.HS512, now)
         return _signed(claims, self._secret_keys, signer, HeaderType.JWT)
 
     def verify(self, token: str, now: datetime) -> Mapping[str, Any]:
-        """Return the claims when kid, pinned algorithm and signature hold."""
         claims = _verified(token, self._every_key, now)
         if _is_internal(claims):
             raise InvalidToken("an internal token")
         return claims
 
     def verify_of_ourselves(self, token: str, now: datetime) -> Mapping[str, Any]:
-        """Return the claims of a token that `sign_for_ourselves` made."""
         claims = _verified(token, self._secret_keys, now)
         if not _is_internal(claims):
             raise InvalidToken("not an internal token")
@@ -133,11 +127,9 @@ class PyJwtKeyRing:
         return record
 
     def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
-        """Return the public keys to publish, the signing ones first, then the newest."""
         return tuple(key.jwk for key in self._published(now))
 
     def public_key(self, now: datetime) -> str | None:
-        """Return base64 of the SubjectPublicKeyInfo of the RSA key that signs; None without one."""
         signing = (key for key in self._published(now) if self._signs(key.record, now))
         return next((key.rsa_information for key in signing if key.rsa_information), None)
 

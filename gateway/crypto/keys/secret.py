@@ -43,7 +43,6 @@ class ParsedSecretKey:
         self._headers = compact_jws.encoded_headers(record)
 
     def sign(self, payload: bytes, header_type: HeaderType = HeaderType.JWT) -> str:
-        """Return the compact JWS over `payload`."""
         signing_input = f"{self._headers[header_type]}.{base64url.encode(payload)}"
         return f"{signing_input}.{base64url.encode(self._digest(signing_input.encode('ascii')))}"
 

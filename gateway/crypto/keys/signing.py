@@ -61,7 +61,6 @@ class PyJwtKeyFactory:
         size: int | None = None,
         certified: bool = True,
     ) -> RealmKey:
-        """Generate a key that signs from `now` on."""
         if isinstance(algorithm, SecretAlgorithm):
             kid, material = generate_secret_key(*() if size is None else (size,))
             return _record(realm_id, algorithm, now, kid=kid, material=material)
@@ -80,7 +79,6 @@ class PyJwtKeyFactory:
         private_key: Secret,
         certificate: str | None,
     ) -> RealmKey:
-        """Return a key that signs from `now` on; raises UnusableSetting."""
         key = _read_rsa_key(private_key)
         taken = _asymmetric(realm_id, algorithm, now, key)
         if certificate is None:
@@ -88,16 +86,13 @@ class PyJwtKeyFactory:
         return replace(taken, certificate=_pem(_read_certificate(certificate, key)))
 
     def certified(self, key: RealmKey, realm_name: str, now: datetime) -> RealmKey:
-        """Return the key with a new certificate of its own, where its kind may have one."""
         return replace(key, certificate=_self_signed(load_private_key(key), realm_name, now))
 
     def apart(self, key: RealmKey) -> RealmKey:
-        """Return the key under a kid of its algorithm."""
         public = load_private_key(key).public_key()
         return replace(key, kid=key_id(public, key.algorithm.value))
 
     def public_data(self, key: RealmKey) -> PublicKeyData:
-        """Return what may be shown of the key; raises SecretUnreadable."""
         if isinstance(key.algorithm, SecretAlgorithm):
             return PublicKeyData("OCT")
         public = load_private_key(key).public_key()
@@ -109,7 +104,6 @@ class PyJwtKeyFactory:
         return PublicKeyData(kind, information, der, certificate.not_valid_after_utc)
 
     def ring(self, keys: tuple[RealmKey, ...]) -> PyJwtKeyRing:
-        """Parse the realm's keys once; raises SecretUnreadable for a key that is none."""
         return PyJwtKeyRing(keys)
 
 

@@ -142,7 +142,6 @@ class PooledPasswordHasher:
         algorithm: str | None,
         iterations: int | None = None,
     ) -> tuple[str, str]:
-        """Return `(credential_data, secret_data)`."""
         work = partial(hash_password, password, algorithm, iterations)
         return await self._threads.run(realm_id, work)
 
@@ -155,7 +154,6 @@ class PooledPasswordHasher:
         algorithm: str | None,
         iterations: int | None = None,
     ) -> bool:
-        """Tell whether the stored credential was made from `password`; one job, whatever it is."""
         work = partial(check_password, password, stored, algorithm, iterations)
         return await self._threads.run(realm_id, work)
 
@@ -167,7 +165,6 @@ class PooledPasswordHasher:
         algorithm: str | None,
         iterations: int | None = None,
     ) -> bool:
-        """Tell whether the stored credential was made otherwise than `hash` would make it now."""
         return needs_rehash(credential_data, secret_data, algorithm, iterations)
 
     def close(self) -> None:

@@ -26,7 +26,6 @@ class StoredPassword:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     def credential_data(self) -> str:
-        """Return how the hash was made, as JSON."""
         parameters = {name: [value] for name, value in self.parameters.items()}
         return _json(
             {
@@ -37,7 +36,6 @@ class StoredPassword:
         )
 
     def secret_data(self) -> str:
-        """Return hash and salt, as JSON."""
         value, salt = (base64.b64encode(raw).decode("ascii") for raw in (self.value, self.salt))
         return _json({"value": value, "salt": salt, "additionalParameters": {}})
 

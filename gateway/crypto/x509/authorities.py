@@ -31,7 +31,6 @@ class AuthorityBundle:
     edition = 0
 
     def __init__(self, authorities: Iterable[ParsedCertificate] = ()) -> None:
-        """Take the authorities; without any, no certificate has a path."""
         self._by_subject: dict[DistinguishedName, list[ParsedCertificate]] = {}
         self._anchors: set[bytes] = set()
         for authority in authorities:
@@ -93,7 +92,6 @@ class AuthorityFile(AuthorityBundle):
         super().__init__(parse_authorities(self._file.read()))
 
     def renew(self) -> None:
-        """Read the file again if it was replaced."""
         try:
             content = self._file.read_if_changed()
             if content is not None:

@@ -28,7 +28,6 @@ class X509CertificateParser:
         self._latest: ParsedCertificate | None = None
 
     def parse(self, der: bytes) -> PresentedCertificate:
-        """Return what exactly one certificate says; raises MalformedCertificate."""
         digest = hashlib.sha256(der).digest()
         known = self._presented.get(digest)
         if known is None:
@@ -70,18 +69,12 @@ class X509Authorities:
 
     @property
     def edition(self) -> int:
-        """A number that changes when the authorities change."""
         return self._bundle.edition
 
     def renew(self) -> None:
-        """Read the authorities again where they come from a file that was replaced."""
         self._bundle.renew()
 
     def path(self, leaf: PresentedCertificate, now: datetime) -> CertificationPath | None:
-        """Return a path from `leaf`, one that holds now if there is any; None: issuer unknown.
-
-        Raises CertificateRefused where the leaf or its issuer does not allow the use.
-        """
         parsed = self._parser.parsed(leaf)
         require_client(parsed)
         path = self._bundle.path(parsed, now)

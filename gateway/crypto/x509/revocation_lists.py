@@ -58,10 +58,6 @@ class RevocationLists:
         self._problem: str | None = None
 
     def refusal(self, path: CertificationPath, now: datetime) -> str | None:
-        """Return why a certificate of the path counts as revoked, None when none does.
-
-        The path must come from the bundle as it was renewed last.
-        """
         self._read_again_when_changed()
         for certificate, issuer in path.links:
             refusal = self._refusal(certificate, issuer, now)
@@ -70,7 +66,6 @@ class RevocationLists:
         return None
 
     def status(self, now: datetime) -> RevocationStatus:
-        """Return the state of the lists for health."""
         self._bundle.renew()
         self._read_again_when_changed()
         lists = self._lists.values()

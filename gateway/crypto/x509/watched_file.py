@@ -25,7 +25,6 @@ class WatchedFile:
     """One file, and what it held when it was read last."""
 
     def __init__(self, path: Path) -> None:
-        """Watch the file at `path`; nothing is read yet."""
         self.path = path
         self._name = os.fspath(path)
         self._state: _State | None = None

@@ -42,7 +42,6 @@ class SecretSettings:
         return self.expires_at is not None and _EPOCH < self.expires_at <= now
 
     def accepts_rotated(self, now: datetime) -> bool:
-        """Tell whether a rotated secret is still accepted."""
         return self.rotated_expires_at is not None and now < self.rotated_expires_at
 
 

@@ -125,12 +125,10 @@ class PatternMatches:
         return bool(self._pending)
 
     def require_decided(self) -> None:
-        """Raise MatchesPending where the evaluation is to be repeated."""
         if self._pending:
             raise MatchesPending
 
     def verdict(self, pattern: str, text: str) -> Verdict:
-        """Tell whether the whole text matches."""
         if len(text) > LONGEST_FOR_PATTERN:
             return Verdict.DIFFERS
         key = (pattern, text)
@@ -260,7 +258,6 @@ class _Steps:
         self._length = length
 
     def sequence(self, items: Iterable[tuple[object, Any]]) -> Cost:
-        """Return the cost of what is matched one after the other."""
         ways, steps = 1.0, 0.0
         for operation, argument in items:
             own_ways, own_steps = self._cost(str(operation), argument)

@@ -22,12 +22,10 @@ class Smtp:
     token_secret: Secret | None = None
 
     def with_secrets(self, password: Secret | None, token_secret: Secret | None) -> "Smtp":
-        """Return the same server with other secrets."""
         return replace(self, password=password, token_secret=token_secret)
 
     @property
     def host(self) -> str | None:
-        """Name or address of the server."""
         return self.settings.get("host") or None
 
     @property
@@ -37,7 +35,6 @@ class Smtp:
 
     @property
     def port(self) -> int:
-        """TCP port of the server."""
         return int(self.settings.get("port") or _DEFAULT_PORT)
 
     @property

@@ -85,16 +85,13 @@ class Configuration:
         return default if value is None else str(value).lower() == "true"
 
     def has(self, name: str) -> bool:
-        """Tell whether there is a value."""
         return self._values.get(name) is not None
 
     def missing(self, *names: str) -> None:
-        """Note values without which nothing can be checked."""
         for name in names:
             self._refuse(name, _MISSING)
 
     def wrong(self, name: str, *given: str) -> None:
-        """Note a value that makes no sense."""
         self._refuse(name, _WRONG, *given)
 
     def _refuse(self, name: str, message: str, *given: str) -> None:

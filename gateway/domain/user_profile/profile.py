@@ -47,7 +47,6 @@ class Required:
     scopes: tuple[str, ...] = ()
 
     def of(self, viewer: Viewer) -> bool:
-        """Tell whether it is demanded without a scope."""
         return not self.scopes and (not self.roles or viewer in self.roles)
 
 

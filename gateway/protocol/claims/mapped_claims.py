@@ -65,7 +65,6 @@ class MappedClaims:
         parent[path[-1]] = [*before, *(value for value in values if value not in before)]
 
     def add_audiences(self, audiences: Iterable[str]) -> None:
-        """Add audiences, each once."""
         self.audiences = tuple(dict.fromkeys((*self.audiences, *audiences)))
 
     def add_realm_roles(self, roles: Sequence[str]) -> None:
@@ -79,7 +78,6 @@ class MappedClaims:
         self.client_roles[client_id] = _joined(self.client_roles.get(client_id, ()), roles)
 
     def included(self, subject: TokenSubject) -> IncludedClaims:
-        """Return the decided values of the claims that mappers include."""
         return IncludedClaims(
             auth_time=_auth_time(subject) if self.includes_auth_time else None,
             session_state=subject.session_id if self.includes_session_state else None,

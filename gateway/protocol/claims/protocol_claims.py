@@ -71,7 +71,6 @@ class IncludedClaims(NamedTuple):
     client_id: str | None = None
 
     def add_to(self, members: dict[str, Any]) -> None:
-        """Add the claims that are not absent."""
         if self.auth_time is not None:
             members["auth_time"] = self.auth_time
         if self.session_state is not None:
@@ -113,16 +112,13 @@ class AccessTokenClaims(NamedTuple):
 
     @property
     def reserved(self) -> frozenset[str]:
-        """Return the names that mappers cannot set."""
         return _OF_TOKENS
 
     @property
     def last(self) -> tuple[str, ...]:
-        """Return the members after those of mappers: none."""
         return ()
 
     def members(self) -> dict[str, Any]:
-        """Return the claims."""
         members: dict[str, Any] = {
             "exp": self.expires_at,
             "iat": self.issued_at,
@@ -163,7 +159,6 @@ class IdTokenClaims:
     included: IncludedClaims
 
     def members(self) -> dict[str, Any]:
-        """Return the claims."""
         members: dict[str, Any] = {
             "exp": self.expires_at,
             "iat": self.issued_at,
@@ -202,7 +197,6 @@ class RefreshTokenClaims:
     confirmation: Mapping[str, str] | None
 
     def members(self) -> dict[str, Any]:
-        """Return the claims."""
         return _present(
             {
                 "exp": self.expires_at,
@@ -243,7 +237,6 @@ class IntrospectionClaims:
     included: IncludedClaims
 
     def members(self) -> dict[str, Any]:
-        """Return the members."""
         token = self.token
         members = _present(
             {
@@ -279,7 +272,6 @@ class UserinfoClaims:
     included: IncludedClaims
 
     def members(self) -> dict[str, Any]:
-        """Return the claims."""
         members: dict[str, Any] = {"sub": self.subject}
         self.included.add_to(members)
         return members

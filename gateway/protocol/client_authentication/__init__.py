@@ -42,7 +42,6 @@ class ClientAuthenticator:
     """Authenticates the clients of every realm."""
 
     def __init__(self, directory: Directory, database: Database) -> None:
-        """Find clients in `directory`; methods may ask the stores of `database`."""
         self._directory = directory
         self._methods = {name: method(database) for name, method in METHODS.items()}
 
@@ -66,7 +65,6 @@ class ClientAuthenticator:
         return caller
 
     async def _authenticated(self, request: ProtocolRequest) -> AuthenticatedClient:
-        """Find the client that the request names, and check its proof."""
         credentials = read_basic_credentials(request.authorization)
         client_id = request.parameters.raw("client_id")
         if client_id is None and credentials is not None:

@@ -29,7 +29,6 @@ class TlsClientAuth(ClientAuthenticationMethod):
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
     ) -> None:
-        """Compare the certificate's subject with the registered one, as parsed names."""
         certificate = request.certificate
         if certificate is None:
             raise _refused("no client certificate was presented")

@@ -33,7 +33,6 @@ class ClientCredentials:
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient
     ) -> TokenResponse:
-        """Return an access token alone."""
         client = caller.entry.client
         user = _service_account(client, caller.entry.service_account)
         request.event.user_id = user.id

@@ -52,7 +52,6 @@ class Password:
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient
     ) -> TokenResponse:
-        """Return access and refresh token, and an ID token where `openid` was asked for."""
         client = caller.entry.client
         request.event.details[Detail.AUTH_METHOD] = "oauth_credentials"
         _require_allowed(client)

@@ -44,7 +44,6 @@ class RefreshToken:
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient
     ) -> TokenResponse:
-        """Return new tokens of the kinds that the session has."""
         client = caller.entry.client
         text = request.parameters.get("refresh_token")
         if text is None:

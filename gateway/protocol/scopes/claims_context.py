@@ -32,7 +32,6 @@ class ClaimsContext:
     plans: tuple[ClaimPlan, ...]
 
     def map_claims(self, purpose: ClaimsFor) -> MappedClaims:
-        """Return what the mappers add for the purpose."""
         return map_claims(self.plans, self.subject, purpose)
 
 

@@ -66,7 +66,6 @@ class RealmScopes:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all scopes that clients may be given."""
         return tuple(self._scopes)
 
     @property
@@ -75,7 +74,6 @@ class RealmScopes:
         return tuple(name for name, bound in self._scopes.items() if bound.scope.in_metadata)
 
     def chosen(self, always: tuple[str, ...], asked: tuple[str, ...]) -> ChosenScopes:
-        """Return those of the scopes that there are."""
         chosen = 0
         for name in always:
             chosen |= self._bits.get(name, 0)
@@ -116,7 +114,6 @@ class GrantedScopes:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return every name, those a client may not see included."""
         return (OPENID, *self.chosen.names) if self.openid else self.chosen.names
 
     @property

@@ -68,7 +68,6 @@ class Issue:
 
     @property
     def subject(self) -> TokenSubject:
-        """Whom the tokens are about."""
         return self.context.subject
 
 
@@ -99,20 +98,16 @@ class TokenResponse:
 
     @property
     def reserved(self) -> frozenset[str]:
-        """Return the names that mappers cannot set."""
         return _RESERVED_MEMBERS
 
     @property
     def last(self) -> tuple[str, ...]:
-        """Return the members after those of mappers: none."""
         return ()
 
     def document(self) -> dict[str, Any]:
-        """Return the whole response."""
         return self.mapped.document(self)
 
     def members(self) -> dict[str, Any]:
-        """Return the response's own members in Keycloak's order, absent ones left out."""
         members = {
             "access_token": self.access_token,
             "expires_in": self.expires_in,

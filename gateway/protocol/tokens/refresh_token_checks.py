@@ -17,8 +17,7 @@ from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import Rotation, UserSession, session_ends_at
 from gateway.protocol.errors import OAuthError, refused
-from gateway.protocol.event_draft import EventDraft
-from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.requests import EventDraft, ProtocolRequest
 from gateway.protocol.scopes import OFFLINE_ACCESS
 from gateway.protocol.sessions import Sessions, is_part_over
 from gateway.protocol.tokens.issuing import OFFLINE, REFRESH
@@ -33,7 +32,6 @@ class PresentedToken:
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """Return the granted names."""
         return tuple(str(self.claims.get("scope", "")).split())
 
     @property
@@ -44,7 +42,6 @@ class PresentedToken:
 
     @property
     def id(self) -> str:
-        """Return its `jti`."""
         return str(self.claims["jti"])
 
     @property
@@ -54,7 +51,6 @@ class PresentedToken:
         return None if expires_at is None else datetime.fromtimestamp(expires_at, UTC)
 
     def is_of(self, client: Client) -> bool:
-        """Tell whether it was issued to the client."""
         return self.claims.get("azp") == client.client_id
 
 

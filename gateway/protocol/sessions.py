@@ -42,7 +42,6 @@ class Sessions:
 
     @asynccontextmanager
     async def store(self, *, offline: bool) -> AsyncIterator[SessionStore]:
-        """Open the store of one kind of session."""
         if not offline:
             yield self._online
             return
@@ -60,7 +59,6 @@ class Sessions:
         offline: bool,
         now: datetime,
     ) -> Joined:
-        """Begin a session of the user in which `client` takes part."""
         part = ClientSession(client.id, started_at=now, refreshed_at=now, scope=scope)
         session = UserSession(
             id=_new_id(),
