@@ -43,7 +43,7 @@ from gateway.representations.users import PASSWORD
 
 
 @dataclass(frozen=True, slots=True)
-class GivenCredentials:
+class SubmittedCredentials:
     """What the user has shown; no password is a wrong one, and so is no code where one is due."""
 
     username: str
@@ -81,7 +81,7 @@ class PasswordLogin:
     async def authenticate(
         self,
         realm: Realm,
-        given: GivenCredentials,
+        given: SubmittedCredentials,
         *,
         address: str,
         now: datetime,

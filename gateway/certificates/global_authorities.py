@@ -18,7 +18,7 @@ from gateway.domain.certificates import (
     ClientCertificate,
     PresentedCertificate,
     ProxyVerdict,
-    Standing,
+    TrustLevel,
 )
 from gateway.domain.limits.caches import SizedCache, size_of
 from gateway.domain.ports.certificates import Authorities, Revocations
@@ -35,7 +35,7 @@ class _Evaluation:
     `path` holds the leaf alone where no path leads to an authority.
     """
 
-    standing: Standing
+    trust_level: TrustLevel
     reason: str | None
     path: CertificationPath
 
@@ -58,17 +58,17 @@ class GlobalAuthorities:
     ) -> ClientCertificate:
         self._forget_when_authorities_change()
         evaluation = self._evaluation(evidence.leaf, now)
-        if evaluation.standing is Standing.REFUSED:
-            return ClientCertificate(evidence, Standing.REFUSED, evaluation.reason)
+        if evaluation.trust_level is TrustLevel.REFUSED:
+            return ClientCertificate(evidence, TrustLevel.REFUSED, evaluation.reason)
         refusal = _time_refusal(evaluation.path, now) or self._revoked(evaluation.path, now)
         if refusal is not None:
-            return ClientCertificate(evidence, Standing.REFUSED, refusal)
+            return ClientCertificate(evidence, TrustLevel.REFUSED, refusal)
         if (
-            evaluation.standing is Standing.TRUSTED
+            evaluation.trust_level is TrustLevel.TRUSTED
             and evidence.verdict is not ProxyVerdict.VERIFIED
         ):
-            return ClientCertificate(evidence, Standing.UNTRUSTED, "the proxy did not verify it")
-        return ClientCertificate(evidence, evaluation.standing, evaluation.reason)
+            return ClientCertificate(evidence, TrustLevel.UNTRUSTED, "the proxy did not verify it")
+        return ClientCertificate(evidence, evaluation.trust_level, evaluation.reason)
 
     def _forget_when_authorities_change(self) -> None:
         self._authorities.renew()
@@ -91,11 +91,11 @@ class GlobalAuthorities:
         try:
             path = self._authorities.path(leaf, now)
         except CertificateRefused as refusal:
-            return _Evaluation(Standing.REFUSED, str(refusal), CertificationPath.of(leaf))
+            return _Evaluation(TrustLevel.REFUSED, str(refusal), CertificationPath.of(leaf))
         if path is None:
             reason = f"the issuer {leaf.issuer} is not known"
-            return _Evaluation(Standing.UNTRUSTED, reason, CertificationPath.of(leaf))
-        return _Evaluation(Standing.TRUSTED, None, path)
+            return _Evaluation(TrustLevel.UNTRUSTED, reason, CertificationPath.of(leaf))
+        return _Evaluation(TrustLevel.TRUSTED, None, path)
 
 
 def _weigh(_digest: bytes, evaluation: _Evaluation) -> int:

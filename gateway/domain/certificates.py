@@ -94,7 +94,7 @@ class CertificationPath:
         return self.begin <= instant <= self.end
 
 
-class Standing(StrEnum):
+class TrustLevel(StrEnum):
     """What a presented certificate may be used for."""
 
     TRUSTED = "trusted"
@@ -109,11 +109,11 @@ class Standing(StrEnum):
 class ClientCertificate:
     """The certificate of the TLS client with what it may be used for in one realm.
 
-    `reason` says why the standing is not TRUSTED; it is for logs and operators.
+    `reason` says why the trust_level is not TRUSTED; it is for logs and operators.
     """
 
     evidence: CertificateEvidence
-    standing: Standing
+    trust_level: TrustLevel
     reason: str | None = None
 
     @property
@@ -127,9 +127,9 @@ class ClientCertificate:
     @property
     def identifies(self) -> bool:
         """Tell whether it may authenticate a client or a user."""
-        return self.standing is Standing.TRUSTED
+        return self.trust_level is TrustLevel.TRUSTED
 
     @property
     def binds(self) -> bool:
         """Tell whether a token may be bound to it."""
-        return self.standing is not Standing.REFUSED
+        return self.trust_level is not TrustLevel.REFUSED

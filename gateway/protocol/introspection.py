@@ -78,12 +78,12 @@ class IntrospectionEndpoint:
     ) -> dict[str, Any]:
         caller_id = caller.entry.client.client_id
         try:
-            genuine = self._access_tokens.genuine(request, token)
+            genuine = self._access_tokens.verify(request, token)
         except InvalidToken as refusal:
             return _inactive(request, refusal.event_error, _NOT_GENUINE)
         _note(request, genuine)
         try:
-            active = await self._access_tokens.holding(request, genuine)
+            active = await self._access_tokens.check(request, genuine)
         except InvalidToken as refusal:
             return _inactive(request, refusal.event_error, f"{_FOR} {caller_id} client: {refusal}")
         names = str(active.claims.get("scope", "")).split()

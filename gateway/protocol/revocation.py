@@ -18,8 +18,8 @@ from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens import (
     AccessTokens,
     OtherKindOfToken,
-    genuine_refresh_token,
     note_refresh_token,
+    verify_refresh_token,
 )
 
 
@@ -60,7 +60,7 @@ class RevocationEndpoint:
     async def _revoke(self, request: ProtocolRequest, client: Client, token: str) -> None:
         """Find out what kind of token it is: the caller's hint need not be right."""
         try:
-            claims = self._access_tokens.genuine(request, token)
+            claims = self._access_tokens.verify(request, token)
         except OtherKindOfToken as error:
             text = "Unsupported token type"
             raise refused("unsupported_token_type", text, EventError.INVALID_TOKEN_TYPE) from error
@@ -82,7 +82,7 @@ class RevocationEndpoint:
     ) -> None:
         """End the client's part in the token's session, the session with its last client."""
         try:
-            token = genuine_refresh_token(request, text)
+            token = verify_refresh_token(request, text)
         except OAuthError as error:
             raise InvalidToken(f"{other}; {error.reason}") from error
         _require_own(request, client, token.claims)

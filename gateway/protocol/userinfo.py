@@ -50,9 +50,9 @@ class UserinfoEndpoint:
 
     async def _active(self, request: ProtocolRequest, token: str) -> ActiveToken:
         try:
-            claims = self._access_tokens.genuine(request, token)
+            claims = self._access_tokens.verify(request, token)
             _note(request, claims)
-            active = await self._access_tokens.holding(request, claims)
+            active = await self._access_tokens.check(request, claims)
             require_binding(claims, request.certificate)
         except InvalidToken as error:
             reason = str(error) if error.event_error == EventError.INVALID_TOKEN else None

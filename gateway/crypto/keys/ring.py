@@ -31,8 +31,8 @@ from gateway.domain.keys import (
     RealmKey,
     SecretAlgorithm,
     SignatureAlgorithm,
+    effective_status,
     signing_key,
-    standing,
     verifies,
 )
 
@@ -140,7 +140,7 @@ class PyJwtKeyRing:
         return published
 
     def _signs(self, record: RealmKey, now: datetime) -> bool:
-        return standing(record, self._records, now) is KeyStatus.ACTIVE
+        return effective_status(record, self._records, now) is KeyStatus.ACTIVE
 
 
 Keys = Mapping[str, ParsedSecretKey] | Mapping[str, ParsedKey | ParsedSecretKey]

@@ -44,7 +44,7 @@ def signing_key(
     return min(able, key=_beginning, default=None)
 
 
-def standing(key: RealmKey, keys: Iterable[RealmKey], now: datetime) -> KeyStatus:
+def effective_status(key: RealmKey, keys: Iterable[RealmKey], now: datetime) -> KeyStatus:
     """Return what `key` may do at `now` among its realm's `keys`."""
     if not verifies(key, now):
         return KeyStatus.DISABLED

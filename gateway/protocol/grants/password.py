@@ -12,7 +12,7 @@ from gateway.authentication.errors import (
     Lockout,
     SignInRefused,
 )
-from gateway.authentication.password import GivenCredentials
+from gateway.authentication.password import SubmittedCredentials
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.directory import UserEntry
@@ -75,7 +75,7 @@ class Password:
         return tokens
 
     async def _authenticate(
-        self, request: ProtocolRequest, client: Client, given: GivenCredentials
+        self, request: ProtocolRequest, client: Client, given: SubmittedCredentials
     ) -> User:
         demands = request.realm.sign_in.demands(client.flow_overrides)
         if demands is None:  # a flow that has gone since the client was given it
@@ -136,7 +136,7 @@ def require_offline_role(entry: UserEntry) -> None:
         raise refused("not_allowed", text, EventError.NOT_ALLOWED)
 
 
-def _given(request: ProtocolRequest) -> GivenCredentials:
+def _given(request: ProtocolRequest) -> SubmittedCredentials:
     sent = request.parameters
     username = sent.get("username")
     if username is None:
@@ -145,7 +145,7 @@ def _given(request: ProtocolRequest) -> GivenCredentials:
         raise OAuthError("invalid_request", text, status=status, event=failure)
     request.event.details[Detail.USERNAME] = username
     password, code = sent.get("password"), sent.get("otp") or sent.get("totp")
-    return GivenCredentials(
+    return SubmittedCredentials(
         username,
         None if password is None else Secret(password),
         None if code is None else Secret(code),

@@ -51,9 +51,9 @@ class AccessTokens:
 
     async def active(self, request: ProtocolRequest, token: str) -> ActiveToken:
         """Return the token's claims; raises InvalidToken with the reason, or StoreUnavailable."""
-        return await self.holding(request, self.genuine(request, token))
+        return await self.check(request, self.verify(request, token))
 
-    async def holding(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> ActiveToken:
+    async def check(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> ActiveToken:
         """Return what genuine claims stand for; raises InvalidToken, or StoreUnavailable."""
         realm = request.realm.realm
         context = parse_token_id(claims["jti"])
@@ -74,7 +74,7 @@ class AccessTokens:
             raise InvalidToken("it was revoked")
         return ActiveToken(claims, context, entry, user, session)
 
-    def genuine(self, request: ProtocolRequest, token: str) -> Mapping[str, Any]:
+    def verify(self, request: ProtocolRequest, token: str) -> Mapping[str, Any]:
         """Return the claims of an unexpired access token that this realm signed."""
         claims = request.realm.key_ring.verify(token, request.now)
         if claims.get("iss") != request.issuer:

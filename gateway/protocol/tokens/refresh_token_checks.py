@@ -63,7 +63,7 @@ class ActiveRefreshToken:
     user: UserEntry
 
 
-def genuine_refresh_token(request: ProtocolRequest, token: str) -> PresentedToken:
+def verify_refresh_token(request: ProtocolRequest, token: str) -> PresentedToken:
     """Return the token when this realm signed it and it has not expired; raises OAuthError."""
     try:
         claims = request.realm.key_ring.verify_of_ourselves(token, request.now)
@@ -80,7 +80,7 @@ def genuine_refresh_token(request: ProtocolRequest, token: str) -> PresentedToke
 
 def read_refresh_token(request: ProtocolRequest, client: Client, token: str) -> PresentedToken:
     """Return the token when it is genuine and the caller's own; raises OAuthError."""
-    presented = genuine_refresh_token(request, token)
+    presented = verify_refresh_token(request, token)
     if not presented.is_of(client):
         raise _refused("Invalid refresh token. Token client and authorized client don't match")
     return presented
