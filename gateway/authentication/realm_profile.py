@@ -1,7 +1,7 @@
-"""The user profile that holds in a realm: the one that was stored, or the standard one.
+"""The user profile of a realm: the stored one, or the standard one.
 
 A realm whose attribute `userProfileEnabled` is "false" has no rules for attributes, as in Keycloak
-before version 24, which had that choice; in the realm `master` the standard demands nothing.
+before version 24; in the realm `master` the standard profile requires nothing.
 Keycloak: 1.5 (26.7), VERIFY_PROFILE
 """
 
@@ -47,13 +47,13 @@ def has_free_attributes(realm: Realm) -> bool:
 
 
 def locked_names(login: LoginSettings) -> frozenset[str]:
-    """Return what nobody changes of a user that there is, whatever the profile says."""
+    """Return the attributes of existing users that are never changed, despite the profile."""
     follows = login.registration_email_as_username
     return frozenset() if login.edit_username_allowed and not follows else frozenset({USERNAME})
 
 
 async def stored_profile(stores: Stores, realm_id: str) -> StoredProfile | None:
-    """Return the profile that was stored; None where the standard one holds."""
+    """Return the stored profile; None where the standard one applies."""
     stored = await stores.documents.find(realm_id, DocumentKind.USER_PROFILE, _NAME)
     return None if stored is None else restored_profile(stored)
 

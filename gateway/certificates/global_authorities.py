@@ -1,8 +1,7 @@
 """The rule of trust of the settings: their authorities and revocation lists, for every realm.
 
-What does not change is evaluated once and remembered by digest; time and revocation are checked on
-each use, so that a certificate falls out of use the moment it expires or is revoked.
-
+What does not change is evaluated once and cached by digest; time and revocation are checked at each
+use, so that an expired or revoked certificate is refused at once.
 Spec: RFC 8705 §2, §3, §7.4; attacks A6 to A10, A17
 """
 

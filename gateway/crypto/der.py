@@ -1,7 +1,6 @@
-"""A strict reader of DER documents: the caller says which type it expects next.
+"""A strict reader of DER documents without recursion, linear in their length.
 
-Nothing recurses and nothing is guessed, so that the cost is linear in the length of the document.
-Spec: X.690 §8, §10
+The caller says which type it expects next. Spec: X.690 §8, §10
 """
 
 from typing import Final

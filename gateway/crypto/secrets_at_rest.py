@@ -1,11 +1,10 @@
-"""How secrets lie in the database: sealed with AES-256-GCM under the operator's key.
+"""Secrets in the database: sealed with AES-256-GCM under the operator's key.
 
 A sealed value is `v1.<key id>.<base64url(nonce, ciphertext, tag)>`. The context is authenticated
-with it, so a value moved to another row or column does not open. The key id (first 8 hex digits
-of SHA-256 of the key) tells a missing key from an altered value and reveals nothing of the key.
-To change the key, put the new one first and keep the old: the first seals, all of them open.
-
-Spec: NIST SP 800-38D §8.2.2 (random 96-bit nonces, under 2^32 values for each key).
+with it, so a value moved to another row or column does not open. The key id (first 8 hex digits of
+SHA-256 of the key) distinguishes a missing key from an altered value. To change the key, put the
+new one first and keep the old: the first seals, all of them open.
+Spec: NIST SP 800-38D §8.2.2 (random 96-bit nonces, under 2^32 values for each key)
 """
 
 import hashlib

@@ -14,7 +14,7 @@ from gateway.domain.distinguished_names import DistinguishedName
 
 
 class CertificateRefused(Exception):
-    """The certificate must not be used at all; `str()` says why, for logs and operators."""
+    """The certificate must not be used at all; `str()` is the reason, for logs and operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class PresentedCertificate(CertificateFacts):
 
 
 class ProxyVerdict(StrEnum):
-    """What the proxy says about its own verification of the certificate."""
+    """The result of the proxy's own verification of the certificate."""
 
     VERIFIED = "verified"
     """It leads to an authority that the proxy trusts."""
     FAILED = "failed"
     """The proxy's verification failed; the proxy passed the request on all the same."""
     NONE = "none"
-    """The proxy says nothing about it, or nothing that its dialect defines."""
+    """The proxy reports none, or none that its dialect defines."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,9 @@
-"""Token introspection: what a token means, told only to those it concerns.
+"""Token introspection, for the clients that a token concerns.
 
-A caller learns of a token whose audience names it. The client a bound token was issued to must
-also come with the certificate it is bound to; a resource server in the audience is handed `cnf`
-and compares it with the certificate that its own caller shows. A refresh token concerns its own
-client alone, which says by the hint that it is one.
-Spec: RFC 7662 §2, RFC 8705 §3.2; Keycloak: 12.4 (26.7)
+An access token is described to a caller that its audience names. The client it was issued to must
+also present the certificate that it is bound to; a resource server in the audience gets `cnf` and
+compares it with the certificate of its own caller. A refresh token is described only to its own
+client, with the hint that it is one. Spec: RFC 7662 §2, RFC 8705 §3.2; Keycloak: 12.4 (26.7)
 """
 
 from collections.abc import Mapping
@@ -63,7 +62,7 @@ class IntrospectionEndpoint:
         return caller, await self._describe(request, caller, token)
 
     async def _authenticate(self, request: ProtocolRequest) -> AuthenticatedClient:
-        """Tell a wrong secret in the words of this endpoint."""
+        """Give a wrong secret the text of this endpoint."""
         try:
             return await self._clients.authenticate_confidential(request)
         except ClientAuthenticationFailed as failure:
@@ -103,7 +102,7 @@ class IntrospectionEndpoint:
     async def _describe_refresh_token(
         self, request: ProtocolRequest, caller: AuthenticatedClient, text: str
     ) -> dict[str, Any]:
-        """Return what the caller's own refresh token stands for: the claims it would renew."""
+        """Return the claims that the caller's own refresh token would renew."""
         client = caller.entry.client
         try:
             token = read_refresh_token(request, client, text)
@@ -122,14 +121,13 @@ class IntrospectionEndpoint:
 
 
 def _inactive(request: ProtocolRequest, error: str, reason: str) -> dict[str, Any]:
-    """Answer that the token says nothing to the caller; the event says why."""
+    """Return the answer about an inactive token; the event has the reason."""
     request.event.fail(error)
     request.event.details[Detail.REASON] = reason
     return INACTIVE
 
 
 def _note(request: ProtocolRequest, claims: Mapping[str, Any]) -> None:
-    """Let the event tell which token was asked about."""
     session_id = claims.get("sid")
     request.event.session_id = session_id if isinstance(session_id, str) else None
     request.event.details |= {
@@ -147,7 +145,7 @@ def _refused(description: str) -> OAuthError:
 def introspection_document(
     token: Mapping[str, Any], context: ClaimsContext, mapped: MappedClaims, token_type: str
 ) -> dict[str, Any]:
-    """Return what a genuine token says for good, and what mappers add to it now."""
+    """Return the claims of a genuine token, and what mappers add to it now."""
     subject = context.subject
     return mapped.document(
         IntrospectionClaims(

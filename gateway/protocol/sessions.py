@@ -1,7 +1,7 @@
-"""Sessions as the grants use them: begun at a sign-in, refreshed, and ended for good.
+"""Sessions as the grants use them: begun at a sign-in, refreshed, and ended.
 
-A session that idled too long, grew too old or was ended is no session, whatever a store still
-holds. Spec: 2.1 (session settings); Keycloak: 3
+A session past its idle or maximum lifespan is over, even if a store still has it.
+Spec: 2.1 (session settings); Keycloak: 3
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Userinfo: what a token's client may know of the user who signed in.
+"""Userinfo: the claims of the user who signed in, for the client of a token.
 
 Spec: OpenID Connect Core §5.3, RFC 6750 §3, RFC 8705 §3; Keycloak: 12.3
 """
@@ -63,7 +63,6 @@ class UserinfoEndpoint:
 
 
 def _note(request: ProtocolRequest, claims: Mapping[str, Any]) -> None:
-    """Let the event tell whose token it was."""
     client_id, session_id = claims.get("azp"), claims.get("sid")
     request.event.client_id = client_id if isinstance(client_id, str) else None
     request.event.session_id = session_id if isinstance(session_id, str) else None

@@ -1,12 +1,10 @@
 """Signing and verifying a realm's JWTs with keys parsed once.
 
-The algorithm belongs to the key, never to the token: `alg` must repeat what the key record says.
-`kid` chooses among the realm's own keys and nothing else does: `jku`, `jwk`, `x5u` and `x5c` are
-not read, `crit` is refused because no extension is understood. PyJWT's algorithms do the
-cryptography; the parts are put together here, for PyJWT writes the header anew for each token
-and in another order than Keycloak's.
-
-Spec: RFC 7515 §5; RFC 8725 §3.1, §3.10, §3.11. Keycloak: header {"alg","typ","kid"}.
+The algorithm belongs to the key: `alg` of a token must equal it. `kid` chooses among the realm's
+own keys; `jku`, `jwk`, `x5u` and `x5c` are not read, `crit` is refused because no extension is
+understood. PyJWT's algorithms do the cryptography; the parts are joined here, since PyJWT encodes
+the header for each token, in another order than Keycloak's {"alg","typ","kid"}.
+Spec: RFC 7515 §5; RFC 8725 §3.1, §3.10, §3.11
 """
 
 from collections.abc import Mapping

@@ -1,11 +1,9 @@
 """Hashing and checking passwords, off the event loop.
 
-Unicode: a new hash is made of the text in normal form C. Keycloak hashes the text as typed, so a
+A new hash is computed from the normal form C of the text. Keycloak hashes the text as typed, so a
 check tries the text as given first and its form C second: imported hashes verify unchanged, and a
 password set on one system verifies when another composes its accents differently.
-More than 1024 characters are never hashed: nobody types them, and each costs time.
-
-Spec: RFC 8265 §4 (normalisation), NIST SP 800-63B §3.1.1. Keycloak: password hashing providers.
+Spec: RFC 8265 §4 (normalisation), NIST SP 800-63B §3.1.1. Keycloak: password hashing providers
 """
 
 import os

@@ -1,8 +1,7 @@
-"""A password credential as Keycloak stores it: two JSON strings, written byte for byte alike.
+"""A password credential in Keycloak's two JSON strings, written with the same bytes.
 
-What is read may come from an imported file: its cost is checked here, before every computation.
-
-Keycloak: PasswordCredentialModel, `credentialData` and `secretData`.
+Imported credentials are read here too: the cost is checked before every computation.
+Keycloak: PasswordCredentialModel, `credentialData` and `secretData`
 """
 
 import base64

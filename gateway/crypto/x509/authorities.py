@@ -1,9 +1,7 @@
-"""The authorities whose clients are believed, and the path from a certificate up to one of them.
+"""The trusted authorities, and the path from a certificate up to one of them.
 
-As with nginx, a path must end at a self-signed certificate of the bundle; the others of the bundle
-are links. Names only propose an issuer, the signature decides: an authority of the same name with
-another key is another authority.
-
+As with nginx, a path must end at a self-signed certificate of the bundle. Names only propose an
+issuer, the signature decides: an authority of the same name with another key is another authority.
 Spec: RFC 5280 §6.1; attacks A8, A14
 """
 

@@ -1,9 +1,7 @@
-"""Parsing one client certificate strictly, its subject straight from the encoding.
+"""Parsing one client certificate strictly, its names straight from the encoding.
 
-The name is read by our own reader: the library's rendering leaves newlines raw and some values
-unescaped, and refuses string types that real authorities still write (attacks A15).
-
-Spec: RFC 5280 §4.1; X.690 §10 (distinguished encoding)
+The library's rendering of names leaves newlines raw and some values unescaped, and refuses string
+types that real authorities still write (attacks A15). Spec: RFC 5280 §4.1; X.690 §10
 """
 
 import hashlib

@@ -1,10 +1,8 @@
 """Whether a certificate was revoked, by lists in a file that is read again when it changes.
 
-Like nginx we ask for a list of every authority of the path, and a list past its next update
-refuses all certificates of its authority: it cannot say what was revoked since. A file that becomes
-unreadable leaves the lists that were read before in force, until these are stale.
-
-Spec: RFC 5280 §5, §6.3; attacks A9, A10
+As with nginx, every authority of the path needs a list, and a list past its next update refuses all
+certificates of its authority. When the file becomes unreadable, the lists read before stay in force
+until they are stale. Spec: RFC 5280 §5, §6.3; attacks A9, A10
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +29,7 @@ KEYS = (rsa.RSAPublicKey, ec.EllipticCurvePublicKey, ed25519.Ed25519PublicKey)
 class RevocationStatus:
     """What health reports: the age of the oldest list, and when the first one expires.
 
-    `problem` says why the file cannot be used as it stands.
+    `problem` is the reason why the present file cannot be used.
     """
 
     age: timedelta | None

@@ -1,4 +1,4 @@
-"""The names of what user events say beside their own fields, and of what was wrong."""
+"""The names of details and errors of user events."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What a user may be told to do before a sign-in succeeds, by alias.
+"""Required actions that a user may have to perform before a sign-in succeeds, by alias.
 
 Keycloak: the built-in required actions, 26.7
 """

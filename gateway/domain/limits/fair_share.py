@@ -72,7 +72,7 @@ class _Job:
 
 @dataclass(slots=True)
 class _Realm:
-    """What one realm has here; it is forgotten as soon as it has nothing."""
+    """The jobs of one realm; removed as soon as it has none."""
 
     used: float
     """Seconds of thread time; a realm begins with the least of those that are here."""
@@ -122,7 +122,7 @@ class FairThreads:
         return result
 
     def close(self) -> None:
-        """Let running work end and forget the waiting."""
+        """Let running work end; drop the waiting work."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _realm(self, realm_id: str) -> _Realm:

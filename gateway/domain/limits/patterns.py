@@ -40,7 +40,7 @@ _MOST_STEPS: Final = 64 * (LONGEST_FOR_PATTERN + 1) ** 2
 # A repeat or an alternative is entered more slowly than a character is compared.
 _CHOOSING: Final = 16
 _GROUPS_OF_A_STEP: Final = 32
-"""A choice saves the places of all groups before it: as long as a step, for so many of them."""
+"""A choice saves the places of all groups before it: as long as a step, for that many of them."""
 _LENGTHS: Final = (16, 32, 64, 128, 256, 512, LONGEST_FOR_PATTERN)
 """Lengths of texts for which steps are counted; a text counts as the next longer one."""
 _PREPARING: Final = 4_000

@@ -37,7 +37,7 @@ class EventsConfig:
     expiration: timedelta = timedelta()
     """`eventsExpiration`: how long stored user events are kept; seconds, 0 is for ever."""
     listeners: tuple[str, ...] = ("jboss-logging",)
-    """`eventsListeners`: who is told of every event, stored or not."""
+    """`eventsListeners`: which listeners receive every event, stored or not."""
     enabled_types: tuple[str, ...] = ()
     """`enabledEventTypes`: the types to store; none given means all."""
     admin_enabled: bool = False
@@ -90,7 +90,7 @@ class Realm:
     display_name_html: str | None = None
     """`displayNameHtml`: the same with mark-up."""
     not_before: int = 0
-    """`notBefore`: tokens issued earlier are not believed; seconds since 1970, 0 believes all."""
+    """`notBefore`: tokens issued earlier are rejected; seconds since 1970, 0 rejects none."""
     default_signature_algorithm: SignatureAlgorithm = SignatureAlgorithm.RS256
     """`defaultSignatureAlgorithm`: signs tokens of clients that name no other."""
     ssl_required: SslRequired = SslRequired.EXTERNAL
@@ -114,7 +114,7 @@ class Realm:
     unmodelled: Mapping[str, Any] = field(default_factory=dict)
     """Settings without a rule of their own (themes, WebAuthn, unknown ones), by JSON name.
 
-    Those that stand at Keycloak's default are left out; only `representations` looks inside.
+    Those at Keycloak's default are left out; only `representations` reads them.
     """
 
     @property

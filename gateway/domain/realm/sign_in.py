@@ -13,7 +13,7 @@ class LoginSettings:
     """Switches of the sign-in pages and of user names."""
 
     registration_allowed: bool = False
-    """`registrationAllowed`: strangers may make themselves an account."""
+    """`registrationAllowed`: users may register themselves."""
     registration_email_as_username: bool = False
     """`registrationEmailAsUsername`: the e-mail address is the user name."""
     remember_me: bool = False
@@ -37,13 +37,13 @@ class FlowBindings:
     browser: str = "browser"
     """`browserFlow`: signing in on a page."""
     registration: str = "registration"
-    """`registrationFlow`: making oneself an account."""
+    """`registrationFlow`: registration of users."""
     direct_grant: str = "direct grant"
     """`directGrantFlow`: signing in by password through a client."""
     reset_credentials: str = "reset credentials"
-    """`resetCredentialsFlow`: who has forgotten the password."""
+    """`resetCredentialsFlow`: reset of a forgotten password."""
     client_authentication: str = "clients"
-    """`clientAuthenticationFlow`: how clients prove themselves."""
+    """`clientAuthenticationFlow`: client authentication."""
     docker_authentication: str = "docker auth"
     """`dockerAuthenticationFlow`: signing in of Docker."""
     first_broker_login: str = "first broker login"

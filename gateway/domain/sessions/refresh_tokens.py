@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Rotation(StrEnum):
-    """What a family says to a presented token."""
+    """The result of presenting a token to its family."""
 
     ACCEPTED = "accepted"
     """Its turn, or within the allowed reuse; the successor is known to the family."""

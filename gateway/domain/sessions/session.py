@@ -1,7 +1,6 @@
 """User sessions: one sign-in, and the clients that take part in it.
 
-Online sessions end with the browser's patience, offline ones outlive it; both are the same value
-and stand in different stores. Keycloak: 3, UserSession
+Online and offline sessions are the same value in different stores. Keycloak: 3, UserSession
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""What a profile says of one validator, read as the validator needs it.
+"""The configuration of one validator, as a profile gives it.
 
-Keycloak: ValidatorConfig; numbers may stand as texts. The refusals are in its words.
+Keycloak: ValidatorConfig with its messages; numbers may be texts
 """
 
 from collections.abc import Mapping

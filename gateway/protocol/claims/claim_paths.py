@@ -1,8 +1,8 @@
-"""Where in a document a mapper writes: `claim.name` as a path.
+"""Where a mapper writes: `claim.name` as a path. Keycloak: token claim name.
 
-A dot goes one level deeper, a backslash takes the meaning from the character after it. A mapper
-whose path begins with a protocol claim is refused when it is written and does nothing where it is
-stored; that a document is not forged is up to `MappedClaims`. Keycloak: token claim name
+A dot goes one level deeper, a backslash escapes the character after it. A mapper whose path begins
+with a protocol claim is refused when it is written and does nothing where it is stored;
+`MappedClaims` ensures that no document is forged.
 """
 
 import re

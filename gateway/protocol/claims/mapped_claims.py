@@ -1,8 +1,8 @@
-"""What the mappers of one document add to it, apart from what the protocol decides.
+"""The claims that mappers add to one document, apart from what the protocol decides.
 
 A mapper adds free claims by path, and protocol claims by type: an audience, a role, or that the
-subject is to be included. The free claims leave this object in one way only, `document`, where
-no protocol claim is taken from them.
+subject is included. Free claims leave this object only through `document`, where no protocol claim
+is taken from them.
 """
 
 import re

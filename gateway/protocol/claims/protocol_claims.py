@@ -1,8 +1,8 @@
 """The protocol claims of each kind of document, as typed values decided by the grant.
 
-A value of this module is all that a document says about its issuer, subject, audience, client,
-session, times, scope, key and roles. Mappers decide whether some of them are in a document;
-none of them is ever read from what a mapper writes.
+They are all that a document contains about its issuer, subject, audience, client, session, times,
+scope, key and roles. Mappers decide whether some of them are included; none of them is ever read
+from what a mapper writes.
 Spec: RFC 7519 §4.1, RFC 9068 §2.2, OpenID Connect Core §2, RFC 7662 §2.2; Keycloak: 2.2
 """
 
@@ -92,7 +92,7 @@ class IncludedClaims(NamedTuple):
 
 
 class AccessTokenClaims(NamedTuple):
-    """What an access token says. Instants are in seconds since the epoch.
+    """The claims of an access token. Instants are in seconds since the epoch.
 
     `subject` is None in a lightweight token whose mappers do not include it, `session_id` None
     for a transient session.
@@ -142,7 +142,7 @@ class AccessTokenClaims(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdTokenClaims:
-    """What an ID token says. `access_token_hash` is None where only an example is made."""
+    """The claims of an ID token; `access_token_hash` is None in an example."""
 
     reserved: ClassVar[frozenset[str]] = _OF_TOKENS
     last: ClassVar[tuple[str, ...]] = ()
@@ -178,7 +178,7 @@ class IdTokenClaims:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshTokenClaims:
-    """What a refresh token says; no mapper writes into it.
+    """The claims of a refresh token; no mapper writes into it.
 
     `expires_at` is None for an offline session without a maximum, `family` None without rotation.
     """
@@ -219,7 +219,7 @@ class RefreshTokenClaims:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntrospectionClaims:
-    """What an introspection response says of an active token.
+    """The members of an introspection response about an active token.
 
     `token` are the verified claims of that token, `audiences` its audiences and those that
     audience mappers add.
@@ -263,7 +263,7 @@ class IntrospectionClaims:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserinfoClaims:
-    """What userinfo says of the protocol. Spec: OpenID Connect Core §5.3.2."""
+    """The protocol claims of userinfo. Spec: OpenID Connect Core §5.3.2."""
 
     reserved: ClassVar[frozenset[str]] = _OF_TOKENS
     last: ClassVar[tuple[str, ...]] = ()

@@ -106,7 +106,7 @@ class ClientAuthenticator:
 
 
 def _require_offered(client: Client, request: ProtocolRequest) -> None:
-    """Refuse a method that the realm's flow of clients has not; public clients stand by secrets."""
+    """Refuse a method that the realm's client flow does not offer; public clients need secrets."""
     wanted = client.client_authenticator_type
     if client.public_client:
         wanted = ClientSecret.authenticator

@@ -20,7 +20,7 @@ _BAD_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True, slots=True)
 class BasicCredentials:
-    """What the Authorization header says."""
+    """The credentials of an Authorization header."""
 
     client_id: str
     secret: str = field(repr=False)

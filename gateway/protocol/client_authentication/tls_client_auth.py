@@ -17,7 +17,7 @@ from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.requests import ProtocolRequest
 
 _subject_matches = cached(512 * 1024)(subject_matches)
-"""Remembered, for a device comes again and again, and parsing its registered name takes long."""
+"""Cached: a device authenticates often, and parsing its registered name takes long."""
 
 
 class TlsClientAuth(ClientAuthenticationMethod):
@@ -47,7 +47,7 @@ class TlsClientAuth(ClientAuthenticationMethod):
 def _described(
     subject: DistinguishedName, issuer: DistinguishedName, serial: int
 ) -> Mapping[str, str]:
-    """Return what events tell of a certificate, in the form of names that Keycloak uses."""
+    """Return the event details of a certificate, its names in Keycloak's form."""
     return {
         Detail.X509_SERIAL: str(serial),
         Detail.X509_SUBJECT: subject.legacy_rendering(),

@@ -1,7 +1,7 @@
-"""What one client may learn of one user: the roles in its scope, by the mappers of what is granted.
+"""The claims of one user for one client: the roles in its scope, and the mappers that apply.
 
-Where a client's scope is not full, it learns of those roles alone that are its own, or in its
-scope mappings or in those of the scopes it was granted. Keycloak: 2.1, scope mappings
+A client without full scope gets only roles that are its own, or in its scope mappings or in those of
+the scopes it was granted. Keycloak: 2.1, scope mappings
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ SIGNED_IN: Final = "1"
 
 @dataclass(frozen=True, slots=True)
 class ClaimsContext:
-    """The subject of tokens, and what of it the granted scopes and the client tell."""
+    """The subject of tokens, the granted scopes, and the mappers of scopes and client."""
 
     subject: TokenSubject
     granted: GrantedScopes

@@ -70,7 +70,7 @@ class RealmScopes:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The names that the realm's metadata tells; all but those that say no."""
+        """The names in the realm's metadata."""
         return tuple(name for name, bound in self._scopes.items() if bound.scope.in_metadata)
 
     def chosen(self, always: tuple[str, ...], asked: tuple[str, ...]) -> ChosenScopes:
@@ -109,7 +109,7 @@ class GrantedScopes:
 
     @property
     def offline(self) -> bool:
-        """Tell whether the session is to outlive the browser."""
+        """Tell whether an offline session is requested."""
         return OFFLINE_ACCESS in self.chosen.names
 
     @property

@@ -1,7 +1,7 @@
-"""Whether a protocol mapper could act, judged when an administrator writes it.
+"""Validation of protocol mappers when an administrator writes them.
 
-What Keycloak would take and then fail with at every token, or would let pass over a claim that
-the protocol needs, is refused with what is wrong. Keycloak: validation of mappers
+Refused is what Keycloak would accept and then fail with at every token, or would let overwrite a
+claim that the protocol needs. Keycloak: validation of mappers
 """
 
 from collections.abc import Callable, Mapping

@@ -1,9 +1,8 @@
-"""Whether an access token of this realm holds now.
+"""Whether an access token of this realm is valid now: one check for everything that accepts one.
 
-Signature, issuer, type, time, notBefore, the client, the session, the user it speaks for, and
-revocation: one function in front of everything that accepts such a token. The claims must also
-agree with each other and with the stored session, so that a token which says what no grant
-decides is refused although the realm signed it.
+Checked are signature, issuer, type, time, notBefore, client, session, user and revocation. The
+claims must also agree with each other and with the stored session, so that a token with claims that
+no grant decided is refused although the realm signed it.
 Spec: RFC 8725 §3; RFC 7662 §4; Keycloak: 12.3, 12.4
 """
 
@@ -54,7 +53,7 @@ class AccessTokens:
         return await self.check(request, self.verify(request, token))
 
     async def check(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> ActiveToken:
-        """Return what genuine claims stand for; raises InvalidToken, or StoreUnavailable."""
+        """Return the token of verified claims; raises InvalidToken or StoreUnavailable."""
         realm = request.realm.realm
         context = parse_token_id(claims["jti"])
         client_id = claims.get("azp")

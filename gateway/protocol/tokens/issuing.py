@@ -165,7 +165,7 @@ def access_token_lifespan(realm: Realm, tokens: ClientTokens) -> timedelta:
 def access_claims(
     request: ProtocolRequest, issue: Issue, confirmation: Mapping[str, str] | None
 ) -> AccessToken:
-    """Return what the access token says, unsigned."""
+    """Return the claims of the access token, unsigned."""
     client, part, subject = issue.subject.client, issue.part, issue.subject
     lightweight = client.tokens.lightweight
     expires_at = request.now + access_token_lifespan(request.realm.realm, client.tokens)
@@ -252,7 +252,7 @@ def id_claims(
     access: AccessTokenClaims,
     access_token_hash: str | None = None,
 ) -> dict[str, Any]:
-    """Return what the ID token says, unsigned."""
+    """Return the claims of the ID token, unsigned."""
     client = issue.subject.client
     mapped = issue.context.map_claims(ClaimsFor.ID_TOKEN)
     return mapped.document(

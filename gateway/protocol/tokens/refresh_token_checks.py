@@ -1,7 +1,7 @@
-"""Whether a refresh token holds now: one function in front of everything that accepts one.
+"""Whether a refresh token is valid now: one check for everything that accepts one.
 
-Genuine, unexpired, and of a session and a user that still stand. Its turn in its family is taken
-by the grant alone. Spec: RFC 6749 §6; Keycloak: 1.7, 2.2
+It must be genuine and unexpired, its session and user valid. Only the grant takes its turn in its
+family. Spec: RFC 6749 §6; Keycloak: 1.7, 2.2
 """
 
 from collections.abc import Mapping
@@ -87,7 +87,7 @@ def read_refresh_token(request: ProtocolRequest, client: Client, token: str) -> 
 
 
 def note_refresh_token(event: EventDraft, token: PresentedToken) -> None:
-    """Let the event tell which token was used."""
+    """Note the token in the event."""
     claims = token.claims
     event.session_id = str(claims.get("sid"))
     event.details[Detail.REFRESH_TOKEN_TYPE] = str(claims["typ"])
@@ -97,8 +97,8 @@ def note_refresh_token(event: EventDraft, token: PresentedToken) -> None:
 class RefreshTokens:
     """Checks refresh tokens against sessions and users.
 
-    A temporary lock-out ends no session (Keycloak 26.7): who guesses at a password must not be
-    able to throw its owner out. A permanent one disables the user.
+    A temporary lock-out ends no session (Keycloak 26.7): guessing a password must not end the
+    sessions of its owner. A permanent one disables the user.
     """
 
     def __init__(self, directory: Directory, database: Database, sessions: Sessions) -> None:

@@ -1,7 +1,7 @@
-"""Responses as JWTs: userinfo, and what introspection says of a token.
+"""Responses as JWTs: userinfo, and introspection responses.
 
-What a mapper adds can never make such a JWT pass for a token: the claims that say what a JWT is,
-from whom, for whom and until when are taken from typed values or left out.
+Such a JWT never passes for a token: claims about the JWT itself (type, issuer, audience, expiry) are
+taken from typed values, never from mappers.
 Spec: OpenID Connect Core §5.3.2, RFC 9701 §5, RFC 8725 §3.11; Keycloak 26.7: userinfo, and the
 member `jwt` of introspection
 """
@@ -84,7 +84,7 @@ def sign_introspection(
 
 
 def userinfo_claims(typed: Mapping[str, Any], claims: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what signed userinfo says: no claim about the JWT itself but the typed ones."""
+    """Return the claims of signed userinfo: about the JWT itself only the typed ones."""
     return {**typed, **{name: claims[name] for name in claims if name not in _ABOUT_THE_JWT}}
 
 
