@@ -1,7 +1,7 @@
 """A file that is replaced while the gateway runs: by rename, in place or behind a symbolic link.
 
-Compared is the file that the path resolves to now, so a switched link (Kubernetes switches `..data`)
-and a replaced folder count as well. The time of the last change of the inode cannot be set, so a
+Compared is the file that the path resolves to now, so a switched link (Kubernetes: `..data`) and a
+replaced folder count as well. The time of the last change of the inode cannot be set, so a
 time set back hides nothing. Times have the granularity of the kernel's clock, so a file written a
 moment ago is compared by content. The gateway must be given the folder of the file: a bind mount of
 one file keeps showing the old one after a rename.

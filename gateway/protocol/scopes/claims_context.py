@@ -1,7 +1,7 @@
 """The claims of one user for one client: the roles in its scope, and the mappers that apply.
 
-A client without full scope gets only roles that are its own, or in its scope mappings or in those of
-the scopes it was granted. Keycloak: 2.1, scope mappings
+A client without full scope gets only roles that are its own, or in its scope mappings or in those
+of the scopes it was granted. Keycloak: 2.1, scope mappings
 """
 
 from collections import defaultdict

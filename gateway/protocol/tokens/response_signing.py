@@ -1,7 +1,7 @@
 """Responses as JWTs: userinfo, and introspection responses.
 
-Such a JWT never passes for a token: claims about the JWT itself (type, issuer, audience, expiry) are
-taken from typed values, never from mappers.
+Such a JWT never passes for a token: claims about the JWT itself (type, issuer, audience, expiry)
+are taken from typed values, never from mappers.
 Spec: OpenID Connect Core §5.3.2, RFC 9701 §5, RFC 8725 §3.11; Keycloak 26.7: userinfo, and the
 member `jwt` of introspection
 """
