@@ -14,7 +14,14 @@ from gateway.domain.events import Detail, EventError, EventType
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ClaimsFor
-from gateway.protocol.claims.protocol_claims import IntrospectionClaims, audiences_of
+from gateway.protocol.claims.protocol_claims import (
+    CLIENT_ID,
+    LAST_IN_INTROSPECTION,
+    RESERVED_IN_INTROSPECTION,
+    audience_claim,
+    audiences_of,
+    present,
+)
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import (
     ClientAuthenticationFailed,
@@ -146,15 +153,25 @@ def introspection_document(
     token: Mapping[str, Any], context: ClaimsContext, mapped: MappedClaims, token_type: str
 ) -> dict[str, Any]:
     """Return the claims of a genuine token, and what mappers add to it now."""
-    subject = context.subject
-    return mapped.document(
-        IntrospectionClaims(
-            token=token,
-            audiences=tuple(dict.fromkeys((*audiences_of(token), *mapped.audiences))),
-            subject=subject.user.id if "sub" in token or mapped.includes_subject else None,
-            client_id=subject.client.client_id,
-            username=subject.user.username,
-            token_type=token_type,
-            included=mapped.included(subject),
-        )
-    )
+    subject, included = context.subject, mapped.included(context.subject)
+    audiences = tuple(dict.fromkeys((*audiences_of(token), *mapped.audiences)))
+    members = {
+        "exp": token.get("exp"),
+        "iat": token.get("iat"),
+        "jti": token.get("jti"),
+        "iss": token.get("iss"),
+        "aud": audience_claim(audiences),
+        "sub": subject.user.id if "sub" in token or mapped.includes_subject else None,
+        "typ": token.get("typ"),
+        "azp": token.get("azp"),
+        "sid": token.get("sid"),
+        "scope": token.get("scope"),
+        "cnf": token.get("cnf"),
+    }
+    members = present(members)
+    included.add_to(members)
+    members[CLIENT_ID] = subject.client.client_id
+    members["username"] = subject.user.username
+    members["token_type"] = token_type
+    members["active"] = True
+    return mapped.document(members, RESERVED_IN_INTROSPECTION, LAST_IN_INTROSPECTION)

@@ -11,7 +11,6 @@ from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.mapper import ClaimsFor
-from gateway.protocol.claims.protocol_claims import UserinfoClaims
 from gateway.protocol.errors import BearerChallenge, EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import OPENID, ClaimsContext, resolve_claims, still_granted
@@ -93,6 +92,6 @@ def _claims(request: ProtocolRequest, active: ActiveToken) -> dict[str, Any]:
 def userinfo_document(context: ClaimsContext) -> dict[str, Any]:
     """Return the claims of the subject."""
     mapped, subject = context.map_claims(ClaimsFor.USERINFO), context.subject
-    return mapped.document(
-        UserinfoClaims(subject=subject.user.id, included=mapped.included(subject))
-    )
+    members: dict[str, Any] = {"sub": subject.user.id}
+    mapped.included(subject).add_to(members)
+    return mapped.document(members)

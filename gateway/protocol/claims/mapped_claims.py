@@ -6,14 +6,14 @@ is taken from them.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, cast
 
 from gateway.protocol.claims.protocol_claims import (
     CLIENT_ID,
     RESERVED_CLAIMS,
+    RESERVED_IN_TOKENS,
     IncludedClaims,
-    ProtocolClaims,
 )
 from gateway.protocol.claims.subject import TokenSubject
 
@@ -89,20 +89,22 @@ class MappedClaims:
             client_id=subject.client.client_id if CLIENT_ID in self._free else None,
         )
 
-    def document(self, protocol: ProtocolClaims) -> dict[str, Any]:
-        """Return the whole document, in which protocol claims win over whatever mappers wrote.
+    def document(
+        self,
+        members: dict[str, Any],
+        reserved: Collection[str] = RESERVED_IN_TOKENS,
+        last: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """Return decided `members` with the free claims, `last` ones at the end.
 
-        A free claim under a protocol name is dropped, also where the protocol claim is absent.
+        A free claim under a reserved name is dropped, even if the protocol claim is absent.
         """
-        document = protocol.members()
-        if self._free:
-            reserved = protocol.reserved
-            for name, value in self._free.items():
-                if name not in reserved:
-                    document.setdefault(name, value)
-        for name in protocol.last:
-            document[name] = document.pop(name)
-        return document
+        for name, value in self._free.items():
+            if name not in reserved:
+                members.setdefault(name, value)
+        for name in last:
+            members[name] = members.pop(name)
+        return members
 
     def _parent(self, path: tuple[str, ...]) -> dict[str, Any] | None:
         """Return the object to write the last member of the path into, made where missing.

@@ -24,8 +24,8 @@ from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.protocol_claims import (
     RESERVED_CLAIMS,
     AccessTokenClaims,
-    IdTokenClaims,
-    RefreshTokenClaims,
+    audience_claim,
+    present,
 )
 from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.requests import ProtocolRequest
@@ -96,16 +96,8 @@ class TokenResponse:
     mapped: MappedClaims = field(default_factory=MappedClaims, repr=False)
     """What mappers add."""
 
-    @property
-    def reserved(self) -> frozenset[str]:
-        return _RESERVED_MEMBERS
-
-    @property
-    def last(self) -> tuple[str, ...]:
-        return ()
-
     def document(self) -> dict[str, Any]:
-        return self.mapped.document(self)
+        return self.mapped.document(self.members(), _RESERVED_MEMBERS)
 
     def members(self) -> dict[str, Any]:
         members = {
@@ -119,7 +111,7 @@ class TokenResponse:
             "session_state": self.session_state,
             "scope": self.scope,
         }
-        return {name: value for name, value in members.items() if value is not None}
+        return present(members)
 
 
 def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
@@ -192,7 +184,7 @@ def access_claims(
         confirmation=confirmation,
         included=mapped.included(subject),
     )
-    return AccessToken(claims, mapped.document(claims))
+    return AccessToken(claims, mapped.document(claims.members()))
 
 
 def _session_kind(part: SessionPart | None) -> SessionKind:
@@ -215,22 +207,24 @@ def _refresh_token(
             limits, part.session, client.session_limits, part.client_session
         )
         expires_at = int(end.timestamp())
-    claims = RefreshTokenClaims(
-        expires_at=expires_at,
-        issued_at=access.issued_at,
-        token_id=part.refresh_id,
-        issuer=access.issuer,
-        subject=issue.subject.user.id,
-        token_type=OFFLINE if part.session.offline else REFRESH,
-        client_id=client.client_id,
-        session_id=part.session.id,
-        scope=" ".join(issue.context.granted.names),
-        access_audiences=access.audiences,
-        family=part.family,
-        confirmation=access.confirmation,
-    )
-    token = request.realm.key_ring.sign_for_ourselves(claims.members(), request.now)
-    return token, 0 if expires_at is None else expires_at - claims.issued_at
+    claims = {
+        "exp": expires_at,
+        "iat": access.issued_at,
+        "jti": part.refresh_id,
+        "iss": access.issuer,
+        "aud": access.issuer,
+        "sub": issue.subject.user.id,
+        "typ": OFFLINE if part.session.offline else REFRESH,
+        "azp": client.client_id,
+        "sid": part.session.id,
+        "scope": " ".join(issue.context.granted.names),
+        "prov": "default",
+        "aud_x": audience_claim(access.audiences),
+        "reuse_id": part.family,
+        "cnf": access.confirmation,
+    }
+    token = request.realm.key_ring.sign_for_ourselves(present(claims), request.now)
+    return token, 0 if expires_at is None else expires_at - access.issued_at
 
 
 def _id_token(
@@ -252,20 +246,21 @@ def id_claims(
     access: AccessTokenClaims,
     access_token_hash: str | None = None,
 ) -> dict[str, Any]:
-    """Return the claims of the ID token, unsigned."""
+    """Return the claims of the ID token, unsigned; without a hash for an example."""
     client = issue.subject.client
     mapped = issue.context.map_claims(ClaimsFor.ID_TOKEN)
-    return mapped.document(
-        IdTokenClaims(
-            expires_at=access.expires_at,
-            issued_at=access.issued_at,
-            token_id=str(uuid.uuid4()),
-            issuer=request.issuer,
-            audiences=tuple(dict.fromkeys((client.client_id, *mapped.audiences))),
-            subject=issue.subject.user.id,
-            client_id=client.client_id,
-            session_id=part.session.id,
-            access_token_hash=access_token_hash,
-            included=mapped.included(issue.subject),
-        )
-    )
+    members: dict[str, Any] = {
+        "exp": access.expires_at,
+        "iat": access.issued_at,
+        "jti": str(uuid.uuid4()),
+        "iss": request.issuer,
+        "aud": audience_claim(tuple(dict.fromkeys((client.client_id, *mapped.audiences)))),
+        "sub": issue.subject.user.id,
+        "typ": "ID",
+        "azp": client.client_id,
+        "sid": part.session.id,
+    }
+    if access_token_hash is not None:
+        members["at_hash"] = access_token_hash
+    mapped.included(issue.subject).add_to(members)
+    return mapped.document(members)

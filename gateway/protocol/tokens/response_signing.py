@@ -12,7 +12,7 @@ from typing import Any, Final
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail
 from gateway.domain.keys import HeaderType
-from gateway.protocol.claims.protocol_claims import IntrospectionClaims
+from gateway.protocol.claims.protocol_claims import LAST_IN_INTROSPECTION
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens.access_tokens import ActiveToken
 from gateway.protocol.tokens.signing import sign_access_token, sign_by_default, sign_for_client
@@ -22,7 +22,7 @@ _ABOUT_THE_JWT: Final = frozenset(
 )
 _OF_THE_SUBJECT: Final = frozenset({"aud", "sub"})
 """What a lightweight token may leave to introspection."""
-_ABOUT_THE_ANSWER: Final = frozenset({*IntrospectionClaims.last, "jwt"})
+_ABOUT_THE_ANSWER: Final = frozenset({*LAST_IN_INTROSPECTION, "jwt"})
 _ACCESS_TOKEN: Final = "Bearer"  # noqa: S105 - a type
 
 
