@@ -112,11 +112,11 @@ class PasswordLogin:
     async def _find(self, realm: Realm, username: str) -> _Account:
         """Find the account with one query, the same for unknown users."""
         name = sought_name(username)
-        nobody = "unknown-" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+        unknown = "unknown-" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         address = name if _may_be_address(realm, name) else None
         found = await self._database.lookups.account(realm.id, name, address)
         if found is None:
-            return _Account(None, None, None, nobody)
+            return _Account(None, None, None, unknown)
         password = next((one for one in found.credentials if one.type == PASSWORD), None)
         device = first_device(found.credentials)
         return _Account(found.user, password, device, found.user.id)

@@ -33,12 +33,14 @@ from gateway.representations.user_profiles import (
 _NAME: Final = PROFILE_PROVIDER
 """What the document is stored under."""
 _SWITCH: Final = "userProfileEnabled"
-_EVERYBODY: Final = frozenset(Viewer)
+_EVERY_VIEWER: Final = frozenset(Viewer)
 _FREE: Final = UserProfile(
-    {name: ProfileAttribute(name, view=_EVERYBODY, edit=_EVERYBODY) for name in ROOTS},
+    {name: ProfileAttribute(name, view=_EVERY_VIEWER, edit=_EVERY_VIEWER) for name in ROOTS},
     UnmanagedPolicy.ENABLED,
 )
-_LOCALE: Final = ProfileAttribute("locale", multivalued=True, view=_EVERYBODY, edit=_EVERYBODY)
+_LOCALE: Final = ProfileAttribute(
+    "locale", multivalued=True, view=_EVERY_VIEWER, edit=_EVERY_VIEWER
+)
 
 
 def has_free_attributes(realm: Realm) -> bool:

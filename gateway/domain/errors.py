@@ -17,7 +17,7 @@ from typing import Final
 
 from gateway.domain.events import EventError
 
-_MOST_TOLD: Final = 100
+_MOST_SHOWN: Final = 100
 
 
 class RealmgateError(Exception):
@@ -61,9 +61,9 @@ class InvalidInput(RealmgateError):
 
     def __init__(self, errors: tuple[FieldError, ...]) -> None:
         """Carry every refused field, not only the first; the text has the first hundred."""
-        shown = [str(error) for error in errors[:_MOST_TOLD]]
-        if len(errors) > _MOST_TOLD:
-            shown.append(f"and {len(errors) - _MOST_TOLD} more")
+        shown = [str(error) for error in errors[:_MOST_SHOWN]]
+        if len(errors) > _MOST_SHOWN:
+            shown.append(f"and {len(errors) - _MOST_SHOWN} more")
         super().__init__("; ".join(shown))
         self.errors = errors
 

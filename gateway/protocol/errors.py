@@ -9,6 +9,7 @@ Spec: RFC 6749 §5.2, RFC 6750 §3.1; Keycloak: error-body family A
 
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import ClassVar
 
 from gateway.domain.errors import RealmgateError
 from gateway.domain.events import Detail, EventError
@@ -29,25 +30,29 @@ class OAuthError(RealmgateError):
     `reason` is for the operator's log only. A refusal without an `event` is not recorded.
     """
 
+    default_status: ClassVar = HTTPStatus.BAD_REQUEST
+
     def __init__(
         self,
-        error: str,
+        error: str = "",
         description: str | None = None,
         *,
-        status: HTTPStatus = HTTPStatus.BAD_REQUEST,
+        status: HTTPStatus | None = None,
         reason: str | None = None,
         event: EventFailure | None = None,
     ) -> None:
         super().__init__(f"{error}: {reason or description}")
         self.error = error
         self.description = description
-        self.status = status
+        self.status = status or self.default_status
         self.reason = reason or description
         self.event = event
 
 
 class ClientAuthenticationFailed(OAuthError):
     """One public text for every cause, so that a guesser learns nothing."""
+
+    default_status: ClassVar = HTTPStatus.UNAUTHORIZED
 
     def __init__(
         self,
@@ -57,28 +62,16 @@ class ClientAuthenticationFailed(OAuthError):
         reason: str,
         event_error: str = EventError.INVALID_CLIENT_CREDENTIALS,
     ) -> None:
-        super().__init__(
-            error,
-            description,
-            status=HTTPStatus.UNAUTHORIZED,
-            reason=reason,
-            event=EventFailure(event_error),
-        )
+        super().__init__(error, description, reason=reason, event=EventFailure(event_error))
 
 
 class BearerChallenge(OAuthError):
-    """A refusal by header with an empty body; `error` is empty where no token was sent."""
+    """A refusal by header with an empty body; `error` is empty where no token was sent.
 
-    def __init__(
-        self,
-        error: str = "",
-        description: str | None = None,
-        *,
-        status: HTTPStatus = HTTPStatus.UNAUTHORIZED,
-        reason: str | None = None,
-        event: EventFailure | None = None,
-    ) -> None:
-        super().__init__(error, description, status=status, reason=reason, event=event)
+    Spec: RFC 6750 §3
+    """
+
+    default_status: ClassVar = HTTPStatus.UNAUTHORIZED
 
 
 def duplicated_parameter() -> OAuthError:
@@ -91,7 +84,7 @@ def refused(
     description: str,
     event_error: str,
     *,
-    status: HTTPStatus = HTTPStatus.BAD_REQUEST,
+    status: HTTPStatus | None = None,
     reason: str | None = None,
     detail: str = Detail.REASON,
 ) -> OAuthError:

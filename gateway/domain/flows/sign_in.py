@@ -12,6 +12,28 @@ from gateway.domain.flows.effects import CLIENT_METHODS, SecondFactor, client_me
 from gateway.domain.flows.flows import Flow, Flows
 from gateway.domain.realm import FlowBindings
 
+UPDATE_PASSWORD: Final = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
+VERIFY_EMAIL: Final = "VERIFY_EMAIL"
+VERIFY_PROFILE: Final = "VERIFY_PROFILE"
+REQUIRED_ACTIONS: Final = frozenset(
+    {
+        "CONFIGURE_RECOVERY_AUTHN_CODES",
+        "CONFIGURE_TOTP",
+        "TERMS_AND_CONDITIONS",
+        "UPDATE_EMAIL",
+        UPDATE_PASSWORD,
+        "UPDATE_PROFILE",
+        VERIFY_EMAIL,
+        VERIFY_PROFILE,
+        "delete_account",
+        "delete_credential",
+        "idp_link",
+        "update_user_locale",
+        "webauthn-register",
+        "webauthn-register-passwordless",
+    }
+)
+"""Aliases of Keycloak's built-in required actions (26.7)."""
 DIRECT_GRANT: Final = "direct_grant"
 """The use for which a client may have a flow of its own."""
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field, replace
 
 from gateway.domain.secrets import Secret
 
-_DEFAULT_PORT = 25
-
 
 @dataclass(frozen=True, slots=True)
 class Smtp:
@@ -32,27 +30,3 @@ class Smtp:
     def token_url(self) -> str | None:
         """`authTokenUrl`: where `token_secret` is sent to."""
         return self.settings.get("authTokenUrl") or None
-
-    @property
-    def port(self) -> int:
-        return int(self.settings.get("port") or _DEFAULT_PORT)
-
-    @property
-    def sender(self) -> str | None:
-        """`from`: the address that messages come from."""
-        return self.settings.get("from") or None
-
-    @property
-    def implicit_tls(self) -> bool:
-        """`ssl`: TLS from the first byte."""
-        return self.settings.get("ssl") == "true"
-
-    @property
-    def start_tls(self) -> bool:
-        """`starttls`: TLS before anything is sent. Spec: RFC 3207."""
-        return self.settings.get("starttls") == "true"
-
-    @property
-    def user(self) -> str | None:
-        """Who signs in to the server, where `auth` is on."""
-        return self.settings.get("user") if self.settings.get("auth") == "true" else None

@@ -10,10 +10,9 @@ from typing import Final
 from gateway.protocol.claims import (
     audience,
     changed_roles,
-    hardcoded_claim,
     included_claims,
     role_lists,
-    session_note,
+    text_claims,
     user_claims,
 )
 from gateway.protocol.claims.mapper import ClaimMapper, RoleMapper
@@ -36,8 +35,8 @@ CLAIM_MAPPERS: Final[Mapping[str, ClaimMapper | RoleMapper]] = {
         user_claims.USER_ATTRIBUTE,
         user_claims.USER_PROPERTY,
         user_claims.ADDRESS,
-        hardcoded_claim.MAPPER,
-        session_note.MAPPER,
+        text_claims.HARDCODED_CLAIM,
+        text_claims.SESSION_NOTE,
         included_claims.SESSION_STATE,
     )
 }

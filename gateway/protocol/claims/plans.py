@@ -27,7 +27,7 @@ class ClaimPlan:
     late: Mapping[ClaimsFor, tuple[AddClaims, ...]] = field(default_factory=dict)
 
 
-NOTHING: Final = ClaimPlan()
+EMPTY_PLAN: Final = ClaimPlan()
 
 
 def prepare(mappers: Iterable[ProtocolMapper]) -> ClaimPlan:

@@ -57,7 +57,7 @@ class Password:
         _require_allowed(client)
         granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
         request.event.details[Detail.AUTH_METHOD] = OPENID_CONNECT
-        user = await self._authenticate(request, client, _given(request))
+        user = await self._authenticate(request, client, _credentials(request))
         entry = await self._entry(request, user)
         if granted.offline:
             require_offline_role(entry)
@@ -136,7 +136,7 @@ def require_offline_role(entry: UserEntry) -> None:
         raise refused("not_allowed", text, EventError.NOT_ALLOWED)
 
 
-def _given(request: ProtocolRequest) -> SubmittedCredentials:
+def _credentials(request: ProtocolRequest) -> SubmittedCredentials:
     sent = request.parameters
     username = sent.get("username")
     if username is None:
@@ -167,7 +167,7 @@ def _require_allowed(client: Client) -> None:
 
 def _refused(request: ProtocolRequest, refusal: SignInRefused) -> OAuthError:
     """Return what the client reads of it; the event tells more."""
-    text, reason = _told(refusal)
+    text, reason = _texts_of(refusal)
     request.event.user_id = refusal.user_id
     if refusal.lockout is not None:
         request.event.beside.append(_locked_out(refusal.lockout))
@@ -175,7 +175,7 @@ def _refused(request: ProtocolRequest, refusal: SignInRefused) -> OAuthError:
     return OAuthError("invalid_grant", text, reason=refusal.event_error, event=failure)
 
 
-def _told(refusal: SignInRefused) -> tuple[str, str | None]:
+def _texts_of(refusal: SignInRefused) -> tuple[str, str | None]:
     """Return what the client reads, and what the event gives as the reason."""
     match refusal:
         case AccountDisabled():

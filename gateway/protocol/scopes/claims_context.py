@@ -15,7 +15,7 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ClaimsFor
-from gateway.protocol.claims.plans import NOTHING, ClaimPlan, map_claims, mapped_roles, prepare
+from gateway.protocol.claims.plans import EMPTY_PLAN, ClaimPlan, map_claims, mapped_roles, prepare
 from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.scopes.granted import GrantedScopes
 
@@ -67,7 +67,7 @@ def own_plan(client: ClientEntry) -> ClaimPlan:
     """Return what the client's own mappers do, prepared the first time."""
     mappers = client.client.protocol_mappers
     if not mappers:
-        return NOTHING
+        return EMPTY_PLAN
     found = _OWN_PLANS.get(client)
     if found is None:
         found = _OWN_PLANS[client] = prepare(mappers)
