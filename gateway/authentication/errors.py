@@ -1,9 +1,9 @@
-"""Why a sign-in was refused. What the user may read of it is the endpoint's business.
+"""Why a sign-in was refused; the endpoint decides what the user may read of it.
 
 SignInRefused
 ├── InvalidUserCredentials    one public text for unknown, wrong and locked
-├── AccountDisabled           told only to who gave the right password
-└── AccountNotSetUp           told only to who gave the right password
+├── AccountDisabled           only after the right password
+└── AccountNotSetUp           only after the right password
 
 Keycloak: 1.5, 4.2
 """
@@ -12,27 +12,26 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gateway.domain.errors import RealmgateError
-from gateway.domain.events import RESOLVE_REQUIRED_ACTIONS, USER_DISABLED
+from gateway.domain.events import EventError
 
 
 @dataclass(frozen=True, slots=True)
 class Lockout:
-    """A lock-out that a failure has begun: until then, or for good."""
+    """A lock-out that a failure has begun; permanent where `until` is None."""
 
     failures: int
     until: datetime | None
 
 
 class SignInRefused(RealmgateError):
-    """The user does not sign in; `event_error` is what the event LOGIN_ERROR tells operators.
+    """The user does not sign in; `event_error` is the error of the event LOGIN_ERROR.
 
-    `user_id` is who it would have been, where the event tells it; `lockout` what it has brought.
+    `user_id` is the user of that event; `lockout` the lock-out that this failure began.
     """
 
     def __init__(
         self, event_error: str, user_id: str | None = None, lockout: Lockout | None = None
     ) -> None:
-        """Refuse for a reason that is not the user's to read."""
         super().__init__(event_error)
         self.event_error = event_error
         self.user_id = user_id
@@ -40,7 +39,7 @@ class SignInRefused(RealmgateError):
 
 
 class InvalidUserCredentials(SignInRefused):
-    """A guesser learns nothing more.
+    """The public text is the same for all of them.
 
     `event_error`: user_not_found, invalid_user_credentials, user_temporarily_disabled,
     user_disabled or invalid_user.
@@ -51,11 +50,11 @@ class AccountDisabled(SignInRefused):
     """The password was right; an administrator has disabled the account."""
 
     def __init__(self, user_id: str) -> None:
-        super().__init__(USER_DISABLED, user_id)
+        super().__init__(EventError.USER_DISABLED, user_id)
 
 
 class AccountNotSetUp(SignInRefused):
     """The password was right; something must be done on a page before the sign-in succeeds."""
 
     def __init__(self) -> None:
-        super().__init__(RESOLVE_REQUIRED_ACTIONS)
+        super().__init__(EventError.RESOLVE_REQUIRED_ACTIONS)

@@ -1,10 +1,8 @@
-"""The second factor of who has one: a code, right within the realm's window, and used once.
+"""The check of a one-time password: right within the realm's window, and used once.
 
-Of several devices the first one's code counts where none can be chosen. A counted code moves the
-stored counter on, and is marked as used before: two gateways that compare it at once both find
-it right, and one of them learns that the other was first.
-
-Spec: RFC 4226 §7.2, RFC 6238 §5.2. Keycloak: 6, 1.5 (`totp`)
+Where a user has several devices and cannot choose, the code of the first one counts. A counted code
+advances the stored counter and is marked as used before: of two gateways that compare it at once,
+one learns that the other was first. Spec: RFC 4226 §7.2, RFC 6238 §5.2. Keycloak: 6, 1.5 (`totp`)
 """
 
 from dataclasses import replace
@@ -23,7 +21,7 @@ OTP: Final = "otp"
 
 
 class OneTimePasswordCheck:
-    """Compares codes, for every way in that takes one."""
+    """Compares codes, for everything that accepts one."""
 
     def __init__(self, codes: OneTimePasswords, marks: OneTimeMarks, database: Database) -> None:
         self._codes = codes
@@ -60,7 +58,7 @@ class OneTimePasswordCheck:
 
     async def _advance(self, realm_id: str, credential: Credential, advanced: str) -> None:
         async with self._database.write() as stores:
-            # A device that was taken away or set up anew meanwhile stays as it is.
+            # A device that was removed or replaced meanwhile stays as it is.
             moved = replace(credential, credential_data=advanced)
             await stores.users.exchange_credential(realm_id, credential, moved)
 

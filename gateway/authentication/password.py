@@ -1,11 +1,9 @@
-"""Signing in by user name, or e-mail address, and password, and a code where one is set up.
+"""Sign-in by user name or e-mail address, password, and a code where a device is set up.
 
-A guesser learns nothing: an unknown user, a wrong password and a locked account do the same work,
-one hash at the realm's present cost among it, and end in the same refusal; so does a wrong code
-of a one-time password. That an account is disabled is told only to who knows the password, that it
-is not set up only to who has the code as well (Keycloak 26.7).
-
-Keycloak: 1.5, 4.2, 5.3, 6; attacks: D4, D10, D11
+A guesser learns nothing: an unknown user, a wrong password and a locked account take the same work,
+one hash at the realm's cost included, and end in the same refusal; so does a wrong code. The answer
+that an account is disabled needs the password, that it is not set up the code as well.
+Keycloak: 1.5, 4.2, 5.3, 6 (26.7); attacks: D4, D10, D11
 """
 
 import hashlib
@@ -14,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gateway.authentication.brute_force_guard import Attempt, BruteForceGuard
-from gateway.authentication.complete_profile import has_complete_profile
 from gateway.authentication.errors import (
     AccountDisabled,
     AccountNotSetUp,
@@ -23,14 +20,9 @@ from gateway.authentication.errors import (
 )
 from gateway.authentication.one_time_password import OneTimePasswordCheck, first_device
 from gateway.authentication.permanent_lockout import is_locked_for_good, lock_for_good
+from gateway.authentication.realm_profile import has_complete_profile
 from gateway.domain.errors import Overloaded, StoreUnavailable
-from gateway.domain.events import (
-    INVALID_USER,
-    INVALID_USER_CREDENTIALS,
-    USER_DISABLED,
-    USER_NOT_FOUND,
-    USER_TEMPORARILY_DISABLED,
-)
+from gateway.domain.events import EventError
 from gateway.domain.flows import (
     UPDATE_PASSWORD,
     VERIFY_EMAIL,
@@ -49,8 +41,8 @@ from gateway.representations.users import PASSWORD
 
 
 @dataclass(frozen=True, slots=True)
-class GivenCredentials:
-    """What the user has shown; no password is a wrong one, and so is no code where one is due."""
+class SubmittedCredentials:
+    """What the user has sent; a missing password or required code counts as a wrong one."""
 
     username: str
     password: Secret | None
@@ -59,7 +51,7 @@ class GivenCredentials:
 
 @dataclass(frozen=True, slots=True)
 class _Account:
-    """What was found under a name; `guarded_as` is whose attempts it counts among."""
+    """What was found under a name; the guard counts attempts under `guarded_as`."""
 
     user: User | None
     credential: Credential | None
@@ -68,7 +60,7 @@ class _Account:
 
 
 class PasswordLogin:
-    """The check of a password, for every way in that takes one."""
+    """The check of a password, for everything that accepts one."""
 
     def __init__(
         self,
@@ -87,7 +79,7 @@ class PasswordLogin:
     async def authenticate(
         self,
         realm: Realm,
-        given: GivenCredentials,
+        given: SubmittedCredentials,
         *,
         address: str,
         now: datetime,
@@ -118,13 +110,13 @@ class PasswordLogin:
         return account.user
 
     async def _find(self, realm: Realm, username: str) -> _Account:
-        """Ask the same of the database whoever it is."""
+        """Find the account with one query, the same for unknown users."""
         name = sought_name(username)
-        nobody = "unknown-" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+        unknown = "unknown-" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         address = name if _may_be_address(realm, name) else None
         found = await self._database.lookups.account(realm.id, name, address)
         if found is None:
-            return _Account(None, None, None, nobody)
+            return _Account(None, None, None, unknown)
         password = next((one for one in found.credentials if one.type == PASSWORD), None)
         device = first_device(found.credentials)
         return _Account(found.user, password, device, found.user.id)
@@ -159,11 +151,13 @@ class PasswordLogin:
             outcome = await attempt.failed(address, second_factor=second_factor)
             if outcome.permanent:
                 await self._lock_for_good(realm, user)
-            error = INVALID_USER_CREDENTIALS if user.enabled else USER_DISABLED
+            error = (
+                EventError.INVALID_USER_CREDENTIALS if user.enabled else EventError.USER_DISABLED
+            )
             return InvalidUserCredentials(error, user.id, _lockout(outcome))
         await attempt.passed_over(address)
         if user is not None and attempt.admission is Admission.LOCKED_FOR_GOOD and user.enabled:
-            # Who counted the last failure may have died before it could write this.
+            # The gateway that counted the last failure may have died before it wrote this.
             await self._lock_for_good(realm, user)
         return _passed_over(user, attempt.admission)
 
@@ -176,9 +170,9 @@ class PasswordLogin:
     async def _check_set_up(
         self, realm: Realm, user: User, credential: Credential, now: datetime, off: frozenset[str]
     ) -> None:
-        """Refuse who has shown all that is asked for and may still not sign in.
+        """Raise AccountNotSetUp where a required action is open.
 
-        What is `off` is not asked for by what is true of the user; a word of an administrator is.
+        Actions in `off` are required only where an administrator has set them for the user.
         """
         if UPDATE_PASSWORD not in off and _is_too_old(realm, credential, now):
             await self._demand_new_password(realm, user)
@@ -201,7 +195,7 @@ class PasswordLogin:
                 await stores.users.replace(replace(known, required_actions=actions))
 
     async def _strengthen(self, realm: Realm, credential: Credential, given: Secret) -> None:
-        """Hash anew where the realm now asks for another cost; the age of the password stays."""
+        """Hash again where the realm now asks for another cost; the age of the password stays."""
         policy, data = realm.password_policy, (credential.credential_data, credential.secret_data)
         algorithm, iterations = policy.hash_algorithm, policy.hash_iterations
         if not self._passwords.needs_rehash(*data, algorithm=algorithm, iterations=iterations):
@@ -234,14 +228,14 @@ def _may_sign_in(user: User | None) -> bool:
 
 
 def _passed_over(user: User | None, admission: Admission) -> InvalidUserCredentials:
-    """Refuse where no password was looked at, and say for the operators why."""
+    """Return the refusal where no password was compared, with the reason for operators."""
     if user is None:
-        return InvalidUserCredentials(USER_NOT_FOUND)
+        return InvalidUserCredentials(EventError.USER_NOT_FOUND)
     if user.service_account_client is not None:
-        return InvalidUserCredentials(INVALID_USER)
+        return InvalidUserCredentials(EventError.INVALID_USER)
     if is_locked_for_good(user) or admission is Admission.LOCKED_FOR_GOOD:
-        return InvalidUserCredentials(USER_DISABLED, user.id)
-    return InvalidUserCredentials(USER_TEMPORARILY_DISABLED, user.id)
+        return InvalidUserCredentials(EventError.USER_DISABLED, user.id)
+    return InvalidUserCredentials(EventError.USER_TEMPORARILY_DISABLED, user.id)
 
 
 def _lockout(outcome: FailureOutcome) -> Lockout | None:

@@ -1,6 +1,5 @@
-"""Accounts that the guard has locked for good: disabled, with the reason beside it.
+"""Permanent lockout: accounts disabled in SQL with a reason, so that a loss of Redis opens none.
 
-It stands with the user in SQL, so that no loss of Redis opens an account again.
 Keycloak: 4.1 step 7 (permanentLockout)
 """
 

@@ -1,16 +1,18 @@
-"""The user profile that holds in a realm: the one that was stored, or the standard one.
+"""The user profile of a realm: the stored one, or the standard one.
 
 A realm whose attribute `userProfileEnabled` is "false" has no rules for attributes, as in Keycloak
-before version 24, which had that choice; in the realm `master` the standard demands nothing.
-Keycloak: 26.7
+before version 24; in the realm `master` the standard profile requires nothing.
+Keycloak: 1.5 (26.7), VERIFY_PROFILE
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.domain.ports.storage import DocumentKind, Stores
+from gateway.domain.limits.patterns import evaluate
+from gateway.domain.ports.storage import Database, DocumentKind, Stores
 from gateway.domain.realm import MASTER, LoginSettings, Realm
+from gateway.domain.user_profile.merging import demands, values_of
 from gateway.domain.user_profile.profile import (
     ROOTS,
     USERNAME,
@@ -19,6 +21,7 @@ from gateway.domain.user_profile.profile import (
     UserProfile,
     Viewer,
 )
+from gateway.domain.users import User
 from gateway.representations.user_profiles import (
     PROFILE_PROVIDER,
     StoredProfile,
@@ -30,12 +33,14 @@ from gateway.representations.user_profiles import (
 _NAME: Final = PROFILE_PROVIDER
 """What the document is stored under."""
 _SWITCH: Final = "userProfileEnabled"
-_EVERYBODY: Final = frozenset(Viewer)
+_EVERY_VIEWER: Final = frozenset(Viewer)
 _FREE: Final = UserProfile(
-    {name: ProfileAttribute(name, view=_EVERYBODY, edit=_EVERYBODY) for name in ROOTS},
+    {name: ProfileAttribute(name, view=_EVERY_VIEWER, edit=_EVERY_VIEWER) for name in ROOTS},
     UnmanagedPolicy.ENABLED,
 )
-_LOCALE: Final = ProfileAttribute("locale", multivalued=True, view=_EVERYBODY, edit=_EVERYBODY)
+_LOCALE: Final = ProfileAttribute(
+    "locale", multivalued=True, view=_EVERY_VIEWER, edit=_EVERY_VIEWER
+)
 
 
 def has_free_attributes(realm: Realm) -> bool:
@@ -44,13 +49,13 @@ def has_free_attributes(realm: Realm) -> bool:
 
 
 def locked_names(login: LoginSettings) -> frozenset[str]:
-    """Return what nobody changes of a user that there is, whatever the profile says."""
+    """Return the attributes of existing users that are never changed, despite the profile."""
     follows = login.registration_email_as_username
     return frozenset() if login.edit_username_allowed and not follows else frozenset({USERNAME})
 
 
 async def stored_profile(stores: Stores, realm_id: str) -> StoredProfile | None:
-    """Return the profile that was stored; None where the standard one holds."""
+    """Return the stored profile; None where the standard one applies."""
     stored = await stores.documents.find(realm_id, DocumentKind.USER_PROFILE, _NAME)
     return None if stored is None else restored_profile(stored)
 
@@ -85,3 +90,20 @@ def rules_in(realm: Realm, document: Mapping[str, Any]) -> UserProfile:
     if not realm.localization.enabled or _LOCALE.name in rules.attributes:
         return rules
     return replace(rules, attributes={_LOCALE.name: _LOCALE, **rules.attributes})
+
+
+async def has_complete_profile(database: Database, realm: Realm, user: User) -> bool:
+    """Tell whether a sign-in succeeds without VERIFY_PROFILE; raises StoreUnavailable.
+
+    The user must not lack what the profile requires of users, nor have what it refuses, among the
+    attributes that users may change. Requirements of certain client scopes are not asked for here.
+    """
+    if has_free_attributes(realm):
+        return True
+    async with database.read() as stores:
+        rules = await profile_rules(stores, realm)
+    values, locked = values_of(user), locked_names(realm.login)
+    asked = await evaluate(
+        lambda matches: tuple(demands(rules, values, Viewer.USER, locked, matches))
+    )
+    return not asked

@@ -6,7 +6,7 @@ from pathlib import Path
 from gateway.certificates import CertificateTrust, GlobalAuthorities
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.reader import X509Authorities, X509CertificateParser
-from gateway.crypto.x509.revocation import RevocationLists
+from gateway.crypto.x509.revocation_lists import RevocationLists
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.certificates import MalformedCertificate
 from gateway.settings import Settings, variable

@@ -1,7 +1,6 @@
-"""Which client certificates a realm trusts, decided from the evidence that the edge reports.
+"""Trust in client certificates, decided from the evidence that the edge reports.
 
-`CertificateTrust` is the interface, `GlobalAuthorities` the rule: the authorities and revocation
-lists of the settings, the same for every realm.
+`CertificateTrust` is the interface, `GlobalAuthorities` the rule of the settings.
 """
 
 from gateway.certificates.global_authorities import GlobalAuthorities

@@ -1,8 +1,7 @@
 """The rule of trust of the settings: their authorities and revocation lists, for every realm.
 
-What does not change is evaluated once and remembered by digest; time and revocation are checked on
-each use, so that a certificate falls out of use the moment it expires or is revoked.
-
+What does not change is evaluated once and cached by digest; time and revocation are checked at each
+use, so that an expired or revoked certificate is refused at once.
 Spec: RFC 8705 §2, §3, §7.4; attacks A6 to A10, A17
 """
 
@@ -18,7 +17,7 @@ from gateway.domain.certificates import (
     ClientCertificate,
     PresentedCertificate,
     ProxyVerdict,
-    Standing,
+    TrustLevel,
 )
 from gateway.domain.limits.caches import SizedCache, size_of
 from gateway.domain.ports.certificates import Authorities, Revocations
@@ -35,7 +34,7 @@ class _Evaluation:
     `path` holds the leaf alone where no path leads to an authority.
     """
 
-    standing: Standing
+    trust_level: TrustLevel
     reason: str | None
     path: CertificationPath
 
@@ -56,20 +55,19 @@ class GlobalAuthorities:
         realm: Realm,  # noqa: ARG002 - the rule is the same for every realm
         now: datetime,
     ) -> ClientCertificate:
-        """Return the certificate with its standing at `now`."""
         self._forget_when_authorities_change()
         evaluation = self._evaluation(evidence.leaf, now)
-        if evaluation.standing is Standing.REFUSED:
-            return ClientCertificate(evidence, Standing.REFUSED, evaluation.reason)
+        if evaluation.trust_level is TrustLevel.REFUSED:
+            return ClientCertificate(evidence, TrustLevel.REFUSED, evaluation.reason)
         refusal = _time_refusal(evaluation.path, now) or self._revoked(evaluation.path, now)
         if refusal is not None:
-            return ClientCertificate(evidence, Standing.REFUSED, refusal)
+            return ClientCertificate(evidence, TrustLevel.REFUSED, refusal)
         if (
-            evaluation.standing is Standing.TRUSTED
+            evaluation.trust_level is TrustLevel.TRUSTED
             and evidence.verdict is not ProxyVerdict.VERIFIED
         ):
-            return ClientCertificate(evidence, Standing.UNTRUSTED, "the proxy did not verify it")
-        return ClientCertificate(evidence, evaluation.standing, evaluation.reason)
+            return ClientCertificate(evidence, TrustLevel.UNTRUSTED, "the proxy did not verify it")
+        return ClientCertificate(evidence, evaluation.trust_level, evaluation.reason)
 
     def _forget_when_authorities_change(self) -> None:
         self._authorities.renew()
@@ -92,11 +90,11 @@ class GlobalAuthorities:
         try:
             path = self._authorities.path(leaf, now)
         except CertificateRefused as refusal:
-            return _Evaluation(Standing.REFUSED, str(refusal), CertificationPath.of(leaf))
+            return _Evaluation(TrustLevel.REFUSED, str(refusal), CertificationPath.of(leaf))
         if path is None:
             reason = f"the issuer {leaf.issuer} is not known"
-            return _Evaluation(Standing.UNTRUSTED, reason, CertificationPath.of(leaf))
-        return _Evaluation(Standing.TRUSTED, None, path)
+            return _Evaluation(TrustLevel.UNTRUSTED, reason, CertificationPath.of(leaf))
+        return _Evaluation(TrustLevel.TRUSTED, None, path)
 
 
 def _weigh(_digest: bytes, evaluation: _Evaluation) -> int:

@@ -13,7 +13,7 @@ class CertificateTrust(Protocol):
     def evaluate(
         self, evidence: CertificateEvidence, realm: Realm, now: datetime
     ) -> ClientCertificate:
-        """Return the certificate with its standing in `realm` at `now`.
+        """Return the certificate with its trust level in `realm` at `now`.
 
         TRUSTED needs both the proxy's verdict and our own checks: path, validity, purpose, key
         strength and revocation.

@@ -1,9 +1,7 @@
-"""Base64url without padding, one text for each value.
+"""Base64url without padding, one text for each value. Spec: RFC 7515 §2, Appendix C; RFC 4648 §3.5.
 
 Decoding refuses padding, foreign characters and spare bits that are set: a signed or sealed text
 that can be written in two ways escapes revocation lists and caches keyed by the text.
-
-Spec: RFC 7515 §2, Appendix C; RFC 4648 §3.5
 """
 
 import base64

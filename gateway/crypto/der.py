@@ -1,7 +1,6 @@
-"""A strict reader of DER documents: the caller says which type it expects next.
+"""A strict reader of DER documents without recursion, linear in their length.
 
-Nothing recurses and nothing is guessed, so that the cost is linear in the length of the document.
-Spec: X.690 §8, §10
+The caller says which type it expects next. Spec: X.690 §8, §10
 """
 
 from typing import Final
@@ -34,11 +33,9 @@ class DerReader:
 
     @property
     def tag(self) -> int | None:
-        """The tag of the next element; None at the end."""
         return self._data[self._position] if self._position < len(self._data) else None
 
     def any(self) -> Element:
-        """Return the next element, of any type."""
         element = read_element(self._data, self._position)
         self._position = element.end
         return element
@@ -72,7 +69,6 @@ class DerReader:
         return value
 
     def object_identifier(self) -> bytes:
-        """Return the encoded content of the next OBJECT IDENTIFIER."""
         return self.content(OBJECT_IDENTIFIER)
 
     def null(self) -> None:

@@ -62,7 +62,6 @@ class PyOtp:
         look_ahead_window: int,
         now: datetime,
     ) -> CodeMatch | None:
-        """Return which code of the stored credential it is, the likeliest first."""
         stored = _read(credential_data, secret_data)
         given = code.reveal().encode("utf-8", "surrogatepass")
         for step in _steps(stored, look_ahead_window, now):

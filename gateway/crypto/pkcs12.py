@@ -1,9 +1,8 @@
 """Reading the certificates of a PKCS#12 archive without the library's reader of archives.
 
-That reader holds the interpreter lock for as long as the archive asks: each of its parts names an
-iteration count of its own, some of them only after decryption. Here all counts are read first, and
-their sum is bounded. Private keys are skipped, never decrypted: only certificates are wanted.
-
+That reader holds the interpreter lock for as long as the archive demands: each part has its own
+iteration count, some visible only after decryption. Here all counts are read first, and their sum
+is bounded. Private keys are skipped and never decrypted.
 Supported: MACs with SHA-1 and SHA-2, PBES2 (PBKDF2 with AES-CBC or 3DES) and PBE with 3DES; DER.
 Spec: RFC 7292 §4, §B; RFC 8018 §6.2, §A; RFC 5652 §8
 """

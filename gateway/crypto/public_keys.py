@@ -1,8 +1,6 @@
-"""Parsing public keys: sizes are read from the encoding before the library sees the key.
+"""Parsing public keys; the only module that lets the library do it, after checking their sizes.
 
-The only module that lets the library parse a public key. Elliptic curves are named, never given by
-their parameters; DSA and Diffie-Hellman keys are refused.
-
+Elliptic curves are named, never given by their parameters; DSA and Diffie-Hellman keys are refused.
 Spec: RFC 5280 §4.1.2.7, RFC 3279 §2.3.1, RFC 5480 §2.1.1, RFC 8410 §3, RFC 7517, RFC 7518 §6
 """
 

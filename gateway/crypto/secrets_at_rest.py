@@ -1,11 +1,10 @@
-"""How secrets lie in the database: sealed with AES-256-GCM under the operator's key.
+"""Secrets in the database: sealed with AES-256-GCM under the operator's key.
 
 A sealed value is `v1.<key id>.<base64url(nonce, ciphertext, tag)>`. The context is authenticated
-with it, so a value moved to another row or column does not open. The key id (first 8 hex digits
-of SHA-256 of the key) tells a missing key from an altered value and reveals nothing of the key.
-To change the key, put the new one first and keep the old: the first seals, all of them open.
-
-Spec: NIST SP 800-38D §8.2.2 (random 96-bit nonces, under 2^32 values for each key).
+with it, so a value moved to another row or column does not open. The key id (first 8 hex digits of
+SHA-256 of the key) distinguishes a missing key from an altered value. To change the key, put the
+new one first and keep the old: the first seals, all of them open.
+Spec: NIST SP 800-38D §8.2.2 (random 96-bit nonces, under 2^32 values for each key)
 """
 
 import hashlib
@@ -36,7 +35,6 @@ class AesGcmSecrets:
         self._sealing_id = key_id(keys[0])
 
     def seal(self, plaintext: str, context: str) -> str:
-        """Encrypt for `context` under the newest key."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         encrypted = self._ciphers[self._sealing_id].encrypt(
             nonce, plaintext.encode("utf-8", "surrogatepass"), context.encode()
@@ -44,7 +42,6 @@ class AesGcmSecrets:
         return f"{_VERSION}.{self._sealing_id}.{base64url.encode(nonce + encrypted)}"
 
     def unseal(self, sealed: str, context: str) -> str:
-        """Decrypt with the key the value names."""
         match = _SEALED.fullmatch(sealed)
         if match is None:
             raise SecretUnreadable(f"the value for {context} is not a sealed value of ours")

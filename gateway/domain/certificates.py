@@ -14,7 +14,7 @@ from gateway.domain.distinguished_names import DistinguishedName
 
 
 class CertificateRefused(Exception):
-    """The certificate must not be used at all; `str()` says why, for logs and operators."""
+    """The certificate must not be used at all; `str()` is the reason, for logs and operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class PresentedCertificate(CertificateFacts):
 
 
 class ProxyVerdict(StrEnum):
-    """What the proxy says about its own verification of the certificate."""
+    """The result of the proxy's own verification of the certificate."""
 
     VERIFIED = "verified"
     """It leads to an authority that the proxy trusts."""
     FAILED = "failed"
     """The proxy's verification failed; the proxy passed the request on all the same."""
     NONE = "none"
-    """The proxy says nothing about it, or nothing that its dialect defines."""
+    """The proxy reports none, or none that its dialect defines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,6 @@ class CertificationPath:
 
     @classmethod
     def of(cls, *certificates: CertificateFacts) -> "CertificationPath":
-        """Return the path through `certificates`."""
         return cls(
             certificates,
             begin=max(item.not_before for item in certificates),
@@ -88,7 +87,6 @@ class CertificationPath:
 
     @property
     def links(self) -> Iterable[tuple[CertificateFacts, CertificateFacts]]:
-        """Each certificate with its issuer."""
         return pairwise(self.certificates)
 
     def holds_at(self, instant: datetime) -> bool:
@@ -96,7 +94,7 @@ class CertificationPath:
         return self.begin <= instant <= self.end
 
 
-class Standing(StrEnum):
+class TrustLevel(StrEnum):
     """What a presented certificate may be used for."""
 
     TRUSTED = "trusted"
@@ -111,29 +109,27 @@ class Standing(StrEnum):
 class ClientCertificate:
     """The certificate of the TLS client with what it may be used for in one realm.
 
-    `reason` says why the standing is not TRUSTED; it is for logs and operators.
+    `reason` says why the trust_level is not TRUSTED; it is for logs and operators.
     """
 
     evidence: CertificateEvidence
-    standing: Standing
+    trust_level: TrustLevel
     reason: str | None = None
 
     @property
     def leaf(self) -> PresentedCertificate:
-        """The certificate itself."""
         return self.evidence.leaf
 
     @property
     def thumbprint(self) -> str:
-        """The certificate's `x5t#S256`."""
         return self.evidence.leaf.thumbprint
 
     @property
     def identifies(self) -> bool:
         """Tell whether it may authenticate a client or a user."""
-        return self.standing is Standing.TRUSTED
+        return self.trust_level is TrustLevel.TRUSTED
 
     @property
     def binds(self) -> bool:
         """Tell whether a token may be bound to it."""
-        return self.standing is not Standing.REFUSED
+        return self.trust_level is not TrustLevel.REFUSED

@@ -27,5 +27,4 @@ class SystemClock:
     """The machine's clock."""
 
     def now(self) -> datetime:
-        """Return the current instant, timezone-aware, in UTC."""
         return datetime.now(UTC)

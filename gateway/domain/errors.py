@@ -7,7 +7,7 @@ RealmgateError
 ├── RealmNotFound           no realm of that name
 ├── AlreadyExists           a unique name or id is taken
 ├── UnusableSetting         a setting of a provider, or a key, that cannot be used; public text
-├── InvalidToken            a JWT that must not be believed, with the reason
+├── InvalidToken            a JWT that must be rejected, with the reason
 └── SecretUnreadable        a sealed value that the configured encryption key does not open
 """
 
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from gateway.domain.events import INVALID_TOKEN
+from gateway.domain.events import EventError
 
-_MOST_TOLD: Final = 100
+_MOST_SHOWN: Final = 100
 
 
 class RealmgateError(Exception):
@@ -30,7 +30,7 @@ class StoreUnavailable(RealmgateError):
     def __init__(
         self, store: str, retry_after: timedelta = timedelta(seconds=2), *, reason: str = ""
     ) -> None:
-        """Name the store: `sql` or `redis`; `reason` is what it said, for logs and health."""
+        """Name the store: `sql` or `redis`; `reason` is its error, for logs and health."""
         super().__init__(f"{store} is not available" + (f": {reason}" if reason else ""))
         self.store = store
         self.retry_after = retry_after
@@ -53,7 +53,6 @@ class FieldError:
     allowed: str
 
     def __str__(self) -> str:
-        """Render as one line."""
         return f"{self.path}: {self.given} given, {self.allowed} expected"
 
 
@@ -61,11 +60,11 @@ class InvalidInput(RealmgateError):
     """Input with one or more refused fields; nothing was changed."""
 
     def __init__(self, errors: tuple[FieldError, ...]) -> None:
-        """Carry every refused field, not only the first; the text tells of the first hundred."""
-        told = [str(error) for error in errors[:_MOST_TOLD]]
-        if len(errors) > _MOST_TOLD:
-            told.append(f"and {len(errors) - _MOST_TOLD} more")
-        super().__init__("; ".join(told))
+        """Carry every refused field, not only the first; the text has the first hundred."""
+        shown = [str(error) for error in errors[:_MOST_SHOWN]]
+        if len(errors) > _MOST_SHOWN:
+            shown.append(f"and {len(errors) - _MOST_SHOWN} more")
+        super().__init__("; ".join(shown))
         self.errors = errors
 
 
@@ -74,7 +73,7 @@ class RealmNotFound(RealmgateError):
 
 
 class AlreadyExists(RealmgateError):
-    """A unique name or identifier is taken; `str()` says which, in Keycloak's words."""
+    """A unique name or identifier is taken; `str()` is Keycloak's text, which names it."""
 
 
 class UnusableSetting(RealmgateError):
@@ -82,12 +81,12 @@ class UnusableSetting(RealmgateError):
 
 
 class InvalidToken(RealmgateError):
-    """A JWT that must not be believed; `str()` is the reason, for logs only.
+    """A JWT that must be rejected; `str()` is the reason, for logs only.
 
     `event_error` is what an event calls it.
     """
 
-    def __init__(self, reason: str, event_error: str = INVALID_TOKEN) -> None:
+    def __init__(self, reason: str, event_error: str = EventError.INVALID_TOKEN) -> None:
         super().__init__(reason)
         self.event_error = event_error
 

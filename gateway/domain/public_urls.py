@@ -1,4 +1,4 @@
-"""The address under which the world knows us: every issuer and every link begins with it.
+"""The public address of the gateway: every issuer and every link begins with it.
 
 An absolute http or https URL of host, port and path alone, in the characters of RFC 3986 and no
 others, so that nothing written into a token or a header can break out. Spec: RFC 3986 §3

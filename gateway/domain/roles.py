@@ -23,7 +23,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class ListedRole:
-    """A role as listings tell of it: whether it contains others, and not which.
+    """A role of a listing: whether it contains others, not which.
 
     `client_id` is the public name of its client, None for a realm role.
     """

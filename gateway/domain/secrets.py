@@ -41,15 +41,12 @@ class Secret:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Compare two secrets in constant time."""
         return isinstance(other, Secret) and self.matches(other.reveal())
 
     def __hash__(self) -> int:
-        """Hash by value."""
         return hash(self._value)
 
     def __repr__(self) -> str:
-        """Return a placeholder."""
         return "Secret(***)"
 
     __str__ = __repr__

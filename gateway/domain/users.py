@@ -23,10 +23,10 @@ def canonical_name(name: str) -> str:
 
 
 def sought_name(given: str) -> str:
-    """Return the canonical form of a name that anybody may send, of any length.
+    """Return the canonical form of a name from a request, of any length.
 
-    To put endless accents in order takes endlessly long. What is cut off would have been too much:
-    no character is composed of more than four, so no stored name of more than 1024.
+    Ordering accents takes long for long names, so they are cut: no character is composed of more
+    than four, so that no stored name has more than 1024.
     """
     return canonical_name(given[:_MOST_SOUGHT])
 
@@ -52,7 +52,7 @@ class User:
     required_actions: tuple[str, ...] = ()
     """What the user must do before a sign-in succeeds, such as UPDATE_PASSWORD."""
     not_before: int = 0
-    """Tokens issued earlier are not believed; seconds since 1970."""
+    """Tokens issued earlier are rejected; seconds since 1970."""
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
-from gateway.domain.events import INVALID_REQUEST, NOT_ALLOWED
-from gateway.protocol.errors import EventFailure, OAuthError
+from gateway.domain.events import EventError
+from gateway.protocol.errors import OAuthError, refused
 
 _THUMBPRINT: Final = "x5t#S256"
 _NOT_DESCRIBABLE: Final = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
@@ -41,7 +41,7 @@ def confirmation_claim(
 
 
 def require_binding(claims: Mapping[str, Any], certificate: ClientCertificate | None) -> None:
-    """Refuse a bound token that comes with another certificate, or with none."""
+    """Raise OAuthError for a bound token with another certificate than its own, or with none."""
     confirmation = claims.get("cnf")
     if confirmation is None:
         return
@@ -61,9 +61,9 @@ def _reason_for_caller(certificate: ClientCertificate) -> str:
 
 
 def _unbound(text: str) -> OAuthError:
-    return OAuthError("invalid_request", text, event=EventFailure(INVALID_REQUEST, text))
+    return refused("invalid_request", text, EventError.INVALID_REQUEST)
 
 
 def _unproved(text: str) -> OAuthError:
-    failure = EventFailure(NOT_ALLOWED, text)
-    return OAuthError("invalid_token", text, status=HTTPStatus.UNAUTHORIZED, event=failure)
+    status = HTTPStatus.UNAUTHORIZED
+    return refused("invalid_token", text, EventError.NOT_ALLOWED, status=status)

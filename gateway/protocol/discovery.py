@@ -1,4 +1,4 @@
-"""What a realm tells the world about itself: metadata, keys, its public key.
+"""The public documents of a realm: metadata, key set, realm information.
 
 Only what works here is listed. Spec: OpenID Connect Discovery §3, RFC 8414 §2, RFC 8705 §5,
 RFC 9701 §7; Keycloak: 12.1, 12.2

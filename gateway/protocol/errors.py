@@ -1,52 +1,50 @@
-"""Refusals of the protocol endpoints, in the words that clients match on.
+"""Refusals of the protocol endpoints, with the texts that clients match on.
 
 OAuthError
 ├── ClientAuthenticationFailed    the caller did not prove to be the client it names
-└── BearerChallenge               a bearer token that does not hold, told in WWW-Authenticate
+└── BearerChallenge               an invalid bearer token, answered in WWW-Authenticate
 
 Spec: RFC 6749 §5.2, RFC 6750 §3.1; Keycloak: error-body family A
 """
 
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import ClassVar
 
 from gateway.domain.errors import RealmgateError
-from gateway.domain.events import INVALID_CLIENT_CREDENTIALS, REASON
+from gateway.domain.events import Detail, EventError
 
 
 @dataclass(frozen=True, slots=True)
 class EventFailure:
-    """What the event of a refused request tells: Keycloak's name of the error, and why.
-
-    Without a reason the name says it all; `told_as` is the detail in which the reason stands.
-    """
+    """The error and the reason of the event of a refused request; `detail` names the reason."""
 
     error: str
     reason: str | None = None
-    told_as: str = REASON
+    detail: str = Detail.REASON
 
 
 class OAuthError(RealmgateError):
     """A refusal with an OAuth code and a public description.
 
-    `reason` is for the operator's log: it may say what the public text must not. A refusal without
-    an `event` is not recorded.
+    `reason` is for the operator's log only. A refusal without an `event` is not recorded.
     """
+
+    default_status: ClassVar = HTTPStatus.BAD_REQUEST
 
     def __init__(
         self,
-        error: str,
+        error: str = "",
         description: str | None = None,
         *,
-        status: HTTPStatus = HTTPStatus.BAD_REQUEST,
+        status: HTTPStatus | None = None,
         reason: str | None = None,
         event: EventFailure | None = None,
     ) -> None:
-        """Refuse with `error` and what the client may read about it."""
         super().__init__(f"{error}: {reason or description}")
         self.error = error
         self.description = description
-        self.status = status
+        self.status = status or self.default_status
         self.reason = reason or description
         self.event = event
 
@@ -54,40 +52,42 @@ class OAuthError(RealmgateError):
 class ClientAuthenticationFailed(OAuthError):
     """One public text for every cause, so that a guesser learns nothing."""
 
+    default_status: ClassVar = HTTPStatus.UNAUTHORIZED
+
     def __init__(
         self,
         error: str = "invalid_client",
         description: str = "Invalid client or Invalid client credentials",
         *,
         reason: str,
-        event_error: str = INVALID_CLIENT_CREDENTIALS,
+        event_error: str = EventError.INVALID_CLIENT_CREDENTIALS,
     ) -> None:
-        """Refuse the caller; `reason` stays in the log."""
-        super().__init__(
-            error,
-            description,
-            status=HTTPStatus.UNAUTHORIZED,
-            reason=reason,
-            event=EventFailure(event_error),
-        )
+        super().__init__(error, description, reason=reason, event=EventFailure(event_error))
 
 
 class BearerChallenge(OAuthError):
-    """A refusal by header with an empty body; `error` is empty where no token came at all."""
+    """A refusal by header with an empty body; `error` is empty where no token was sent.
 
-    def __init__(
-        self,
-        error: str = "",
-        description: str | None = None,
-        *,
-        status: HTTPStatus = HTTPStatus.UNAUTHORIZED,
-        reason: str | None = None,
-        event: EventFailure | None = None,
-    ) -> None:
-        """Ask for a bearer token. Spec: RFC 6750 §3."""
-        super().__init__(error, description, status=status, reason=reason, event=event)
+    Spec: RFC 6750 §3
+    """
+
+    default_status: ClassVar = HTTPStatus.UNAUTHORIZED
 
 
-def duplicated_parameter(event: EventFailure | None = None) -> OAuthError:
-    """Refuse a request in which a name was sent twice."""
-    return OAuthError("invalid_request", "duplicated parameter", event=event)
+def duplicated_parameter() -> OAuthError:
+    """Return the refusal of a request that names a parameter twice."""
+    return OAuthError("invalid_request", "duplicated parameter")
+
+
+def refused(
+    error: str,
+    description: str,
+    event_error: str,
+    *,
+    status: HTTPStatus | None = None,
+    reason: str | None = None,
+    detail: str = Detail.REASON,
+) -> OAuthError:
+    """Return a refusal whose event gives the public description as its reason."""
+    failure = EventFailure(event_error, description, detail)
+    return OAuthError(error, description, status=status, reason=reason, event=failure)

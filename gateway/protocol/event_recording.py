@@ -1,8 +1,7 @@
-"""From what came of a request to its event: the one place where user events are made.
+"""User events: made here alone, from what the rules noted and how the request ended.
 
-An event says what the rules noted and, of a request that was refused, what the refusal says; one
-that says nothing is not recorded, nor is one that failed for want of a store. Texts from outside
-are shortened, and masked where they look like a secret. Keycloak: 10.1 to 10.3
+A request without an event type is not recorded, nor is one that failed for want of a store. Texts
+from outside are shortened, and masked where they look like a secret. Keycloak: 10.1 to 10.3
 """
 
 from collections.abc import Mapping
@@ -24,30 +23,27 @@ _LONGEST_NAME: Final = 255
 _LONGEST_DETAIL: Final = 1000
 _VARIANT: Final = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 _MOMENT: Final = timedelta(microseconds=1)
-"""Between what happened and what came of it, so that they stand in that order."""
+"""Between an event and those that follow from it, so that they are listed in that order."""
 
 
 class EventRecording:
-    """Keeps the events of realms that want them kept, and tells those who listen."""
+    """Stores the events of realms that ask for it, and passes them to event listeners."""
 
     def __init__(self, log: EventLog, listeners: EventListeners, metrics: Metrics) -> None:
-        """Keep in `log`, tell `listeners`, and count in `metrics` what there is no room for."""
         self._log = log
         self._listeners = listeners
         self._metrics = metrics
 
     def answered(self, request: ProtocolRequest) -> None:
-        """Record a request that was answered."""
         if request.event.kind is not None:
             self._record(request, request.event.error)
 
     def refused(self, request: ProtocolRequest, refusal: OAuthError) -> None:
-        """Record a request that was refused."""
         failure, draft = refusal.event, request.event
         if draft.kind is None or failure is None:
             return
         if failure.reason is not None:
-            draft.details[failure.told_as] = failure.reason
+            draft.details[failure.detail] = failure.reason
         self._record(request, failure.error)
 
     def _record(self, request: ProtocolRequest, error: str | None) -> None:
@@ -69,8 +65,8 @@ class EventRecording:
         """Send one; of a client and a session is the one that nothing came before."""
         realm, draft, failed = request.realm.realm, request.event, error is not None
         stored = realm.events.enabled and name_of(kind, failed=failed) in _stored(realm.events)
-        told = self._listeners.wants(realm, failed=failed)
-        if not stored and not told:
+        listened = self._listeners.wants(realm, failed=failed)
+        if not stored and not listened:
             return
         event = UserEvent(
             id=_new_id(request.now),
@@ -86,7 +82,7 @@ class EventRecording:
         )
         if stored and not self._log.append(event):
             self._metrics.security_event("user_event_dropped")
-        if told:
+        if listened:
             self._listeners.tell(realm, event)
 
 
@@ -113,7 +109,7 @@ def _name(text: str | None) -> str | None:
 
 
 def _fit(text: str, longest: int) -> str:
-    """Return what may be kept of a text: it may come from anybody."""
+    """Return what may be stored of a text from outside."""
     if looks_secret(text):
         return MASK
     if len(text) > longest:

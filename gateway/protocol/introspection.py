@@ -1,40 +1,35 @@
-"""Token introspection: what a token means, told only to those it concerns.
+"""Token introspection, for the clients that a token concerns.
 
-A caller learns of a token whose audience names it. The client a bound token was issued to must
-also come with the certificate it is bound to; a resource server in the audience is handed `cnf`
-and compares it with the certificate that its own caller shows. A refresh token concerns its own
-client alone, which says by the hint that it is one.
-Spec: RFC 7662 §2, RFC 8705 §3.2; Keycloak: 12.4 (26.7)
+An access token is described to a caller that its audience names. The client it was issued to must
+also present the certificate that it is bound to; a resource server in the audience gets `cnf` and
+compares it with the certificate of its own caller. A refresh token is described only to its own
+client, with the hint that it is one. Spec: RFC 7662 §2, RFC 8705 §3.2; Keycloak: 12.4 (26.7)
 """
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway.domain.errors import InvalidToken
-from gateway.domain.events import (
-    DETAIL,
-    INVALID_REQUEST,
-    INVALID_TOKEN,
-    REASON,
-    TOKEN_ID,
-    TOKEN_ISSUED_FOR,
-    TOKEN_TYPE,
-    EventType,
-)
+from gateway.domain.events import Detail, EventError, EventType
 from gateway.protocol.certificate_binding import require_binding
-from gateway.protocol.claims.audiences import audiences_of
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ClaimsFor
-from gateway.protocol.claims.protocol_claims import IntrospectionClaims
+from gateway.protocol.claims.protocol_claims import (
+    CLIENT_ID,
+    LAST_IN_INTROSPECTION,
+    RESERVED_IN_INTROSPECTION,
+    audience_claim,
+    audiences_of,
+    present,
+)
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import (
     ClientAuthenticationFailed,
-    EventFailure,
     OAuthError,
-    duplicated_parameter,
+    refused,
 )
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import Disclosure, disclose, still_granted
+from gateway.protocol.scopes import ClaimsContext, resolve_claims, still_granted
 from gateway.protocol.tokens import AccessTokens, RefreshTokens, read_refresh_token
 
 INACTIVE: Final[dict[str, Any]] = {"active": False}
@@ -53,7 +48,6 @@ class IntrospectionEndpoint:
         access_tokens: AccessTokens,
         refresh_tokens: RefreshTokens,
     ) -> None:
-        """Authenticate callers by `clients`, judge tokens by the one check of their kind."""
         self._clients = clients
         self._access_tokens = access_tokens
         self._refresh_tokens = refresh_tokens
@@ -63,7 +57,7 @@ class IntrospectionEndpoint:
         request.event.begin(EventType.INTROSPECT_TOKEN)
         caller = await self._authenticate(request)
         if request.parameters.repeated:
-            raise duplicated_parameter(_failure("duplicated parameter"))
+            raise _refused("duplicated parameter")
         token = request.parameters.raw("token")
         if token is None:
             raise _refused("Token not provided.")
@@ -75,7 +69,7 @@ class IntrospectionEndpoint:
         return caller, await self._describe(request, caller, token)
 
     async def _authenticate(self, request: ProtocolRequest) -> AuthenticatedClient:
-        """Tell a wrong secret in the words of this endpoint."""
+        """Give a wrong secret the text of this endpoint."""
         try:
             return await self._clients.authenticate_confidential(request)
         except ClientAuthenticationFailed as failure:
@@ -90,88 +84,94 @@ class IntrospectionEndpoint:
     ) -> dict[str, Any]:
         caller_id = caller.entry.client.client_id
         try:
-            genuine = self._access_tokens.genuine(request, token)
+            genuine = self._access_tokens.verify(request, token)
         except InvalidToken as refusal:
             return _inactive(request, refusal.event_error, _NOT_GENUINE)
         _note(request, genuine)
         try:
-            active = await self._access_tokens.holding(request, genuine)
+            active = await self._access_tokens.check(request, genuine)
         except InvalidToken as refusal:
             return _inactive(request, refusal.event_error, f"{_FOR} {caller_id} client: {refusal}")
         names = str(active.claims.get("scope", "")).split()
         granted = still_granted(request.realm, active.client.client, names)
-        disclosure = disclose(active.client, active.user, granted, session=active.session)
-        mapped = disclosure.map_claims(ClaimsFor.INTROSPECTION)
+        context = resolve_claims(active.client, active.user, granted, session=active.session)
+        mapped = context.map_claims(ClaimsFor.INTROSPECTION)
         audiences = audiences_of(active.claims)
         if active.context.lightweight:
             audiences = (*audiences, *mapped.audiences)
         if caller_id not in audiences:
             text = f"Client '{caller_id}' is not in the token audience"
-            return _inactive(request, INVALID_TOKEN, text)
+            return _inactive(request, EventError.INVALID_TOKEN, text)
         if caller_id == active.claims.get("azp"):
             require_binding(active.claims, request.certificate)
-        return introspection_document(active.claims, disclosure, mapped, "Bearer")
+        return introspection_document(active.claims, context, mapped, "Bearer")
 
     async def _describe_refresh_token(
         self, request: ProtocolRequest, caller: AuthenticatedClient, text: str
     ) -> dict[str, Any]:
-        """Return what the caller's own refresh token stands for: the claims it would renew."""
+        """Return the claims that the caller's own refresh token would renew."""
         client = caller.entry.client
         try:
             token = read_refresh_token(request, client, text)
             _note(request, token.claims)
             active = await self._refresh_tokens.active(request, client, token)
         except OAuthError as refusal:
-            return _inactive(request, INVALID_TOKEN, str(refusal.description))
+            return _inactive(request, EventError.INVALID_TOKEN, str(refusal.description))
         request.event.user_id = active.session.user_id
         require_binding(token.claims, request.certificate)
         if not await self._refresh_tokens.is_next(request, token):
-            return _inactive(request, INVALID_TOKEN, "Stale token")
+            return _inactive(request, EventError.INVALID_TOKEN, "Stale token")
         granted = still_granted(request.realm, client, token.scopes)
-        disclosure = disclose(caller.entry, active.user, granted, session=active.session)
-        mapped = disclosure.map_claims(ClaimsFor.INTROSPECTION)
-        return introspection_document(token.claims, disclosure, mapped, str(token.claims["typ"]))
+        context = resolve_claims(caller.entry, active.user, granted, session=active.session)
+        mapped = context.map_claims(ClaimsFor.INTROSPECTION)
+        return introspection_document(token.claims, context, mapped, str(token.claims["typ"]))
 
 
 def _inactive(request: ProtocolRequest, error: str, reason: str) -> dict[str, Any]:
-    """Answer that the token says nothing to the caller; the event says why."""
+    """Return the answer about an inactive token; the event has the reason."""
     request.event.fail(error)
-    request.event.details[REASON] = reason
+    request.event.details[Detail.REASON] = reason
     return INACTIVE
 
 
 def _note(request: ProtocolRequest, claims: Mapping[str, Any]) -> None:
-    """Let the event tell which token was asked about."""
     session_id = claims.get("sid")
     request.event.session_id = session_id if isinstance(session_id, str) else None
     request.event.details |= {
-        TOKEN_ISSUED_FOR: str(claims.get("azp")),
-        TOKEN_ID: str(claims.get("jti")),
-        TOKEN_TYPE: str(claims["typ"]),
+        Detail.TOKEN_ISSUED_FOR: str(claims.get("azp")),
+        Detail.TOKEN_ID: str(claims.get("jti")),
+        Detail.TOKEN_TYPE: str(claims["typ"]),
     }
 
 
 def _refused(description: str) -> OAuthError:
-    return OAuthError("invalid_request", description, event=_failure(description))
-
-
-def _failure(description: str) -> EventFailure:
-    return EventFailure(INVALID_REQUEST, description, DETAIL)
+    error = EventError.INVALID_REQUEST
+    return refused("invalid_request", description, error, detail=Detail.DETAIL)
 
 
 def introspection_document(
-    token: Mapping[str, Any], disclosure: Disclosure, mapped: MappedClaims, token_type: str
+    token: Mapping[str, Any], context: ClaimsContext, mapped: MappedClaims, token_type: str
 ) -> dict[str, Any]:
-    """Return what a genuine token says for good, and what mappers add to it now."""
-    subject = disclosure.subject
-    return mapped.document(
-        IntrospectionClaims(
-            token=token,
-            audiences=tuple(dict.fromkeys((*audiences_of(token), *mapped.audiences))),
-            subject=subject.user.id if "sub" in token or mapped.includes_subject else None,
-            client_id=subject.client.client_id,
-            username=subject.user.username,
-            token_type=token_type,
-            included=mapped.included(subject),
-        )
-    )
+    """Return the claims of a genuine token, and what mappers add to it now."""
+    subject, included = context.subject, mapped.included(context.subject)
+    audiences = tuple(dict.fromkeys((*audiences_of(token), *mapped.audiences)))
+    members = {
+        "exp": token.get("exp"),
+        "iat": token.get("iat"),
+        "jti": token.get("jti"),
+        "iss": token.get("iss"),
+        "aud": audience_claim(audiences),
+        "sub": subject.user.id if "sub" in token or mapped.includes_subject else None,
+        "typ": token.get("typ"),
+        "azp": token.get("azp"),
+        "sid": token.get("sid"),
+        "scope": token.get("scope"),
+        "cnf": token.get("cnf"),
+    }
+    members = present(members)
+    included.add_to(members)
+    members[CLIENT_ID] = subject.client.client_id
+    members["username"] = subject.user.username
+    members["token_type"] = token_type
+    members["active"] = True
+    return mapped.document(members, RESERVED_IN_INTROSPECTION, LAST_IN_INTROSPECTION)

@@ -16,7 +16,6 @@ class LogoutEndpoint:
     """Ends sessions for clients of every realm."""
 
     def __init__(self, clients: ClientAuthenticator, sessions: Sessions) -> None:
-        """Authenticate callers by `clients`, end sessions in `sessions`."""
         self._clients = clients
         self._sessions = sessions
 

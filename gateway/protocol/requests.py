@@ -1,12 +1,45 @@
-"""What every protocol endpoint gets to know about one request, parsed once at the edge."""
+"""A protocol request as a value, and what its rules learn for its event.
 
+Keycloak: EventBuilder
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from gateway.domain.certificates import ClientCertificate
+from gateway.domain.events import EventType
 from gateway.domain.ports.directory import RealmEntry
-from gateway.protocol.event_draft import EventDraft
 from gateway.protocol.parameters import Parameters
+
+
+@dataclass(slots=True)
+class EventDraft:
+    """Collects what is known of one request's event; without a `kind` there is none.
+
+    Rules note what they learn as they learn it, so that the event of a failure says how far the
+    request came. `event_recording` makes the event of it, in one place.
+    """
+
+    kind: EventType | None = None
+    client_id: str | None = None
+    user_id: str | None = None
+    session_id: str | None = None
+    error: str | None = None
+    """What was wrong with a request that is answered nevertheless."""
+    details: dict[str, str] = field(default_factory=dict)
+    beside: list[tuple[EventType, Mapping[str, str]]] = field(default_factory=list)
+    """Further events of the same user from the same address."""
+
+    def begin(self, kind: EventType) -> None:
+        self.kind = kind
+
+    def fail(self, error: str) -> None:
+        self.error = error
+
+    def withdraw(self) -> None:
+        """Record no event: nothing has happened."""
+        self.kind = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +48,7 @@ class ProtocolRequest:
 
     `authorization` is the header's value as sent. `remote_address` and `secure` (TLS up to the
     proxy) are what the proxy reports; `certificate` says what it may be used for in the realm.
-    `issuer` comes from the configured public URL.
-    `event` gathers what is to be recorded of it.
+    `issuer` comes from the configured public URL. `event` collects what is recorded of it.
     """
 
     realm: RealmEntry

@@ -9,24 +9,17 @@ from typing import Any
 
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
-from gateway.domain.events import (
-    INVALID_REQUEST,
-    INVALID_TOKEN_TYPE,
-    REVOKED_CLIENT,
-    TOKEN_ID,
-    USER_SESSION_NOT_FOUND,
-    EventType,
-)
+from gateway.domain.events import Detail, EventError, EventType
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
-from gateway.protocol.errors import EventFailure, OAuthError, duplicated_parameter
+from gateway.protocol.errors import OAuthError, duplicated_parameter, refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens import (
     AccessTokens,
     OtherKindOfToken,
-    genuine_refresh_token,
     note_refresh_token,
+    verify_refresh_token,
 )
 
 
@@ -36,7 +29,6 @@ class RevocationEndpoint:
     def __init__(
         self, services: GrantServices, clients: ClientAuthenticator, access_tokens: AccessTokens
     ) -> None:
-        """Keep revocations in the database, and end sessions in their stores."""
         self._clients = clients
         self._database = services.database
         self._sessions = services.sessions
@@ -57,7 +49,7 @@ class RevocationEndpoint:
             raise duplicated_parameter()
         token = request.parameters.raw("token")
         if token is None:
-            raise _refused("invalid_request", "Token not provided", INVALID_REQUEST)
+            raise refused("invalid_request", "Token not provided", EventError.INVALID_REQUEST)
         try:
             await self._revoke(request, caller.entry.client, token)
         except InvalidToken as error:
@@ -68,16 +60,16 @@ class RevocationEndpoint:
     async def _revoke(self, request: ProtocolRequest, client: Client, token: str) -> None:
         """Find out what kind of token it is: the caller's hint need not be right."""
         try:
-            claims = self._access_tokens.genuine(request, token)
+            claims = self._access_tokens.verify(request, token)
         except OtherKindOfToken as error:
             text = "Unsupported token type"
-            raise _refused("unsupported_token_type", text, INVALID_TOKEN_TYPE) from error
+            raise refused("unsupported_token_type", text, EventError.INVALID_TOKEN_TYPE) from error
         except InvalidToken as error:
             await self._revoke_refresh_token(request, client, token, error)
             return
         _require_own(request, client, claims)
         request.event.user_id = _text(claims.get("sub"))
-        request.event.details[TOKEN_ID] = str(claims["jti"])
+        request.event.details[Detail.TOKEN_ID] = str(claims["jti"])
         async with self._database.write() as stores:
             await stores.revocations.revoke(
                 request.realm.realm.id,
@@ -90,28 +82,24 @@ class RevocationEndpoint:
     ) -> None:
         """End the client's part in the token's session, the session with its last client."""
         try:
-            token = genuine_refresh_token(request, text)
+            token = verify_refresh_token(request, text)
         except OAuthError as error:
             raise InvalidToken(f"{other}; {error.reason}") from error
         _require_own(request, client, token.claims)
         try:
             session = await self._refresh_tokens.session(request, client, token)
         except OAuthError as error:
-            raise InvalidToken(str(error.reason), USER_SESSION_NOT_FOUND) from error
+            raise InvalidToken(str(error.reason), EventError.USER_SESSION_NOT_FOUND) from error
         request.event.user_id = session.user_id
         note_refresh_token(request.event, token)
-        request.event.details[REVOKED_CLIENT] = client.client_id
+        request.event.details[Detail.REVOKED_CLIENT] = client.client_id
         await self._sessions.leave(session, client)
 
 
 def _require_own(request: ProtocolRequest, client: Client, claims: Mapping[str, Any]) -> None:
     if claims.get("azp") != client.client_id:
-        raise _refused("invalid_request", "Unmatching clients", INVALID_REQUEST)
+        raise refused("invalid_request", "Unmatching clients", EventError.INVALID_REQUEST)
     require_binding(claims, request.certificate)
-
-
-def _refused(error: str, description: str, event_error: str) -> OAuthError:
-    return OAuthError(error, description, event=EventFailure(event_error, description))
 
 
 def _text(claim: Any) -> str | None:

@@ -15,10 +15,10 @@ from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry, U
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import ClientSession, UserSession
-from gateway.protocol.claims.audiences import audiences_of
+from gateway.protocol.claims.protocol_claims import audiences_of
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import GrantedScopes, disclose, still_granted
+from gateway.protocol.scopes import GrantedScopes, resolve_claims, still_granted
 from gateway.protocol.tokens import Issue, SessionPart, access_claims, id_claims
 from gateway.protocol.userinfo import userinfo_document
 from gateway.representations.roles import role_answer
@@ -104,7 +104,7 @@ class ScopeEvaluation:
     async def userinfo(self, asked: Evaluated, example: ExampleOf) -> dict[str, Any]:
         """Return what userinfo would say."""
         _, issue, _ = await self._issue(asked, example)
-        return userinfo_document(issue.disclosure)
+        return userinfo_document(issue.context)
 
     async def _issue(
         self, asked: Evaluated, example: ExampleOf
@@ -122,7 +122,9 @@ class ScopeEvaluation:
             secure=True,
             now=example.now,
         )
-        told = disclose(entry, _limited(user, example.audience), granted, session=part.session)
+        told = resolve_claims(
+            entry, _limited(user, example.audience), granted, session=part.session
+        )
         return request, Issue(told, _LETTERS, part), part
 
     async def _audience(self, realm: Realm, example: ExampleOf) -> str | None:

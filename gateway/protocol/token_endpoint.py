@@ -4,7 +4,7 @@ grant_type -> client authentication -> repeated parameters -> the grant itself.
 Spec: RFC 6749 §3.2; Keycloak: 1.1
 """
 
-from gateway.domain.events import GRANT_TYPE, SCOPE, TOKEN_ID
+from gateway.domain.events import Detail
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import OAuthError, duplicated_parameter
 from gateway.protocol.grant_services import GrantServices
@@ -17,7 +17,6 @@ class TokenEndpoint:
     """Answers token requests of every realm."""
 
     def __init__(self, services: GrantServices, clients: ClientAuthenticator) -> None:
-        """Make every grant with what it needs of `services`; authenticate callers by `clients`."""
         self._clients = clients
         self._grants = {name: make(services) for name, make in GRANTS.items()}
 
@@ -28,8 +27,8 @@ class TokenEndpoint:
         if request.parameters.repeated:
             raise duplicated_parameter()
         tokens = await grant(request, caller)
-        request.event.details[TOKEN_ID] = tokens.token_id
-        request.event.details[SCOPE] = tokens.scope
+        request.event.details[Detail.TOKEN_ID] = tokens.token_id
+        request.event.details[Detail.SCOPE] = tokens.scope
         return caller, tokens
 
     def _grant(self, request: ProtocolRequest) -> Grant:
@@ -40,5 +39,5 @@ class TokenEndpoint:
         if grant is None:
             raise OAuthError("unsupported_grant_type", "Unsupported grant_type")
         request.event.begin(grant.event)
-        request.event.details[GRANT_TYPE] = grant_type
+        request.event.details[Detail.GRANT_TYPE] = grant_type
         return grant

@@ -1,4 +1,4 @@
-"""Userinfo: what a token's client may know of the user who signed in.
+"""Userinfo: the claims of the user who signed in, for the client of a token.
 
 Spec: OpenID Connect Core §5.3, RFC 6750 §3, RFC 8705 §3; Keycloak: 12.3
 """
@@ -8,20 +8,12 @@ from http import HTTPStatus
 from typing import Any
 
 from gateway.domain.errors import InvalidToken
-from gateway.domain.events import (
-    ACCESS_DENIED,
-    AUTH_METHOD,
-    INVALID_TOKEN,
-    SIGNATURE_REQUIRED,
-    USERNAME,
-    EventType,
-)
+from gateway.domain.events import Detail, EventError, EventType
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.mapper import ClaimsFor
-from gateway.protocol.claims.protocol_claims import UserinfoClaims
 from gateway.protocol.errors import BearerChallenge, EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import OPENID, Disclosure, disclose, still_granted
+from gateway.protocol.scopes import OPENID, ClaimsContext, resolve_claims, still_granted
 from gateway.protocol.tokens import AccessTokens, ActiveToken
 
 _SCHEME = "bearer"
@@ -36,33 +28,33 @@ class UserinfoEndpoint:
     async def answer(self, request: ProtocolRequest) -> tuple[ActiveToken, dict[str, Any]]:
         """Return the token and the claims; raises BearerChallenge or StoreUnavailable."""
         request.event.begin(EventType.USER_INFO_REQUEST)
-        request.event.details[AUTH_METHOD] = "validate_access_token"
+        request.event.details[Detail.AUTH_METHOD] = "validate_access_token"
         token = bearer_token(request)
         if token is None:
-            failure = EventFailure(INVALID_TOKEN, "Missing token")
+            failure = EventFailure(EventError.INVALID_TOKEN, "Missing token")
             raise BearerChallenge(reason="no token", event=failure)
         active = await self._active(request, token)
         names = str(active.claims.get("scope", "")).split()
         if OPENID not in names:
             text, status = "Missing openid scope", HTTPStatus.FORBIDDEN
-            failure = EventFailure(ACCESS_DENIED, text)
+            failure = EventFailure(EventError.ACCESS_DENIED, text)
             raise BearerChallenge("insufficient_scope", text, status=status, event=failure)
         if "sub" not in active.claims:
             text = "Lightweight access token not allowed for userinfo endpoint"
-            failure = EventFailure(INVALID_TOKEN, text)
+            failure = EventFailure(EventError.INVALID_TOKEN, text)
             raise BearerChallenge("invalid_token", text, event=failure)
-        request.event.details[SIGNATURE_REQUIRED] = "false"
-        request.event.details[USERNAME] = active.user.user.username
+        request.event.details[Detail.SIGNATURE_REQUIRED] = "false"
+        request.event.details[Detail.USERNAME] = active.user.user.username
         return active, _claims(request, active)
 
     async def _active(self, request: ProtocolRequest, token: str) -> ActiveToken:
         try:
-            claims = self._access_tokens.genuine(request, token)
+            claims = self._access_tokens.verify(request, token)
             _note(request, claims)
-            active = await self._access_tokens.holding(request, claims)
+            active = await self._access_tokens.check(request, claims)
             require_binding(claims, request.certificate)
         except InvalidToken as error:
-            reason = str(error) if error.event_error == INVALID_TOKEN else None
+            reason = str(error) if error.event_error == EventError.INVALID_TOKEN else None
             raise _unverified(error, EventFailure(error.event_error, reason)) from error
         except OAuthError as error:
             raise _unverified(error, error.event) from error
@@ -70,7 +62,6 @@ class UserinfoEndpoint:
 
 
 def _note(request: ProtocolRequest, claims: Mapping[str, Any]) -> None:
-    """Let the event tell whose token it was."""
     client_id, session_id = claims.get("azp"), claims.get("sid")
     request.event.client_id = client_id if isinstance(client_id, str) else None
     request.event.session_id = session_id if isinstance(session_id, str) else None
@@ -93,12 +84,14 @@ def bearer_token(request: ProtocolRequest) -> str | None:
 def _claims(request: ProtocolRequest, active: ActiveToken) -> dict[str, Any]:
     names = str(active.claims["scope"]).split()
     granted = still_granted(request.realm, active.client.client, names)
-    return userinfo_document(disclose(active.client, active.user, granted, session=active.session))
-
-
-def userinfo_document(disclosure: Disclosure) -> dict[str, Any]:
-    """Return the claims of the subject."""
-    mapped, subject = disclosure.map_claims(ClaimsFor.USERINFO), disclosure.subject
-    return mapped.document(
-        UserinfoClaims(subject=subject.user.id, included=mapped.included(subject))
+    return userinfo_document(
+        resolve_claims(active.client, active.user, granted, session=active.session)
     )
+
+
+def userinfo_document(context: ClaimsContext) -> dict[str, Any]:
+    """Return the claims of the subject."""
+    mapped, subject = context.map_claims(ClaimsFor.USERINFO), context.subject
+    members: dict[str, Any] = {"sub": subject.user.id}
+    mapped.included(subject).add_to(members)
+    return mapped.document(members)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from gateway.domain.events import EventType, OperationType, ResourceType, name_of
 from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.limits.password_hashing import HASH_SCHEMES
 from gateway.representations.realms import RULES
 
 COMPATIBLE_WITH: Final = "26.7.3"
@@ -29,7 +30,7 @@ _RULES: Final[Mapping[str, tuple[str, str, str]]] = {
     "passwordAge": ("Not Recently Used (In Days)", "int", "30"),
     "passwordBlacklist": ("Password Blacklist", "String", ""),
     "forceExpiredPasswordChange": ("Expire Password", "String", "365"),
-    "hashAlgorithm": ("Hashing Algorithm", "String", "argon2"),
+    "hashAlgorithm": ("Hashing Algorithm", "String", HASH_SCHEMES[0].name),
     "hashIterations": ("Hashing Iterations", "int", "-1"),
     "maxAuthAge": ("Maximum Authentication Age", "int", "300"),
     "recoveryCodesWarningThreshold": ("Recovery Codes Warning Threshold", "int", "4"),

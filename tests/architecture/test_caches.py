@@ -30,7 +30,7 @@ ALLOWED = {
     ("gateway/storage/lru.py", "OrderedDict"): "bounded in bytes there, with groups",
     ("gateway/protocol/scopes/granted.py", "WeakKeyDictionary"): "one value for a realm in memory",
     (
-        "gateway/protocol/scopes/disclosure.py",
+        "gateway/protocol/scopes/claims_context.py",
         "WeakKeyDictionary",
     ): "one value for a client in memory",
 }

@@ -17,11 +17,9 @@ MEDIAN_FUNCTION, MOST_FUNCTIONS = 10, 40
 LARGEST_FOLDER = 20
 LISTS_OF_PLUG_INS = {
     "gateway/cli",
-    "gateway/domain/user_profile/validators",
     "gateway/policies",
-    "gateway/protocol/claims",
 }
-"""Folders of one module for each command, validator, password rule and claim mapper."""
+"""Folders of one module for each command and password rule."""
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 READS_ENVIRONMENT = {"gateway/settings/sources.py"}
 CATCHES_EVERYTHING = {"gateway/http/errors.py", "gateway/listeners/dispatch.py"}

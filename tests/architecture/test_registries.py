@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.crypto.passwords.schemes import ALGORITHMS
+from gateway.domain.limits.password_hashing import HASH_SCHEMES
 from gateway.domain.user_profile.validators import VALIDATORS
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.listeners import LISTENERS
@@ -96,8 +98,8 @@ REGISTRIES = {
         },
         frozenset(
             {
-                *("audiences", "subject", "mapper", "plans", "claim_paths", "json_types"),
-                *("changed_roles", "role_claims", "mapped_claims", "protocol_claims"),
+                *("subject", "mapper", "plans", "claim_paths", "json_types"),
+                *("mapped_claims", "protocol_claims"),
             }
         ),
     ),
@@ -119,6 +121,16 @@ REGISTRIES = {
             "passwordAge": f"{_RULES}::test_passwords_of_the_last_days_are_refused",
         },
         frozenset({"candidate"}),
+    ),
+    "password hashes": Registry(
+        "gateway.crypto.passwords",
+        {name: type(algorithm) for name, algorithm in ALGORITHMS.items()},
+        dict.fromkeys(
+            (scheme.name for scheme in HASH_SCHEMES),
+            "tests/unit/crypto/test_passwords.py"
+            "::test_hashes_made_elsewhere_verify_and_only_with_their_password",
+        ),
+        frozenset({"hasher", "stored"}),
     ),
     "validators of user profiles": Registry(
         "gateway.domain.user_profile.validators",

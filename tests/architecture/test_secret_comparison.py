@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "gateway/domain/secrets.py"
-CLIENT_SECRETS = "gateway/protocol/client_secrets.py"
+CLIENT_SECRETS = "gateway/protocol/client_authentication/client_secret.py"
 EQUALITY = (ast.Eq, ast.NotEq)
 
 
@@ -58,7 +58,7 @@ def test_a_client_secret_is_compared_by_its_own_method() -> None:
     (judge,) = (
         node
         for node in ast.walk(parsed(CLIENT_SECRETS))
-        if isinstance(node, ast.FunctionDef) and node.name == "secret_refusal"
+        if isinstance(node, ast.FunctionDef) and node.name == "_secret_refusal"
     )
     assert "matches" in called(judge)
     compared = [node for node in ast.walk(judge) if isinstance(node, ast.Compare)]

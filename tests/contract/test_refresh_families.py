@@ -8,7 +8,7 @@ import pytest
 
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
-from gateway.domain.sessions.refresh_tokens import Rotation
+from gateway.domain.sessions import Rotation
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.sessions import LATER, session, store_owners
 from tests.support.storage import StoredDatabase

@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 )
 
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
-from gateway.domain.sessions.refresh_tokens import Rotation
+from gateway.domain.sessions import Rotation
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import NOW, store_realms

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.one_time_password import OneTimePasswordCheck
-from gateway.authentication.password import GivenCredentials, PasswordLogin
+from gateway.authentication.password import PasswordLogin, SubmittedCredentials
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords.hasher import PooledPasswordHasher, hash_password
 from gateway.domain.flows import SignInDemands
@@ -160,7 +160,7 @@ class Gateway:
         demands: SignInDemands = STANDARD_DEMANDS,
     ) -> User:
         """Sign in now."""
-        given = GivenCredentials(username, password, None if code is None else Secret(code))
+        given = SubmittedCredentials(username, password, None if code is None else Secret(code))
         return await self.login.authenticate(
             realm, given, address=ADDRESS, now=self.clock.now(), demands=demands
         )

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from gateway.domain.keys.key import KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.keys.lifecycle import (
+    effective_status,
     foremost,
     lasting,
     signing_key,
-    standing,
     superseded,
     verifies,
 )
@@ -84,7 +84,7 @@ def test_standing_tells_what_a_key_may_do_at_an_instant() -> None:
     end = NOW + 2 * HOUR
     old, new = key("old", NOW - HOUR, retire_at=end), key("new", NOW + HOUR)
     told = [
-        [standing(each, [old, new], instant).value for each in (old, new)]
+        [effective_status(each, [old, new], instant).value for each in (old, new)]
         for instant in (NOW, NOW + HOUR, end)
     ]
     assert told == [["ACTIVE", "PASSIVE"], ["PASSIVE", "ACTIVE"], ["DISABLED", "ACTIVE"]]

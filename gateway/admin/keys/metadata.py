@@ -3,7 +3,7 @@
 from typing import Any
 
 from gateway.domain.clock import Clock
-from gateway.domain.keys import KeyStatus, RealmKey, signing_key, standing, verifies
+from gateway.domain.keys import KeyStatus, RealmKey, effective_status, signing_key, verifies
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
@@ -30,5 +30,5 @@ class KeyMetadata:
         signs = signer is not None and signer.id == key.id
         status = key.status if verifies(key, now) else KeyStatus.DISABLED
         if key.retire_at is not None:
-            status = standing(key, keys, now)
+            status = effective_status(key, keys, now)
         return ShownKey(key, self._factory.public_data(key), status, signs)

@@ -20,10 +20,10 @@ from gateway.domain.keys import (
     KeyStatus,
     RealmKey,
     SignatureAlgorithm,
+    effective_status,
     foremost,
     lasting,
     signing_key,
-    standing,
     superseded,
     verifies,
 )
@@ -87,7 +87,9 @@ class RealmKeys:
         async with self._database.read() as stores:
             for realm in await _realms(stores, realm_name):
                 keys = await stores.keys.list(realm.id)
-                states += [KeyState(realm.name, key, standing(key, keys, now)) for key in keys]
+                states += [
+                    KeyState(realm.name, key, effective_status(key, keys, now)) for key in keys
+                ]
         return tuple(states)
 
     async def rotate(

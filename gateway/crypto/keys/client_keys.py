@@ -1,7 +1,7 @@
 """Keys that clients prove themselves by: RSA keys made for them, and files that hold public parts.
 
-What comes from outside is read whole before it is believed: one certificate or key, of a kind and
-length that can be used. Spec: RFC 5280, RFC 7292 (PKCS#12), RFC 7517 (JWKS), RFC 8017 §A.1
+Input is parsed whole before it is used: one certificate or key, of a supported kind and length.
+Spec: RFC 5280, RFC 7292 (PKCS#12), RFC 7517 (JWKS), RFC 8017 §A.1
 """
 
 import base64
@@ -14,7 +14,6 @@ import jwt
 import orjson
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
@@ -28,9 +27,8 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import (
     serialize_java_truststore,
     serialize_key_and_certificates,
 )
-from cryptography.x509.oid import NameOID
 
-from gateway.crypto.certificates import load_certificate
+from gateway.crypto.certificates import load_certificate, self_signed
 from gateway.crypto.keys.private import generate_rsa_key, load_own_private_key
 from gateway.crypto.pem import CERTIFICATE_LABELS, unwrap
 from gateway.crypto.pkcs12 import read_archive
@@ -50,7 +48,6 @@ from gateway.domain.limits.key_documents import (
 from gateway.domain.ports.client_keys import ClientKey, GeneratedKey, KeyFile, NamedCertificate
 from gateway.domain.secrets import Secret
 
-_COMMON_NAME_MAX: Final = 64
 _PUBLIC_KEY_LABELS: Final = (b"PUBLIC KEY", b"RSA PUBLIC KEY")
 _PRIVATE_MEMBERS: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
 _NOT_FOUND: Final = "Certificate or key with given alias not found in the keystore"
@@ -69,25 +66,12 @@ class CryptographyClientKeys:
     """The ClientKeys of the product."""
 
     def generate(self, name: str, bits: int, begins: datetime, ends: datetime) -> GeneratedKey:
-        """Generate an RSA key with a certificate of its own for `name`."""
         key = generate_rsa_key(bits)
-        # X.520 bounds a common name; a client's name may be longer.
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:_COMMON_NAME_MAX])])
-        certificate = (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(subject)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(begins)
-            .not_valid_after(ends)
-            .sign(key, hashes.SHA256())
-        )
+        certificate = self_signed(key, name, begins, ends)
         private = key.private_bytes(Encoding.DER, PrivateFormat.TraditionalOpenSSL, NoEncryption())
         return GeneratedKey(Secret(_base64(private)), _of_certificate(certificate))
 
     def read(self, kind: KeyFile, content: bytes, alias: str, password: Secret) -> ClientKey:
-        """Return the public part of what a file holds; raises UnusableSetting."""
         with _refusals():
             match kind:
                 case KeyFile.CERTIFICATE:
@@ -105,7 +89,6 @@ class CryptographyClientKeys:
         certificates: Sequence[NamedCertificate],
         private_key: Secret | None = None,
     ) -> bytes:
-        """Return a PKCS#12 archive; the private key is that of the first certificate."""
         encryption = BestAvailableEncryption(password.reveal().encode())
         with _refusals():
             # What is stored may have been written as an attribute, unread.

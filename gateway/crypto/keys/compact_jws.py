@@ -1,17 +1,20 @@
-"""The strict reading of a compact JWS, before anything in it is believed.
+"""Compact JWS: strict parsing before any verification, and the encoded headers of a key.
 
-Three canonical base64url parts, at most 16 kB, a header that is one JSON object in
-UTF-8 without a repeated name. Everything else raises InvalidToken and nothing else.
-
-Spec: RFC 7515 §4, §5.2, §7.1; RFC 8725 §2.4
+Three canonical base64url parts, at most 16 kB, a header that is one JSON object in UTF-8 without a
+repeated name. Everything else raises InvalidToken and nothing else.
+Spec: RFC 7515 §4, §5.2, §7.1; RFC 8725 §2.4. Keycloak: header {"alg","typ","kid"}, in this order
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from gateway.crypto import base64url
 from gateway.domain.errors import InvalidToken
+from gateway.domain.keys import HeaderType, RealmKey
 
 MAX_TOKEN_LENGTH = 16 * 1024
 _MAX_HEADER_LENGTH = 2 * 1024
@@ -20,7 +23,7 @@ _PARTS = 3
 
 @dataclass(frozen=True, slots=True)
 class CompactJws:
-    """The parts of a token; `payload` is still text, for nobody reads it unverified."""
+    """The parts of a token; `payload` is not decoded before the signature holds."""
 
     header: dict[str, Any]
     signing_input: bytes
@@ -73,3 +76,13 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(unique) != len(pairs):
         raise ValueError("a name is repeated")
     return unique
+
+
+def encoded_headers(record: RealmKey) -> Mapping[HeaderType, str]:
+    """Return the base64url text of each header that `record` may sign with, encoded once."""
+    return {
+        header_type: base64url.encode(
+            orjson.dumps({"alg": record.algorithm, "typ": header_type, "kid": record.kid})
+        )
+        for header_type in HeaderType
+    }

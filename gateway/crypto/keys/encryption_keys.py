@@ -1,4 +1,4 @@
-"""Where the encryption key comes from: a private file, made at the first start, or given text.
+"""The encryption key: a private file, created at the first start, or a given text.
 
 The text holds one base64 key of 32 bytes per line, the newest first. The file must be readable
 by its owner alone: a key that others can read protects nothing.

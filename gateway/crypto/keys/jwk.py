@@ -22,8 +22,8 @@ _CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
 def key_id(public_key: PublicKey, algorithm: str = "") -> str:
     """Return the kid: SHA-256 of the SubjectPublicKeyInfo (not RFC 7638), as Keycloak makes it.
 
-    `algorithm` tells two keys apart that have the same numbers: Keycloak publishes both under one
-    kid, so that a verifier finds the right one by chance.
+    `algorithm` distinguishes two keys with the same numbers: Keycloak publishes both under one kid,
+    so that a verifier finds the right one by chance.
     """
     info = public_key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return base64url.encode(hashlib.sha256(info + algorithm.encode("ascii")).digest())

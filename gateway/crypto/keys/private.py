@@ -1,12 +1,8 @@
-"""Private keys: which kind each algorithm takes, how they are made, written and read.
+"""Private keys: which kind each algorithm takes; generating, writing and reading them.
 
-RSA keys have 2048 bits, as Keycloak's generated ones. A key of another kind than its algorithm
-takes is refused when it is read, not when a token is signed.
-
-Imported keys are parsed here as well: the library's own check of an RSA key holds the interpreter
-lock for a time that grows with the fourth power of its length. So the numbers are bounded first,
-and then checked in steps that are short each.
-
+A key of another kind than its algorithm takes is refused when it is read, not when it signs.
+The library's own check of an imported RSA key holds the interpreter lock for a time that grows with
+the fourth power of the key's length. So its numbers are bounded first and checked in short steps.
 Spec: RFC 7518 §3.1, §3.3, §3.4; RFC 8037 §3.1; RFC 8017 §3.2, §A.1.2; FIPS 186-5 §B.3.1
 """
 

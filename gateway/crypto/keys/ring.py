@@ -1,12 +1,10 @@
 """Signing and verifying a realm's JWTs with keys parsed once.
 
-The algorithm belongs to the key, never to the token: `alg` must repeat what the key record says.
-`kid` chooses among the realm's own keys and nothing else does: `jku`, `jwk`, `x5u` and `x5c` are
-not read, `crit` is refused because no extension is understood. PyJWT's algorithms do the
-cryptography; the parts are put together here, for PyJWT writes the header anew for each token
-and in another order than Keycloak's.
-
-Spec: RFC 7515 §5; RFC 8725 §3.1, §3.10, §3.11. Keycloak: header {"alg","typ","kid"}.
+The algorithm belongs to the key: `alg` of a token must equal it. `kid` chooses among the realm's
+own keys; `jku`, `jwk`, `x5u` and `x5c` are not read, `crit` is refused because no extension is
+understood. PyJWT's algorithms do the cryptography; the parts are joined here, since PyJWT encodes
+the header for each token, in another order than Keycloak's {"alg","typ","kid"}.
+Spec: RFC 7515 §5; RFC 8725 §3.1, §3.10, §3.11
 """
 
 from collections.abc import Mapping
@@ -19,7 +17,6 @@ import orjson
 from gateway.crypto import base64url
 from gateway.crypto.keys import compact_jws
 from gateway.crypto.keys.jwk import public_jwk, rsa_information
-from gateway.crypto.keys.jws_headers import encoded_headers
 from gateway.crypto.keys.private import PrivateKey, load_private_key
 from gateway.crypto.keys.secret import ParsedSecretKey
 from gateway.crypto.public_keys import PublicKey
@@ -32,8 +29,8 @@ from gateway.domain.keys import (
     RealmKey,
     SecretAlgorithm,
     SignatureAlgorithm,
+    effective_status,
     signing_key,
-    standing,
     verifies,
 )
 
@@ -54,18 +51,16 @@ class ParsedKey:
         self._algorithm = jwt.get_algorithm_by_name(algorithm)
         self._private: PrivateKey = load_private_key(record)
         self._public: PublicKey = self._private.public_key()
-        self._headers = encoded_headers(record)
+        self._headers = compact_jws.encoded_headers(record)
         self.jwk = public_jwk(record, self._public)
         self.rsa_information = rsa_information(self._public)
 
     def sign(self, payload: bytes, header_type: HeaderType = HeaderType.JWT) -> str:
-        """Return the compact JWS over `payload`."""
         signing_input = f"{self._headers[header_type]}.{base64url.encode(payload)}"
         signature = self._algorithm.sign(signing_input.encode("ascii"), self._private)
         return f"{signing_input}.{base64url.encode(signature)}"
 
     def verifies(self, token: compact_jws.CompactJws) -> bool:
-        """Tell whether this key made the signature."""
         return self._algorithm.verify(token.signing_input, self._public, token.signature)
 
 
@@ -101,27 +96,23 @@ class PyJwtKeyRing:
         now: datetime,
         header_type: HeaderType = HeaderType.JWT,
     ) -> str:
-        """Return a compact JWS signed by the realm's active key for `algorithm`."""
         if _is_internal(claims):
             raise ValueError("a token with the typ of an internal one is not signed for a client")
         return _signed(claims, self._every_key, self._signer(algorithm, now), header_type)
 
     def sign_for_ourselves(self, claims: Mapping[str, Any], now: datetime) -> str:
-        """Return a JWS under the realm's secret key, which nobody else can check."""
         if not _is_internal(claims):
             raise ValueError("an internal token must have the typ of one")
         signer = self._signer(SecretAlgorithm.HS512, now)
         return _signed(claims, self._secret_keys, signer, HeaderType.JWT)
 
     def verify(self, token: str, now: datetime) -> Mapping[str, Any]:
-        """Return the claims when kid, pinned algorithm and signature hold."""
         claims = _verified(token, self._every_key, now)
         if _is_internal(claims):
             raise InvalidToken("an internal token")
         return claims
 
     def verify_of_ourselves(self, token: str, now: datetime) -> Mapping[str, Any]:
-        """Return the claims of a token that `sign_for_ourselves` made."""
         claims = _verified(token, self._secret_keys, now)
         if not _is_internal(claims):
             raise InvalidToken("not an internal token")
@@ -134,11 +125,9 @@ class PyJwtKeyRing:
         return record
 
     def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
-        """Return the public keys to publish, the signing ones first, then the newest."""
         return tuple(key.jwk for key in self._published(now))
 
     def public_key(self, now: datetime) -> str | None:
-        """Return base64 of the SubjectPublicKeyInfo of the RSA key that signs; None without one."""
         signing = (key for key in self._published(now) if self._signs(key.record, now))
         return next((key.rsa_information for key in signing if key.rsa_information), None)
 
@@ -149,7 +138,7 @@ class PyJwtKeyRing:
         return published
 
     def _signs(self, record: RealmKey, now: datetime) -> bool:
-        return standing(record, self._records, now) is KeyStatus.ACTIVE
+        return effective_status(record, self._records, now) is KeyStatus.ACTIVE
 
 
 Keys = Mapping[str, ParsedSecretKey] | Mapping[str, ParsedKey | ParsedSecretKey]

@@ -14,7 +14,6 @@ from uuid import uuid4
 
 from gateway.crypto import base64url
 from gateway.crypto.keys import compact_jws
-from gateway.crypto.keys.jws_headers import encoded_headers
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.keys import HeaderType, RealmKey, SecretAlgorithm
 from gateway.domain.secrets import Secret
@@ -41,10 +40,9 @@ class ParsedSecretKey:
         self.record = record
         self._secret = _material(record)
         self._digest_name = _DIGESTS[record.algorithm]
-        self._headers = encoded_headers(record)
+        self._headers = compact_jws.encoded_headers(record)
 
     def sign(self, payload: bytes, header_type: HeaderType = HeaderType.JWT) -> str:
-        """Return the compact JWS over `payload`."""
         signing_input = f"{self._headers[header_type]}.{base64url.encode(payload)}"
         return f"{signing_input}.{base64url.encode(self._digest(signing_input.encode('ascii')))}"
 

@@ -1,6 +1,9 @@
-"""Making a realm's signing keys, with the self-signed certificate that Keycloak publishes too.
+"""Signing keys of a realm, generated or imported, with the certificates that Keycloak publishes.
 
-Keycloak: CN is the realm's name, ten years, kid from the public key. Spec: RFC 5280 §4.1
+An imported key is checked in full once: what is read from the store is trusted. One that is too
+short is refused, and one so long that signing with it would stop a worker.
+Keycloak: CN is the realm's name, ten years, kid from the public key; the key provider `rsa`, whose
+refusals have these texts and which takes any length. Spec: RFC 5280 §4.1
 """
 
 import base64
@@ -11,29 +14,31 @@ from functools import partial
 from uuid import uuid4
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.x509.oid import NameOID
 
-from gateway.crypto.certificates import load_stored_certificate
-from gateway.crypto.keys.imported import read_certificate, read_rsa_key
+from gateway.crypto.certificates import load_certificate, load_stored_certificate, self_signed
 from gateway.crypto.keys.jwk import key_id, key_information, key_kind
 from gateway.crypto.keys.private import (
     PrivateKey,
     generate_private_key,
     generate_rsa_key,
     load_private_key,
+    parse_rsa_private_key,
     write_private_key,
 )
 from gateway.crypto.keys.ring import PyJwtKeyRing
 from gateway.crypto.keys.secret import generate_secret_key
+from gateway.crypto.pem import CERTIFICATE_LABELS, unwrap
+from gateway.domain.errors import UnusableSetting
 from gateway.domain.keys import KeyAlgorithm, KeyStatus, RealmKey, SecretAlgorithm
+from gateway.domain.limits.key_documents import LimitExceeded
 from gateway.domain.ports.signing import PublicKeyData
 from gateway.domain.secrets import Secret
 
 _CERTIFICATE_LIFE = timedelta(days=3652)
-_COMMON_NAME_MAX = 64
+_KEY_LABELS = (b"PRIVATE KEY", b"RSA PRIVATE KEY")
 
 
 class PyJwtKeyFactory:
@@ -56,7 +61,6 @@ class PyJwtKeyFactory:
         size: int | None = None,
         certified: bool = True,
     ) -> RealmKey:
-        """Generate a key that signs from `now` on."""
         if isinstance(algorithm, SecretAlgorithm):
             kid, material = generate_secret_key(*() if size is None else (size,))
             return _record(realm_id, algorithm, now, kid=kid, material=material)
@@ -75,24 +79,20 @@ class PyJwtKeyFactory:
         private_key: Secret,
         certificate: str | None,
     ) -> RealmKey:
-        """Return a key that signs from `now` on; raises UnusableSetting."""
-        key = read_rsa_key(private_key)
+        key = _read_rsa_key(private_key)
         taken = _asymmetric(realm_id, algorithm, now, key)
         if certificate is None:
             return self.certified(taken, realm_name, now)
-        return replace(taken, certificate=_pem(read_certificate(certificate, key)))
+        return replace(taken, certificate=_pem(_read_certificate(certificate, key)))
 
     def certified(self, key: RealmKey, realm_name: str, now: datetime) -> RealmKey:
-        """Return the key with a new certificate of its own, where its kind may have one."""
         return replace(key, certificate=_self_signed(load_private_key(key), realm_name, now))
 
     def apart(self, key: RealmKey) -> RealmKey:
-        """Return the key under a kid of its algorithm."""
         public = load_private_key(key).public_key()
         return replace(key, kid=key_id(public, key.algorithm.value))
 
     def public_data(self, key: RealmKey) -> PublicKeyData:
-        """Return what may be shown of the key; raises SecretUnreadable."""
         if isinstance(key.algorithm, SecretAlgorithm):
             return PublicKeyData("OCT")
         public = load_private_key(key).public_key()
@@ -104,7 +104,6 @@ class PyJwtKeyFactory:
         return PublicKeyData(kind, information, der, certificate.not_valid_after_utc)
 
     def ring(self, keys: tuple[RealmKey, ...]) -> PyJwtKeyRing:
-        """Parse the realm's keys once; raises SecretUnreadable for a key that is none."""
         return PyJwtKeyRing(keys)
 
 
@@ -135,17 +134,29 @@ def _pem(certificate: x509.Certificate) -> str:
 def _self_signed(key: PrivateKey, realm_name: str, now: datetime) -> str | None:
     if isinstance(key, ed25519.Ed25519PrivateKey):
         return None
-    # X.520 bounds a common name; a realm's name may be longer.
-    common_name = x509.NameAttribute(NameOID.COMMON_NAME, realm_name[:_COMMON_NAME_MAX])
-    name = x509.Name([common_name])
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now)
-        .not_valid_after(now + _CERTIFICATE_LIFE)
-        .sign(key, hashes.SHA256())
-    )
-    return _pem(certificate)
+    return _pem(self_signed(key, realm_name, now, now + _CERTIFICATE_LIFE))
+
+
+def _read_rsa_key(given: Secret) -> rsa.RSAPrivateKey:
+    """Return the key; raises UnusableSetting."""
+    try:
+        return parse_rsa_private_key(unwrap(given.reveal().encode("ascii"), *_KEY_LABELS))
+    except LimitExceeded as error:
+        raise UnusableSetting(str(error)) from None
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        # The cause may quote what was sent.
+        raise UnusableSetting("Failed to decode private key") from None
+
+
+def _read_certificate(text: str, key: rsa.RSAPrivateKey) -> x509.Certificate:
+    """Return the certificate of the key; raises UnusableSetting."""
+    try:
+        certificate = load_certificate(unwrap(text.encode("ascii"), *CERTIFICATE_LABELS))
+        certified = certificate.public_key()
+    except LimitExceeded as error:
+        raise UnusableSetting(str(error)) from None
+    except (ValueError, TypeError, UnsupportedAlgorithm, x509.InvalidVersion):
+        raise UnusableSetting("Failed to decode certificate") from None
+    if certified != key.public_key():
+        raise UnusableSetting("Certificate does not match private key")
+    return certificate

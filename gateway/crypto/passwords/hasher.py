@@ -1,11 +1,9 @@
 """Hashing and checking passwords, off the event loop.
 
-Unicode: a new hash is made of the text in normal form C. Keycloak hashes the text as typed, so a
+A new hash is computed from the normal form C of the text. Keycloak hashes the text as typed, so a
 check tries the text as given first and its form C second: imported hashes verify unchanged, and a
 password set on one system verifies when another composes its accents differently.
-More than 1024 characters are never hashed: nobody types them, and each costs time.
-
-Spec: RFC 8265 §4 (normalisation), NIST SP 800-63B §3.1.1. Keycloak: password hashing providers.
+Spec: RFC 8265 §4 (normalisation), NIST SP 800-63B §3.1.1. Keycloak: password hashing providers
 """
 
 import os
@@ -17,15 +15,16 @@ from functools import partial
 
 import structlog
 
-from gateway.crypto.passwords.schemes import ARGON2, SCHEMES, PasswordScheme
+from gateway.crypto.passwords.schemes import ALGORITHMS
 from gateway.crypto.passwords.stored import StoredPassword, read_stored_password
 from gateway.domain.errors import FieldError, InvalidInput, SecretUnreadable
 from gateway.domain.limits.fair_share import FairThreads
 from gateway.domain.limits.password_hashing import (
-    ALIASES,
+    HASH_SCHEME_OF,
+    HASH_SCHEMES,
     MAX_PASSWORD_LENGTH,
     MAX_WAITING_HASHES,
-    max_iterations,
+    HashScheme,
 )
 from gateway.domain.secrets import Secret
 
@@ -33,7 +32,6 @@ _NICENESS = 10
 """A tenth of the share of a thread that answers requests; beyond 19 the kernel takes 19."""
 _NO_SALT = bytes(16)
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
-_SCHEMES = {scheme.name: scheme for scheme in SCHEMES}
 
 
 def hash_password(
@@ -45,7 +43,7 @@ def hash_password(
     more iterations than may be computed.
     """
     scheme = _scheme(algorithm)
-    cost, most = iterations or scheme.default_iterations, max_iterations(scheme.name)
+    cost, most = iterations or scheme.iterations, scheme.most_iterations
     if not 0 < cost <= most:
         allowed = f"1 to {most} for {scheme.name}"
         raise InvalidInput((FieldError("hashIterations", str(cost), allowed),))
@@ -54,7 +52,7 @@ def hash_password(
         allowed = f"at most {MAX_PASSWORD_LENGTH} characters of Unicode text without NUL"
         raise InvalidInput((FieldError("password", f"{len(given)} characters", allowed),))
     text = unicodedata.normalize("NFC", given)
-    made = scheme.make(text, cost)
+    made = ALGORITHMS[scheme.name].make(text, cost)
     return made.credential_data(), made.secret_data()
 
 
@@ -64,14 +62,14 @@ def verify_password(password: Secret, credential_data: str, secret_data: str) ->
     Raises SecretUnreadable when the stored hash cannot be computed again.
     """
     stored = read_stored_password(credential_data, secret_data)
-    scheme = _SCHEMES.get(ALIASES.get(stored.algorithm, stored.algorithm))
+    scheme = HASH_SCHEME_OF.get(stored.algorithm)
     if scheme is None:
         raise SecretUnreadable("a stored password is hashed with an algorithm that is not known")
     given = password.reveal()
     if not _hashable(given):
         return False
     forms = dict.fromkeys((given, unicodedata.normalize("NFC", given)))
-    return any(scheme.matches(text, stored) for text in forms)
+    return any(ALGORITHMS[scheme.name].matches(text, stored) for text in forms)
 
 
 def needs_rehash(
@@ -85,12 +83,12 @@ def needs_rehash(
     A realm whose rule asks for more than may be computed gets no new hashes.
     """
     scheme = _scheme(algorithm)
-    if (iterations or 0) > max_iterations(scheme.name):
+    if (iterations or 0) > scheme.most_iterations:
         return False
     stored = read_stored_password(credential_data, secret_data)
     return (stored.algorithm, stored.iterations, dict(stored.parameters)) != (
         scheme.name,
-        iterations or scheme.default_iterations,
+        iterations or scheme.iterations,
         dict(scheme.parameters),
     )
 
@@ -107,8 +105,7 @@ def check_password(
     it is logged. A stored hash that is dearer than a new one takes longer.
     """
     scheme = _scheme(algorithm)
-    rounds, value = iterations or scheme.default_iterations, bytes(scheme.key_bytes)
-    rounds = min(rounds, max_iterations(scheme.name))
+    rounds = min(iterations or scheme.iterations, scheme.most_iterations)
     if stored is not None:
         try:
             if verify_password(password, *stored):
@@ -119,7 +116,8 @@ def check_password(
         else:
             rounds -= spent.iterations if spent.algorithm == scheme.name else 0
     if rounds > 0:
-        rest = StoredPassword(scheme.name, rounds, _NO_SALT, value, scheme.parameters)
+        value, parameters = bytes(scheme.key_bytes), scheme.parameters
+        rest = StoredPassword(scheme.name, rounds, _NO_SALT, value, parameters)
         verify_password(password, rest.credential_data(), rest.secret_data())
     return False
 
@@ -142,7 +140,6 @@ class PooledPasswordHasher:
         algorithm: str | None,
         iterations: int | None = None,
     ) -> tuple[str, str]:
-        """Return `(credential_data, secret_data)`."""
         work = partial(hash_password, password, algorithm, iterations)
         return await self._threads.run(realm_id, work)
 
@@ -155,7 +152,6 @@ class PooledPasswordHasher:
         algorithm: str | None,
         iterations: int | None = None,
     ) -> bool:
-        """Tell whether the stored credential was made from `password`; one job, whatever it is."""
         work = partial(check_password, password, stored, algorithm, iterations)
         return await self._threads.run(realm_id, work)
 
@@ -167,7 +163,6 @@ class PooledPasswordHasher:
         algorithm: str | None,
         iterations: int | None = None,
     ) -> bool:
-        """Tell whether the stored credential was made otherwise than `hash` would make it now."""
         return needs_rehash(credential_data, secret_data, algorithm, iterations)
 
     def close(self) -> None:
@@ -183,12 +178,10 @@ def _step_back() -> None:
         os.setpriority(os.PRIO_PROCESS, thread, niceness)
 
 
-def _scheme(algorithm: str | None) -> PasswordScheme:
-    if algorithm is None:
-        return ARGON2
-    scheme = _SCHEMES.get(ALIASES.get(algorithm, algorithm))
+def _scheme(algorithm: str | None) -> HashScheme:
+    scheme = HASH_SCHEMES[0] if algorithm is None else HASH_SCHEME_OF.get(algorithm)
     if scheme is None:
-        raise ValueError(f"{algorithm!r} is not one of {', '.join([*_SCHEMES, *ALIASES])}")
+        raise ValueError(f"{algorithm!r} is not one of {', '.join(HASH_SCHEME_OF)}")
     return scheme
 
 

@@ -1,9 +1,7 @@
-"""The ways to hash a password that Keycloak knows, under Keycloak's names and defaults.
+"""How each scheme of password hashes is computed; names and costs stand in `HASH_SCHEMES`.
 
 PBKDF2 runs in cryptography, which takes half the time of hashlib for the same hash; Argon2 runs
-in passlib. Both release the interpreter while they work.
-
-Spec: RFC 8018 §5.2, RFC 9106. Keycloak: argon2, pbkdf2, pbkdf2-sha256, pbkdf2-sha512.
+in passlib. Both release the interpreter while they work. Spec: RFC 8018 §5.2, RFC 9106
 """
 
 import base64
@@ -11,40 +9,30 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 
 from gateway.crypto.passwords.stored import StoredPassword
 from gateway.domain.errors import SecretUnreadable
-from gateway.domain.limits.password_hashing import ARGON2_MEMORY_KIB
+from gateway.domain.limits.password_hashing import HASH_SCHEMES, HashScheme
 
 _SALT_BYTES = 16
 _ARGON2_VERSIONS = {"1.0": 16, "1.3": 19}
+_DIGESTS: Final[Mapping[str | None, hashes.HashAlgorithm]] = {
+    "sha1": hashes.SHA1(),  # noqa: S303 - HMAC does not need its collision resistance
+    "sha256": hashes.SHA256(),
+    "sha512": hashes.SHA512(),
+}
 
 
-class PasswordScheme(Protocol):
-    """One way to hash."""
-
-    @property
-    def name(self) -> str:
-        """The name in `algorithm`."""
-        ...
-
-    @property
-    def default_iterations(self) -> int:
-        """The cost where the realm sets none."""
-        ...
+class PasswordAlgorithm(Protocol):
+    """Computes the hashes of one scheme."""
 
     @property
-    def key_bytes(self) -> int:
-        """The length of a hash."""
-        ...
-
-    @property
-    def parameters(self) -> Mapping[str, str]:
-        """What else is written beside the hash, in Keycloak's order."""
+    def scheme(self) -> HashScheme:
+        """The scheme."""
         ...
 
     def make(self, password: str, iterations: int) -> StoredPassword:
@@ -60,87 +48,64 @@ class PasswordScheme(Protocol):
 class Pbkdf2:
     """PBKDF2 with HMAC of one hash."""
 
-    name: str
-    digest: hashes.HashAlgorithm
-    key_bytes: int
-    default_iterations: int
-
-    @property
-    def parameters(self) -> Mapping[str, str]:
-        """Return none: the length of the key is that of the hash."""
-        return {}
+    scheme: HashScheme
 
     def make(self, password: str, iterations: int) -> StoredPassword:
-        """Hash with a fresh salt."""
         salt = secrets.token_bytes(_SALT_BYTES)
-        value = self._derive(password, salt, iterations, self.key_bytes)
-        return StoredPassword(self.name, iterations, salt, value)
+        value = self._derive(password, salt, iterations, self.scheme.key_bytes)
+        return StoredPassword(self.scheme.name, iterations, salt, value)
 
     def matches(self, password: str, stored: StoredPassword) -> bool:
         """Compare the first block, of 160 bits or more: each further one would cost the same again.
 
         Keycloak writes 64 bytes for SHA-1, and wrote as many for SHA-256 in old versions.
         """
-        expected = stored.value[: self.digest.digest_size]
+        expected = stored.value[: _DIGESTS[self.scheme.digest].digest_size]
         value = self._derive(password, stored.salt, stored.iterations, len(expected))
         return hmac.compare_digest(value, expected)
 
     def _derive(self, password: str, salt: bytes, iterations: int, length: int) -> bytes:
-        return PBKDF2HMAC(self.digest, length, salt, iterations).derive(password.encode())
+        digest = _DIGESTS[self.scheme.digest]
+        return PBKDF2HMAC(digest, length, salt, iterations).derive(password.encode())
 
 
 @dataclass(frozen=True, slots=True)
 class Argon2:
-    """Argon2id with Keycloak's cost: 7 MiB, one lane, 32 bytes."""
+    """Argon2id, one lane."""
 
-    name: str = "argon2"
-    default_iterations: int = 5
-    memory_kib: int = ARGON2_MEMORY_KIB
-    key_bytes: int = 32
-
-    @property
-    def parameters(self) -> Mapping[str, str]:
-        """Return what Keycloak writes in `additionalParameters`."""
-        return {
-            "hashLength": str(self.key_bytes),
-            "memory": str(self.memory_kib),
-            "type": "id",
-            "version": "1.3",
-            "parallelism": "1",
-        }
+    scheme: HashScheme
 
     def make(self, password: str, iterations: int) -> StoredPassword:
-        """Hash with a fresh salt."""
-        argon2 = _passlib_argon2()
+        argon2, scheme = _passlib_argon2(), self.scheme
         hasher = argon2.using(
             type="ID",
             rounds=iterations,
-            memory_cost=self.memory_kib,
+            memory_cost=int(scheme.parameters["memory"]),
             parallelism=1,
-            digest_size=self.key_bytes,
+            digest_size=scheme.key_bytes,
             salt_size=_SALT_BYTES,
         )
         made = argon2.from_string(hasher.hash(password))
-        return StoredPassword(self.name, iterations, made.salt, made.checksum, self.parameters)
+        return StoredPassword(scheme.name, iterations, made.salt, made.checksum, scheme.parameters)
 
     def matches(self, password: str, stored: StoredPassword) -> bool:
         """Compare, by the parameters that are stored."""
         try:
-            return bool(_passlib_argon2().verify(password, self._standard_text(stored)))
+            return bool(_passlib_argon2().verify(password, _standard_text(stored)))
         except (KeyError, ValueError) as error:
             raise SecretUnreadable("a stored password has parameters Argon2 refuses") from error
 
-    def _standard_text(self, stored: StoredPassword) -> str:
-        """Write the hash in Argon2's own notation, `$argon2id$v=19$m=...,t=...,p=...$salt$hash`."""
-        given = stored.parameters
-        memory, lanes = int(given["memory"]), int(given["parallelism"])
-        salt, value = (
-            base64.b64encode(raw).rstrip(b"=").decode("ascii")
-            for raw in (stored.salt, stored.value)
-        )
-        version = _ARGON2_VERSIONS[given["version"]]
-        cost = f"m={memory},t={stored.iterations},p={lanes}"
-        return f"$argon2{given['type']}$v={version}${cost}${salt}${value}"
+
+def _standard_text(stored: StoredPassword) -> str:
+    """Write the hash in Argon2's own notation, `$argon2id$v=19$m=...,t=...,p=...$salt$hash`."""
+    given = stored.parameters
+    memory, lanes = int(given["memory"]), int(given["parallelism"])
+    salt, value = (
+        base64.b64encode(raw).rstrip(b"=").decode("ascii") for raw in (stored.salt, stored.value)
+    )
+    version = _ARGON2_VERSIONS[given["version"]]
+    cost = f"m={memory},t={stored.iterations},p={lanes}"
+    return f"$argon2{given['type']}$v={version}${cost}${salt}${value}"
 
 
 def _passlib_argon2() -> Any:
@@ -150,11 +115,8 @@ def _passlib_argon2() -> Any:
     return argon2
 
 
-ARGON2 = Argon2()
-SCHEMES: tuple[PasswordScheme, ...] = (
-    ARGON2,
-    Pbkdf2("pbkdf2-sha512", hashes.SHA512(), 64, 210_000),
-    Pbkdf2("pbkdf2-sha256", hashes.SHA256(), 32, 600_000),
-    # SHA-1 is Keycloak's oldest scheme; HMAC does not need its collision resistance.
-    Pbkdf2("pbkdf2", hashes.SHA1(), 20, 1_300_000),  # noqa: S303 - as above
-)
+ALGORITHMS: Final[Mapping[str, PasswordAlgorithm]] = {
+    scheme.name: Argon2(scheme) if scheme.digest is None else Pbkdf2(scheme)
+    for scheme in HASH_SCHEMES
+}
+"""Name of a scheme -> what computes it."""

@@ -1,8 +1,7 @@
-"""A password credential as Keycloak stores it: two JSON strings, written byte for byte alike.
+"""A password credential in Keycloak's two JSON strings, written with the same bytes.
 
-What is read may come from an imported file: its cost is checked here, before every computation.
-
-Keycloak: PasswordCredentialModel, `credentialData` and `secretData`.
+Imported credentials are read here too: the cost is checked before every computation.
+Keycloak: PasswordCredentialModel, `credentialData` and `secretData`
 """
 
 import base64
@@ -26,7 +25,6 @@ class StoredPassword:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     def credential_data(self) -> str:
-        """Return how the hash was made, as JSON."""
         parameters = {name: [value] for name, value in self.parameters.items()}
         return _json(
             {
@@ -37,7 +35,6 @@ class StoredPassword:
         )
 
     def secret_data(self) -> str:
-        """Return hash and salt, as JSON."""
         value, salt = (base64.b64encode(raw).decode("ascii") for raw in (self.value, self.salt))
         return _json({"value": value, "salt": salt, "additionalParameters": {}})
 

@@ -1,9 +1,7 @@
-"""The authorities whose clients are believed, and the path from a certificate up to one of them.
+"""The trusted authorities, and the path from a certificate up to one of them.
 
-As with nginx, a path must end at a self-signed certificate of the bundle; the others of the bundle
-are links. Names only propose an issuer, the signature decides: an authority of the same name with
-another key is another authority.
-
+As with nginx, a path must end at a self-signed certificate of the bundle. Names only propose an
+issuer, the signature decides: an authority of the same name with another key is another authority.
 Spec: RFC 5280 §6.1; attacks A8, A14
 """
 
@@ -31,7 +29,6 @@ class AuthorityBundle:
     edition = 0
 
     def __init__(self, authorities: Iterable[ParsedCertificate] = ()) -> None:
-        """Take the authorities; without any, no certificate has a path."""
         self._by_subject: dict[DistinguishedName, list[ParsedCertificate]] = {}
         self._anchors: set[bytes] = set()
         for authority in authorities:
@@ -93,7 +90,6 @@ class AuthorityFile(AuthorityBundle):
         super().__init__(parse_authorities(self._file.read()))
 
     def renew(self) -> None:
-        """Read the file again if it was replaced."""
         try:
             content = self._file.read_if_changed()
             if content is not None:

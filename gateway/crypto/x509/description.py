@@ -1,4 +1,4 @@
-"""What a certificate says, for people and for `--output json`.
+"""The description of a certificate, for people and for `--output json`.
 
 Spec: RFC 8705 §3.1 (`x5t#S256` is base64url of the SHA-256 of the DER encoding)
 """

@@ -61,7 +61,7 @@ FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ClientOrder:
-    """What a client certificate says: `CN=common_name,OU=unit,O=...` and alternative names."""
+    """The names of a client certificate: `CN=common_name,OU=unit,O=...` and alternative ones."""
 
     common_name: str
     unit: str = DEVICES

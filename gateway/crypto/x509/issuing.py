@@ -28,7 +28,7 @@ CLOCK_SKEW = timedelta(minutes=5)
 
 
 class PkiRefused(RealmgateError):
-    """What was asked of the PKI cannot be done, and nothing was changed; `str()` says why."""
+    """The PKI cannot do what was requested; nothing was changed. `str()` is the reason."""
 
 
 class KeyAlgorithm(StrEnum):

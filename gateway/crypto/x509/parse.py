@@ -1,18 +1,17 @@
-"""Parsing one client certificate strictly, its subject straight from the encoding.
+"""Parsing one client certificate strictly, its names straight from the encoding.
 
-The name is read by our own reader: the library's rendering leaves newlines raw and some values
-unescaped, and refuses string types that real authorities still write (attacks A15).
-
-Spec: RFC 5280 §4.1; X.690 §10 (distinguished encoding)
+The library's rendering of names leaves newlines raw and some values unescaped, and refuses string
+types that real authorities still write (attacks A15). Spec: RFC 5280 §4.1; X.690 §10
 """
 
 import hashlib
 from dataclasses import dataclass
+from typing import TypeVar
 
 from cryptography import x509
 
-from gateway.crypto.certificates import load_certificate
-from gateway.crypto.der import EXPLICIT_0, OBJECT_IDENTIFIER, SEQUENCE, SET
+from gateway.crypto.certificates import load_certificate, signed_fields
+from gateway.crypto.der import OBJECT_IDENTIFIER, SEQUENCE, SET
 from gateway.domain.certificates import CertificateFacts
 from gateway.domain.distinguished_names import Attribute, DistinguishedName
 from gateway.domain.distinguished_names.der import (
@@ -22,6 +21,8 @@ from gateway.domain.distinguished_names.der import (
     read_elements,
 )
 from gateway.domain.ports.certificates import MalformedCertificate
+
+ExtensionT = TypeVar("ExtensionT", bound=x509.ExtensionType)
 
 CONTINUES = SIGN = 0x80
 SECOND_ARCS = 40
@@ -55,6 +56,13 @@ class ParsedCertificate(CertificateFacts):
             digest=self.digest,
         )
 
+    def extension(self, kind: type[ExtensionT]) -> ExtensionT | None:
+        """Return the extension of a type; None where there is none."""
+        try:
+            return self.extensions.get_extension_for_class(kind).value
+        except x509.ExtensionNotFound:
+            return None
+
 
 def parse_certificate(der: bytes) -> ParsedCertificate:
     """Parse exactly one certificate; raises MalformedCertificate."""
@@ -66,12 +74,12 @@ def parse_certificate(der: bytes) -> ParsedCertificate:
 
 def names_from_der(der: bytes) -> tuple[DistinguishedName, DistinguishedName]:
     """Return issuer and subject of an encoded certificate; raises ValueError."""
-    _serial, _algorithm, issuer, _validity, subject = _to_be_signed(der)
+    (_serial, _algorithm, issuer, _validity, subject), _ = signed_fields(der)
     return _name(issuer), _name(subject)
 
 
 def _parse(der: bytes) -> ParsedCertificate:
-    serial = _to_be_signed(der)[0].content
+    serial = signed_fields(der)[0][0].content
     # The library only warns of these today.
     if not serial.strip(b"\0") or serial[0] & SIGN:
         raise ValueError("serial number is not positive")
@@ -90,16 +98,6 @@ def _parse(der: bytes) -> ParsedCertificate:
         not_after=certificate.not_valid_after_utc,
         digest=hashlib.sha256(der).digest(),
     )
-
-
-def _to_be_signed(der: bytes) -> tuple[Element, ...]:
-    """Return serial number, signature algorithm, issuer, validity and subject."""
-    certificate = _content(read_element(der), SEQUENCE)
-    elements = read_elements(_content(read_element(certificate), SEQUENCE))
-    first = 1 if elements and elements[0].tag == EXPLICIT_0 else 0
-    if len(elements) < first + 5:
-        raise ValueError("certificate is cut short")
-    return elements[first : first + 5]
 
 
 def _name(element: Element) -> DistinguishedName:

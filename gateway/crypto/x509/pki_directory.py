@@ -1,7 +1,6 @@
-"""The files of a development PKI: how each is called, written, read and locked.
+"""The files of a development PKI: their names, how they are written, read and locked.
 
-Keys are readable by their owner only, and nothing is ever half written: a file is made beside its
-place and moved there.
+Keys are readable by their owner only. A file is written beside its place and moved there.
 """
 
 import fcntl

@@ -1,9 +1,7 @@
 """The revocation lists of the development PKI: revoking, and issuing again before they expire.
 
-nginx checks revocation for every link of a chain and refuses all certificates of an authority
-whose list is missing or past its next update, so one file holds the lists of both authorities.
-
-Spec: RFC 5280 §5.1, §5.2.3 (the number always increases)
+nginx refuses all certificates of an authority whose list is missing or past its next update, so one
+file holds the lists of both authorities. Spec: RFC 5280 §5.1, §5.2.3 (the number always increases)
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +21,7 @@ from gateway.crypto.x509.pki_directory import (
     read_authority,
     write_files,
 )
-from gateway.crypto.x509.revocation_lists import load_revocation_lists
+from gateway.crypto.x509.revocation_pem import load_revocation_lists
 
 LIFETIME = timedelta(days=30)
 

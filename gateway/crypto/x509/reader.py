@@ -1,7 +1,7 @@
-"""The library behind the ports of certificates: what one says, and its path to an authority.
+"""The library behind the ports of certificates: parsing, and the path to an authority.
 
-A certificate that a client shows again and again is parsed once. What the checks ask of it is
-kept, not its parsed extensions, which take ten times the memory of its encoding.
+A certificate that a client presents repeatedly is parsed once. Cached is what the checks need, not
+its parsed extensions, which take ten times the memory of its encoding.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from gateway.domain.certificates import CertificationPath, PresentedCertificate
 from gateway.domain.limits.caches import SizedCache
 
 REMEMBERED_BYTES: Final = 5 * 512 * 1024
-"""Memory of a worker for what certificates say: a thousand usual ones, or fewer large ones."""
+"""Memory of a worker for parsed certificates: a thousand usual ones, or fewer large ones."""
 
 
 class X509CertificateParser:
@@ -28,7 +28,6 @@ class X509CertificateParser:
         self._latest: ParsedCertificate | None = None
 
     def parse(self, der: bytes) -> PresentedCertificate:
-        """Return what exactly one certificate says; raises MalformedCertificate."""
         digest = hashlib.sha256(der).digest()
         known = self._presented.get(digest)
         if known is None:
@@ -70,20 +69,14 @@ class X509Authorities:
 
     @property
     def edition(self) -> int:
-        """A number that changes when the authorities change."""
         return self._bundle.edition
 
     def renew(self) -> None:
-        """Read the authorities again where they come from a file that was replaced."""
         self._bundle.renew()
 
     def path(self, leaf: PresentedCertificate, now: datetime) -> CertificationPath | None:
-        """Return a path from `leaf`, one that holds now if there is any; None: issuer unknown.
-
-        Raises CertificateRefused where the leaf or its issuer does not allow the use.
-        """
         parsed = self._parser.parsed(leaf)
         require_client(parsed)
         path = self._bundle.path(parsed, now)
-        # The leaf is the same as `parsed` says; so it is kept in memory once.
+        # The leaf equals `parsed.facts`: keep one of them in memory.
         return None if path is None else replace(path, certificates=(leaf, *path.certificates[1:]))

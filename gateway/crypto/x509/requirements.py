@@ -1,12 +1,9 @@
 """What a certificate must be, taken by itself, to be accepted from a TLS client.
 
-nginx checks this too, except on a listener with `optional_no_ca`, which lets pass what OpenSSL
-complained about first: a server's certificate of an unknown authority arrives there (attacks A7).
-
+nginx checks this too, except on a listener with `optional_no_ca`, which passes on what OpenSSL
+rejects first: a server's certificate of an unknown authority arrives there (attacks A7).
 Spec: RFC 5280 §4.2, §6.1.4; RFC 8705 §7.5; SP 800-131A (key sizes, hashes)
 """
-
-from typing import TypeVar
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -16,8 +13,6 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID
 
 from gateway.crypto.x509.parse import ParsedCertificate
 from gateway.domain.certificates import CertificateRefused
-
-ExtensionT = TypeVar("ExtensionT", bound=x509.ExtensionType)
 
 SMALLEST_RSA_KEY = 2048
 CURVES = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)
@@ -29,7 +24,7 @@ UNDERSTOOD = frozenset(
         ExtensionOID.KEY_USAGE,
         ExtensionOID.EXTENDED_KEY_USAGE,
         ExtensionOID.SUBJECT_ALTERNATIVE_NAME,
-        # Judged by the proxy alone, without whose word no certificate is trusted.
+        # Checked by the proxy alone, without whose verdict no certificate is trusted.
         ExtensionOID.NAME_CONSTRAINTS,
         ExtensionOID.CERTIFICATE_POLICIES,
         ExtensionOID.POLICY_CONSTRAINTS,
@@ -42,10 +37,10 @@ UNDERSTOOD = frozenset(
 
 def require_client(parsed: ParsedCertificate) -> None:
     """Raise CertificateRefused unless an end entity may show this to a TLS server."""
-    constraints = _extension(parsed, x509.BasicConstraints)
+    constraints = parsed.extension(x509.BasicConstraints)
     if constraints is not None and constraints.ca:
         raise CertificateRefused("it is an authority's certificate")
-    key_usage = _extension(parsed, x509.KeyUsage)
+    key_usage = parsed.extension(x509.KeyUsage)
     if key_usage is not None and not key_usage.digital_signature:
         raise CertificateRefused("its key usage does not allow digital signatures")
     _require_client_purpose(parsed)
@@ -55,14 +50,14 @@ def require_client(parsed: ParsedCertificate) -> None:
 
 
 def require_authority(parsed: ParsedCertificate, authorities_below: int) -> None:
-    """Raise CertificateRefused unless it may issue, with so many authorities below it."""
+    """Raise CertificateRefused unless it may issue with that number of authorities below it."""
     who = f"the authority {parsed.subject}"
-    constraints = _extension(parsed, x509.BasicConstraints)
+    constraints = parsed.extension(x509.BasicConstraints)
     if constraints is None or not constraints.ca:
         raise CertificateRefused(f"{who} is no authority")
     if constraints.path_length is not None and constraints.path_length < authorities_below:
         raise CertificateRefused(f"{who} allows fewer authorities below it")
-    key_usage = _extension(parsed, x509.KeyUsage)
+    key_usage = parsed.extension(x509.KeyUsage)
     if key_usage is not None and not key_usage.key_cert_sign:
         raise CertificateRefused(f"{who} may not sign certificates")
     _require_client_purpose(parsed)
@@ -82,7 +77,7 @@ def require_strong_signature(parsed: ParsedCertificate) -> None:
 
 
 def _require_client_purpose(parsed: ParsedCertificate) -> None:
-    purposes = _extension(parsed, x509.ExtendedKeyUsage)
+    purposes = parsed.extension(x509.ExtendedKeyUsage)
     if purposes is not None and ExtendedKeyUsageOID.CLIENT_AUTH not in purposes:
         raise CertificateRefused("its extended key usage does not allow client authentication")
 
@@ -107,10 +102,3 @@ def _require_strong_key(parsed: ParsedCertificate) -> None:
             strong = isinstance(key, ed25519.Ed25519PublicKey)
     if not strong:
         raise CertificateRefused("its key is weak or of a kind that is not accepted")
-
-
-def _extension(parsed: ParsedCertificate, kind: type[ExtensionT]) -> ExtensionT | None:
-    try:
-        return parsed.extensions.get_extension_for_class(kind).value
-    except x509.ExtensionNotFound:
-        return None

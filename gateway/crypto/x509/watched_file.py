@@ -1,12 +1,10 @@
 """A file that is replaced while the gateway runs: by rename, in place or behind a symbolic link.
 
-What is compared is the file that the path resolves to now, so a link that is switched (Kubernetes
-switches `..data`) and a folder that is replaced count as well. A time set back does not hide a
-change: the time of the last change of the inode cannot be set. Times have the granularity of the
-kernel's clock, so a file that was written a moment ago is compared by content.
-
-The gateway must be given the folder of the file, not the file alone: a bind mount of one file keeps
-showing the old one after a rename.
+Compared is the file that the path resolves to now, so a switched link (Kubernetes: `..data`) and a
+replaced folder count as well. The time of the last change of the inode cannot be set, so a
+time set back hides nothing. Times have the granularity of the kernel's clock, so a file written a
+moment ago is compared by content. The gateway must be given the folder of the file: a bind mount of
+one file keeps showing the old one after a rename.
 """
 
 import hashlib
@@ -25,7 +23,6 @@ class WatchedFile:
     """One file, and what it held when it was read last."""
 
     def __init__(self, path: Path) -> None:
-        """Watch the file at `path`; nothing is read yet."""
         self.path = path
         self._name = os.fspath(path)
         self._state: _State | None = None

@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.domain.clients.certificate_authentication import CertificateAuthentication
-from gateway.domain.clients.secrets import SecretSettings
-from gateway.domain.clients.session_limits import ClientSessionLimits
-from gateway.domain.clients.signing import ClientSigning
-from gateway.domain.clients.token_settings import ClientTokens
+from gateway.domain.clients.settings import (
+    CertificateAuthentication,
+    ClientSessionLimits,
+    ClientSigning,
+    ClientTokens,
+    SecretSettings,
+)
 from gateway.domain.secrets import Secret
 
 OPENID_CONNECT: Final = "openid-connect"
@@ -55,7 +57,7 @@ class Client:
     client_authenticator_type: str = "client-secret"
     secret: Secret | None = None
     rotated_secret: Secret | None = None
-    """The secret before the current one; `secret_settings` say until when it is accepted."""
+    """The secret before the current one; `secret_settings` limit how long it is accepted."""
     service_accounts_enabled: bool = False
     direct_access_grants_enabled: bool = False
     """The client may ask for tokens with a user's password."""
@@ -75,6 +77,6 @@ class Client:
     certificate_authentication: CertificateAuthentication = _CERTIFICATE
     secret_settings: SecretSettings = _SECRETS
     flow_overrides: Mapping[str, str] = field(default_factory=dict)
-    """Ids of flows that stand for the realm's, by use: `direct_grant` is the one that acts."""
+    """Ids of flows that replace the realm's, by use: only `direct_grant` has an effect."""
     protocol_mappers: tuple[ProtocolMapper, ...] = ()
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)

@@ -9,7 +9,7 @@ CHARACTER_SETS = {
     0x0C: "utf-8",  # UTF8String
     0x12: "ascii",  # NumericString
     0x13: "ascii",  # PrintableString
-    0x14: "latin-1",  # TeletexString: everybody writes, and Java reads, Latin-1
+    0x14: "latin-1",  # TeletexString: written, and read by Java, as Latin-1
     0x16: "ascii",  # IA5String
     0x1A: "ascii",  # VisibleString
     0x1C: "utf-32-be",  # UniversalString

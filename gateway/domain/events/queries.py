@@ -1,7 +1,4 @@
-"""What is asked of recorded events. What is not asked for is None, or empty.
-
-Keycloak: 10.5
-"""
+"""Queries of recorded events; a criterion that is not given is None, or empty. Keycloak: 10.5."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

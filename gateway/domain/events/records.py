@@ -31,7 +31,6 @@ class UserEvent:
 
     @property
     def name(self) -> str:
-        """Return the name under which filters and settings know it."""
         return name_of(self.kind, failed=self.error is not None)
 
 

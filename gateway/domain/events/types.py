@@ -1,6 +1,6 @@
-"""What users and clients do, as events name it. Keycloak: EventType (26.7), 66 kinds.
+"""The types of user events. Keycloak: EventType (26.7), 66 kinds.
 
-What went wrong has the kind's name and `_ERROR`, so 132 names stand in settings and filters.
+A failure has the name of its kind and `_ERROR`, so settings and filters know 132 names.
 """
 
 from enum import StrEnum, auto

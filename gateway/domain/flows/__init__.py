@@ -1,11 +1,5 @@
 """Authentication flows, required actions, and what they require of a sign-in."""
 
-from gateway.domain.flows.actions import (
-    REQUIRED_ACTIONS,
-    UPDATE_PASSWORD,
-    VERIFY_EMAIL,
-    VERIFY_PROFILE,
-)
 from gateway.domain.flows.effects import SecondFactor, client_methods, second_factor
 from gateway.domain.flows.flows import (
     AuthenticatorConfig,
@@ -17,7 +11,11 @@ from gateway.domain.flows.flows import (
 )
 from gateway.domain.flows.sign_in import (
     DIRECT_GRANT,
+    REQUIRED_ACTIONS,
     STANDARD,
+    UPDATE_PASSWORD,
+    VERIFY_EMAIL,
+    VERIFY_PROFILE,
     RequiredAction,
     SignInDemands,
     SignInRules,

@@ -28,8 +28,8 @@ class SecondFactor(Enum):
     """Whether a code is asked for after the password."""
 
     NEVER = "never"
-    WHERE_SET_UP = "of who has a device"
-    ALWAYS = "of everybody"
+    WHERE_SET_UP = "where set up"
+    ALWAYS = "always"
 
 
 def second_factor(flows: Flows, flow: Flow) -> SecondFactor:

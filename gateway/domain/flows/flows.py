@@ -55,11 +55,9 @@ class Flow:
     executions: tuple[Execution, ...] = ()
 
     def with_executions(self, executions: Iterable[Execution]) -> "Flow":
-        """Return the flow with other executions, put in their order."""
         return replace(self, executions=tuple(sorted(executions, key=lambda one: one.priority)))
 
     def exchanging(self, execution: Execution) -> "Flow":
-        """Return the flow with the execution of the same id exchanged."""
         return self.with_executions(
             execution if other.id == execution.id else other for other in self.executions
         )
@@ -87,19 +85,15 @@ class Flows:
         }
 
     def __iter__(self) -> Iterator[Flow]:
-        """Iterate over the flows, sub-flows among them."""
         return iter(self._by_id.values())
 
     def __len__(self) -> int:
-        """Count the flows."""
         return len(self._by_id)
 
     def find(self, flow_id: str | None) -> Flow | None:
-        """Return the flow with the id."""
         return None if flow_id is None else self._by_id.get(flow_id)
 
     def named(self, alias: str | None) -> Flow | None:
-        """Return the flow with the alias."""
         return next((flow for flow in self if flow.alias == alias), None)
 
     def holding(self, execution_id: str) -> tuple[Flow, Execution] | None:

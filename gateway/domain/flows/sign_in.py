@@ -12,20 +12,42 @@ from gateway.domain.flows.effects import CLIENT_METHODS, SecondFactor, client_me
 from gateway.domain.flows.flows import Flow, Flows
 from gateway.domain.realm import FlowBindings
 
+UPDATE_PASSWORD: Final = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
+VERIFY_EMAIL: Final = "VERIFY_EMAIL"
+VERIFY_PROFILE: Final = "VERIFY_PROFILE"
+REQUIRED_ACTIONS: Final = frozenset(
+    {
+        "CONFIGURE_RECOVERY_AUTHN_CODES",
+        "CONFIGURE_TOTP",
+        "TERMS_AND_CONDITIONS",
+        "UPDATE_EMAIL",
+        UPDATE_PASSWORD,
+        "UPDATE_PROFILE",
+        VERIFY_EMAIL,
+        VERIFY_PROFILE,
+        "delete_account",
+        "delete_credential",
+        "idp_link",
+        "update_user_locale",
+        "webauthn-register",
+        "webauthn-register-passwordless",
+    }
+)
+"""Aliases of Keycloak's built-in required actions (26.7)."""
 DIRECT_GRANT: Final = "direct_grant"
 """The use for which a client may have a flow of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequiredAction:
-    """What users may be told to do. Keycloak: RequiredActionProviderModel."""
+    """An action that users may have to perform. Keycloak: RequiredActionProviderModel."""
 
     alias: str
     name: str
     provider: str
     enabled: bool = True
     is_default: bool = False
-    """New users are told to."""
+    """New users have to perform it."""
     priority: int = 0
     config: Mapping[str, str] = field(default_factory=dict)
 
@@ -40,19 +62,19 @@ class SignInDemands:
 
 @dataclass(frozen=True, slots=True)
 class SignInRules:
-    """What holds in a realm. `second_factor` None lets nobody in: a flow that is of no use."""
+    """The rules of a realm. `second_factor` None refuses every sign-in: the flow is unusable."""
 
     second_factor: SecondFactor | None = SecondFactor.WHERE_SET_UP
     second_factors: Mapping[str, SecondFactor] = field(default_factory=dict)
     """By id of a flow, for clients that have one of their own."""
     client_methods: frozenset[str] = CLIENT_METHODS
     off: frozenset[str] = frozenset()
-    """Aliases of the required actions that nothing but an administrator's word asks for."""
+    """Aliases of the actions that are required only where an administrator has set them."""
 
     def demands(self, overrides: Mapping[str, str]) -> SignInDemands | None:
-        """Return what is asked of who signs in through a client with such flows of its own.
+        """Return what a sign-in through a client with these flow overrides requires.
 
-        None where nobody may: a flow that has gone, or is of no use.
+        None refuses every sign-in: the flow was removed, or is unusable.
         """
         own = overrides.get(DIRECT_GRANT)
         factor = self.second_factor if own is None else self.second_factors.get(own)

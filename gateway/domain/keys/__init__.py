@@ -15,10 +15,10 @@ from gateway.domain.keys.key import (
     maker,
 )
 from gateway.domain.keys.lifecycle import (
+    effective_status,
     foremost,
     lasting,
     signing_key,
-    standing,
     superseded,
     verifies,
 )

@@ -114,7 +114,7 @@ class RealmKey:
     PEM (self-signed, CN=realm; None for EdDSA and for secret algorithms).
     `active_from` lets a new key be published before it signs.
     `retire_at` is when a PASSIVE key leaves the JWKS; None for an ACTIVE one.
-    `config` is what an administrator has set of it, as it was written; empty where nobody has.
+    `config` is what an administrator has set of it, as it was written; may be empty.
     """
 
     id: str

@@ -4,11 +4,11 @@ Of several that may sign, the one of the highest priority does, of equals the yo
 
 A key's life in order: published (it verifies, but does not sign before `active_from`, so that
 verifiers have time to fetch it), signing, superseded (it verifies until `retire_at`), gone.
-Nothing has to happen at `active_from` or `retire_at`: whoever reads the keys with a clock sees
-the change, on every gateway at the same instant, without a message and without a job.
+Nothing has to happen at `active_from` or `retire_at`: each gateway reads the keys with a clock and
+sees the change at the same instant, without a message and without a job.
 
 A superseded key stays ACTIVE in storage until its `retire_at`, because it is the one that signs
-while its successor is only published; `standing` tells what it is worth at an instant.
+while its successor is only published; `effective_status` is its status at an instant.
 
 Keycloak: KeysMetadata (ACTIVE signs and verifies, PASSIVE verifies, DISABLED neither).
 """
@@ -21,7 +21,7 @@ from gateway.domain.keys.key import STANDARD_PRIORITY, KeyAlgorithm, KeyStatus, 
 
 
 def verifies(key: RealmKey, now: datetime) -> bool:
-    """Tell whether tokens signed by `key` are believed at `now`, and the key is published."""
+    """Tell whether tokens signed by `key` are accepted at `now`, and the key is published."""
     return key.status is not KeyStatus.DISABLED and (key.retire_at is None or now < key.retire_at)
 
 
@@ -44,7 +44,7 @@ def signing_key(
     return min(able, key=_beginning, default=None)
 
 
-def standing(key: RealmKey, keys: Iterable[RealmKey], now: datetime) -> KeyStatus:
+def effective_status(key: RealmKey, keys: Iterable[RealmKey], now: datetime) -> KeyStatus:
     """Return what `key` may do at `now` among its realm's `keys`."""
     if not verifies(key, now):
         return KeyStatus.DISABLED
@@ -85,7 +85,7 @@ def foremost(keys: Iterable[RealmKey], algorithm: KeyAlgorithm) -> int:
 
 
 def lasting(key: RealmKey) -> bool:
-    """Tell whether `key` signs, or will, until somebody rotates or disables it."""
+    """Tell whether `key` signs, or will, until it is rotated or disabled."""
     return key.status is KeyStatus.ACTIVE and key.retire_at is None
 
 

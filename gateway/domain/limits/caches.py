@@ -77,7 +77,6 @@ class SizedCache(Generic[K, V]):
         self._young_bytes += weight
 
     def clear(self) -> None:
-        """Drop all entries."""
         self._young, self._older = {}, {}
         self._young_bytes = self._older_bytes = 0
 

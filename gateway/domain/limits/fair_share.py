@@ -63,7 +63,6 @@ class _Job:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: object
     ) -> bool:
-        """Deliver what `run` returned or raised."""
         if error is not None:
             self.future.set_exception(error)
         elif not self.cancelled:
@@ -73,7 +72,7 @@ class _Job:
 
 @dataclass(slots=True)
 class _Realm:
-    """What one realm has here; it is forgotten as soon as it has nothing."""
+    """The jobs of one realm; removed as soon as it has none."""
 
     used: float
     """Seconds of thread time; a realm begins with the least of those that are here."""
@@ -82,7 +81,6 @@ class _Realm:
 
     @property
     def held(self) -> int:
-        """How many jobs are running or waiting."""
         return self.running + len(self.waiting)
 
 
@@ -124,7 +122,7 @@ class FairThreads:
         return result
 
     def close(self) -> None:
-        """Let running work end and forget the waiting."""
+        """Let running work end; drop the waiting work."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _realm(self, realm_id: str) -> _Realm:
@@ -155,7 +153,6 @@ class FairThreads:
         return [largest.waiting.pop()]
 
     def _leave(self, realm_id: str, job: _Job) -> None:
-        """Take away a job that was cancelled or refused while it waited."""
         with self._lock:
             realm = self._realms.get(realm_id)
             if realm is not None and job in realm.waiting:

@@ -1,8 +1,7 @@
 """Limits of keys, certificates and archives that are parsed from input.
 
-The sizes are checked on the encoding, before a library that would compute for long is called.
-Python's interpreter lock is held by that library, so that no thread can do the work aside.
-
+Sizes are checked on the encoding before the library is called: it would hold Python's interpreter
+lock while it computes, so that no thread can do the work aside.
 Spec: RFC 8017 §3 (RSA), RFC 7292 §4, §B (PKCS#12), RFC 8018 §5.2 (PBKDF2)
 """
 

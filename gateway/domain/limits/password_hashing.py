@@ -1,22 +1,19 @@
-"""Limits of password hashes: what one may cost, wherever its parameters come from.
+"""Password hashes: the schemes, and what one hash may cost, wherever its parameters come from.
 
 New hashes, the rules of `passwordPolicy`, imported credentials and stored ones are all measured
 here. Each maximum takes about half a second on one core of a server of 2024, so that a check with
 two spellings of a password takes about one. Keycloak's defaults take a tenth to a third of it.
 
-Spec: RFC 8018 §5.2, RFC 9106 §3.1. Keycloak: argon2 7 MiB x 5; pbkdf2-sha512 210,000;
-pbkdf2-sha256 600,000; pbkdf2 1,300,000
+Spec: RFC 8018 §5.2, RFC 9106 §3.1. Keycloak: password hashing providers and their defaults
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Final
 
 MAX_PASSWORD_LENGTH: Final = 1024
 """Characters of a password; a longer one is never hashed."""
-ARGON2: Final = "argon2"
-ARGON2_MEMORY_KIB: Final = 7168
+_ARGON2_MEMORY_KIB: Final = 7168
 """The memory of new hashes."""
 MAX_ARGON2_MEMORY_KIB: Final = 64 * 1024
 MAX_ARGON2_WORK_KIB: Final = 512 * 1024
@@ -27,18 +24,57 @@ MAX_ARGON2_LANES: Final = 8
 MAX_ARGON2_HASH_BYTES: Final = 128
 MAX_HASH_BYTES: Final = 512
 MAX_SALT_BYTES: Final = 512
-
-
-PBKDF2_ITERATIONS: Final[Mapping[str, int]] = MappingProxyType(
-    {"pbkdf2": 3_000_000, "pbkdf2-sha256": 3_000_000, "pbkdf2-sha512": 1_500_000}
-)
-"""Of one block: no more is computed of a hash, however long it is."""
-ALIASES: Final[Mapping[str, str]] = MappingProxyType(
-    {"pbkdf2-sha-256": "pbkdf2-sha256", "pbkdf2-sha-512": "pbkdf2-sha512"}
-)
-"""Names that realm files use though Keycloak has no such provider."""
 MAX_WAITING_HASHES: Final = 16
 """Of one realm in one worker process; at 0.1 s a hash and two threads this is 0.8 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class HashScheme:
+    """A way to hash passwords, as `hashAlgorithm(name)` of a password policy asks for it.
+
+    `iterations` is the cost where the realm sets none, `most_iterations` the largest of a new
+    hash: for PBKDF2 of one block, since no more of a hash is computed, however long it is.
+    """
+
+    name: str
+    key_bytes: int
+    iterations: int
+    most_iterations: int
+    digest: str | None = None
+    """The hash inside of PBKDF2's HMAC; None for Argon2id."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """What is stored in `additionalParameters`, in Keycloak's order."""
+    aliases: tuple[str, ...] = ()
+    """Names that realm files use though Keycloak has no such provider."""
+
+
+_ARGON2_PARAMETERS: Final = {
+    "hashLength": "32",
+    "memory": str(_ARGON2_MEMORY_KIB),
+    "type": "id",
+    "version": "1.3",
+    "parallelism": "1",
+}
+HASH_SCHEMES: Final = (
+    HashScheme(
+        *("argon2", 32, 5, MAX_ARGON2_WORK_KIB // _ARGON2_MEMORY_KIB),
+        parameters=_ARGON2_PARAMETERS,
+    ),
+    HashScheme(
+        *("pbkdf2-sha512", 64, 210_000, 1_500_000), digest="sha512", aliases=("pbkdf2-sha-512",)
+    ),
+    HashScheme(
+        *("pbkdf2-sha256", 32, 600_000, 3_000_000), digest="sha256", aliases=("pbkdf2-sha-256",)
+    ),
+    # SHA-1 is Keycloak's oldest scheme; HMAC does not need its collision resistance.
+    HashScheme("pbkdf2", 20, 1_300_000, 3_000_000, digest="sha1"),
+)
+"""Every scheme, once; the first is the one of realms that name none."""
+HASH_SCHEME_OF: Final[Mapping[str, HashScheme]] = {
+    **{scheme.name: scheme for scheme in HASH_SCHEMES},
+    **{alias: scheme for scheme in HASH_SCHEMES for alias in scheme.aliases},
+}
+"""Name or alias -> scheme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +88,6 @@ class HashParameters:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
-def max_iterations(algorithm: str) -> int:
-    """Return the most iterations of a new hash; raises KeyError for an unknown algorithm."""
-    name = ALIASES.get(algorithm, algorithm)
-    if name == ARGON2:
-        return MAX_ARGON2_WORK_KIB // ARGON2_MEMORY_KIB
-    return PBKDF2_ITERATIONS[name]
-
-
 def hash_refusal(hashed: HashParameters) -> str | None:
     """Return why a hash must not be computed, None where it may; the text is public.
 
@@ -68,13 +96,12 @@ def hash_refusal(hashed: HashParameters) -> str | None:
     """
     if not 0 < hashed.hash_bytes <= MAX_HASH_BYTES or hashed.salt_bytes > MAX_SALT_BYTES:
         return f"a hash of 1 to {MAX_HASH_BYTES} bytes, a salt of at most {MAX_SALT_BYTES} bytes"
-    name = ALIASES.get(hashed.algorithm, hashed.algorithm)
-    if name == ARGON2:
+    scheme = HASH_SCHEME_OF.get(hashed.algorithm)
+    if scheme is not None and scheme.digest is None:
         return _argon2_refusal(hashed)
-    most = PBKDF2_ITERATIONS.get(name)
-    if most is None or 0 < hashed.iterations <= most:
+    if scheme is None or 0 < hashed.iterations <= scheme.most_iterations:
         return None
-    return f"1 to {most} iterations of {name}"
+    return f"1 to {scheme.most_iterations} iterations of {scheme.name}"
 
 
 def stored_hash_parameters(made: Mapping[str, Any], secret: Mapping[str, Any]) -> HashParameters:

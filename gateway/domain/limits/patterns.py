@@ -40,7 +40,7 @@ _MOST_STEPS: Final = 64 * (LONGEST_FOR_PATTERN + 1) ** 2
 # A repeat or an alternative is entered more slowly than a character is compared.
 _CHOOSING: Final = 16
 _GROUPS_OF_A_STEP: Final = 32
-"""A choice saves the places of all groups before it: as long as a step, for so many of them."""
+"""A choice saves the places of all groups before it: as long as a step, for that many of them."""
 _LENGTHS: Final = (16, 32, 64, 128, 256, 512, LONGEST_FOR_PATTERN)
 """Lengths of texts for which steps are counted; a text counts as the next longer one."""
 _PREPARING: Final = 4_000
@@ -125,12 +125,10 @@ class PatternMatches:
         return bool(self._pending)
 
     def require_decided(self) -> None:
-        """Raise MatchesPending where the evaluation is to be repeated."""
         if self._pending:
             raise MatchesPending
 
     def verdict(self, pattern: str, text: str) -> Verdict:
-        """Tell whether the whole text matches."""
         if len(text) > LONGEST_FOR_PATTERN:
             return Verdict.DIFFERS
         key = (pattern, text)
@@ -260,7 +258,6 @@ class _Steps:
         self._length = length
 
     def sequence(self, items: Iterable[tuple[object, Any]]) -> Cost:
-        """Return the cost of what is matched one after the other."""
         ways, steps = 1.0, 0.0
         for operation, argument in items:
             own_ways, own_steps = self._cost(str(operation), argument)

@@ -5,22 +5,58 @@ Keycloak: RealmRepresentation and its creation defaults.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from enum import StrEnum
 from typing import Any
 
 from gateway.domain.keys import SignatureAlgorithm
-from gateway.domain.realm.brute_force import BruteForce
-from gateway.domain.realm.events import EventsConfig
-from gateway.domain.realm.flow_bindings import FlowBindings
-from gateway.domain.realm.localization import Localization
-from gateway.domain.realm.login import LoginSettings
-from gateway.domain.realm.otp_policy import OtpPolicy
+from gateway.domain.realm.lifetimes import RefreshTokenPolicy, SessionLimits, TokenLifespans
 from gateway.domain.realm.password_policy import PasswordPolicy
-from gateway.domain.realm.refresh_tokens import RefreshTokenPolicy
 from gateway.domain.realm.security_headers import SecurityHeaders
-from gateway.domain.realm.session_limits import SessionLimits
+from gateway.domain.realm.sign_in import BruteForce, FlowBindings, LoginSettings, OtpPolicy
 from gateway.domain.realm.smtp import Smtp
-from gateway.domain.realm.token_lifespans import TokenLifespans
-from gateway.domain.realm.transport import SslRequired
+
+
+class SslRequired(StrEnum):
+    """For which clients the realm demands HTTPS."""
+
+    NONE = "none"
+    """Never."""
+    EXTERNAL = "external"
+    """From every address that is not loopback, link-local or private."""
+    ALL = "all"
+    """From every address."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventsConfig:
+    """Recording of user events and of administrative events."""
+
+    enabled: bool = False
+    """`eventsEnabled`: user events are stored."""
+    expiration: timedelta = timedelta()
+    """`eventsExpiration`: how long stored user events are kept; seconds, 0 is for ever."""
+    listeners: tuple[str, ...] = ("jboss-logging",)
+    """`eventsListeners`: which listeners receive every event, stored or not."""
+    enabled_types: tuple[str, ...] = ()
+    """`enabledEventTypes`: the types to store; none given means all."""
+    admin_enabled: bool = False
+    """`adminEventsEnabled`: administrative events are stored."""
+    admin_details_enabled: bool = False
+    """`adminEventsDetailsEnabled`: with the representation that was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Localization:
+    """Which languages a page may be shown in."""
+
+    enabled: bool = False
+    """`internationalizationEnabled`: users may choose a language."""
+    supported_locales: tuple[str, ...] = ()
+    """`supportedLocales`: the languages to choose from, in the given order."""
+    default_locale: str | None = None
+    """`defaultLocale`: the language before a choice."""
+
 
 MASTER = "master"
 """The realm where administrators sign in."""
@@ -54,7 +90,7 @@ class Realm:
     display_name_html: str | None = None
     """`displayNameHtml`: the same with mark-up."""
     not_before: int = 0
-    """`notBefore`: tokens issued earlier are not believed; seconds since 1970, 0 believes all."""
+    """`notBefore`: tokens issued earlier are rejected; seconds since 1970, 0 rejects none."""
     default_signature_algorithm: SignatureAlgorithm = SignatureAlgorithm.RS256
     """`defaultSignatureAlgorithm`: signs tokens of clients that name no other."""
     ssl_required: SslRequired = SslRequired.EXTERNAL
@@ -78,7 +114,7 @@ class Realm:
     unmodelled: Mapping[str, Any] = field(default_factory=dict)
     """Settings without a rule of their own (themes, WebAuthn, unknown ones), by JSON name.
 
-    Those that stand at Keycloak's default are left out; only `representations` looks inside.
+    Those at Keycloak's default are left out; only `representations` reads them.
     """
 
     @property

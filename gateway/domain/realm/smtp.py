@@ -5,8 +5,6 @@ from dataclasses import dataclass, field, replace
 
 from gateway.domain.secrets import Secret
 
-_DEFAULT_PORT = 25
-
 
 @dataclass(frozen=True, slots=True)
 class Smtp:
@@ -22,40 +20,13 @@ class Smtp:
     token_secret: Secret | None = None
 
     def with_secrets(self, password: Secret | None, token_secret: Secret | None) -> "Smtp":
-        """Return the same server with other secrets."""
         return replace(self, password=password, token_secret=token_secret)
 
     @property
     def host(self) -> str | None:
-        """Name or address of the server."""
         return self.settings.get("host") or None
 
     @property
     def token_url(self) -> str | None:
         """`authTokenUrl`: where `token_secret` is sent to."""
         return self.settings.get("authTokenUrl") or None
-
-    @property
-    def port(self) -> int:
-        """TCP port of the server."""
-        return int(self.settings.get("port") or _DEFAULT_PORT)
-
-    @property
-    def sender(self) -> str | None:
-        """`from`: the address that messages come from."""
-        return self.settings.get("from") or None
-
-    @property
-    def implicit_tls(self) -> bool:
-        """`ssl`: TLS from the first byte."""
-        return self.settings.get("ssl") == "true"
-
-    @property
-    def start_tls(self) -> bool:
-        """`starttls`: TLS before anything is sent. Spec: RFC 3207."""
-        return self.settings.get("starttls") == "true"
-
-    @property
-    def user(self) -> str | None:
-        """Who signs in to the server, where `auth` is on."""
-        return self.settings.get("user") if self.settings.get("auth") == "true" else None

@@ -6,5 +6,4 @@ from gateway.domain.sessions.limits import (
     longest_client_session,
     session_ends_at,
 )
-from gateway.domain.sessions.refresh_tokens import Rotation
-from gateway.domain.sessions.session import ClientSession, UserSession
+from gateway.domain.sessions.session import ClientSession, Rotation, UserSession

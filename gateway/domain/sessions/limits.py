@@ -17,7 +17,7 @@ _SSO_IDLE: Final = timedelta(seconds=1800)
 _SSO_MAX: Final = timedelta(seconds=36000)
 _OFFLINE_IDLE: Final = timedelta(seconds=2592000)
 _OFFLINE_MAX: Final = timedelta(seconds=5184000)
-"""What stands for a setting of zero. Keycloak: 3.1."""
+"""The limits that replace a setting of zero. Keycloak: 3.1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def longest_client_session(limits: SessionLimits) -> timedelta:
 
 
 def session_ends_at(limits: SessionLimits, session: UserSession) -> datetime:
-    """Return when the session ends unless somebody refreshes it."""
+    """Return when the session ends unless it is refreshed."""
     return user_session_lifespan(limits, session).ends_at(session.started_at, session.refreshed_at)
 
 

@@ -1,12 +1,13 @@
-"""User sessions: one sign-in, and the clients that take part in it.
+"""User sessions: one sign-in, and the clients that take part in it; rotation of refresh tokens.
 
-Online sessions end with the browser's patience, offline ones outlive it; both are the same value
-and stand in different stores. Keycloak: 3, UserSession
+Online and offline sessions are the same value in different stores. In a family of refresh tokens
+each use retires a token and names its successor. Spec: RFC 9700 §4.14; Keycloak: 3, 2.4
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +37,14 @@ class UserSession:
     clients: Mapping[str, ClientSession] = field(default_factory=dict)
     """By the client's internal id."""
     notes: Mapping[str, str] = field(default_factory=dict)
+
+
+class Rotation(StrEnum):
+    """The result of presenting a token to its family."""
+
+    ACCEPTED = "accepted"
+    """Its turn, or within the allowed reuse; the successor is known to the family."""
+    REUSED = "reused"
+    """The current token, used more often than allowed: the family is at an end."""
+    STALE = "stale"
+    """A token that was retired before, or of a family at an end: so is the family."""

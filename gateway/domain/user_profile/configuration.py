@@ -1,6 +1,6 @@
-"""What a profile says of one validator, read as the validator needs it.
+"""The configuration of one validator, as a profile gives it.
 
-Keycloak: ValidatorConfig; numbers may stand as texts. The refusals are in its words.
+Keycloak: ValidatorConfig with its messages; numbers may be texts
 """
 
 from collections.abc import Mapping
@@ -85,16 +85,13 @@ class Configuration:
         return default if value is None else str(value).lower() == "true"
 
     def has(self, name: str) -> bool:
-        """Tell whether there is a value."""
         return self._values.get(name) is not None
 
     def missing(self, *names: str) -> None:
-        """Note values without which nothing can be checked."""
         for name in names:
             self._refuse(name, _MISSING)
 
     def wrong(self, name: str, *given: str) -> None:
-        """Note a value that makes no sense."""
         self._refuse(name, _WRONG, *given)
 
     def _refuse(self, name: str, message: str, *given: str) -> None:

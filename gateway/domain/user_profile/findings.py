@@ -1,18 +1,16 @@
-"""What is wrong with the values of an attribute, and how a validator says so. Keycloak: 0.2."""
+"""What is wrong with the values of an attribute, and the form of checks. Keycloak: 0.2."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from gateway.domain.limits.patterns import PatternMatches
-from gateway.domain.user_profile.configuration import Configuration
 
 Parameter = str | int | float | tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A key of Keycloak's messages, and what stands in the message beside the attribute."""
+    """A key of Keycloak's messages, and the parameters of the message after the attribute."""
 
     message: str
     parameters: tuple[Parameter, ...] = ()
@@ -29,23 +27,10 @@ class Violation:
 
 
 Check = Callable[[Sequence[str], PatternMatches], Finding | None]
-"""Judges all values of an attribute; those that are blank have been left out.
+"""Checks all values of an attribute; blank ones have been removed.
 
 The second argument does the matches of patterns, for all attributes of the evaluation.
 """
-
-
-class Validator(Protocol):
-    """A kind of check, by its name in `validations`."""
-
-    @property
-    def name(self) -> str:
-        """The name."""
-        ...
-
-    def configured(self, configuration: Configuration) -> Check:
-        """Return the check; what cannot be used is noted in the configuration's errors."""
-        ...
 
 
 def each(check: Callable[[str], Finding | None]) -> Check:

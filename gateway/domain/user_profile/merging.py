@@ -28,7 +28,7 @@ LONGEST_UNMANAGED: Final = 2048
 _OF_THE_STORE: Final = frozenset(
     {"ldap_id", "ldap_entry_dn", "created_timestamp", "createtimestamp", "modifytimestamp"}
 )
-"""What nobody sets, in lower case: a user federation would."""
+"""Attributes that only a user federation sets, in lower case."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Which attributes users have, who may see and change each, and what its values must be.
 
-Keycloak: UPConfig. What is only shown (display names, annotations, groups) stands beside it.
+Keycloak: UPConfig, without what is only displayed (display names, annotations, groups)
 """
 
 from collections.abc import Mapping
@@ -38,16 +38,15 @@ class UnmanagedPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Required:
-    """Of whom a value is demanded: everybody where no role is named.
+    """Who must have a value: every user where no role is named.
 
-    Where `scopes` are named, of those alone who sign in for one of them.
+    Where `scopes` are named, only users who sign in for one of them.
     """
 
     roles: frozenset[Viewer] = frozenset()
     scopes: tuple[str, ...] = ()
 
     def of(self, viewer: Viewer) -> bool:
-        """Tell whether it is demanded without a scope."""
         return not self.scopes and (not self.roles or viewer in self.roles)
 
 

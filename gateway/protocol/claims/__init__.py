@@ -1,55 +1,43 @@
-"""Claims: each mapper type puts its own into tokens, or changes the roles that others tell of.
+"""Claims: each type of mapper adds claims to documents, or changes the roles that others add.
 
-A mapper is one file and one line here; its id and its `config` are Keycloak's. What a client may
-do is decided by protocol claims, so that a mapper with a `claim.name` must not forge one.
+A mapper is one entry here; its id and its `config` are Keycloak's. A mapper with a `claim.name`
+never writes a protocol claim, by which a resource server decides what a client may do.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
 from gateway.protocol.claims import (
-    acr,
-    address,
-    allowed_origins,
-    amr,
     audience,
-    audience_resolve,
-    client_roles,
-    full_name,
-    group_membership,
-    hardcoded_claim,
-    hardcoded_role,
-    realm_roles,
-    role_name,
-    session_note,
-    session_state,
-    sub,
-    user_attribute,
-    user_property,
+    changed_roles,
+    included_claims,
+    role_lists,
+    text_claims,
+    user_claims,
 )
 from gateway.protocol.claims.mapper import ClaimMapper, RoleMapper
 
 CLAIM_MAPPERS: Final[Mapping[str, ClaimMapper | RoleMapper]] = {
     mapper.mapper_type: mapper
     for mapper in (
-        sub.MAPPER,
-        acr.MAPPER,
-        amr.MAPPER,
-        allowed_origins.MAPPER,
-        audience.MAPPER,
-        audience_resolve.MAPPER,
-        role_name.MAPPER,
-        hardcoded_role.MAPPER,
-        realm_roles.MAPPER,
-        client_roles.MAPPER,
-        full_name.MAPPER,
-        group_membership.MAPPER,
-        user_attribute.MAPPER,
-        user_property.MAPPER,
-        address.MAPPER,
-        hardcoded_claim.MAPPER,
-        session_note.MAPPER,
-        session_state.MAPPER,
+        included_claims.SUB,
+        included_claims.ACR,
+        included_claims.AMR,
+        included_claims.ALLOWED_ORIGINS,
+        audience.AUDIENCE,
+        audience.AUDIENCE_RESOLVE,
+        changed_roles.ROLE_NAME,
+        changed_roles.HARDCODED_ROLE,
+        role_lists.REALM_ROLES,
+        role_lists.CLIENT_ROLES,
+        user_claims.FULL_NAME,
+        user_claims.GROUP_MEMBERSHIP,
+        user_claims.USER_ATTRIBUTE,
+        user_claims.USER_PROPERTY,
+        user_claims.ADDRESS,
+        text_claims.HARDCODED_CLAIM,
+        text_claims.SESSION_NOTE,
+        included_claims.SESSION_STATE,
     )
 }
 """Keycloak's protocol mapper id -> mapper."""

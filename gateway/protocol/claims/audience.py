@@ -1,19 +1,21 @@
-"""An explicit audience: a client id, or any text. Keycloak: audience mapper."""
+"""Audiences: one that is configured, and the clients on which the subject has roles.
+
+Keycloak: audience mapper, audience resolve mapper; 2.2 `aud`
+"""
 
 from typing import Final
 
 from gateway.domain.clients import ProtocolMapper
 from gateway.protocol.claims.mapped_claims import MappedClaims
-from gateway.protocol.claims.mapper import TOKENS, AddClaims, ClaimMapper
+from gateway.protocol.claims.mapper import ACCESS, TOKENS, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
 
-CLIENT: Final = "included.client.audience"
-CUSTOM: Final = "included.custom.audience"
+_CLIENT: Final = "included.client.audience"
+_CUSTOM: Final = "included.custom.audience"
 
 
-def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
-    """Take the configured client, or else the configured text."""
-    audience = mapper.config.get(CLIENT) or mapper.config.get(CUSTOM)
+def _configured(mapper: ProtocolMapper) -> AddClaims | None:
+    audience = mapper.config.get(_CLIENT) or mapper.config.get(_CUSTOM)
     if not audience:
         return None
 
@@ -23,4 +25,14 @@ def _prepare(mapper: ProtocolMapper) -> AddClaims | None:
     return add
 
 
-MAPPER: Final = ClaimMapper("oidc-audience-mapper", TOKENS, _prepare)
+def _of_roles(claims: MappedClaims, subject: TokenSubject) -> None:
+    """Add the clients whose roles the subject has, except the requesting one."""
+    if subject.roles.clients:
+        requesting = subject.client.client_id
+        claims.add_audiences(name for name, _ in subject.roles.clients if name != requesting)
+
+
+AUDIENCE: Final = ClaimMapper("oidc-audience-mapper", TOKENS, _configured)
+AUDIENCE_RESOLVE: Final = ClaimMapper(
+    "oidc-audience-resolve-mapper", ACCESS, lambda _: _of_roles, late=True
+)

@@ -1,12 +1,13 @@
-"""Where in a document a mapper writes: `claim.name` as a path.
+"""Where a mapper writes: `claim.name` as a path. Keycloak: token claim name.
 
-A dot goes one level deeper, a backslash takes the meaning from the character after it. A mapper
-whose path begins with a protocol claim is refused when it is written and does nothing where it is
-stored; that a document is not forged is up to `MappedClaims`. Keycloak: token claim name
+A dot goes one level deeper, a backslash escapes the character after it. A mapper whose path begins
+with a protocol claim is refused when it is written and does nothing where it is stored;
+`MappedClaims` ensures that no document is forged.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from gateway.protocol.claims.json_types import UNMAPPABLE, read_all, reader_of
@@ -20,8 +21,9 @@ DEEPEST_CLAIM: Final = 30
 _COMPONENT: Final = re.compile(r"((?:\\.|[^\\.])+?)\.")
 _ESCAPED: Final = re.compile(r"\\(.)")
 
-WriteValue = Callable[[MappedClaims, str], None]
 WriteValues = Callable[[MappedClaims, Sequence[str]], None]
+WriteAt = Callable[[tuple[str, ...], MappedClaims, Sequence[str]], None]
+"""Writes values at a path in which nothing is left to substitute."""
 
 
 def claim_path(config: Mapping[str, str]) -> tuple[str, ...] | None:
@@ -45,45 +47,26 @@ def split_claim_path(name: str) -> tuple[str, ...]:
     return tuple(_ESCAPED.sub(r"\1", part) for part in parts)
 
 
-def value_writer(config: Mapping[str, str]) -> WriteValue | None:
-    """Return what writes one value as `config` says: where, and of which type."""
+def values_writer(config: Mapping[str, str], *, single: bool = False) -> WriteValues | None:
+    """Return what writes values at `claim.name`; None where nothing may be written there."""
     path = claim_path(config)
-    if path is None:
-        return None
+    return None if path is None else partial(writer_at(config, single=single), path)
+
+
+def writer_at(config: Mapping[str, str], *, single: bool = False) -> WriteAt:
+    """Return what writes the first value, or all where `config` says so, unless `single` is set."""
     read = reader_of(config)
-    if read is str:
+    if config.get(MULTIVALUED) == "true" and not single:
 
-        def write_text(claims: MappedClaims, text: str) -> None:
-            claims.put(path, text)
-
-        return write_text
-
-    def write(claims: MappedClaims, text: str) -> None:
-        value = read(text)
-        if value is not UNMAPPABLE:
-            claims.put(path, value)
-
-    return write
-
-
-def values_writer(config: Mapping[str, str]) -> WriteValues | None:
-    """Return what writes the first of some values, or all of them where `config` says so."""
-    path = claim_path(config)
-    if path is None:
-        return None
-    if config.get(MULTIVALUED) == "true":
-        read = reader_of(config)
-
-        def write_all(claims: MappedClaims, values: Sequence[str]) -> None:
+        def write_all(path: tuple[str, ...], claims: MappedClaims, values: Sequence[str]) -> None:
             claims.put_among(path, read_all(read, values))
 
         return write_all
-    write_one = value_writer(config)
-    if write_one is None:
-        return None
 
-    def write_first(claims: MappedClaims, values: Sequence[str]) -> None:
+    def write_first(path: tuple[str, ...], claims: MappedClaims, values: Sequence[str]) -> None:
         if values:
-            write_one(claims, values[0])
+            value = values[0] if read is str else read(values[0])
+            if value is not UNMAPPABLE:
+                claims.put(path, value)
 
     return write_first

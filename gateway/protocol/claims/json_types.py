@@ -1,6 +1,6 @@
-"""The type of a claim: `jsonType.label` makes of a text what stands in the token.
+"""The JSON type of a claim: `jsonType.label` converts a text to the value in the token.
 
-A text that is none of the type adds no claim. Keycloak: claim JSON type
+A text that is not of the type adds no claim. Keycloak: claim JSON type
 """
 
 import re
@@ -12,17 +12,17 @@ from gateway.representations.json_input import parse_json
 
 JSON_TYPE: Final = "jsonType.label"
 UNMAPPABLE: Final = object()
-"""Stands for a value that there is none of."""
+"""Marks a text that is not of the type."""
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 def reader_of(config: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return what makes a value of a text; a type that Keycloak has not leaves it a text."""
+    """Return the conversion of texts; an unknown type leaves them unchanged."""
     return _READERS.get(config.get(JSON_TYPE, ""), str)
 
 
 def read_all(read: Callable[[str], Any], texts: Sequence[str]) -> list[Any]:
-    """Return the values of the texts that there are any of."""
+    """Return the values of the texts that are of the type."""
     if read is str:
         return list(texts)
     return [value for value in map(read, texts) if value is not UNMAPPABLE]

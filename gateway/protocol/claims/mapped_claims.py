@@ -1,19 +1,19 @@
-"""What the mappers of one document add to it, apart from what the protocol decides.
+"""The claims that mappers add to one document, apart from what the protocol decides.
 
 A mapper adds free claims by path, and protocol claims by type: an audience, a role, or that the
-subject is to be included. The free claims leave this object in one way only, `document`, where
-no protocol claim is taken from them.
+subject is included. Free claims leave this object only through `document`, where no protocol claim
+is taken from them.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, cast
 
 from gateway.protocol.claims.protocol_claims import (
     CLIENT_ID,
     RESERVED_CLAIMS,
+    RESERVED_IN_TOKENS,
     IncludedClaims,
-    ProtocolClaims,
 )
 from gateway.protocol.claims.subject import TokenSubject
 
@@ -65,7 +65,6 @@ class MappedClaims:
         parent[path[-1]] = [*before, *(value for value in values if value not in before)]
 
     def add_audiences(self, audiences: Iterable[str]) -> None:
-        """Add audiences, each once."""
         self.audiences = tuple(dict.fromkeys((*self.audiences, *audiences)))
 
     def add_realm_roles(self, roles: Sequence[str]) -> None:
@@ -79,7 +78,6 @@ class MappedClaims:
         self.client_roles[client_id] = _joined(self.client_roles.get(client_id, ()), roles)
 
     def included(self, subject: TokenSubject) -> IncludedClaims:
-        """Return the decided values of the claims that mappers include."""
         return IncludedClaims(
             auth_time=_auth_time(subject) if self.includes_auth_time else None,
             session_state=subject.session_id if self.includes_session_state else None,
@@ -91,20 +89,22 @@ class MappedClaims:
             client_id=subject.client.client_id if CLIENT_ID in self._free else None,
         )
 
-    def document(self, protocol: ProtocolClaims) -> dict[str, Any]:
-        """Return the whole document, in which protocol claims win over whatever mappers wrote.
+    def document(
+        self,
+        members: dict[str, Any],
+        reserved: Collection[str] = RESERVED_IN_TOKENS,
+        last: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """Return decided `members` with the free claims, `last` ones at the end.
 
-        A free claim under a protocol name is dropped, also where the protocol claim is absent.
+        A free claim under a reserved name is dropped, even if the protocol claim is absent.
         """
-        document = protocol.members()
-        if self._free:
-            reserved = protocol.reserved
-            for name, value in self._free.items():
-                if name not in reserved:
-                    document.setdefault(name, value)
-        for name in protocol.last:
-            document[name] = document.pop(name)
-        return document
+        for name, value in self._free.items():
+            if name not in reserved:
+                members.setdefault(name, value)
+        for name in last:
+            members[name] = members.pop(name)
+        return members
 
     def _parent(self, path: tuple[str, ...]) -> dict[str, Any] | None:
         """Return the object to write the last member of the path into, made where missing.

@@ -1,7 +1,7 @@
-"""What a claim mapper is, and which documents it may write to.
+"""The types of claim mappers, and which documents they may write to.
 
-A mapper is prepared once, when its scope or client is first met: what its configuration means is
-found out then, and each token costs but what differs from token to token.
+A mapper is prepared once, when its scope or client is first used: its configuration is interpreted
+then, and a token costs only what differs from token to token.
 Keycloak: protocol mappers, their options and priorities
 """
 
@@ -18,11 +18,11 @@ from gateway.protocol.claims.subject import TokenSubject
 AddClaims = Callable[[MappedClaims, TokenSubject], None]
 """Adds to the claims what is known of the subject; what is absent adds nothing."""
 ChangeRoles = Callable[[EffectiveRoles], EffectiveRoles]
-"""Returns the roles as tokens are to tell of them."""
+"""Returns the roles as tokens contain them."""
 
 
 class ClaimsFor(StrEnum):
-    """What claims are for: the mapper's option that must say `true`."""
+    """What claims are for: the mapper's option that must be `true`."""
 
     ACCESS_TOKEN = "access.token.claim"  # noqa: S105 - an option's name
     LIGHTWEIGHT_TOKEN = "lightweight.claim"  # noqa: S105 - the same
@@ -32,11 +32,11 @@ class ClaimsFor(StrEnum):
     TOKEN_RESPONSE = "access.tokenResponse.claim"  # noqa: S105 - the same
 
 
-_UNLESS_SAID: Final[Mapping[ClaimsFor, ClaimsFor]] = {
+_OLDER_OPTIONS: Final[Mapping[ClaimsFor, ClaimsFor]] = {
     ClaimsFor.USERINFO: ClaimsFor.ID_TOKEN,
     ClaimsFor.INTROSPECTION: ClaimsFor.ACCESS_TOKEN,
 }
-"""Options that came later: where they are absent, an older one counts."""
+"""Options of later versions -> the option that counts where they are absent."""
 
 ACCESS: Final = frozenset(
     {ClaimsFor.ACCESS_TOKEN, ClaimsFor.LIGHTWEIGHT_TOKEN, ClaimsFor.INTROSPECTION}
@@ -60,18 +60,15 @@ class ClaimMapper:
 
     def serves(self, mapper: ProtocolMapper, purpose: ClaimsFor) -> bool:
         """Tell whether the mapper's options name a purpose of its type."""
-        said = mapper.config.get(purpose)
-        if said is None and purpose in _UNLESS_SAID:
-            said = mapper.config.get(_UNLESS_SAID[purpose])
-        return said == "true"
+        option = mapper.config.get(purpose)
+        if option is None and purpose in _OLDER_OPTIONS:
+            option = mapper.config.get(_OLDER_OPTIONS[purpose])
+        return option == "true"
 
 
 @dataclass(frozen=True, slots=True)
 class RoleMapper:
-    """A type of mapper that changes the roles others tell of, whatever its options say.
-
-    The lowest `order` goes first.
-    """
+    """A type of mapper that changes roles for every purpose; the lowest `order` goes first."""
 
     mapper_type: str
     order: int

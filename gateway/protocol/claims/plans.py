@@ -27,7 +27,7 @@ class ClaimPlan:
     late: Mapping[ClaimsFor, tuple[AddClaims, ...]] = field(default_factory=dict)
 
 
-NOTHING: Final = ClaimPlan()
+EMPTY_PLAN: Final = ClaimPlan()
 
 
 def prepare(mappers: Iterable[ProtocolMapper]) -> ClaimPlan:
@@ -62,7 +62,7 @@ def _add(
             adders.setdefault(purpose, []).append(add)
 
 
-def told_roles(plans: Iterable[ClaimPlan], roles: EffectiveRoles) -> EffectiveRoles:
+def mapped_roles(plans: Iterable[ClaimPlan], roles: EffectiveRoles) -> EffectiveRoles:
     """Return the roles as the mappers change them."""
     changes = [change for plan in plans for change in plan.changes]
     if not changes:

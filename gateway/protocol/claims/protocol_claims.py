@@ -1,14 +1,13 @@
-"""The protocol claims of each kind of document, as typed values decided by the grant.
+"""The protocol claims: decided by the grant, as typed values, and reserved in every document.
 
-A value of this module is all that a document says about its issuer, subject, audience, client,
-session, times, scope, key and roles. Mappers decide whether some of them are in a document;
-none of them is ever read from what a mapper writes.
+They are all that a document contains about its issuer, subject, audience, client, session, times,
+scope, key and roles. Mappers decide whether some of them are included; none of them is ever read
+from what a mapper writes.
 Spec: RFC 7519 §4.1, RFC 9068 §2.2, OpenID Connect Core §2, RFC 7662 §2.2; Keycloak: 2.2
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 ROLES: Final = "roles"
 CLIENT_ID: Final = "client_id"
@@ -26,32 +25,17 @@ RESERVED_CLAIMS: Final = frozenset(
 `events` makes a logout token of a JWT. Spec: OpenID Connect Back-Channel Logout §2.4
 """
 
-_OF_TOKENS: Final = RESERVED_CLAIMS | {CLIENT_ID}
-_OF_INTROSPECTION: Final = _OF_TOKENS | {
+RESERVED_IN_TOKENS: Final = RESERVED_CLAIMS | {CLIENT_ID}
+"""Names that mappers cannot set in tokens and userinfo."""
+RESERVED_IN_INTROSPECTION: Final = RESERVED_IN_TOKENS | {
     *("active", "username", "token_type", "jwt"),
     *("prov", "aud_x", "reuse_id"),
 }
 """`jwt` is the signed access token that the endpoint adds for clients that may have it.
 
 `prov`, `aud_x` and `reuse_id` are internal to refresh tokens and are not disclosed."""
-
-
-class ProtocolClaims(Protocol):
-    """The decided members of one document."""
-
-    @property
-    def reserved(self) -> frozenset[str]:
-        """Return the names that mappers cannot set in this document."""
-        ...
-
-    @property
-    def last(self) -> tuple[str, ...]:
-        """Return the members that follow those of mappers."""
-        ...
-
-    def members(self) -> dict[str, Any]:
-        """Return the members in Keycloak's order, absent ones left out."""
-        ...
+LAST_IN_INTROSPECTION: Final = (CLIENT_ID, "username", "token_type", "active")
+"""The members that follow those of mappers."""
 
 
 class IncludedClaims(NamedTuple):
@@ -71,7 +55,6 @@ class IncludedClaims(NamedTuple):
     client_id: str | None = None
 
     def add_to(self, members: dict[str, Any]) -> None:
-        """Add the claims that are not absent."""
         if self.auth_time is not None:
             members["auth_time"] = self.auth_time
         if self.session_state is not None:
@@ -93,7 +76,7 @@ class IncludedClaims(NamedTuple):
 
 
 class AccessTokenClaims(NamedTuple):
-    """What an access token says. Instants are in seconds since the epoch.
+    """The claims of an access token. Instants are in seconds since the epoch.
 
     `subject` is None in a lightweight token whose mappers do not include it, `session_id` None
     for a transient session.
@@ -111,18 +94,7 @@ class AccessTokenClaims(NamedTuple):
     confirmation: Mapping[str, str] | None
     included: IncludedClaims
 
-    @property
-    def reserved(self) -> frozenset[str]:
-        """Return the names that mappers cannot set."""
-        return _OF_TOKENS
-
-    @property
-    def last(self) -> tuple[str, ...]:
-        """Return the members after those of mappers: none."""
-        return ()
-
     def members(self) -> dict[str, Any]:
-        """Return the claims."""
         members: dict[str, Any] = {
             "exp": self.expires_at,
             "iat": self.issued_at,
@@ -144,147 +116,6 @@ class AccessTokenClaims(NamedTuple):
         return members
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdTokenClaims:
-    """What an ID token says. `access_token_hash` is None where only an example is made."""
-
-    reserved: ClassVar[frozenset[str]] = _OF_TOKENS
-    last: ClassVar[tuple[str, ...]] = ()
-
-    expires_at: int
-    issued_at: int
-    token_id: str
-    issuer: str
-    audiences: tuple[str, ...]
-    subject: str
-    client_id: str
-    session_id: str
-    access_token_hash: str | None
-    included: IncludedClaims
-
-    def members(self) -> dict[str, Any]:
-        """Return the claims."""
-        members: dict[str, Any] = {
-            "exp": self.expires_at,
-            "iat": self.issued_at,
-            "jti": self.token_id,
-            "iss": self.issuer,
-            "aud": audience_claim(self.audiences),
-            "sub": self.subject,
-            "typ": "ID",
-            "azp": self.client_id,
-            "sid": self.session_id,
-        }
-        if self.access_token_hash is not None:
-            members["at_hash"] = self.access_token_hash
-        self.included.add_to(members)
-        return members
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefreshTokenClaims:
-    """What a refresh token says; no mapper writes into it.
-
-    `expires_at` is None for an offline session without a maximum, `family` None without rotation.
-    """
-
-    expires_at: int | None
-    issued_at: int
-    token_id: str
-    issuer: str
-    subject: str
-    token_type: str
-    client_id: str
-    session_id: str
-    scope: str
-    access_audiences: tuple[str, ...]
-    family: str | None
-    confirmation: Mapping[str, str] | None
-
-    def members(self) -> dict[str, Any]:
-        """Return the claims."""
-        return _present(
-            {
-                "exp": self.expires_at,
-                "iat": self.issued_at,
-                "jti": self.token_id,
-                "iss": self.issuer,
-                "aud": self.issuer,
-                "sub": self.subject,
-                "typ": self.token_type,
-                "azp": self.client_id,
-                "sid": self.session_id,
-                "scope": self.scope,
-                "prov": "default",
-                "aud_x": audience_claim(self.access_audiences),
-                "reuse_id": self.family,
-                "cnf": self.confirmation,
-            }
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntrospectionClaims:
-    """What an introspection response says of an active token.
-
-    `token` are the verified claims of that token, `audiences` its audiences and those that
-    audience mappers add.
-    """
-
-    reserved: ClassVar[frozenset[str]] = _OF_INTROSPECTION
-    last: ClassVar[tuple[str, ...]] = (CLIENT_ID, "username", "token_type", "active")
-
-    token: Mapping[str, Any]
-    audiences: tuple[str, ...]
-    subject: str | None
-    client_id: str
-    username: str
-    token_type: str
-    included: IncludedClaims
-
-    def members(self) -> dict[str, Any]:
-        """Return the members."""
-        token = self.token
-        members = _present(
-            {
-                "exp": token.get("exp"),
-                "iat": token.get("iat"),
-                "jti": token.get("jti"),
-                "iss": token.get("iss"),
-                "aud": audience_claim(self.audiences),
-                "sub": self.subject,
-                "typ": token.get("typ"),
-                "azp": token.get("azp"),
-                "sid": token.get("sid"),
-                "scope": token.get("scope"),
-                "cnf": token.get("cnf"),
-            }
-        )
-        self.included.add_to(members)
-        members[CLIENT_ID] = self.client_id
-        members["username"] = self.username
-        members["token_type"] = self.token_type
-        members["active"] = True
-        return members
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserinfoClaims:
-    """What userinfo says of the protocol. Spec: OpenID Connect Core §5.3.2."""
-
-    reserved: ClassVar[frozenset[str]] = _OF_TOKENS
-    last: ClassVar[tuple[str, ...]] = ()
-
-    subject: str
-    included: IncludedClaims
-
-    def members(self) -> dict[str, Any]:
-        """Return the claims."""
-        members: dict[str, Any] = {"sub": self.subject}
-        self.included.add_to(members)
-        return members
-
-
 def audience_claim(audiences: Sequence[str]) -> str | list[str] | None:
     """Return `aud`: a string for one, a list for several. Spec: RFC 7519 §4.1.3."""
     if not audiences:
@@ -292,5 +123,13 @@ def audience_claim(audiences: Sequence[str]) -> str | list[str] | None:
     return audiences[0] if len(audiences) == 1 else list(audiences)
 
 
-def _present(members: Mapping[str, Any]) -> dict[str, Any]:
+def audiences_of(claims: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the audiences of a token in either shape; what is no text is none."""
+    found = claims.get("aud")
+    several = found if isinstance(found, list) else [found]
+    return tuple(audience for audience in several if isinstance(audience, str))
+
+
+def present(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members that are not None."""
     return {name: value for name, value in members.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Whom a token is about: the facts that claim mappers may use."""
+"""The subject of a token: the facts that claim mappers may use."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from gateway.domain.users import User
 
 @dataclass(frozen=True, slots=True)
 class TokenSubject:
-    """The user, the client that asks, the roles that it may be told of, and the session's notes.
+    """The user, the requesting client, the roles that it may see, and the session's notes.
 
     `acr` is the authentication context class reached. Spec: OpenID Connect Core §2
     """

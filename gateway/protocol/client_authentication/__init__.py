@@ -10,21 +10,14 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.domain.clients import Client
-from gateway.domain.events import (
-    CLIENT_AUTH_METHOD,
-    CLIENT_DISABLED,
-    CLIENT_NOT_FOUND,
-    DETAIL,
-    INVALID_CLIENT,
-    INVALID_REQUEST,
-)
+from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.directory import ClientEntry, Directory
 from gateway.domain.ports.storage import Database
 from gateway.protocol.client_authentication.basic_credentials import read_basic_credentials
 from gateway.protocol.client_authentication.client_secret import ClientSecret
 from gateway.protocol.client_authentication.method import ClientAuthenticationMethod
 from gateway.protocol.client_authentication.tls_client_auth import TlsClientAuth
-from gateway.protocol.errors import ClientAuthenticationFailed, EventFailure, OAuthError
+from gateway.protocol.errors import ClientAuthenticationFailed, EventFailure, OAuthError, refused
 from gateway.protocol.requests import ProtocolRequest
 
 METHODS: Final[Mapping[str, type[ClientAuthenticationMethod]]] = {
@@ -49,7 +42,6 @@ class ClientAuthenticator:
     """Authenticates the clients of every realm."""
 
     def __init__(self, directory: Directory, database: Database) -> None:
-        """Find clients in `directory`; methods may ask the stores of `database`."""
         self._directory = directory
         self._methods = {name: method(database) for name, method in METHODS.items()}
 
@@ -67,42 +59,39 @@ class ClientAuthenticator:
         """Authenticate the client, and refuse a public one: it cannot prove who it is."""
         caller = await self._authenticated(request)
         if caller.entry.client.public_client:
-            raise OAuthError(
-                "invalid_request",
-                "Client not allowed.",
-                status=HTTPStatus.FORBIDDEN,
-                event=EventFailure(INVALID_REQUEST, "Client not allowed.", DETAIL),
-            )
+            text, status = "Client not allowed.", HTTPStatus.FORBIDDEN
+            error, detail = EventError.INVALID_REQUEST, Detail.DETAIL
+            raise refused("invalid_request", text, error, status=status, detail=detail)
         return caller
 
     async def _authenticated(self, request: ProtocolRequest) -> AuthenticatedClient:
-        """Find the client that the request names, and check its proof."""
         credentials = read_basic_credentials(request.authorization)
         client_id = request.parameters.raw("client_id")
         if client_id is None and credentials is not None:
             client_id = credentials.client_id
         if not client_id:
             raise ClientAuthenticationFailed(
-                reason="the request names no client", event_error=CLIENT_NOT_FOUND
+                reason="the request names no client", event_error=EventError.CLIENT_NOT_FOUND
             )
         request.event.client_id = client_id
         entry = await self._directory.client(request.realm.realm.id, client_id)
         if entry is None:
-            raise ClientAuthenticationFailed(reason="no such client", event_error=CLIENT_NOT_FOUND)
+            raise ClientAuthenticationFailed(
+                reason="no such client", event_error=EventError.CLIENT_NOT_FOUND
+            )
         client = entry.client
         if not client.enabled:
             raise ClientAuthenticationFailed(
-                reason="the client is disabled", event_error=CLIENT_DISABLED
+                reason="the client is disabled", event_error=EventError.CLIENT_DISABLED
             )
         _require_offered(client, request)
         if not client.public_client:
             await self._method(client).authenticate(client, request, credentials)
         # Keycloak names the method also where a public client needed none.
-        request.event.details[CLIENT_AUTH_METHOD] = client.client_authenticator_type
+        request.event.details[Detail.CLIENT_AUTH_METHOD] = client.client_authenticator_type
         if client.protocol != "openid-connect":
-            raise OAuthError(
-                "invalid_client", "Wrong client protocol.", event=EventFailure(INVALID_CLIENT)
-            )
+            failure = EventFailure(EventError.INVALID_CLIENT)
+            raise OAuthError("invalid_client", "Wrong client protocol.", event=failure)
         method = _NO_PROOF if client.public_client else client.client_authenticator_type
         return AuthenticatedClient(entry, method)
 
@@ -117,12 +106,12 @@ class ClientAuthenticator:
 
 
 def _require_offered(client: Client, request: ProtocolRequest) -> None:
-    """Refuse a method that the realm's flow of clients has not; public clients stand by secrets."""
+    """Refuse a method that the realm's client flow does not offer; public clients need secrets."""
     wanted = client.client_authenticator_type
     if client.public_client:
         wanted = ClientSecret.authenticator
     if wanted not in request.realm.sign_in.client_methods:
         raise ClientAuthenticationFailed(
             reason=f"the realm's flow of clients does not offer {wanted!r}",
-            event_error=CLIENT_NOT_FOUND,
+            event_error=EventError.CLIENT_NOT_FOUND,
         )

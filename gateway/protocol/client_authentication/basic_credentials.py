@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote_plus
 
-from gateway.domain.events import INVALID_CLIENT_CREDENTIALS
+from gateway.domain.events import EventError
 from gateway.protocol.errors import EventFailure, OAuthError
 
 _BAD_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
@@ -20,7 +20,7 @@ _BAD_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True, slots=True)
 class BasicCredentials:
-    """What the Authorization header says."""
+    """The credentials of an Authorization header."""
 
     client_id: str
     secret: str = field(repr=False)
@@ -60,5 +60,5 @@ def _form_decoded(half: str) -> str:
         "unauthorized_client",
         "Unexpected error when authenticating client",
         reason="the Basic credentials are not form-encoded",
-        event=EventFailure(INVALID_CLIENT_CREDENTIALS),
+        event=EventFailure(EventError.INVALID_CLIENT_CREDENTIALS),
     )

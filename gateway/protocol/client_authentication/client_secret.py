@@ -4,12 +4,12 @@ What the form says overrides the header. A client may be limited to one of the t
 Spec: RFC 6749 §2.3.1; RFC 7591 §2 (token_endpoint_auth_method); Keycloak: `client-secret`
 """
 
+from datetime import datetime
 from typing import ClassVar, Final
 
 from gateway.domain.clients import Client
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
 from gateway.protocol.client_authentication.method import ClientAuthenticationMethod
-from gateway.protocol.client_secrets import secret_refusal
 from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.requests import ProtocolRequest
 
@@ -26,7 +26,6 @@ class ClientSecret(ClientAuthenticationMethod):
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
     ) -> None:
-        """Compare the secret in constant time; refuse one that has expired."""
         given, used = request.parameters.raw("client_secret"), _POST
         if given is None and credentials is not None:
             given, used = credentials.secret, _BASIC
@@ -39,6 +38,20 @@ class ClientSecret(ClientAuthenticationMethod):
             raise ClientAuthenticationFailed(
                 "unauthorized_client", reason=f"the client may use {allowed!r} only, not {used!r}"
             )
-        refusal = secret_refusal(client, given, request.now)
+        refusal = _secret_refusal(client, given, request.now)
         if refusal is not None:
             raise ClientAuthenticationFailed("unauthorized_client", reason=refusal)
+
+
+def _secret_refusal(client: Client, given: str, now: datetime) -> str | None:
+    """Return why `given` is not accepted, for the log; None where it is.
+
+    Accepted are the current secret and, until its expiration, the rotated one, unless the current
+    secret has expired. Both are compared in constant time. Keycloak 26.7: `client-secret`;
+    Spec: RFC 7591 §3.2.1
+    """
+    current = client.secret is not None and client.secret.matches(given)
+    rotated = client.rotated_secret is not None and client.rotated_secret.matches(given)
+    if not current and not (rotated and client.secret_settings.accepts_rotated(now)):
+        return "the rotated client secret has expired" if rotated else "wrong client secret"
+    return "the client secret has expired" if client.secret_settings.has_expired(now) else None

@@ -18,7 +18,6 @@ class ClientAuthenticationMethod(ABC):
     """The method's names in discovery. Spec: RFC 8414 §2, IANA OAuth parameters."""
 
     def __init__(self, database: Database) -> None:
-        """Ask the stores of `database` where the proof depends on them."""
         self._database = database
 
     @abstractmethod

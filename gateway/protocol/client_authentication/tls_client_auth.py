@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from gateway.domain.clients import Client
 from gateway.domain.distinguished_names import DistinguishedName, subject_matches
-from gateway.domain.events import X509_ISSUER, X509_SERIAL, X509_SUBJECT
+from gateway.domain.events import Detail
 from gateway.domain.limits.caches import cached
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
 from gateway.protocol.client_authentication.method import ClientAuthenticationMethod
@@ -17,7 +17,7 @@ from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.requests import ProtocolRequest
 
 _subject_matches = cached(512 * 1024)(subject_matches)
-"""Remembered, for a device comes again and again, and parsing its registered name takes long."""
+"""Cached: a device authenticates often, and parsing its registered name takes long."""
 
 
 class TlsClientAuth(ClientAuthenticationMethod):
@@ -29,7 +29,6 @@ class TlsClientAuth(ClientAuthenticationMethod):
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
     ) -> None:
-        """Compare the certificate's subject with the registered one, as parsed names."""
         certificate = request.certificate
         if certificate is None:
             raise _refused("no client certificate was presented")
@@ -48,11 +47,11 @@ class TlsClientAuth(ClientAuthenticationMethod):
 def _described(
     subject: DistinguishedName, issuer: DistinguishedName, serial: int
 ) -> Mapping[str, str]:
-    """Return what events tell of a certificate, in the form of names that Keycloak uses."""
+    """Return the event details of a certificate, its names in Keycloak's form."""
     return {
-        X509_SERIAL: str(serial),
-        X509_SUBJECT: subject.legacy_rendering(),
-        X509_ISSUER: issuer.legacy_rendering(),
+        Detail.X509_SERIAL: str(serial),
+        Detail.X509_SUBJECT: subject.legacy_rendering(),
+        Detail.X509_ISSUER: issuer.legacy_rendering(),
     }
 
 

@@ -14,7 +14,7 @@ from gateway.admin.access import Acting, AdminAccess, AdminRole, Caller, Rights
 from gateway.admin.registration import RegistrationTokens, TokenKind
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
-from gateway.domain.events import CLIENT_NOT_FOUND, INVALID_TOKEN, NOT_ALLOWED
+from gateway.domain.events import EventError
 from gateway.domain.ports.storage import Stores
 from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.certificate_binding import require_binding
@@ -138,7 +138,7 @@ def not_authorized(text: str, *, reason: str | None = None) -> OAuthError:
         text,
         status=HTTPStatus.UNAUTHORIZED,
         reason=reason,
-        event=EventFailure(INVALID_TOKEN, text),
+        event=EventFailure(EventError.INVALID_TOKEN, text),
     )
 
 
@@ -147,7 +147,7 @@ def _unknown() -> OAuthError:
         "invalid_request",
         "Client not found",
         status=HTTPStatus.NOT_FOUND,
-        event=EventFailure(CLIENT_NOT_FOUND),
+        event=EventFailure(EventError.CLIENT_NOT_FOUND),
     )
 
 
@@ -157,7 +157,7 @@ def forbidden() -> OAuthError:
         "insufficient_scope",
         "Forbidden",
         status=HTTPStatus.FORBIDDEN,
-        event=EventFailure(NOT_ALLOWED),
+        event=EventFailure(EventError.NOT_ALLOWED),
     )
 
 
@@ -168,5 +168,5 @@ def refused_by_policy(policy: str, details: str) -> OAuthError:
         "insufficient_scope",
         text,
         status=HTTPStatus.FORBIDDEN,
-        event=EventFailure(NOT_ALLOWED, policy, _POLICY),
+        event=EventFailure(EventError.NOT_ALLOWED, policy, _POLICY),
     )

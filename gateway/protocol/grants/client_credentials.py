@@ -7,18 +7,19 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.domain.clients import Client
-from gateway.domain.events import INVALID_CLIENT, USER_DISABLED, USER_NOT_FOUND, USERNAME, EventType
+from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
-from gateway.protocol.errors import EventFailure, OAuthError
+from gateway.protocol.errors import refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import disclose, grant_scopes
+from gateway.protocol.scopes import grant_scopes, resolve_claims
 from gateway.protocol.tokens import Issue, TokenResponse, issue_tokens
 
 GRANT_TYPE: Final = "client_credentials"
-_LETTERS: Final = "cc"
+_GRANT_SHORTCUT: Final = "cc"
+_UNAUTHORIZED: Final = HTTPStatus.UNAUTHORIZED
 
 
 class ClientCredentials:
@@ -32,13 +33,13 @@ class ClientCredentials:
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient
     ) -> TokenResponse:
-        """Return an access token alone."""
         client = caller.entry.client
         user = _service_account(client, caller.entry.service_account)
         request.event.user_id = user.id
-        request.event.details[USERNAME] = user.username
+        request.event.details[Detail.USERNAME] = user.username
         if not user.enabled:
-            raise _refused(USER_DISABLED, "invalid_request", f"User '{user.username}' disabled")
+            text = f"User '{user.username}' disabled"
+            raise refused("invalid_request", text, EventError.USER_DISABLED, status=_UNAUTHORIZED)
         granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
         notes = {
             "client_id": client.client_id,
@@ -46,23 +47,18 @@ class ClientCredentials:
             "clientAddress": request.remote_address,
         }
         account = UserEntry(user, caller.entry.roles)
-        disclosure = disclose(caller.entry, account, granted, notes=notes)
-        return issue_tokens(request, Issue(disclosure, _LETTERS))
+        context = resolve_claims(caller.entry, account, granted, notes=notes)
+        return issue_tokens(request, Issue(context, _GRANT_SHORTCUT))
 
 
 def _service_account(client: Client, user: User | None) -> User:
     if client.public_client:
         text = "Public client not allowed to retrieve service account"
-        raise _refused(INVALID_CLIENT, "unauthorized_client", text)
+        raise refused("unauthorized_client", text, EventError.INVALID_CLIENT, status=_UNAUTHORIZED)
     if not client.service_accounts_enabled:
         text = "Client not enabled to retrieve service account"
-        raise _refused(INVALID_CLIENT, "unauthorized_client", text)
+        raise refused("unauthorized_client", text, EventError.INVALID_CLIENT, status=_UNAUTHORIZED)
     if user is None:
         text = "The associated service account for the client does not exist"
-        raise _refused(USER_NOT_FOUND, "invalid_request", text)
+        raise refused("invalid_request", text, EventError.USER_NOT_FOUND, status=_UNAUTHORIZED)
     return user
-
-
-def _refused(event_error: str, error: str, description: str) -> OAuthError:
-    failure = EventFailure(event_error, description)
-    return OAuthError(error, description, status=HTTPStatus.UNAUTHORIZED, event=failure)

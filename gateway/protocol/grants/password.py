@@ -12,31 +12,18 @@ from gateway.authentication.errors import (
     Lockout,
     SignInRefused,
 )
-from gateway.authentication.password import GivenCredentials
+from gateway.authentication.password import SubmittedCredentials
 from gateway.domain.clients import OPENID_CONNECT, Client
-from gateway.domain.events import (
-    AUTH_METHOD,
-    CONSENT_DENIED,
-    INVALID_USER,
-    NOT_ALLOWED,
-    NOT_BEFORE,
-    NUM_FAILURES,
-    REASON,
-    REFRESH_TOKEN_ID,
-    REFRESH_TOKEN_TYPE,
-    USER_NOT_FOUND,
-    USERNAME,
-    EventType,
-)
+from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.secrets import Secret
 from gateway.domain.sessions import client_session_ends_at
 from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
-from gateway.protocol.errors import EventFailure, OAuthError
+from gateway.protocol.errors import EventFailure, OAuthError, refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import OFFLINE_ACCESS, GrantedScopes, disclose, grant_scopes
+from gateway.protocol.scopes import OFFLINE_ACCESS, GrantedScopes, grant_scopes, resolve_claims
 from gateway.protocol.sessions import Joined
 from gateway.protocol.tokens import (
     OFFLINE,
@@ -48,7 +35,7 @@ from gateway.protocol.tokens import (
 )
 
 GRANT_TYPE: Final = "password"
-_LETTERS: Final = "ro"
+_GRANT_SHORTCUT: Final = "ro"
 
 
 class Password:
@@ -65,13 +52,12 @@ class Password:
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient
     ) -> TokenResponse:
-        """Return access and refresh token, and an ID token where `openid` was asked for."""
         client = caller.entry.client
-        request.event.details[AUTH_METHOD] = "oauth_credentials"
+        request.event.details[Detail.AUTH_METHOD] = "oauth_credentials"
         _require_allowed(client)
         granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
-        request.event.details[AUTH_METHOD] = OPENID_CONNECT
-        user = await self._authenticate(request, client, _given(request))
+        request.event.details[Detail.AUTH_METHOD] = OPENID_CONNECT
+        user = await self._authenticate(request, client, _credentials(request))
         entry = await self._entry(request, user)
         if granted.offline:
             require_offline_role(entry)
@@ -82,18 +68,18 @@ class Password:
             refresh_id=str(uuid.uuid4()),
             family=str(uuid.uuid4()) if _rotates(request) else None,
         )
-        disclosure = disclose(caller.entry, entry, granted, session=joined.session)
-        tokens = issue_tokens(request, Issue(disclosure, _LETTERS, part))
+        context = resolve_claims(caller.entry, entry, granted, session=joined.session)
+        tokens = issue_tokens(request, Issue(context, _GRANT_SHORTCUT, part))
         await self._begin_family(request, client, part)
         _note_session(request, user, part)
         return tokens
 
     async def _authenticate(
-        self, request: ProtocolRequest, client: Client, given: GivenCredentials
+        self, request: ProtocolRequest, client: Client, given: SubmittedCredentials
     ) -> User:
         demands = request.realm.sign_in.demands(client.flow_overrides)
         if demands is None:  # a flow that has gone since the client was given it
-            raise _refused(request, InvalidUserCredentials(NOT_ALLOWED))
+            raise _refused(request, InvalidUserCredentials(EventError.NOT_ALLOWED))
         try:
             return await self._login.authenticate(
                 request.realm.realm,
@@ -108,7 +94,7 @@ class Password:
     async def _entry(self, request: ProtocolRequest, user: User) -> UserEntry:
         entry = await self._directory.user(request.realm.realm.id, user.id)
         if entry is None:
-            raise _refused(request, InvalidUserCredentials(USER_NOT_FOUND))
+            raise _refused(request, InvalidUserCredentials(EventError.USER_NOT_FOUND))
         return entry
 
     async def _begin(
@@ -147,19 +133,19 @@ def require_offline_role(entry: UserEntry) -> None:
     """Refuse an offline session to a user who has lost the realm's role for it."""
     if OFFLINE_ACCESS not in entry.roles.realm:
         text = "Offline tokens not allowed for the user or client"
-        raise OAuthError("not_allowed", text, event=EventFailure(NOT_ALLOWED, text))
+        raise refused("not_allowed", text, EventError.NOT_ALLOWED)
 
 
-def _given(request: ProtocolRequest) -> GivenCredentials:
+def _credentials(request: ProtocolRequest) -> SubmittedCredentials:
     sent = request.parameters
     username = sent.get("username")
     if username is None:
         text, status = "Missing parameter: username", HTTPStatus.UNAUTHORIZED
-        failure = EventFailure(USER_NOT_FOUND)
+        failure = EventFailure(EventError.USER_NOT_FOUND)
         raise OAuthError("invalid_request", text, status=status, event=failure)
-    request.event.details[USERNAME] = username
+    request.event.details[Detail.USERNAME] = username
     password, code = sent.get("password"), sent.get("otp") or sent.get("totp")
-    return GivenCredentials(
+    return SubmittedCredentials(
         username,
         None if password is None else Secret(password),
         None if code is None else Secret(code),
@@ -173,17 +159,15 @@ def _rotates(request: ProtocolRequest) -> bool:
 def _require_allowed(client: Client) -> None:
     if not client.direct_access_grants_enabled:
         text = "Client not allowed for direct access grants"
-        failure = EventFailure(NOT_ALLOWED, text)
-        raise OAuthError("unauthorized_client", text, event=failure)
+        raise refused("unauthorized_client", text, EventError.NOT_ALLOWED)
     if client.consent_required:
         text = "Client requires user consent"
-        failure = EventFailure(CONSENT_DENIED, text)
-        raise OAuthError("invalid_client", text, event=failure)
+        raise refused("invalid_client", text, EventError.CONSENT_DENIED)
 
 
 def _refused(request: ProtocolRequest, refusal: SignInRefused) -> OAuthError:
     """Return what the client reads of it; the event tells more."""
-    text, reason = _told(refusal)
+    text, reason = _texts_of(refusal)
     request.event.user_id = refusal.user_id
     if refusal.lockout is not None:
         request.event.beside.append(_locked_out(refusal.lockout))
@@ -191,7 +175,7 @@ def _refused(request: ProtocolRequest, refusal: SignInRefused) -> OAuthError:
     return OAuthError("invalid_grant", text, reason=refusal.event_error, event=failure)
 
 
-def _told(refusal: SignInRefused) -> tuple[str, str | None]:
+def _texts_of(refusal: SignInRefused) -> tuple[str, str | None]:
     """Return what the client reads, and what the event gives as the reason."""
     match refusal:
         case AccountDisabled():
@@ -199,20 +183,23 @@ def _told(refusal: SignInRefused) -> tuple[str, str | None]:
         case AccountNotSetUp():
             return "Account is not fully set up", "Account is not fully set up"
         case _:
-            service = refusal.event_error == INVALID_USER
+            service = refusal.event_error == EventError.INVALID_USER
             return "Invalid user credentials", "User is a service account" if service else None
 
 
 def _locked_out(lockout: Lockout) -> tuple[EventType, dict[str, str]]:
-    details = {REASON: "brute_force_attack detected", NUM_FAILURES: str(lockout.failures)}
+    details = {
+        Detail.REASON: "brute_force_attack detected",
+        Detail.NUM_FAILURES: str(lockout.failures),
+    }
     if lockout.until is None:
         return EventType.USER_DISABLED_BY_PERMANENT_LOCKOUT, details
     until = lockout.until.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds")
-    return EventType.USER_DISABLED_BY_TEMPORARY_LOCKOUT, {**details, NOT_BEFORE: until}
+    return EventType.USER_DISABLED_BY_TEMPORARY_LOCKOUT, {**details, Detail.NOT_BEFORE: until}
 
 
 def _note_session(request: ProtocolRequest, user: User, part: SessionPart) -> None:
     event = request.event
     event.user_id, event.session_id = user.id, part.session.id
-    event.details[REFRESH_TOKEN_TYPE] = OFFLINE if part.session.offline else REFRESH
-    event.details[REFRESH_TOKEN_ID] = part.refresh_id
+    event.details[Detail.REFRESH_TOKEN_TYPE] = OFFLINE if part.session.offline else REFRESH
+    event.details[Detail.REFRESH_TOKEN_ID] = part.refresh_id

@@ -5,21 +5,14 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.domain.clients import Client
-from gateway.domain.events import (
-    ACCESS_TOKEN_EXPIRATION_TIME,
-    AGE_OF_REFRESH_TOKEN,
-    INVALID_TOKEN,
-    REFRESH_TOKEN_SUB,
-    UPDATED_REFRESH_TOKEN_ID,
-    EventType,
-)
+from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.sessions import Rotation, UserSession
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient
-from gateway.protocol.errors import EventFailure, OAuthError
+from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import GrantedScopes, disclose, grant_scopes, still_granted
+from gateway.protocol.scopes import GrantedScopes, grant_scopes, resolve_claims, still_granted
 from gateway.protocol.tokens import (
     Issue,
     PresentedToken,
@@ -32,7 +25,7 @@ from gateway.protocol.tokens import (
 )
 
 GRANT_TYPE: Final = "refresh_token"
-_LETTERS: Final = "rt"
+_GRANT_SHORTCUT: Final = "rt"
 _ROTATION_TEXTS: Final = {
     Rotation.REUSED: "Maximum allowed refresh token reuse exceeded",
     Rotation.STALE: "Stale token",
@@ -51,14 +44,13 @@ class RefreshToken:
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient
     ) -> TokenResponse:
-        """Return new tokens of the kinds that the session has."""
         client = caller.entry.client
         text = request.parameters.get("refresh_token")
         if text is None:
             raise OAuthError("invalid_request", "No refresh token")
         token = read_refresh_token(request, client, text)
         note_refresh_token(request.event, token)
-        request.event.details[REFRESH_TOKEN_SUB] = str(token.claims.get("sub"))
+        request.event.details[Detail.REFRESH_TOKEN_SUB] = str(token.claims.get("sub"))
         _require_binding(request, token)
         active = await self._refresh_tokens.active(request, client, token)
         session = active.session
@@ -69,8 +61,8 @@ class RefreshToken:
         # Last: of many at once the first gets its tokens, though another ends the session after it.
         family, refresh_id = await self._rotate(request, client, session, token)
         part = SessionPart(joined.session, joined.client_session, refresh_id, family)
-        disclosure = disclose(caller.entry, active.user, granted, session=joined.session)
-        tokens = issue_tokens(request, Issue(disclosure, _LETTERS, part))
+        context = resolve_claims(caller.entry, active.user, granted, session=joined.session)
+        tokens = issue_tokens(request, Issue(context, _GRANT_SHORTCUT, part))
         _note(request, token, session, tokens, refresh_id)
         return tokens
 
@@ -87,7 +79,7 @@ class RefreshToken:
         if rotation is not Rotation.ACCEPTED:
             await self._sessions.leave(session, client)
             text = _ROTATION_TEXTS[rotation]
-            raise OAuthError("invalid_grant", text, event=EventFailure(INVALID_TOKEN, text))
+            raise refused("invalid_grant", text, EventError.INVALID_TOKEN)
         return family, successor
 
 
@@ -126,7 +118,7 @@ def _note(
     event = request.event
     event.user_id = session.user_id
     age = int(request.now.timestamp()) - int(token.claims["iat"])
-    event.details[AGE_OF_REFRESH_TOKEN] = str(age)
-    event.details[ACCESS_TOKEN_EXPIRATION_TIME] = str(tokens.expires_in)
+    event.details[Detail.AGE_OF_REFRESH_TOKEN] = str(age)
+    event.details[Detail.ACCESS_TOKEN_EXPIRATION_TIME] = str(tokens.expires_in)
     if tokens.refresh_token is not None:
-        event.details[UPDATED_REFRESH_TOKEN_ID] = refresh_id
+        event.details[Detail.UPDATED_REFRESH_TOKEN_ID] = refresh_id

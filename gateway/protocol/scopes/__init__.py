@@ -1,6 +1,6 @@
 """Which scopes a token has, and what of a user a client may learn by them."""
 
-from gateway.protocol.scopes.disclosure import Disclosure, disclose, scope_of
+from gateway.protocol.scopes.claims_context import ClaimsContext, resolve_claims, scope_of
 from gateway.protocol.scopes.granted import (
     OFFLINE_ACCESS,
     OPENID,

@@ -12,13 +12,13 @@ from weakref import WeakKeyDictionary
 
 from gateway.domain.client_scopes import RoleBoundScope
 from gateway.domain.clients import OPENID_CONNECT, Client
-from gateway.domain.events import INVALID_REQUEST
+from gateway.domain.events import EventError
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.limits.scopes import PREPARED_BYTES, scope_excess
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.claims.plans import ClaimPlan, prepare
-from gateway.protocol.errors import EventFailure, OAuthError
+from gateway.protocol.errors import OAuthError, refused
 
 OPENID: Final = "openid"
 OFFLINE_ACCESS: Final = "offline_access"
@@ -66,16 +66,14 @@ class RealmScopes:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all scopes that clients may be given."""
         return tuple(self._scopes)
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The names that the realm's metadata tells; all but those that say no."""
+        """The names in the realm's metadata."""
         return tuple(name for name, bound in self._scopes.items() if bound.scope.in_metadata)
 
     def chosen(self, always: tuple[str, ...], asked: tuple[str, ...]) -> ChosenScopes:
-        """Return those of the scopes that there are."""
         chosen = 0
         for name in always:
             chosen |= self._bits.get(name, 0)
@@ -111,12 +109,11 @@ class GrantedScopes:
 
     @property
     def offline(self) -> bool:
-        """Tell whether the session is to outlive the browser."""
+        """Tell whether an offline session is requested."""
         return OFFLINE_ACCESS in self.chosen.names
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return every name, those a client may not see included."""
         return (OPENID, *self.chosen.names) if self.openid else self.chosen.names
 
     @property
@@ -160,8 +157,7 @@ def still_granted(realm: RealmEntry, client: Client, names: Iterable[str]) -> Gr
 
 
 def _invalid_scope(what: str) -> OAuthError:
-    refusal = f"Invalid scopes: {what}"
-    return OAuthError("invalid_scope", refusal, event=EventFailure(INVALID_REQUEST, refusal))
+    return refused("invalid_scope", f"Invalid scopes: {what}", EventError.INVALID_REQUEST)
 
 
 def _allowed(prepared: RealmScopes, client: Client) -> set[str]:

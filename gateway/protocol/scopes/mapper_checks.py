@@ -1,7 +1,7 @@
-"""Whether a protocol mapper could act, judged when an administrator writes it.
+"""Validation of protocol mappers when an administrator writes them.
 
-What Keycloak would take and then fail with at every token, or would let pass over a claim that
-the protocol needs, is refused with what is wrong. Keycloak: validation of mappers
+Refused is what Keycloak would accept and then fail with at every token, or would let overwrite a
+claim that the protocol needs. Keycloak: validation of mappers
 """
 
 from collections.abc import Callable, Mapping
@@ -19,10 +19,10 @@ from gateway.protocol.claims.claim_paths import (
 )
 from gateway.protocol.claims.json_types import JSON_TYPE, UNMAPPABLE, reader_of
 from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS
-from gateway.protocol.claims.role_claims import role_path
+from gateway.protocol.claims.role_lists import role_path
 from gateway.representations.refusals import describe
 
-KEPT: Final = frozenset(
+STORED_ONLY: Final = frozenset(
     {
         *("oidc-claims-param-token-mapper", "oidc-claims-param-value-idtoken-mapper"),
         *("oidc-nonce-backwards-compatible-mapper", "oidc-organization-membership-mapper"),
@@ -35,7 +35,7 @@ KEPT: Final = frozenset(
         *("saml-user-attribute-nameid-mapper", "saml-user-session-note-mapper"),
     }
 )
-"""Keycloak's mappers that are kept and do nothing here: what they serve is not here."""
+"""Keycloak's mappers that are stored without an effect: what they serve is not supported."""
 
 _ROLE_LISTS: Final = frozenset(
     {"oidc-usermodel-realm-role-mapper", "oidc-usermodel-client-role-mapper"}
@@ -44,9 +44,9 @@ _NOTE: Final = "oidc-usersessionmodel-note-mapper"
 
 
 def check_mapper(mapper: ProtocolMapper) -> None:
-    """Raise Missing for an unknown type, InvalidInput for what could not act."""
+    """Raise Missing for an unknown type, InvalidInput for an unusable configuration."""
     kind = mapper.mapper_type
-    if kind not in CLAIM_MAPPERS and kind not in KEPT:
+    if kind not in CLAIM_MAPPERS and kind not in STORED_ONLY:
         raise Missing("ProtocolMapper provider not found")
     _require_free_claim(mapper)
     check = _CHECKS.get(kind)
@@ -58,7 +58,7 @@ def check_mapper(mapper: ProtocolMapper) -> None:
 def _require_free_claim(mapper: ProtocolMapper) -> None:
     name = mapper.config.get(CLAIM_NAME, "")
     path = split_claim_path(name)
-    if mapper.mapper_type in KEPT:
+    if mapper.mapper_type in STORED_ONLY:
         return
     if len(path) > DEEPEST_CLAIM:
         allowed = f"at most {DEEPEST_CLAIM} names with dots between them"

@@ -11,13 +11,13 @@ from gateway.protocol.tokens.issuing import (
     id_claims,
     issue_tokens,
 )
-from gateway.protocol.tokens.refresh_tokens import (
+from gateway.protocol.tokens.refresh_token_checks import (
     PresentedToken,
     RefreshTokens,
-    genuine_refresh_token,
     note_refresh_token,
     read_refresh_token,
     session_is_over,
+    verify_refresh_token,
 )
 from gateway.protocol.tokens.response_signing import (
     sign_introspection,

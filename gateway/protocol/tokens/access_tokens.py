@@ -1,9 +1,8 @@
-"""Whether an access token of this realm holds now.
+"""Whether an access token of this realm is valid now: one check for everything that accepts one.
 
-Signature, issuer, type, time, notBefore, the client, the session, the user it speaks for, and
-revocation: one function in front of everything that accepts such a token. The claims must also
-agree with each other and with the stored session, so that a token which says what no grant
-decides is refused although the realm signed it.
+Checked are signature, issuer, type, time, notBefore, client, session, user and revocation. The
+claims must also agree with each other and with the stored session, so that a token with claims that
+no grant decided is refused although the realm signed it.
 Spec: RFC 8725 §3; RFC 7662 §4; Keycloak: 12.3, 12.4
 """
 
@@ -13,7 +12,7 @@ from typing import Any
 
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
-from gateway.domain.events import CLIENT_DISABLED, USER_DISABLED, USER_SESSION_NOT_FOUND
+from gateway.domain.events import EventError
 from gateway.domain.ports.directory import ClientEntry, Directory, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import UserSession
@@ -51,10 +50,10 @@ class AccessTokens:
 
     async def active(self, request: ProtocolRequest, token: str) -> ActiveToken:
         """Return the token's claims; raises InvalidToken with the reason, or StoreUnavailable."""
-        return await self.holding(request, self.genuine(request, token))
+        return await self.check(request, self.verify(request, token))
 
-    async def holding(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> ActiveToken:
-        """Return what genuine claims stand for; raises InvalidToken, or StoreUnavailable."""
+    async def check(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> ActiveToken:
+        """Return the token of verified claims; raises InvalidToken or StoreUnavailable."""
         realm = request.realm.realm
         context = parse_token_id(claims["jti"])
         client_id = claims.get("azp")
@@ -64,7 +63,7 @@ class AccessTokens:
             else None
         )
         if entry is None or not entry.client.enabled:
-            raise InvalidToken("its client is gone or disabled", CLIENT_DISABLED)
+            raise InvalidToken("its client is gone or disabled", EventError.CLIENT_DISABLED)
         session = await self._session(request, claims, context, entry)
         user = await self._user(request, claims, entry, session)
         not_before = max(realm.not_before, entry.client.not_before, user.user.not_before)
@@ -74,7 +73,7 @@ class AccessTokens:
             raise InvalidToken("it was revoked")
         return ActiveToken(claims, context, entry, user, session)
 
-    def genuine(self, request: ProtocolRequest, token: str) -> Mapping[str, Any]:
+    def verify(self, request: ProtocolRequest, token: str) -> Mapping[str, Any]:
         """Return the claims of an unexpired access token that this realm signed."""
         claims = request.realm.key_ring.verify(token, request.now)
         if claims.get("iss") != request.issuer:
@@ -100,7 +99,9 @@ class AccessTokens:
         if context.session is SessionKind.TRANSIENT and "sid" not in claims:
             return None
         if context.session is SessionKind.TRANSIENT or not isinstance(session_id, str):
-            raise InvalidToken("its jti and its sid do not agree", USER_SESSION_NOT_FOUND)
+            raise InvalidToken(
+                "its jti and its sid do not agree", EventError.USER_SESSION_NOT_FOUND
+            )
         session = await self._sessions.find(
             request.realm.realm,
             session_id,
@@ -108,10 +109,10 @@ class AccessTokens:
             now=request.now,
         )
         if session is None or entry.client.id not in session.clients:
-            raise InvalidToken("its session is over", USER_SESSION_NOT_FOUND)
+            raise InvalidToken("its session is over", EventError.USER_SESSION_NOT_FOUND)
         begun = max(session.started_at, session.clients[entry.client.id].started_at)
         if _instant(claims, "iat") < int((begun - CLOCK_LEEWAY).timestamp()):
-            raise InvalidToken("issued before its session began", USER_SESSION_NOT_FOUND)
+            raise InvalidToken("issued before its session began", EventError.USER_SESSION_NOT_FOUND)
         return session
 
     async def _user(
@@ -128,7 +129,7 @@ class AccessTokens:
         request.event.user_id = session.user_id
         user = await self._directory.user(request.realm.realm.id, session.user_id)
         if user is None or not user.user.enabled:
-            raise InvalidToken("its user is gone or disabled", USER_DISABLED)
+            raise InvalidToken("its user is gone or disabled", EventError.USER_DISABLED)
         if claims.get("sub", session.user_id) != session.user_id:
             raise InvalidToken("its session is another user's")
         return user
@@ -137,9 +138,9 @@ class AccessTokens:
 def _service_account(entry: ClientEntry, claims: Mapping[str, Any]) -> User:
     user = entry.service_account
     if not entry.client.service_accounts_enabled or user is None or not user.enabled:
-        raise InvalidToken("its user is gone or disabled", USER_DISABLED)
+        raise InvalidToken("its user is gone or disabled", EventError.USER_DISABLED)
     if user.id != claims.get("sub"):
-        raise InvalidToken("its user is gone or disabled", USER_DISABLED)
+        raise InvalidToken("its user is gone or disabled", EventError.USER_DISABLED)
     return user
 
 

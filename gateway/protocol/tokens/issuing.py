@@ -24,12 +24,12 @@ from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.protocol_claims import (
     RESERVED_CLAIMS,
     AccessTokenClaims,
-    IdTokenClaims,
-    RefreshTokenClaims,
+    audience_claim,
+    present,
 )
 from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import Disclosure
+from gateway.protocol.scopes import ClaimsContext
 from gateway.protocol.tokens.context import SessionKind, new_token_id
 from gateway.protocol.tokens.signing import access_token_hash, sign_access_token, sign_for_client
 
@@ -61,15 +61,14 @@ class SessionPart:
 class Issue:
     """What is to be issued. `grant` is the grant's two letters in the jti's prefix."""
 
-    disclosure: Disclosure
+    context: ClaimsContext
     grant: str
     part: SessionPart | None = None
     """None for a transient session: no refresh token, no `sid`."""
 
     @property
     def subject(self) -> TokenSubject:
-        """Whom the tokens are about."""
-        return self.disclosure.subject
+        return self.context.subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +96,10 @@ class TokenResponse:
     mapped: MappedClaims = field(default_factory=MappedClaims, repr=False)
     """What mappers add."""
 
-    @property
-    def reserved(self) -> frozenset[str]:
-        """Return the names that mappers cannot set."""
-        return _RESERVED_MEMBERS
-
-    @property
-    def last(self) -> tuple[str, ...]:
-        """Return the members after those of mappers: none."""
-        return ()
-
     def document(self) -> dict[str, Any]:
-        """Return the whole response."""
-        return self.mapped.document(self)
+        return self.mapped.document(self.members(), _RESERVED_MEMBERS)
 
     def members(self) -> dict[str, Any]:
-        """Return the response's own members in Keycloak's order, absent ones left out."""
         members = {
             "access_token": self.access_token,
             "expires_in": self.expires_in,
@@ -124,7 +111,7 @@ class TokenResponse:
             "session_state": self.session_state,
             "scope": self.scope,
         }
-        return {name: value for name, value in members.items() if value is not None}
+        return present(members)
 
 
 def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
@@ -147,12 +134,12 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
         not_before=max(
             request.realm.realm.not_before, client.not_before, issue.subject.user.not_before
         ),
-        scope=issue.disclosure.granted.text,
+        scope=issue.context.granted.text,
         refresh_token=refresh_token,
         refresh_expires_in=refresh_expires_in,
         id_token=_id_token(request, issue, claims, access_token),
         session_state=issue.part.session.id if issue.part else None,
-        mapped=issue.disclosure.map_claims(ClaimsFor.TOKEN_RESPONSE),
+        mapped=issue.context.map_claims(ClaimsFor.TOKEN_RESPONSE),
     )
 
 
@@ -170,7 +157,7 @@ def access_token_lifespan(realm: Realm, tokens: ClientTokens) -> timedelta:
 def access_claims(
     request: ProtocolRequest, issue: Issue, confirmation: Mapping[str, str] | None
 ) -> AccessToken:
-    """Return what the access token says, unsigned."""
+    """Return the claims of the access token, unsigned."""
     client, part, subject = issue.subject.client, issue.part, issue.subject
     lightweight = client.tokens.lightweight
     expires_at = request.now + access_token_lifespan(request.realm.realm, client.tokens)
@@ -183,7 +170,7 @@ def access_claims(
         )
         expires_at = expires_at if end is None else min(expires_at, end)
     purpose = ClaimsFor.LIGHTWEIGHT_TOKEN if lightweight else ClaimsFor.ACCESS_TOKEN
-    mapped = issue.disclosure.map_claims(purpose)
+    mapped = issue.context.map_claims(purpose)
     claims = AccessTokenClaims(
         expires_at=int(expires_at.timestamp()),
         issued_at=int(request.now.timestamp()),
@@ -193,11 +180,11 @@ def access_claims(
         subject=subject.user.id if part is None or mapped.includes_subject else None,
         client_id=client.client_id,
         session_id=None if part is None else part.session.id,
-        scope=issue.disclosure.granted.text,
+        scope=issue.context.granted.text,
         confirmation=confirmation,
         included=mapped.included(subject),
     )
-    return AccessToken(claims, mapped.document(claims))
+    return AccessToken(claims, mapped.document(claims.members()))
 
 
 def _session_kind(part: SessionPart | None) -> SessionKind:
@@ -220,29 +207,31 @@ def _refresh_token(
             limits, part.session, client.session_limits, part.client_session
         )
         expires_at = int(end.timestamp())
-    claims = RefreshTokenClaims(
-        expires_at=expires_at,
-        issued_at=access.issued_at,
-        token_id=part.refresh_id,
-        issuer=access.issuer,
-        subject=issue.subject.user.id,
-        token_type=OFFLINE if part.session.offline else REFRESH,
-        client_id=client.client_id,
-        session_id=part.session.id,
-        scope=" ".join(issue.disclosure.granted.names),
-        access_audiences=access.audiences,
-        family=part.family,
-        confirmation=access.confirmation,
-    )
-    token = request.realm.key_ring.sign_for_ourselves(claims.members(), request.now)
-    return token, 0 if expires_at is None else expires_at - claims.issued_at
+    claims = {
+        "exp": expires_at,
+        "iat": access.issued_at,
+        "jti": part.refresh_id,
+        "iss": access.issuer,
+        "aud": access.issuer,
+        "sub": issue.subject.user.id,
+        "typ": OFFLINE if part.session.offline else REFRESH,
+        "azp": client.client_id,
+        "sid": part.session.id,
+        "scope": " ".join(issue.context.granted.names),
+        "prov": "default",
+        "aud_x": audience_claim(access.audiences),
+        "reuse_id": part.family,
+        "cnf": access.confirmation,
+    }
+    token = request.realm.key_ring.sign_for_ourselves(present(claims), request.now)
+    return token, 0 if expires_at is None else expires_at - access.issued_at
 
 
 def _id_token(
     request: ProtocolRequest, issue: Issue, access: AccessTokenClaims, access_token: str
 ) -> str | None:
     """Return the ID token where `openid` was granted for a user who signed in."""
-    if issue.part is None or not issue.disclosure.granted.openid:
+    if issue.part is None or not issue.context.granted.openid:
         return None
     client = issue.subject.client
     token_hash = access_token_hash(request, client, access_token)
@@ -257,20 +246,21 @@ def id_claims(
     access: AccessTokenClaims,
     access_token_hash: str | None = None,
 ) -> dict[str, Any]:
-    """Return what the ID token says, unsigned."""
+    """Return the claims of the ID token, unsigned; without a hash for an example."""
     client = issue.subject.client
-    mapped = issue.disclosure.map_claims(ClaimsFor.ID_TOKEN)
-    return mapped.document(
-        IdTokenClaims(
-            expires_at=access.expires_at,
-            issued_at=access.issued_at,
-            token_id=str(uuid.uuid4()),
-            issuer=request.issuer,
-            audiences=tuple(dict.fromkeys((client.client_id, *mapped.audiences))),
-            subject=issue.subject.user.id,
-            client_id=client.client_id,
-            session_id=part.session.id,
-            access_token_hash=access_token_hash,
-            included=mapped.included(issue.subject),
-        )
-    )
+    mapped = issue.context.map_claims(ClaimsFor.ID_TOKEN)
+    members: dict[str, Any] = {
+        "exp": access.expires_at,
+        "iat": access.issued_at,
+        "jti": str(uuid.uuid4()),
+        "iss": request.issuer,
+        "aud": audience_claim(tuple(dict.fromkeys((client.client_id, *mapped.audiences)))),
+        "sub": issue.subject.user.id,
+        "typ": "ID",
+        "azp": client.client_id,
+        "sid": part.session.id,
+    }
+    if access_token_hash is not None:
+        members["at_hash"] = access_token_hash
+    mapped.included(issue.subject).add_to(members)
+    return mapped.document(members)

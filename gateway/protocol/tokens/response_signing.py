@@ -1,7 +1,7 @@
-"""Responses as JWTs: userinfo, and what introspection says of a token.
+"""Responses as JWTs: userinfo, and introspection responses.
 
-What a mapper adds can never make such a JWT pass for a token: the claims that say what a JWT is,
-from whom, for whom and until when are taken from typed values or left out.
+Such a JWT never passes for a token: claims about the JWT itself (type, issuer, audience, expiry)
+are taken from typed values, never from mappers.
 Spec: OpenID Connect Core §5.3.2, RFC 9701 §5, RFC 8725 §3.11; Keycloak 26.7: userinfo, and the
 member `jwt` of introspection
 """
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway.domain.clients import Client
-from gateway.domain.events import SIGNATURE_ALGORITHM, SIGNATURE_REQUIRED
+from gateway.domain.events import Detail
 from gateway.domain.keys import HeaderType
-from gateway.protocol.claims.protocol_claims import IntrospectionClaims
+from gateway.protocol.claims.protocol_claims import LAST_IN_INTROSPECTION
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens.access_tokens import ActiveToken
 from gateway.protocol.tokens.signing import sign_access_token, sign_by_default, sign_for_client
@@ -22,7 +22,7 @@ _ABOUT_THE_JWT: Final = frozenset(
 )
 _OF_THE_SUBJECT: Final = frozenset({"aud", "sub"})
 """What a lightweight token may leave to introspection."""
-_ABOUT_THE_ANSWER: Final = frozenset({*IntrospectionClaims.last, "jwt"})
+_ABOUT_THE_ANSWER: Final = frozenset({*LAST_IN_INTROSPECTION, "jwt"})
 _ACCESS_TOKEN: Final = "Bearer"  # noqa: S105 - a type
 
 
@@ -39,7 +39,10 @@ def sign_userinfo(
         return None
     typed = {"sub": active.user.user.id, "iss": request.issuer, "aud": client.client_id}
     signed = sign_for_client(request, chosen, userinfo_claims(typed, claims))
-    request.event.details |= {SIGNATURE_REQUIRED: "true", SIGNATURE_ALGORITHM: str(chosen)}
+    request.event.details |= {
+        Detail.SIGNATURE_REQUIRED: "true",
+        Detail.SIGNATURE_ALGORITHM: str(chosen),
+    }
     return signed
 
 
@@ -81,7 +84,7 @@ def sign_introspection(
 
 
 def userinfo_claims(typed: Mapping[str, Any], claims: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what signed userinfo says: no claim about the JWT itself but the typed ones."""
+    """Return the claims of signed userinfo: about the JWT itself only the typed ones."""
     return {**typed, **{name: claims[name] for name in claims if name not in _ABOUT_THE_JWT}}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.limits.password_hashing import ARGON2, max_iterations
+from gateway.domain.limits.password_hashing import HASH_SCHEME_OF, HASH_SCHEMES
 from gateway.domain.limits.patterns import (
     LARGEST_PATTERN,
     MAY_TAKE_HOURS,
@@ -25,14 +25,6 @@ from gateway.representations.refusals import describe, raise_all, refused
 from gateway.representations.repetitions import repeated
 from gateway.representations.shapes import MAX_INTEGER
 
-HASH_ALGORITHMS: Final = (
-    "argon2",
-    "pbkdf2",
-    "pbkdf2-sha256",
-    "pbkdf2-sha512",
-    "pbkdf2-sha-256",
-    "pbkdf2-sha-512",
-)
 _LONGEST = 4000
 _PATTERN: Final = "regexPattern"
 _REPEATABLE = frozenset({_PATTERN})
@@ -63,7 +55,7 @@ def _pattern(argument: str) -> str | None:
 
 
 def _hash_algorithm(argument: str) -> str | None:
-    known = not argument or argument in HASH_ALGORITHMS
+    known = not argument or argument in HASH_SCHEME_OF
     return None if known else "Password hashing provider not found"
 
 
@@ -148,8 +140,11 @@ def check_hash_cost(policy: PasswordPolicy, path: str) -> None:
     Asked of every policy that is written. One that was stored by an earlier version can be read:
     its realm computes no more than the maximum.
     """
-    algorithm, iterations = policy.hash_algorithm or ARGON2, policy.hash_iterations or 0
-    most = max_iterations(algorithm)
+    algorithm, iterations = (
+        policy.hash_algorithm or HASH_SCHEMES[0].name,
+        policy.hash_iterations or 0,
+    )
+    most = HASH_SCHEME_OF[algorithm].most_iterations
     if iterations > most:
         given = f'"hashIterations({iterations})" for {algorithm}'
         raise InvalidInput((FieldError(path, given, f"1 to {most} for {algorithm}"),))

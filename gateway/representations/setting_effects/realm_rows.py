@@ -74,7 +74,7 @@ _WORKING_FIELDS: Final = (
     *works(_FIELD, _SESSIONS, "offlineSessionMaxLifespanEnabled", "offlineSessionMaxLifespan"),
     *works(_FIELD, _SESSIONS, "clientSessionIdleTimeout", "clientSessionMaxLifespan"),
     *works(_FIELD, _SESSIONS, "clientOfflineSessionIdleTimeout", "clientOfflineSessionMaxLifespan"),
-    *works(_FIELD, "tests/unit/protocol/test_transport_security.py", "sslRequired"),
+    *works(_FIELD, "tests/unit/protocol/test_realm_checks.py", "sslRequired"),
     *works(_FIELD, _CHANGES, "registrationEmailAsUsername", "loginWithEmailAllowed"),
     *works(_FIELD, _CHANGES, "duplicateEmailsAllowed", "editUsernameAllowed"),
     *works(_FIELD, "tests/http/test_flows_in_use.py", "verifyEmail", "directGrantFlow"),

@@ -22,8 +22,8 @@ from gateway.domain.user_profile.profile import (
     UserProfile,
     Viewer,
 )
-from gateway.domain.user_profile.validators import VALIDATORS
-from gateway.domain.user_profile.validators.multivalued import Multivalued, at_most
+from gateway.domain.user_profile.validators import MULTIVALUED, VALIDATORS
+from gateway.domain.user_profile.validators.counts import between
 from gateway.representations.refusals import UnknownField, join
 from gateway.representations.shapes import Choice, Flag, Shape, Text, TextList, VerbatimObject
 from gateway.representations.user_profiles.reasons import wrong_about
@@ -237,6 +237,6 @@ def _checks(attribute: Mapping[str, Any]) -> Iterator[Check]:
     for kind, values in validations.items():
         # A kind of a later version is passed over, not an error at every sign-in.
         if kind in VALIDATORS:
-            yield VALIDATORS[kind].configured(Configuration(values, stored=True))
-    if not attribute["multivalued"] and Multivalued.name not in validations:
-        yield at_most(0, 1)
+            yield VALIDATORS[kind](Configuration(values, stored=True))
+    if not attribute["multivalued"] and MULTIVALUED not in validations:
+        yield between(0, 1)

@@ -94,7 +94,7 @@ def _unusable(name: str, kind: str, values: Mapping[str, Any]) -> Iterator[str]:
         yield f"Validator '{kind}' defined for attribute '{name}' doesn't exist"
         return
     configuration = Configuration(values)
-    validator.configured(configuration)
+    validator(configuration)
     if configuration.errors:
         told = "".join(
             f"ValidationError{{validatorId='{kind}', inputHint='{error.hint}', "

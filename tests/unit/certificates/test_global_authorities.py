@@ -1,4 +1,4 @@
-"""Which standing each kind of certificate gets, and that nothing is remembered too long."""
+"""Which trust_level each kind of certificate gets, and that nothing is remembered too long."""
 
 import gc
 import tracemalloc
@@ -18,17 +18,17 @@ from gateway.crypto.x509.pki_directory import TRUST_BUNDLE
 from gateway.crypto.x509.pki_revocation import revoke
 from gateway.crypto.x509.reader import REMEMBERED_BYTES as PARSED_BYTES
 from gateway.crypto.x509.reader import X509Authorities, X509CertificateParser
-from gateway.crypto.x509.revocation import RevocationLists
-from gateway.domain.certificates import CertificationPath, PresentedCertificate, Standing
+from gateway.crypto.x509.revocation_lists import RevocationLists
+from gateway.domain.certificates import CertificationPath, PresentedCertificate, TrustLevel
 from gateway.domain.ports.certificates import MalformedCertificate
 from tests.support.certificates import Zoo, make_zoo
 from tests.support.evaluated_certificates import EvaluatedCertificates
 from tests.support.set_clock import SetClock
 
-TRUSTED, UNTRUSTED, REFUSED = Standing.TRUSTED, Standing.UNTRUSTED, Standing.REFUSED
+TRUSTED, UNTRUSTED, REFUSED = TrustLevel.TRUSTED, TrustLevel.UNTRUSTED, TrustLevel.REFUSED
 
 MATRIX = {
-    # kind: (standing when the proxy said SUCCESS, when it did not, part of the reason)
+    # kind: (trust_level when the proxy said SUCCESS, when it did not, part of the reason)
     "valid": (TRUSTED, UNTRUSTED, "the proxy did not verify it"),
     "valid without extensions": (TRUSTED, UNTRUSTED, "the proxy did not verify it"),
     "valid Ed25519": (TRUSTED, UNTRUSTED, "the proxy did not verify it"),
@@ -85,7 +85,7 @@ def test_each_kind_of_certificate_has_its_standing(
     for _first_then_remembered in range(2):
         verified = reader.read(der, verified_by_proxy=True)
         unverified = reader.read(der, verified_by_proxy=False)
-        assert (verified.standing, unverified.standing) == (with_word, without_word)
+        assert (verified.trust_level, unverified.trust_level) == (with_word, without_word)
         assert reason in (unverified.reason or "")
     assert (verified.reason is None) is (with_word is TRUSTED)
 
@@ -97,9 +97,9 @@ def test_what_certs_init_makes_is_trusted(pki: Path, kind: str) -> None:
         bundle, RevocationLists(pki / "ca.crl", bundle), SetClock(datetime.now(UTC))
     )
     certificate = reader.read(_der(pki / f"{kind}.crt"), verified_by_proxy=True)
-    assert certificate.standing is TRUSTED
+    assert certificate.trust_level is TRUSTED
     server = reader.read(_der(pki / "server.crt"), verified_by_proxy=True)
-    assert server.standing is REFUSED
+    assert server.trust_level is REFUSED
 
 
 def test_an_authority_does_not_pass_for_a_client(pki: Path) -> None:
@@ -107,14 +107,14 @@ def test_an_authority_does_not_pass_for_a_client(pki: Path) -> None:
     bundle = AuthorityFile(pki / TRUST_BUNDLE)
     reader = EvaluatedCertificates(bundle, None, SetClock(datetime.now(UTC)))
     for name in ("root.crt", "issuing.crt"):
-        assert reader.read(_der(pki / name), verified_by_proxy=True).standing is REFUSED
+        assert reader.read(_der(pki / name), verified_by_proxy=True).trust_level is REFUSED
 
 
 def test_without_authorities_nothing_is_trusted(certificate_zoo: Zoo) -> None:
     """Attack A14: the proxy's word alone identifies nobody."""
     reader = EvaluatedCertificates(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
     standings = {
-        kind: reader.read(certificate_zoo[kind].der, verified_by_proxy=True).standing
+        kind: reader.read(certificate_zoo[kind].der, verified_by_proxy=True).trust_level
         for kind in MATRIX
     }
     assert standings["valid"] is UNTRUSTED
@@ -140,26 +140,26 @@ def test_time_is_judged_on_each_use(certificate_zoo: Zoo) -> None:
     clock = SetClock(datetime.now(UTC))
     reader = reader_of(certificate_zoo, clock)
 
-    def standing() -> Standing:
-        return reader.read(certificate_zoo["valid"].der, verified_by_proxy=True).standing
+    def trust_level() -> TrustLevel:
+        return reader.read(certificate_zoo["valid"].der, verified_by_proxy=True).trust_level
 
-    assert standing() is TRUSTED
+    assert trust_level() is TRUSTED
     clock.advance(timedelta(days=2))
-    assert standing() is REFUSED
+    assert trust_level() is REFUSED
     clock.advance(timedelta(days=-4))
-    assert standing() is REFUSED
+    assert trust_level() is REFUSED
     clock.advance(timedelta(days=2))
-    assert standing() is TRUSTED
+    assert trust_level() is TRUSTED
 
 
 def test_revocation_takes_effect_on_the_next_use(own_zoo: Zoo) -> None:
     """Attack A9: no restart, no reload, and no resumed TLS session gets around it."""
     reader = reader_of(own_zoo)
     der = own_zoo["valid"].der
-    assert reader.read(der, verified_by_proxy=True).standing is TRUSTED
+    assert reader.read(der, verified_by_proxy=True).trust_level is TRUSTED
     revoke(own_zoo.directory, x509.load_der_x509_certificate(der), now=datetime.now(UTC))
     refused = reader.read(der, verified_by_proxy=True)
-    assert refused.standing is REFUSED
+    assert refused.trust_level is REFUSED
     assert refused.reason == "CN=device-1,OU=Devices,O=Realmgate Demonstration was revoked"
 
 
@@ -170,10 +170,10 @@ def test_an_authority_that_leaves_the_bundle_takes_its_certificates_with_it(
     bundle = own_zoo.directory / TRUST_BUNDLE
     reader = EvaluatedCertificates(AuthorityFile(bundle), None, SetClock(datetime.now(UTC)))
     der = own_zoo["valid"].der
-    assert reader.read(der, verified_by_proxy=True).standing is TRUSTED
+    assert reader.read(der, verified_by_proxy=True).trust_level is TRUSTED
     other = make_zoo(tmp_path / "other", datetime.now(UTC)).directory / TRUST_BUNDLE
     other.replace(bundle)
-    assert reader.read(der, verified_by_proxy=True).standing is REFUSED
+    assert reader.read(der, verified_by_proxy=True).trust_level is REFUSED
 
 
 def test_a_stale_list_refuses_every_certificate_of_its_authority(certificate_zoo: Zoo) -> None:
@@ -183,7 +183,7 @@ def test_a_stale_list_refuses_every_certificate_of_its_authority(certificate_zoo
     reader = reader_of(certificate_zoo, clock)
     clock.advance(timedelta(days=31))
     refused = reader.read(zoo_certificate, verified_by_proxy=True)
-    assert refused.standing is REFUSED
+    assert refused.trust_level is REFUSED
     assert "is stale" in (refused.reason or "")
 
 
@@ -248,7 +248,7 @@ def test_a_remembered_certificate_is_not_evaluated_again(
 
     monkeypatch.setattr(X509Authorities, "path", path)
     again = reader.read(certificate_zoo[kind].der, verified_by_proxy=True)
-    assert (again.standing, again.reason) == (first.standing, first.reason)
+    assert (again.trust_level, again.reason) == (first.trust_level, first.reason)
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,9 @@ from gateway.domain.clients.client import Client, ProtocolMapper
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
 from gateway.protocol.claims import CLAIM_MAPPERS
-from gateway.protocol.claims.audiences import audiences_of
 from gateway.protocol.claims.mapper import ClaimMapper, ClaimsFor
-from gateway.protocol.claims.plans import prepare, told_roles
-from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS
+from gateway.protocol.claims.plans import mapped_roles, prepare
+from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS, audiences_of
 from gateway.protocol.claims.subject import TokenSubject
 from tests.support.mapped_documents import mapped_document
 
@@ -370,7 +369,7 @@ CHANGED = [
 
 
 def _told(*mappers: ProtocolMapper) -> EffectiveRoles:
-    return told_roles([prepare([mapper]) for mapper in mappers], ROLES)
+    return mapped_roles([prepare([mapper]) for mapper in mappers], ROLES)
 
 
 @pytest.mark.parametrize(("mapper_type", "config", "client", "names"), CHANGED)

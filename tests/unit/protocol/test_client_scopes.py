@@ -14,7 +14,7 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.scopes import granted as client_scopes
-from gateway.protocol.scopes.disclosure import disclose
+from gateway.protocol.scopes.claims_context import resolve_claims
 from gateway.protocol.scopes.granted import GrantedScopes, grant_scopes, scopes_of, still_granted
 from tests.support.mapped_documents import rendered
 from tests.support.stored_values import user
@@ -164,7 +164,7 @@ def test_a_scope_with_roles_is_only_for_users_who_have_one_of_them(
 
 
 def claims(client: Client, entry: RealmEntry, held: EffectiveRoles) -> dict[str, Any]:
-    told = disclose(
+    told = resolve_claims(
         ClientEntry(client, None, EffectiveRoles()),
         UserEntry(user(), held),
         grant_scopes(entry, client, None),
@@ -200,7 +200,7 @@ def told_roles(*, full: bool, of_client: EffectiveRoles, **of_scopes: EffectiveR
     )
     granted: GrantedScopes = grant_scopes(entry, client, None)
     found = ClientEntry(client, None, EffectiveRoles(), of_client)
-    return disclose(found, UserEntry(user(), HELD), granted).subject.roles
+    return resolve_claims(found, UserEntry(user(), HELD), granted).subject.roles
 
 
 def test_a_full_scope_lets_every_role_through() -> None:

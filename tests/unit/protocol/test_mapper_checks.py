@@ -10,7 +10,7 @@ from gateway.domain.clients.client import ProtocolMapper
 from gateway.domain.errors import InvalidInput
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS
-from gateway.protocol.scopes.mapper_checks import KEPT, check_mapper
+from gateway.protocol.scopes.mapper_checks import STORED_ONLY, check_mapper
 
 ROLES = {"oidc-hardcoded-role-mapper", "oidc-role-name-mapper"}
 NAMED = {"role": "a", "new.role.name": "b"}
@@ -27,7 +27,7 @@ def wrong(kind: str, config: Mapping[str, str]) -> str:
     return refused.value.errors[0].path
 
 
-@pytest.mark.parametrize("kind", sorted({*CLAIM_MAPPERS, *KEPT}))
+@pytest.mark.parametrize("kind", sorted({*CLAIM_MAPPERS, *STORED_ONLY}))
 def test_every_type_of_keycloaks_is_taken(kind: str) -> None:
     check_mapper(mapper(kind, NAMED if kind in ROLES else {}))
 
@@ -53,7 +53,7 @@ def test_a_claim_that_the_protocol_needs_is_refused(claim: str, below: str) -> N
         assert wrong(kind, name) == "config.claim.name"
 
 
-@pytest.mark.parametrize("kind", sorted(KEPT))
+@pytest.mark.parametrize("kind", sorted(STORED_ONLY))
 def test_a_mapper_that_does_nothing_may_name_any_claim(kind: str) -> None:
     check_mapper(mapper(kind, {"claim.name": "aud"}))
 

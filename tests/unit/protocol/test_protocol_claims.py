@@ -33,7 +33,7 @@ from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS, audience_cl
 from gateway.protocol.introspection import introspection_document
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes.disclosure import Disclosure, disclose
+from gateway.protocol.scopes.claims_context import ClaimsContext, resolve_claims
 from gateway.protocol.scopes.granted import GrantedScopes, RealmScopes
 from gateway.protocol.tokens.issuing import Issue, SessionPart, TokenResponse, issue_tokens
 from gateway.protocol.userinfo import userinfo_document
@@ -123,7 +123,7 @@ class Decided:
     client: Client
     user: User
     part: SessionPart | None
-    disclosure: Disclosure
+    context: ClaimsContext
     response: TokenResponse
 
     def has(self, mapper_type: str) -> bool:
@@ -139,7 +139,7 @@ class Decided:
             if mapper.mapper_type == "oidc-audience-mapper"
         ]
         if resolved and self.has("oidc-audience-resolve-mapper"):
-            held = [name for name, _ in self.disclosure.subject.roles.clients]
+            held = [name for name, _ in self.context.subject.roles.clients]
             found += [name for name in held if name != self.client.client_id]
         return tuple(dict.fromkeys(one for one in found if one))
 
@@ -187,7 +187,7 @@ def decide(mappers: Sequence[ProtocolMapper], client_id: str, *, transient: bool
     )
     granted = GrantedScopes(RealmScopes(()).chosen((), ()), openid=True)
     part = None if transient else _part(user, client)
-    disclosure = disclose(
+    context = resolve_claims(
         ClientEntry(client, None, EffectiveRoles()),
         UserEntry(user, roles, groups=("/sub", "/aud/x")),
         granted,
@@ -197,8 +197,8 @@ def decide(mappers: Sequence[ProtocolMapper], client_id: str, *, transient: bool
     request = ProtocolRequest(
         *(_realm(), ISSUER, Parameters(), None, None, "192.0.2.1"), secure=True, now=NOW
     )
-    response = issue_tokens(request, Issue(disclosure, "ro", part))
-    return Decided(mappers, client, user, part, disclosure, response)
+    response = issue_tokens(request, Issue(context, "ro", part))
+    return Decided(mappers, client, user, part, context, response)
 
 
 def _is(claims: Mapping[str, Any], **expected: object) -> None:
@@ -314,8 +314,8 @@ def _check_refresh(decided: Decided, part: SessionPart) -> Mapping[str, Any]:
 
 
 def _check_introspection(decided: Decided, token: Mapping[str, Any], kind: str) -> None:
-    mapped = decided.disclosure.map_claims(ClaimsFor.INTROSPECTION)
-    answer = introspection_document({**token, "cnf": CONFIRMED}, decided.disclosure, mapped, kind)
+    mapped = decided.context.map_claims(ClaimsFor.INTROSPECTION)
+    answer = introspection_document({**token, "cnf": CONFIRMED}, decided.context, mapped, kind)
     own = token.get("aud", [])
     audiences = (*(own if isinstance(own, list) else [own]), *decided.audiences(resolved=True))
     expected = audience_claim(tuple(dict.fromkeys(audiences)))
@@ -342,7 +342,7 @@ def _check_introspection(decided: Decided, token: Mapping[str, Any], kind: str) 
 
 
 def _check_userinfo(decided: Decided) -> None:
-    claims = userinfo_document(decided.disclosure)
+    claims = userinfo_document(decided.context)
     _is(claims, sub=decided.user.id)
     for name in ("iss", "aud", "exp", "iat", "jti", "typ", "azp", "sid", "scope", "cnf"):
         assert name not in claims
@@ -387,26 +387,15 @@ def test_no_mapper_changes_what_the_grant_decided(mapper_type: str, data: st.Dat
         _check_introspection(decided, _check_refresh(decided, decided.part), "Refresh")
 
 
-@dataclass(frozen=True, slots=True)
-class NothingReserved:
-    """A document that reserves no name, so that only the check of the path is left."""
-
-    reserved: frozenset[str] = frozenset()
-    last: tuple[str, ...] = ()
-
-    def members(self) -> dict[str, Any]:
-        """Return no decided claim."""
-        return {}
-
-
 @pytest.mark.parametrize("name", sorted(RESERVED_CLAIMS))
 def test_a_path_is_checked_when_a_claim_is_added(name: str) -> None:
+    """With a document that reserves no name: only the check of the path is left."""
     mapped = MappedClaims()
     for path in ((name,), (name, "x"), (name, "roles"), (name, "x", "roles")):
         mapped.put(path, "other")
         mapped.put_among(path, ["other"])
     mapped.put(("x", name), "free")
-    assert mapped.document(NothingReserved()) == {"x": {name: "free"}}
+    assert mapped.document({}, reserved=()) == {"x": {name: "free"}}
 
 
 def test_a_free_claim_is_written_beside_the_decided_ones() -> None:
@@ -414,7 +403,7 @@ def test_a_free_claim_is_written_beside_the_decided_ones() -> None:
     mapper = ProtocolMapper("id", "m", "oidc-hardcoded-claim-mapper", config)
     decided = decide([mapper], "app", transient=False)
     assert claims_of(decided.response.access_token)["team"] == {"name": "blue"}
-    assert userinfo_document(decided.disclosure) == {"sub": "user-1", "team": {"name": "blue"}}
+    assert userinfo_document(decided.context) == {"sub": "user-1", "team": {"name": "blue"}}
     assert decided.response.document()["team"] == {"name": "blue"}
 
 

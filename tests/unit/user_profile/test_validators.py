@@ -16,14 +16,14 @@ NO_NUMBER = "error-validator-config-invalid-number-value"
 
 def check(name: str, values: dict[str, Any], *given: str) -> Finding | None:
     configuration = Configuration(values)
-    judge = VALIDATORS[name].configured(configuration)
+    judge = VALIDATORS[name](configuration)
     assert configuration.errors == []
     return judge(given, matches_at_once())
 
 
 def errors(name: str, values: dict[str, Any]) -> list[ConfigurationError]:
     configuration = Configuration(values)
-    VALIDATORS[name].configured(configuration)
+    VALIDATORS[name](configuration)
     return configuration.errors
 
 

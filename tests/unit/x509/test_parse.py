@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.parse import parse_certificate
-from gateway.domain.certificates import Standing
+from gateway.domain.certificates import TrustLevel
 from gateway.domain.distinguished_names import Attribute, DistinguishedName
 from gateway.domain.ports.certificates import MalformedCertificate
 from tests.support.certificates import Zoo
@@ -203,7 +203,7 @@ def test_a_large_certificate_is_judged_like_any_other(certificate_zoo: Zoo, kind
     """Attack A17."""
     reader = EvaluatedCertificates(AuthorityBundle(), None, SetClock(datetime.now(UTC)))
     read = reader.read(certificate_zoo[kind].der, verified_by_proxy=True)
-    assert read.standing is Standing.UNTRUSTED
+    assert read.trust_level is TrustLevel.UNTRUSTED
 
 
 def test_a_certificate_of_more_than_64_kb_is_no_certificate(certificate_zoo: Zoo) -> None:

@@ -1,45 +1,43 @@
-"""The validators of user profiles: one file each, and the table of them.
+"""The validators of user profiles: a function each, and the table of them.
 
-Keycloak: the built-in validators that a profile may name
+A validator returns the check that its configuration asks for; what cannot be used is noted in the
+errors of the configuration. Keycloak: the built-in validators that a profile may name
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from gateway.domain.user_profile.findings import Validator
-from gateway.domain.user_profile.validators.double import Double
-from gateway.domain.user_profile.validators.email import Email
-from gateway.domain.user_profile.validators.idn_homograph import IdnHomograph
-from gateway.domain.user_profile.validators.integer import Integer
-from gateway.domain.user_profile.validators.iso_date import IsoDate
-from gateway.domain.user_profile.validators.length import Length
-from gateway.domain.user_profile.validators.local_date import LocalDate
-from gateway.domain.user_profile.validators.multivalued import Multivalued
-from gateway.domain.user_profile.validators.not_blank import NotBlank
-from gateway.domain.user_profile.validators.not_empty import NotEmpty
-from gateway.domain.user_profile.validators.options import Options
-from gateway.domain.user_profile.validators.pattern import Pattern
-from gateway.domain.user_profile.validators.person_name_characters import PersonNameCharacters
-from gateway.domain.user_profile.validators.uri import Uri
-from gateway.domain.user_profile.validators.username_characters import UsernameCharacters
-
-_KINDS: Final[tuple[Validator, ...]] = (
-    Length(),
-    Integer(),
-    Double(),
-    Pattern(),
-    Email(),
-    Uri(),
-    Options(),
-    LocalDate(),
-    IsoDate(),
-    Multivalued(),
-    NotEmpty(),
-    NotBlank(),
-    UsernameCharacters(),
-    PersonNameCharacters(),
-    IdnHomograph(),
+from gateway.domain.user_profile.configuration import Configuration
+from gateway.domain.user_profile.findings import Check
+from gateway.domain.user_profile.validators.characters import (
+    idn_homograph,
+    person_name_characters,
+    username_characters,
 )
+from gateway.domain.user_profile.validators.counts import multivalued, not_blank, not_empty
+from gateway.domain.user_profile.validators.dates import iso_date, local_date
+from gateway.domain.user_profile.validators.email import email
+from gateway.domain.user_profile.validators.numbers import double, integer, length
+from gateway.domain.user_profile.validators.options import options
+from gateway.domain.user_profile.validators.pattern import pattern
+from gateway.domain.user_profile.validators.uri import uri
 
-VALIDATORS: Final[Mapping[str, Validator]] = {kind.name: kind for kind in _KINDS}
+MULTIVALUED: Final = "multivalued"
+VALIDATORS: Final[Mapping[str, Callable[[Configuration], Check]]] = {
+    "length": length,
+    "integer": integer,
+    "double": double,
+    "pattern": pattern,
+    "email": email,
+    "uri": uri,
+    "options": options,
+    "local-date": local_date,
+    "iso-date": iso_date,
+    MULTIVALUED: multivalued,
+    "not-empty": not_empty,
+    "not-blank": not_blank,
+    "username-prohibited-characters": username_characters,
+    "person-name-prohibited-characters": person_name_characters,
+    "up-username-not-idn-homograph": idn_homograph,
+}
 """By the name that stands in `validations`."""

@@ -22,22 +22,17 @@ _LABEL: Final = re.compile(r"[A-Za-z0-9_\u0080-\U0010ffff-]+")
 _ADDRESS: Final = re.compile(r"\[(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|IPv6:[0-9A-Fa-f:.]{2,45})\]")
 
 
-class Email:
-    """The validator."""
+def email(configuration: Configuration) -> Check:
+    """Require e-mail addresses."""
+    longest = configuration.integer("max-local-length")
+    longest_local = _LONGEST_LOCAL if longest is None else longest
 
-    name: Final = "email"
+    def check(text: str) -> Finding | None:
+        local, _, domain = text.rpartition("@")
+        fine = len(local) <= longest_local and _is_local(local) and _is_domain(domain)
+        return None if fine else Finding("error-invalid-email", (text,))
 
-    def configured(self, configuration: Configuration) -> Check:
-        """Return the check."""
-        longest = configuration.integer("max-local-length")
-        longest_local = _LONGEST_LOCAL if longest is None else longest
-
-        def check(text: str) -> Finding | None:
-            local, _, domain = text.rpartition("@")
-            fine = len(local) <= longest_local and _is_local(local) and _is_domain(domain)
-            return None if fine else Finding("error-invalid-email", (text,))
-
-        return each(check)
+    return each(check)
 
 
 def _is_local(text: str) -> bool:

@@ -16,36 +16,28 @@ from gateway.domain.user_profile.findings import Check, Finding
 TOO_COSTLY: Final = "error-pattern-too-costly"
 
 
-class Pattern:
-    """The validator."""
+def pattern(configuration: Configuration) -> Check:
+    """Require values that match the whole pattern."""
+    expression = configuration.text("pattern")
+    message = configuration.text("error-message") or "error-pattern-no-match"
+    if not expression:
+        configuration.missing("pattern")
+        return _no_check
+    # What is stored was examined then, and is examined again before it is matched.
+    reason = None if configuration.stored else pattern_problem(expression)
+    if reason is not None:
+        configuration.wrong("pattern", expression, reason)
+        return _no_check
 
-    name: Final = "pattern"
-
-    def configured(self, configuration: Configuration) -> Check:
-        """Return the check."""
-        pattern = configuration.text("pattern")
-        message = configuration.text("error-message") or "error-pattern-no-match"
-        if not pattern:
-            configuration.missing("pattern")
-            return _nothing
-        # What is stored was examined then, and is examined again before it is matched.
-        reason = None if configuration.stored else pattern_problem(pattern)
-        if reason is not None:
-            configuration.wrong("pattern", pattern, reason)
-            return _nothing
-        return _check_of(pattern, message)
-
-
-def _check_of(pattern: str, message: str) -> Check:
     def check(values: Sequence[str], matches: PatternMatches) -> Finding | None:
-        for verdict in (matches.verdict(pattern, value) for value in values):
+        for verdict in (matches.verdict(expression, value) for value in values):
             if verdict is not Verdict.MATCHES:
                 differs = verdict is Verdict.DIFFERS
-                return Finding(message if differs else TOO_COSTLY, (pattern,))
+                return Finding(message if differs else TOO_COSTLY, (expression,))
         return None
 
     return check
 
 
-def _nothing(_values: object, _matches: object) -> None:
-    """Check nothing: the configuration has been refused."""
+def _no_check(_values: object, _matches: object) -> None:
+    """Check nothing: the configuration was refused."""

@@ -17,32 +17,27 @@ _LEGAL: Final = frozenset(
 )
 
 
-class Uri:
-    """The validator."""
+def uri(configuration: Configuration) -> Check:
+    """Require absolute addresses."""
+    schemes = configuration.texts("allowedSchemes") or _SCHEMES
+    allows_fragment = configuration.flag("allowFragment", default=True)
+    needs_authority = configuration.flag("requireValidUrl", default=True)
 
-    name: Final = "uri"
+    def check(text: str) -> Finding | None:
+        reason = _malformed(text)
+        if reason is not None:
+            return Finding("error-invalid-uri", (text, reason))
+        scheme, _, rest = text.partition(":")
+        if scheme not in schemes:
+            return Finding("error-invalid-uri-scheme", (text, scheme))
+        fragment = text.partition("#")[2]
+        if fragment and not allows_fragment:
+            return Finding("error-invalid-uri-fragment", (text, fragment))
+        if needs_authority and not rest.startswith("//"):
+            return Finding("error-invalid-uri", (text, "no host"))
+        return None
 
-    def configured(self, configuration: Configuration) -> Check:
-        """Return the check."""
-        schemes = configuration.texts("allowedSchemes") or _SCHEMES
-        allows_fragment = configuration.flag("allowFragment", default=True)
-        needs_authority = configuration.flag("requireValidUrl", default=True)
-
-        def check(text: str) -> Finding | None:
-            reason = _malformed(text)
-            if reason is not None:
-                return Finding("error-invalid-uri", (text, reason))
-            scheme, _, rest = text.partition(":")
-            if scheme not in schemes:
-                return Finding("error-invalid-uri-scheme", (text, scheme))
-            fragment = text.partition("#")[2]
-            if fragment and not allows_fragment:
-                return Finding("error-invalid-uri-fragment", (text, fragment))
-            if needs_authority and not rest.startswith("//"):
-                return Finding("error-invalid-uri", (text, "no host"))
-            return None
-
-        return each(check)
+    return each(check)
 
 
 def _malformed(text: str) -> str | None:

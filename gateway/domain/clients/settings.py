@@ -1,0 +1,104 @@
+"""Settings of a client that rules read, in frozen groups.
+
+Keycloak: client attributes (advanced settings, fine grain configuration, secret rotation)
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from gateway.domain.keys import KeyAlgorithm, SecretAlgorithm, SignatureAlgorithm
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateAuthentication:
+    """The registered subject. Keycloak: `client-x509`."""
+
+    subject: str = ""
+    """`x509.subjectdn`: a distinguished name or a pattern; empty matches no certificate."""
+    is_pattern: bool = True
+    """`x509.allow.regex.pattern.comparison`: the subject is a regular expression."""
+
+
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
+UNREADABLE_TIME: Final = datetime.fromtimestamp(1, UTC)
+"""Stands for a stored time that is no number: it has passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretSettings:
+    """How secrets of a client may be sent, and until when they are accepted."""
+
+    allowed_method: str = ""
+    """`client.secret.authentication.allowed.method`: empty allows every method."""
+    expires_at: datetime | None = None
+    """`client.secret.expiration.time`: None where the secret does not expire."""
+    rotated_expires_at: datetime | None = None
+    """`client.secret.rotated.expiration.time`: None where the rotated secret is not accepted."""
+
+    def has_expired(self, now: datetime) -> bool:
+        """Tell whether the secret has expired; a time before 1970 says nothing."""
+        return self.expires_at is not None and _EPOCH < self.expires_at <= now
+
+    def accepts_rotated(self, now: datetime) -> bool:
+        return self.rotated_expires_at is not None and now < self.rotated_expires_at
+
+
+_INHERITED = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSessionLimits:
+    """The client's own limits; zero inherits the realm's."""
+
+    idle: timedelta = _INHERITED
+    """`client.session.idle.timeout`: counted from the last refresh."""
+    max_lifespan: timedelta = _INHERITED
+    """`client.session.max.lifespan`: counted from the client's start."""
+    offline_idle: timedelta = _INHERITED
+    """`client.offline.session.idle.timeout`: the same of an offline session."""
+    offline_max_lifespan: timedelta = _INHERITED
+    """`client.offline.session.max.lifespan`: the same of an offline session."""
+
+
+ChosenAlgorithm = KeyAlgorithm | str | None
+"""What a client chose: None is the realm's default, a plain str one that nothing signs with."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSigning:
+    """The client's own choices. Spec: OpenID Connect Registration §2, RFC 9068 §2.1."""
+
+    access_token: ChosenAlgorithm = None
+    """`access.token.signed.response.alg`"""
+    id_token: ChosenAlgorithm = None
+    """`id.token.signed.response.alg`"""
+    userinfo: ChosenAlgorithm = None
+    """`user.info.response.signature.alg`: None answers with plain JSON."""
+    rfc9068_header: bool = False
+    """`access.token.header.type.rfc9068`: the header's `typ` of access tokens is at+jwt."""
+    introspection_jwt: bool = False
+    """`client.introspection.response.allow.jwt.claim.enabled`: it may ask for the member `jwt`."""
+
+    def algorithms(self) -> Iterator[KeyAlgorithm]:
+        """Yield the algorithms that the realm needs keys for."""
+        for chosen in (self.access_token, self.id_token, self.userinfo):
+            if isinstance(chosen, SignatureAlgorithm | SecretAlgorithm):
+                yield chosen
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTokens:
+    """The client's own settings of tokens and of the token response."""
+
+    access_token_lifespan: timedelta | None = None
+    """`access.token.lifespan`: None inherits the realm's, a negative one lasts as the session."""
+    certificate_bound: bool = False
+    """`tls.client.certificate.bound.access.tokens`: `cnf` names the client's certificate."""
+    lightweight: bool = False
+    """`client.use.lightweight.access.token.enabled`: only the claims mappers add to such."""
+    refresh_tokens: bool = True
+    """`use.refresh.tokens`: whether a session's tokens come with a refresh token."""
+    lower_case_type: bool = False
+    """`token.response.type.bearer.lower-case`: the response says `bearer`, not `Bearer`."""

@@ -1,0 +1,144 @@
+"""Attributes, properties and groups of the user as claims, `name` and `address` among them.
+
+An attribute that the user does not have is taken from the user's groups: of its groups the first
+that has it counts, of each its parents after it; `aggregate.attrs` takes the values of all of
+them, after the user's own.
+Keycloak: user attribute, user property, full name, address and group membership mappers
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from gateway.domain.clients import ProtocolMapper
+from gateway.domain.users import User
+from gateway.protocol.claims.claim_paths import claim_path, values_writer
+from gateway.protocol.claims.mapped_claims import MappedClaims
+from gateway.protocol.claims.mapper import EVERYWHERE, AddClaims, ClaimMapper
+from gateway.protocol.claims.subject import TokenSubject
+
+_FIELDS: Final[Mapping[str, Callable[[User], str | None]]] = {
+    "username": lambda user: user.username,
+    "email": lambda user: user.email,
+    "firstName": lambda user: user.first_name,
+    "lastName": lambda user: user.last_name,
+}
+"""Attributes that every user has a field for."""
+_PROPERTIES: Final[Mapping[str, Callable[[User], str | None]]] = {
+    **_FIELDS,
+    "id": lambda user: user.id,
+    "emailVerified": lambda user: _json_boolean(user.email_verified),
+    "enabled": lambda user: _json_boolean(user.enabled),
+    "createdTimestamp": lambda user: str(int(user.created_at.timestamp() * 1000)),
+    "serviceAccountClientLink": lambda user: user.service_account_client,
+}
+_ADDRESS: Final = {
+    "formatted": "formatted",
+    "street_address": "street",
+    "locality": "locality",
+    "region": "region",
+    "postal_code": "postal_code",
+    "country": "country",
+}
+"""Member of `address` (OpenID Connect Core §5.1.1) -> Keycloak's name of it in configurations, and
+the standard name of the attribute."""
+
+
+def _attribute(mapper: ProtocolMapper) -> AddClaims | None:
+    name = mapper.config.get("user.attribute")
+    write = values_writer(mapper.config)
+    if not name or write is None:
+        return None
+    read = _FIELDS.get(name)
+    aggregate = mapper.config.get("aggregate.attrs") == "true"
+
+    def add_field(claims: MappedClaims, subject: TokenSubject) -> None:
+        value = read(subject.user) if read else None
+        if value:
+            write(claims, (value,))
+
+    def add_attribute(claims: MappedClaims, subject: TokenSubject) -> None:
+        values: Sequence[str] | None = subject.user.attributes.get(name)
+        if (not values or aggregate) and subject.group_attributes:
+            values = _with_groups(values or (), subject, name, aggregate=aggregate)
+        if values:
+            write(claims, values)
+
+    return add_field if read else add_attribute
+
+
+def _with_groups(
+    own: Sequence[str], subject: TokenSubject, name: str, *, aggregate: bool
+) -> Sequence[str]:
+    found = [values for of in subject.group_attributes if (values := of.get(name))]
+    if not aggregate:
+        return found[0] if found else own
+    return tuple(dict.fromkeys((*own, *(value for values in found for value in values))))
+
+
+def _property(mapper: ProtocolMapper) -> AddClaims | None:
+    name = mapper.config.get("user.attribute", "")
+    read = _PROPERTIES.get(name[:1].lower() + name[1:])
+    write = values_writer(mapper.config)
+    if read is None or write is None:
+        return None
+
+    def add(claims: MappedClaims, subject: TokenSubject) -> None:
+        value = read(subject.user)
+        if value is not None:
+            write(claims, (value,))
+
+    return add
+
+
+def _full_name(claims: MappedClaims, subject: TokenSubject) -> None:
+    """Add `name`. Spec: OpenID Connect Core §5.1."""
+    names = filter(None, (subject.user.first_name, subject.user.last_name))
+    if name := " ".join(names):
+        claims.put(("name",), name)
+
+
+def _address(mapper: ProtocolMapper) -> AddClaims:
+    attributes = {
+        member: mapper.config.get(f"user.attribute.{part}") or part
+        for member, part in _ADDRESS.items()
+    }
+
+    def add(claims: MappedClaims, subject: TokenSubject) -> None:
+        parts = {member: _first(subject.user, name) for member, name in attributes.items()}
+        known = {member: text for member, text in parts.items() if text}
+        if known:
+            claims.put(("address",), known)
+
+    return add
+
+
+def _first(user: User, name: str) -> str | None:
+    read = _FIELDS.get(name)
+    if read is not None:
+        return read(user)
+    return next(iter(user.attributes.get(name, ())), None)
+
+
+def _group_membership(mapper: ProtocolMapper) -> AddClaims | None:
+    path = claim_path(mapper.config)
+    if path is None:
+        return None
+    full = mapper.config.get("full.path") == "true"
+
+    def add(claims: MappedClaims, subject: TokenSubject) -> None:
+        groups = subject.groups
+        if groups:
+            claims.put(path, [group if full else group.rsplit("/", 1)[-1] for group in groups])
+
+    return add
+
+
+def _json_boolean(flag: bool) -> str:  # noqa: FBT001 - turns a truth value into its word
+    return "true" if flag else "false"
+
+
+FULL_NAME: Final = ClaimMapper("oidc-full-name-mapper", EVERYWHERE, lambda _: _full_name)
+USER_ATTRIBUTE: Final = ClaimMapper("oidc-usermodel-attribute-mapper", EVERYWHERE, _attribute)
+USER_PROPERTY: Final = ClaimMapper("oidc-usermodel-property-mapper", EVERYWHERE, _property)
+ADDRESS: Final = ClaimMapper("oidc-address-mapper", EVERYWHERE, _address)
+GROUP_MEMBERSHIP: Final = ClaimMapper("oidc-group-membership-mapper", EVERYWHERE, _group_membership)

@@ -1,0 +1,88 @@
+"""The claims of one user for one client: the roles in its scope, and the mappers that apply.
+
+A client without full scope gets only roles that are its own, or in its scope mappings or in those
+of the scopes it was granted. Keycloak: 2.1, scope mappings
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from gateway.domain.ports.directory import ClientEntry, UserEntry
+from gateway.domain.roles import EffectiveRoles
+from gateway.domain.sessions import UserSession
+from gateway.protocol.claims.mapped_claims import MappedClaims
+from gateway.protocol.claims.mapper import ClaimsFor
+from gateway.protocol.claims.plans import EMPTY_PLAN, ClaimPlan, map_claims, mapped_roles, prepare
+from gateway.protocol.claims.subject import TokenSubject
+from gateway.protocol.scopes.granted import GrantedScopes
+
+SIGNED_IN: Final = "1"
+"""`acr` of a sign-in with one factor. Keycloak: 2.2."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsContext:
+    """The subject of tokens, the granted scopes, and the mappers of scopes and client."""
+
+    subject: TokenSubject
+    granted: GrantedScopes
+    plans: tuple[ClaimPlan, ...]
+
+    def map_claims(self, purpose: ClaimsFor) -> MappedClaims:
+        return map_claims(self.plans, self.subject, purpose)
+
+
+def resolve_claims(
+    client: ClientEntry,
+    user: UserEntry,
+    granted: GrantedScopes,
+    *,
+    session: UserSession | None = None,
+    notes: Mapping[str, str] | None = None,
+) -> ClaimsContext:
+    """Return what the client may learn; `notes` are those of a transient session."""
+    permitted = granted.permitted_to(user.roles)
+    plans = (permitted.chosen.plan, own_plan(client))
+    subject = TokenSubject(
+        user=user.user,
+        client=client.client,
+        roles=mapped_roles(plans, user.roles.within(scope_of(client, permitted))),
+        session_notes=session.notes if session else notes or {},
+        acr=SIGNED_IN,
+        groups=user.groups,
+        group_attributes=user.group_attributes,
+        session_id=session.id if session else None,
+    )
+    return ClaimsContext(subject, permitted, plans)
+
+
+_OWN_PLANS: Final[WeakKeyDictionary[ClientEntry, ClaimPlan]] = WeakKeyDictionary()
+"""Beside each client that has mappers of its own, for as long as its entry is in use."""
+
+
+def own_plan(client: ClientEntry) -> ClaimPlan:
+    """Return what the client's own mappers do, prepared the first time."""
+    mappers = client.client.protocol_mappers
+    if not mappers:
+        return EMPTY_PLAN
+    found = _OWN_PLANS.get(client)
+    if found is None:
+        found = _OWN_PLANS[client] = prepare(mappers)
+    return found
+
+
+def scope_of(client: ClientEntry, granted: GrantedScopes) -> EffectiveRoles | None:
+    """Return the roles that tokens of the client may carry; None where that is not limited."""
+    if client.client.full_scope_allowed:
+        return None
+    realm: set[str] = set()
+    clients: defaultdict[str, set[str]] = defaultdict(set)
+    for scope in (client.scope_roles, *(bound.roles for bound in granted.chosen.scopes)):
+        realm.update(scope.realm)
+        for owner, names in scope.clients:
+            clients[owner].update(names)
+    of_clients = ((owner, tuple(sorted(names))) for owner, names in clients.items())
+    return EffectiveRoles(tuple(sorted(realm)), tuple(sorted(of_clients)))

@@ -1,0 +1,137 @@
+"""Sessions as the grants use them: begun at a sign-in, refreshed, and ended.
+
+A session past its idle or maximum lifespan is over, even if a store still has it.
+Spec: 2.1 (session settings); Keycloak: 3
+"""
+
+import base64
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gateway.domain.clients import Client
+from gateway.domain.clock import CLOCK_LEEWAY
+from gateway.domain.ports.sessions import SessionStore
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import Realm
+from gateway.domain.sessions import (
+    ClientSession,
+    UserSession,
+    client_session_ends_at,
+    session_ends_at,
+)
+from gateway.domain.users import User
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A session together with one client's part in it."""
+
+    session: UserSession
+    client_session: ClientSession
+
+
+class Sessions:
+    """Online sessions in Redis, offline ones in SQL."""
+
+    def __init__(self, online: SessionStore, database: Database) -> None:
+        self._online = online
+        self._database = database
+
+    @asynccontextmanager
+    async def store(self, *, offline: bool) -> AsyncIterator[SessionStore]:
+        if not offline:
+            yield self._online
+            return
+        async with self._database.write() as stores:
+            yield stores.offline_sessions
+
+    async def begin(
+        self,
+        realm: Realm,
+        user: User,
+        client: Client,
+        *,
+        address: str,
+        scope: str,
+        offline: bool,
+        now: datetime,
+    ) -> Joined:
+        part = ClientSession(client.id, started_at=now, refreshed_at=now, scope=scope)
+        session = UserSession(
+            id=_new_id(),
+            realm_id=realm.id,
+            user_id=user.id,
+            username=user.username,
+            ip_address=address,
+            started_at=now,
+            refreshed_at=now,
+            offline=offline,
+            clients={client.id: part},
+        )
+        async with self.store(offline=offline) as store:
+            await store.add(session, session_ends_at(realm.session_limits, session))
+        return Joined(session, part)
+
+    async def find(
+        self, realm: Realm, session_id: str, *, offline: bool, now: datetime
+    ) -> UserSession | None:
+        """Return the session while it lasts.
+
+        One that is over is not ended here: the clock of this gateway may be wrong, and the stores
+        remove expired sessions by themselves.
+        """
+        session = await self._stored(realm.id, session_id, offline=offline)
+        if session is None or is_over(session_ends_at(realm.session_limits, session), now):
+            return None
+        return session
+
+    async def _stored(self, realm_id: str, session_id: str, *, offline: bool) -> UserSession | None:
+        """Return what a store holds; looking at an offline session keeps no writer waiting."""
+        if not offline:
+            return await self._online.find(realm_id, session_id)
+        async with self._database.read() as stores:
+            return await stores.offline_sessions.find(realm_id, session_id)
+
+    async def refresh(
+        self, realm: Realm, session: UserSession, client: Client, now: datetime
+    ) -> Joined | None:
+        """Move the idle timeouts of the session and of the client's part; None when one ended."""
+        part = replace(session.clients[client.id], refreshed_at=now)
+        moved = replace(session, refreshed_at=now, clients={**session.clients, client.id: part})
+        end = session_ends_at(realm.session_limits, moved)
+        async with self.store(offline=session.offline) as store:
+            lasts = await store.refresh(realm.id, session.id, part, end)
+        return Joined(moved, part) if lasts else None
+
+    async def leave(self, session: UserSession, client: Client) -> None:
+        """Take the client out of the session: its tokens are at an end."""
+        async with self.store(offline=session.offline) as store:
+            await store.leave(session.realm_id, session.id, client.id)
+
+    async def end(self, realm_id: str, session_id: str) -> bool:
+        """End the session, online or offline; tell whether there was one."""
+        online = await self._online.end(realm_id, session_id)
+        async with self._database.write() as stores:
+            offline = await stores.offline_sessions.end(realm_id, session_id)
+            await stores.refresh_tokens.end_of_session(realm_id, session_id)
+        return online or offline
+
+
+def is_part_over(realm: Realm, session: UserSession, client: Client, now: datetime) -> bool:
+    """Tell whether the client's part has idled too long or grown too old."""
+    part = session.clients[client.id]
+    end = client_session_ends_at(realm.session_limits, session, client.session_limits, part)
+    return is_over(end, now)
+
+
+def is_over(end: datetime, now: datetime) -> bool:
+    """Tell whether an end that another gateway may have set has come."""
+    return end + CLOCK_LEEWAY <= now
+
+
+def _new_id() -> str:
+    """Return a session id: 144 random bits. Keycloak: session ids, 24 characters."""
+    return base64.urlsafe_b64encode(secrets.token_bytes(18)).decode("ascii")

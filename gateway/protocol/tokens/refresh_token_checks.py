@@ -1,0 +1,220 @@
+"""Whether a refresh token is valid now: one check for everything that accepts one.
+
+It must be genuine and unexpired, its session and user valid. Only the grant takes its turn in its
+family. Spec: RFC 6749 §6; Keycloak: 1.7, 2.2
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from gateway.domain.clients import Client
+from gateway.domain.clock import CLOCK_LEEWAY
+from gateway.domain.errors import InvalidToken
+from gateway.domain.events import Detail, EventError
+from gateway.domain.ports.directory import Directory, UserEntry
+from gateway.domain.ports.storage import Database
+from gateway.domain.sessions import Rotation, UserSession, session_ends_at
+from gateway.protocol.errors import OAuthError, refused
+from gateway.protocol.requests import EventDraft, ProtocolRequest
+from gateway.protocol.scopes import OFFLINE_ACCESS
+from gateway.protocol.sessions import Sessions, is_part_over
+from gateway.protocol.tokens.issuing import OFFLINE, REFRESH
+
+
+@dataclass(frozen=True, slots=True)
+class PresentedToken:
+    """A genuine refresh token. Spec: Keycloak 2.2."""
+
+    claims: Mapping[str, Any]
+    offline: bool
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        return tuple(str(self.claims.get("scope", "")).split())
+
+    @property
+    def family(self) -> str | None:
+        """Return the family it rotates in; None where it was issued without one."""
+        family = self.claims.get("reuse_id")
+        return family if isinstance(family, str) else None
+
+    @property
+    def id(self) -> str:
+        return str(self.claims["jti"])
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """Return when it expires; None where its session alone ends it."""
+        expires_at = self.claims.get("exp")
+        return None if expires_at is None else datetime.fromtimestamp(expires_at, UTC)
+
+    def is_of(self, client: Client) -> bool:
+        return self.claims.get("azp") == client.client_id
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveRefreshToken:
+    """A refresh token that holds, its session, and the user it speaks for."""
+
+    token: PresentedToken
+    session: UserSession
+    user: UserEntry
+
+
+def verify_refresh_token(request: ProtocolRequest, token: str) -> PresentedToken:
+    """Return the token when this realm signed it and it has not expired; raises OAuthError."""
+    try:
+        claims = request.realm.key_ring.verify_of_ourselves(token, request.now)
+    except InvalidToken as error:
+        raise _refused("Invalid refresh token", str(error)) from error
+    if claims.get("typ") not in {REFRESH, OFFLINE}:
+        raise _refused("Invalid refresh token")
+    if "exp" in claims and claims["exp"] <= request.now.timestamp():
+        raise _refused("Token is not active")
+    if claims.get("iss") != request.issuer:
+        raise _refused(f"Invalid token issuer. Expected '{request.issuer}'")
+    return PresentedToken(claims, offline=claims["typ"] == OFFLINE)
+
+
+def read_refresh_token(request: ProtocolRequest, client: Client, token: str) -> PresentedToken:
+    """Return the token when it is genuine and the caller's own; raises OAuthError."""
+    presented = verify_refresh_token(request, token)
+    if not presented.is_of(client):
+        raise _refused("Invalid refresh token. Token client and authorized client don't match")
+    return presented
+
+
+def note_refresh_token(event: EventDraft, token: PresentedToken) -> None:
+    """Note the token in the event."""
+    claims = token.claims
+    event.session_id = str(claims.get("sid"))
+    event.details[Detail.REFRESH_TOKEN_TYPE] = str(claims["typ"])
+    event.details[Detail.REFRESH_TOKEN_ID] = str(claims.get("jti"))
+
+
+class RefreshTokens:
+    """Checks refresh tokens against sessions and users.
+
+    A temporary lock-out ends no session (Keycloak 26.7): guessing a password must not end the
+    sessions of its owner. A permanent one disables the user.
+    """
+
+    def __init__(self, directory: Directory, database: Database, sessions: Sessions) -> None:
+        self._directory = directory
+        self._database = database
+        self._sessions = sessions
+
+    async def active(
+        self, request: ProtocolRequest, client: Client, token: PresentedToken
+    ) -> ActiveRefreshToken:
+        """Return the token's session and user; raises OAuthError or StoreUnavailable."""
+        session = await self.session(request, client, token)
+        user = await self._user(request, client, session, token)
+        return ActiveRefreshToken(token, session, user)
+
+    async def is_next(self, request: ProtocolRequest, token: PresentedToken) -> bool:
+        """Tell whether the token's family would take it now; asking changes nothing."""
+        realm, rotations = request.realm.realm, self._database.rotations
+        max_reuse = realm.refresh_tokens.max_reuse
+        if not realm.refresh_tokens.revoke_on_use:
+            return True
+        if token.family is None:
+            return await rotations.is_next_without_family(realm.id, token.id, max_reuse=max_reuse)
+        return await rotations.is_next(realm.id, token.family, token.id, max_reuse=max_reuse)
+
+    async def rotate(
+        self,
+        request: ProtocolRequest,
+        session: UserSession,
+        token: PresentedToken,
+        successor: str,
+    ) -> tuple[Rotation, str | None]:
+        """Use the token; return the answer and the successor's family, None without rotation.
+
+        A token that was issued before the realm began to rotate begins a family under its own id.
+        """
+        realm, rotations = request.realm.realm, self._database.rotations
+        max_reuse = realm.refresh_tokens.max_reuse
+        if not realm.refresh_tokens.revoke_on_use:
+            return Rotation.ACCEPTED, None
+        end = session_ends_at(realm.session_limits, session)
+        if token.family is None:
+            rotation = await rotations.rotate_without_family(
+                realm.id,
+                token.id,
+                session_id=session.id,
+                successor=successor,
+                max_reuse=max_reuse,
+                expires_at=max(end, token.expires_at or end),
+            )
+            return rotation, token.id
+        rotation = await rotations.rotate(
+            realm.id,
+            token.family,
+            token.id,
+            successor=successor,
+            max_reuse=max_reuse,
+            expires_at=end,
+        )
+        return rotation, token.family
+
+    async def session(
+        self, request: ProtocolRequest, client: Client, token: PresentedToken
+    ) -> UserSession:
+        """Return the session that the token keeps alive; raises OAuthError or StoreUnavailable."""
+        realm = request.realm.realm
+        session_id = str(token.claims.get("sid"))
+        session = await self._sessions.find(
+            realm, session_id, offline=token.offline, now=request.now
+        )
+        if session is None or session.user_id != token.claims.get("sub"):
+            raise session_is_over(token)
+        if client.id not in session.clients:
+            raise _refused("Session doesn't have required client")
+        if is_part_over(realm, session, client, request.now):
+            raise _refused("Client session not active")
+        _require_younger(session, client, token)
+        return session
+
+    async def _user(
+        self,
+        request: ProtocolRequest,
+        client: Client,
+        session: UserSession,
+        token: PresentedToken,
+    ) -> UserEntry:
+        realm = request.realm.realm
+        entry = await self._directory.user(realm.id, session.user_id)
+        if entry is None:
+            raise _refused("Unknown user")
+        if not entry.user.enabled:
+            raise _refused("User disabled")
+        not_before = max(realm.not_before, client.not_before, entry.user.not_before)
+        if token.claims["iat"] < not_before:
+            raise _refused("Stale token")
+        if token.offline and OFFLINE_ACCESS not in entry.roles.realm:
+            raise _refused("Offline session invalid because offline access not granted anymore")
+        return entry
+
+
+def session_is_over(token: PresentedToken) -> OAuthError:
+    """Return the refusal of a token whose session has ended."""
+    return _refused("Offline user session not found" if token.offline else "Session not active")
+
+
+def _require_younger(session: UserSession, client: Client, token: PresentedToken) -> None:
+    issued_at = token.claims.get("iat")
+    if not isinstance(issued_at, int):
+        raise _refused("Invalid refresh token")
+    # Another gateway may have begun the session, by a clock that is ahead of the issuer's.
+    issued_at += int(CLOCK_LEEWAY.total_seconds())
+    if issued_at < int(session.started_at.timestamp()):
+        raise _refused("Refresh token issued before the user session started")
+    if issued_at < int(session.clients[client.id].started_at.timestamp()):
+        raise _refused("refresh token issued before the client session started")
+
+
+def _refused(description: str, reason: str | None = None) -> OAuthError:
+    return refused("invalid_grant", description, EventError.INVALID_TOKEN, reason=reason)

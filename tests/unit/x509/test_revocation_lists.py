@@ -1,0 +1,316 @@
+"""Revocation lists: whose they are, how fresh, and what happens when the file changes."""
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.serialization import Encoding
+from structlog.testing import capture_logs
+
+from gateway.crypto.x509 import revocation_lists
+from gateway.crypto.x509.authorities import (
+    AuthorityBundle,
+    AuthorityFile,
+    parse_authorities,
+)
+from gateway.crypto.x509.development_pki import create_pki
+from gateway.crypto.x509.issuing import (
+    Authority,
+    KeyAlgorithm,
+    Validity,
+    generate_key,
+    issue_revocation_list,
+    issue_root,
+)
+from gateway.crypto.x509.parse import parse_certificate
+from gateway.crypto.x509.pki_directory import ISSUING, ROOT, pem, read_authority
+from gateway.crypto.x509.pki_revocation import renew_revocation_lists, revoke
+from gateway.crypto.x509.revocation_lists import RevocationLists
+from gateway.crypto.x509.revocation_pem import load_revocation_lists
+from gateway.domain.certificates import CertificationPath
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+DAY = timedelta(days=1)
+
+
+class Pki:
+    """A PKI whose revocation lists the test writes."""
+
+    def __init__(self, directory: Path) -> None:
+        create_pki(directory, now=NOW)
+        self.directory, self.file = directory, directory / "ca.crl"
+        self.issuing = read_authority(directory, ISSUING)
+        self.root = read_authority(directory, ROOT)
+        self.bundle = AuthorityFile(directory / "ca.crt")
+        self.device = x509.load_pem_x509_certificate((directory / "device-1.crt").read_bytes())
+
+    @property
+    def path(self) -> CertificationPath:
+        """The path of device-1."""
+        leaf = parse_certificate(self.device.public_bytes(Encoding.DER))
+        path = self.bundle.path(leaf, NOW)
+        assert path is not None
+        return path
+
+    def write(self, *lists: x509.CertificateRevocationList) -> RevocationLists:
+        """Put the lists into the file, and read them."""
+        self.file.write_bytes(pem(*lists))
+        return RevocationLists(self.file, self.bundle)
+
+    def list_of(
+        self,
+        authority: Authority,
+        *revoked: x509.Certificate,
+        issued: datetime = NOW - DAY,
+        next_update: datetime = NOW + DAY,
+    ) -> x509.CertificateRevocationList:
+        """Issue a list of the authority."""
+        entries = [_entry(certificate) for certificate in revoked]
+        return issue_revocation_list(authority, entries, 1, Validity(issued, next_update))
+
+
+def _entry(certificate: x509.Certificate) -> x509.RevokedCertificate:
+    return (
+        x509.RevokedCertificateBuilder()
+        .serial_number(certificate.serial_number)
+        .revocation_date(NOW)
+        .build()
+    )
+
+
+@pytest.fixture
+def own_pki(tmp_path: Path) -> Pki:
+    return Pki(tmp_path / "certs")
+
+
+def test_a_certificate_on_no_list_is_not_revoked(own_pki: Pki) -> None:
+    lists = own_pki.write(own_pki.list_of(own_pki.issuing), own_pki.list_of(own_pki.root))
+    assert lists.refusal(own_pki.path, NOW) is None
+
+
+def test_every_link_of_the_path_is_checked(own_pki: Pki) -> None:
+    """RFC 5280 §6.3: a revoked authority takes all it issued with it."""
+    lists = own_pki.write(
+        own_pki.list_of(own_pki.issuing),
+        own_pki.list_of(own_pki.root, own_pki.issuing.certificate),
+    )
+    refusal = lists.refusal(own_pki.path, NOW)
+    assert refusal == "CN=Realmgate Development Issuing CA,O=Realmgate Demonstration was revoked"
+
+
+@pytest.mark.parametrize("missing", [ISSUING, ROOT])
+def test_an_authority_without_a_list_refuses_all_its_certificates(
+    own_pki: Pki, missing: str
+) -> None:
+    """Attack A10: as in nginx, where lists are configured a missing one fails closed."""
+    present = own_pki.root if missing == ISSUING else own_pki.issuing
+    refusal = own_pki.write(own_pki.list_of(present)).refusal(own_pki.path, NOW)
+    assert (refusal or "").startswith("there is no revocation list of CN=Realmgate Development")
+
+
+@pytest.mark.parametrize(
+    ("issued", "next_update", "reason"),
+    [
+        (NOW - 2 * DAY, NOW - timedelta(seconds=1), "is stale"),
+        (NOW - 2 * DAY, NOW, None),
+        (NOW + timedelta(seconds=1), NOW + DAY, "is not valid yet"),
+    ],
+)
+def test_a_list_outside_its_time_refuses_all_certificates_of_its_authority(
+    own_pki: Pki, issued: datetime, next_update: datetime, reason: str | None
+) -> None:
+    """Attack A10: past its next update a list cannot say what was revoked since."""
+    dated = own_pki.list_of(own_pki.issuing, issued=issued, next_update=next_update)
+    refusal = own_pki.write(dated, own_pki.list_of(own_pki.root)).refusal(own_pki.path, NOW)
+    assert refusal is None if reason is None else reason in (refusal or "")
+
+
+def test_a_list_signed_with_another_key_does_not_count(own_pki: Pki) -> None:
+    """Whoever can write the file cannot unrevoke: the name on a list proves nothing."""
+    impostor = issue_root(
+        own_pki.issuing.certificate.subject,
+        generate_key(KeyAlgorithm.ECDSA),
+        Validity(NOW - DAY, NOW + DAY),
+    )
+    lists = own_pki.write(own_pki.list_of(impostor), own_pki.list_of(own_pki.root))
+    assert "there is no revocation list" in (lists.refusal(own_pki.path, NOW) or "")
+
+
+def test_a_list_of_another_name_of_the_same_key_does_not_count(own_pki: Pki) -> None:
+    """RFC 5280 §6.3.3 (b): two authorities of one key number their certificates separately."""
+    validity = Validity(NOW - DAY, NOW + DAY)
+    alias = issue_root(own_pki.root.certificate.subject, own_pki.issuing.key, validity)
+    lists = own_pki.write(own_pki.list_of(alias), own_pki.list_of(own_pki.root))
+    assert "there is no revocation list" in (lists.refusal(own_pki.path, NOW) or "")
+
+
+def test_the_newest_of_several_lists_counts(own_pki: Pki) -> None:
+    old = own_pki.list_of(own_pki.issuing, own_pki.device, issued=NOW - 3 * DAY)
+    new = own_pki.list_of(own_pki.issuing, issued=NOW - DAY)
+    root = own_pki.list_of(own_pki.root)
+    assert own_pki.write(old, root, new).refusal(own_pki.path, NOW) is None
+    assert own_pki.write(new, root, old).refusal(own_pki.path, NOW) is None
+
+
+def test_a_partial_list_does_not_count(own_pki: Pki) -> None:
+    """RFC 5280 §5.2.4: a delta names what changed, not what is revoked."""
+    delta = (
+        x509.CertificateRevocationListBuilder()
+        .issuer_name(own_pki.issuing.certificate.subject)
+        .last_update(NOW)
+        .next_update(NOW + DAY)
+        .add_extension(x509.DeltaCRLIndicator(1), critical=True)
+        .sign(own_pki.issuing.key, hashes.SHA256())
+    )
+    lists = own_pki.write(delta, own_pki.list_of(own_pki.root))
+    assert "there is no revocation list" in (lists.refusal(own_pki.path, NOW) or "")
+
+
+def test_a_list_signed_over_a_weak_hash_does_not_count(own_pki: Pki) -> None:
+    """A collision would let a caller exchange the list for one without its certificate."""
+    weak = (
+        x509.CertificateRevocationListBuilder()
+        .issuer_name(own_pki.issuing.certificate.subject)
+        .last_update(NOW)
+        .next_update(NOW + DAY)
+        .sign(own_pki.issuing.key, hashes.SHA224())
+    )
+    lists = own_pki.write(weak, own_pki.list_of(own_pki.root))
+    assert "there is no revocation list" in (lists.refusal(own_pki.path, NOW) or "")
+
+
+def test_an_authority_that_may_not_sign_lists_has_none(tmp_path: Path) -> None:
+    """RFC 5280 §6.3.3 (f): key usage cRLSign."""
+    key = generate_key(KeyAlgorithm.ECDSA)
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "signs certificates only")])
+    usage = x509.KeyUsage(
+        digital_signature=False,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=True,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    certificate = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), 1, NOW - DAY, NOW + DAY)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    authority = Authority(certificate, key)
+    bundle = AuthorityBundle(parse_authorities(pem(certificate)))
+    file = tmp_path / "ca.crl"
+    file.write_bytes(pem(issue_revocation_list(authority, (), 1, Validity(NOW - DAY, NOW + DAY))))
+    assert RevocationLists(file, bundle).status(NOW).problem == "no list of a known authority"
+
+
+def test_a_changed_file_is_read_without_a_restart(own_pki: Pki) -> None:
+    """Attack A9: a revocation counts from the next request on, whoever replaced the file."""
+    lists = RevocationLists(own_pki.file, own_pki.bundle)
+    assert lists.refusal(own_pki.path, NOW) is None
+    revoke(own_pki.directory, own_pki.device, now=NOW)
+    assert "was revoked" in (lists.refusal(own_pki.path, NOW) or "")
+
+
+def test_a_replaced_file_of_the_same_size_and_age_is_noticed(own_pki: Pki) -> None:
+    """A list renewed within the clock's resolution stands in another inode."""
+
+    def pad() -> None:
+        content = own_pki.file.read_bytes()
+        own_pki.file.write_bytes(content + b"\n" * (4096 - len(content)))
+        os.utime(own_pki.file, (NOW.timestamp(), NOW.timestamp()))
+
+    pad()
+    lists = RevocationLists(own_pki.file, own_pki.bundle)
+    renew_revocation_lists(own_pki.directory, now=NOW + DAY)
+    pad()
+    assert lists.status(NOW).next_update == NOW + 31 * DAY
+
+
+@pytest.mark.parametrize("damage", ["", "garbage", "cut", None])
+def test_a_file_that_becomes_unreadable_leaves_the_lists_in_force_until_they_are_stale(
+    own_pki: Pki, damage: str | None
+) -> None:
+    """A half-written file must neither unrevoke nor stop everybody; health tells of it."""
+    revoke(own_pki.directory, own_pki.device, now=NOW)
+    lists = RevocationLists(own_pki.file, own_pki.bundle)
+    good = own_pki.file.read_bytes()
+    if damage is None:
+        own_pki.file.unlink()
+    else:
+        own_pki.file.write_bytes(good[:-20] if damage == "cut" else damage.encode())
+    assert "was revoked" in (lists.refusal(own_pki.path, NOW) or "")
+    assert "cannot be read" in (lists.status(NOW).problem or "")
+    assert "is stale" in (lists.refusal(own_pki.path, NOW + 31 * DAY) or "")
+    own_pki.file.write_bytes(good)
+    assert lists.status(NOW).problem is None
+
+
+def test_a_broken_file_is_parsed_once_and_reported_once(
+    own_pki: Pki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parsing it for each request would let whoever broke it slow everybody down."""
+    lists = RevocationLists(own_pki.file, own_pki.bundle)
+    own_pki.file.write_bytes(b"garbage")
+    parsed: list[bytes] = []
+
+    def counted(data: bytes) -> object:
+        parsed.append(data)
+        return load_revocation_lists(data)
+
+    monkeypatch.setattr(revocation_lists, "load_revocation_lists", counted)
+    with capture_logs() as lines:
+        for _ in range(3):
+            assert lists.refusal(own_pki.path, NOW) is None
+            assert "cannot be read" in (lists.status(NOW).problem or "")
+    assert parsed == [b"garbage"]
+    assert [line["log_level"] for line in lines] == ["error"]
+    assert str(own_pki.file) in lines[0]["reason"]
+
+
+def test_a_file_that_is_back_as_it_was_is_read_again(own_pki: Pki, tmp_path: Path) -> None:
+    """Neither time nor size tells that a file could not be opened for a while."""
+    lists = RevocationLists(own_pki.file, own_pki.bundle)
+    aside = own_pki.file.rename(tmp_path / "aside")
+    with capture_logs() as lines:
+        for _ in range(2):
+            assert "cannot be read" in (lists.status(NOW).problem or "")
+    assert len(lines) == 1
+    aside.rename(own_pki.file)
+    assert lists.status(NOW).problem is None
+
+
+@pytest.mark.parametrize("content", [b"garbage", b"", b"-----BEGIN X509 CRL-----\nAAAA\n"])
+def test_at_the_start_a_file_that_cannot_be_used_is_an_error(own_pki: Pki, content: bytes) -> None:
+    own_pki.file.write_bytes(content)
+    with pytest.raises(ValueError, match="revocation list"):
+        RevocationLists(own_pki.file, own_pki.bundle)
+    own_pki.file.unlink()
+    with pytest.raises(FileNotFoundError):
+        RevocationLists(own_pki.file, own_pki.bundle)
+
+
+def _lists_issued(own_pki: Pki, ages: Sequence[int], ends: Sequence[int]) -> RevocationLists:
+    authorities = (own_pki.issuing, own_pki.root)
+    return own_pki.write(
+        *(
+            own_pki.list_of(authority, issued=NOW - age * DAY, next_update=NOW + end * DAY)
+            for authority, age, end in zip(authorities, ages, ends, strict=True)
+        )
+    )
+
+
+def test_health_reports_the_oldest_list_and_the_first_to_expire(own_pki: Pki) -> None:
+    """Attack A10: operators see the age before the lists go stale, and that they went."""
+    lists = _lists_issued(own_pki, ages=(2, 5), ends=(3, 9))
+    status = lists.status(NOW)
+    assert (status.age, status.next_update, status.problem) == (5 * DAY, NOW + 3 * DAY, None)
+    assert lists.status(NOW + 4 * DAY).problem == "a list is stale"
