@@ -17,11 +17,9 @@ class Listener(Protocol):
 
     def wants(self, *, failed: bool) -> bool:
         """Tell whether it listens now to what went well, or to what failed."""
-        ...
 
     def hear(self, event: UserEvent) -> None:
         """Learn of an event, without waiting for anything."""
-        ...
 
 
 LISTENERS: Final[Mapping[str, Callable[[FilteringBoundLogger], Listener]]] = {

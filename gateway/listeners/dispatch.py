@@ -21,7 +21,6 @@ class Dispatch:
         self.names = frozenset(listeners)
 
     def wants(self, realm: Realm, *, failed: bool) -> bool:
-        """Tell whether anybody listens to what went well, or to what failed."""
         return any(listener.wants(failed=failed) for _, listener in self._of(realm))
 
     def tell(self, realm: Realm, event: UserEvent) -> None:

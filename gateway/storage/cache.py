@@ -119,7 +119,6 @@ class RealmCache:
         invalidation.subscribe(self._hear)
 
     async def realm(self, name: str) -> RealmEntry | None:
-        """Return the realm named exactly `name`; raises StoreUnavailable."""
         now = self._clock.now()
         kept = self._realms.get(name)
         if kept is not None and self._is_fresh(kept, now):
@@ -131,7 +130,6 @@ class RealmCache:
         return await self._realm_loads.run(name, lambda: self._load_realm(name, now))
 
     async def client(self, realm_id: str, client_id: str) -> ClientEntry | None:
-        """Return the client with that public name; raises StoreUnavailable, never a stale one."""
         now = self._clock.now()
         key = (realm_id, client_id)
         kept = self._clients.get(key)
@@ -142,7 +140,6 @@ class RealmCache:
         return await self._client_loads.run(key, lambda: self._load_client(key, now))
 
     async def user(self, realm_id: str, user_id: str) -> UserEntry | None:
-        """Return the user with that id; raises StoreUnavailable, never a stale one."""
         now = self._clock.now()
         key = (realm_id, user_id)
         kept = self._users.get(key)

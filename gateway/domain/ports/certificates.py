@@ -15,7 +15,6 @@ class CertificateParser(Protocol):
 
     def parse(self, der: bytes) -> PresentedCertificate:
         """Return what exactly one certificate says; raises MalformedCertificate."""
-        ...
 
 
 class Authorities(Protocol):
@@ -24,11 +23,9 @@ class Authorities(Protocol):
     @property
     def edition(self) -> int:
         """A number that changes when the authorities change."""
-        ...
 
     def renew(self) -> None:
         """Load the authorities again where they were replaced."""
-        ...
 
     def path(self, leaf: PresentedCertificate, now: datetime) -> CertificationPath | None:
         """Return a path from `leaf`, one that holds now if there is any; None: issuer unknown.
@@ -36,7 +33,6 @@ class Authorities(Protocol):
         Raises CertificateRefused where the leaf is not one that a client may show, by purpose, key
         or signature, and where its issuer is known and does not allow it.
         """
-        ...
 
 
 class Revocations(Protocol):
@@ -47,4 +43,3 @@ class Revocations(Protocol):
 
         The path must come from the authorities as they were renewed last.
         """
-        ...

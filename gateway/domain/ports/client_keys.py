@@ -55,14 +55,12 @@ class ClientKeys(Protocol):
 
     def generate(self, name: str, bits: int, begins: datetime, ends: datetime) -> GeneratedKey:
         """Generate an RSA key with a certificate of its own for `name`."""
-        ...
 
     def read(self, kind: KeyFile, content: bytes, alias: str, password: Secret) -> ClientKey:
         """Return the public part of what a file holds; raises UnusableSetting.
 
         `alias` and `password` are of an archive.
         """
-        ...
 
     def archive(
         self,
@@ -74,4 +72,3 @@ class ClientKeys(Protocol):
 
         Raises UnusableSetting.
         """
-        ...

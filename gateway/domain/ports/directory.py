@@ -73,12 +73,9 @@ class Directory(Protocol):
 
         While the database is away a known realm is still answered, for up to an hour.
         """
-        ...
 
     async def client(self, realm_id: str, client_id: str) -> ClientEntry | None:
         """Return the client with that public name; raises StoreUnavailable, never a stale one."""
-        ...
 
     async def user(self, realm_id: str, user_id: str) -> UserEntry | None:
         """Return the user with that id; raises StoreUnavailable, never a stale one."""
-        ...

@@ -11,11 +11,9 @@ class EventLog(Protocol):
 
     def append(self, event: UserEvent) -> bool:
         """Keep the event before returning; False where there is no room for it."""
-        ...
 
     async def settle(self) -> None:
         """Store in SQL whatever the workers of this machine have kept; raises StoreUnavailable."""
-        ...
 
 
 class EventListeners(Protocol):
@@ -24,12 +22,9 @@ class EventListeners(Protocol):
     @property
     def names(self) -> frozenset[str]:
         """Whom a realm may choose."""
-        ...
 
     def wants(self, realm: Realm, *, failed: bool) -> bool:
         """Tell whether anybody listens to what went well, or to what failed."""
-        ...
 
     def tell(self, realm: Realm, event: UserEvent) -> None:
         """Tell the realm's listeners; one that fails disturbs nobody."""
-        ...

@@ -61,15 +61,12 @@ class Invalidation(Protocol):
     @property
     def connected(self) -> bool:
         """Tell whether messages of others would reach us now."""
-        ...
 
     async def publish(self, topics: Sequence[str]) -> None:
         """Invalidate all topics in this process, then in the others; raises StoreUnavailable.
 
         Every topic is tried, whatever becomes of the others.
         """
-        ...
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:
         """Call `listener` with each topic, and with None when messages may have been missed."""
-        ...

@@ -24,7 +24,6 @@ class LoginFailureStore(Protocol):
         self, realm_id: str, user_id: str, attempt: str, *, rules: BruteForce
     ) -> Admission:
         """Take a place for the attempt, unless the user is locked out or every place is taken."""
-        ...
 
     async def fail(
         self,
@@ -40,7 +39,6 @@ class LoginFailureStore(Protocol):
 
         One of a second factor counts with the others, and apart.
         """
-        ...
 
     async def pass_over(
         self,
@@ -52,28 +50,21 @@ class LoginFailureStore(Protocol):
         address: str,
     ) -> None:
         """Give the attempt's place back uncounted, in the time that counting takes."""
-        ...
 
     async def succeed(self, realm_id: str, user_id: str, attempt: str) -> None:
         """Settle the attempt and forget the user's failures; other attempts keep their places."""
-        ...
 
     async def release(self, realm_id: str, user_id: str, attempt: str) -> None:
         """Give the attempt's place back uncounted: it said nothing about the user's password."""
-        ...
 
     async def record(self, realm_id: str, user_id: str) -> LoginFailures:
         """Return what is remembered of a user."""
-        ...
 
     async def clear(self, realm_id: str, user_id: str) -> bool:
         """Forget a user's failures; tell whether there were any."""
-        ...
 
     async def clear_realm(self, realm_id: str) -> int:
         """Forget the failures of every user of a realm; return how many had any."""
-        ...
 
     async def locked(self, realm_id: str) -> tuple[tuple[str, LoginFailures], ...]:
         """Return the users that are locked out now with their records, the soonest free first."""
-        ...

@@ -54,29 +54,24 @@ class Lookups(Protocol):
 
     async def is_revoked(self, realm_id: str, token_id: str) -> bool:
         """Tell whether the jti was revoked."""
-        ...
 
     async def realm(
         self, name: str, before: Found[StoredRealm] | None = None
     ) -> Found[StoredRealm] | None:
         """Return the realm named exactly `name`."""
-        ...
 
     async def client(
         self, realm_id: str, client_id: str, before: Found[ClientEntry] | None = None
     ) -> Found[ClientEntry] | None:
         """Return the client whose public name is exactly `client_id`."""
-        ...
 
     async def account(self, realm_id: str, name: str, address: str | None) -> SignInAccount | None:
         """Return whose user name `name` is, or else who has the e-mail address.
 
         Both in the form of `canonical_name`. Finding nobody takes the work of finding somebody.
         """
-        ...
 
     async def user(
         self, realm_id: str, user_id: str, before: Found[UserEntry] | None = None
     ) -> Found[UserEntry] | None:
         """Return the user with that id, if it is one of this realm."""
-        ...

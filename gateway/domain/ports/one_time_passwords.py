@@ -26,7 +26,6 @@ class OneTimePasswords(Protocol):
 
         Raises SecretUnreadable for a credential that no code can be computed from.
         """
-        ...
 
 
 class OneTimeMarks(Protocol):
@@ -37,4 +36,3 @@ class OneTimeMarks(Protocol):
 
         Raises StoreUnavailable.
         """
-        ...

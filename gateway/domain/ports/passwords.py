@@ -25,7 +25,6 @@ class PasswordMaker(Protocol):
         The two are the arguments of the realm's rules `hashAlgorithm` and `hashIterations`.
         Raises ValueError when no such algorithm exists, InvalidInput for what is no password.
         """
-        ...
 
 
 class PasswordHasher(PasswordMaker, Protocol):
@@ -45,7 +44,6 @@ class PasswordHasher(PasswordMaker, Protocol):
         A check that fails costs what a new hash costs, also where nothing is stored: how long it
         takes tells nothing.
         """
-        ...
 
     def needs_rehash(
         self,
@@ -56,4 +54,3 @@ class PasswordHasher(PasswordMaker, Protocol):
         iterations: int | None = None,
     ) -> bool:
         """Tell whether the stored credential was made otherwise than `hash` would make it now."""
-        ...

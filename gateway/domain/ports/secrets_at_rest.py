@@ -8,8 +8,6 @@ class SecretsAtRest(Protocol):
 
     def seal(self, plaintext: str, context: str) -> str:
         """Encrypt for `context` (`client-secret:<realm id>:<client id>`); the result is ASCII."""
-        ...
 
     def unseal(self, sealed: str, context: str) -> str:
         """Decrypt; raises SecretUnreadable when altered, moved or sealed under another key."""
-        ...

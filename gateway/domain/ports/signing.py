@@ -24,33 +24,27 @@ class KeyRing(Protocol):
         Raises LookupError when the realm has no such key, ValueError for the claim `typ` of a
         token that only the gateways read.
         """
-        ...
 
     def verify(self, token: str, now: datetime) -> Mapping[str, Any]:
         """Return the claims when kid, pinned algorithm and signature hold.
 
         Time and type claims are the caller's business. Raises InvalidToken.
         """
-        ...
 
     def sign_for_ourselves(self, claims: Mapping[str, Any], now: datetime) -> str:
         """Return a JWS under the realm's secret key, which nobody else can check.
 
         Raises LookupError when the realm has no such key.
         """
-        ...
 
     def verify_of_ourselves(self, token: str, now: datetime) -> Mapping[str, Any]:
         """Return the claims of a token that `sign_for_ourselves` made; raises InvalidToken."""
-        ...
 
     def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
         """Return the public keys to publish, the signing ones first. Spec: RFC 7517."""
-        ...
 
     def public_key(self, now: datetime) -> str | None:
         """Return base64 of the SubjectPublicKeyInfo of the RSA key that signs; None without one."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +77,6 @@ class KeyFactory(Protocol):
 
         `size` is in bits for an RSA key, in bytes for a secret one.
         """
-        ...
 
     def imported(
         self,
@@ -99,20 +92,15 @@ class KeyFactory(Protocol):
 
         Without a certificate it gets one of its own. Raises UnusableSetting.
         """
-        ...
 
     def certified(self, key: RealmKey, realm_name: str, now: datetime) -> RealmKey:
         """Return the key with a new certificate of its own, where its kind may have one."""
-        ...
 
     def apart(self, key: RealmKey) -> RealmKey:
         """Return the key under the name that it has where another with its numbers is there."""
-        ...
 
     def public_data(self, key: RealmKey) -> PublicKeyData:
         """Return what may be shown of the key."""
-        ...
 
     def ring(self, keys: tuple[RealmKey, ...]) -> KeyRing:
         """Parse the realm's keys once."""
-        ...

@@ -9,11 +9,9 @@ class RequestTrace(Protocol):
     @property
     def trace_id(self) -> str | None:
         """Return the trace's id in hex, None where nobody traces."""
-        ...
 
     def end(self, status: int) -> None:
         """Close it with the response's status."""
-        ...
 
 
 class Tracer(Protocol):
@@ -21,4 +19,3 @@ class Tracer(Protocol):
 
     def begin(self, name: str, traceparent: str | None) -> RequestTrace:
         """Continue the caller's trace; a malformed `traceparent` is ignored."""
-        ...

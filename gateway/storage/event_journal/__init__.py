@@ -58,7 +58,6 @@ class EventJournal:
         self._silent_until = 0.0
 
     def append(self, event: UserEvent) -> bool:
-        """Keep the event before returning; False where there is no room for it."""
         try:
             segment = self._segment or self._begin()
             segment.append(write_record(event))
@@ -71,7 +70,6 @@ class EventJournal:
         return True
 
     async def settle(self) -> None:
-        """Store in SQL whatever the workers of this machine have kept; raises StoreUnavailable."""
         try:
             async with asyncio.timeout(_PATIENCE):
                 await self._drain.run(wait=True)

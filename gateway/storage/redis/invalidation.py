@@ -48,14 +48,9 @@ class RedisInvalidation:
 
     @property
     def connected(self) -> bool:
-        """Tell whether messages of others would reach us now."""
         return self._connected
 
     async def publish(self, topics: Sequence[str]) -> None:
-        """Invalidate all topics in this process, then in the others; raises StoreUnavailable.
-
-        Every topic is tried, whatever becomes of the others.
-        """
         wanted = tuple(dict.fromkeys(topics))
         self.deliver(wanted)
         sent = (self._client.publish(CHANNEL, topic) for topic in wanted)
@@ -71,7 +66,6 @@ class RedisInvalidation:
             self._tell(topic)
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:
-        """Call `listener` with each topic, and with None when messages may have been missed."""
         self._listeners.append(listener)
 
     async def ping(self) -> None:

@@ -38,7 +38,6 @@ class RedisLoginFailures:
     async def reserve(
         self, realm_id: str, user_id: str, attempt: str, *, rules: BruteForce
     ) -> Admission:
-        """Take a place for the attempt, unless the user is locked out or every place is taken."""
         lifespan = ATTEMPT_LIFESPAN // _MILLISECOND
         return Admission(
             await self._run("reserve", realm_id, user_id, attempt, lifespan, *_rules(rules))
@@ -54,10 +53,6 @@ class RedisLoginFailures:
         address: str,
         second_factor: bool = False,
     ) -> FailureOutcome:
-        """Settle the attempt as failed: count it, and lock where the rules say so.
-
-        One of a second factor counts with the others, and apart.
-        """
         locked_now, permanent, values = await self._run(
             "fail", realm_id, user_id, attempt, address, int(second_factor), *_rules(rules)
         )
@@ -72,30 +67,24 @@ class RedisLoginFailures:
         rules: BruteForce,
         address: str,
     ) -> None:
-        """Give the attempt's place back uncounted, in the time that counting takes."""
         _, _, values = await self._run(
             "pass_over", realm_id, user_id, attempt, address, *_rules(rules)
         )
         _record(values)
 
     async def succeed(self, realm_id: str, user_id: str, attempt: str) -> None:
-        """Settle the attempt and forget the user's failures; other attempts keep their places."""
         await self._run("succeed", realm_id, user_id, attempt)
 
     async def release(self, realm_id: str, user_id: str, attempt: str) -> None:
-        """Give the attempt's place back uncounted: it said nothing about the user's password."""
         await self._run("release", realm_id, user_id, attempt)
 
     async def record(self, realm_id: str, user_id: str) -> LoginFailures:
-        """Return what is remembered of a user."""
         return _record(await self._run("record", realm_id, user_id))
 
     async def clear(self, realm_id: str, user_id: str) -> bool:
-        """Forget a user's failures; tell whether there were any."""
         return bool(await self._run("clear", realm_id, user_id))
 
     async def clear_realm(self, realm_id: str) -> int:
-        """Forget the failures of every user of a realm; return how many had any."""
         cleared, seen = 0, _AT_ONCE
         while seen == _AT_ONCE:
             seen, known = await self._run("clear_some", realm_id, _AT_ONCE)
@@ -103,7 +92,6 @@ class RedisLoginFailures:
         return cleared
 
     async def locked(self, realm_id: str) -> tuple[tuple[str, LoginFailures], ...]:
-        """Return the users that are locked out now with their records, the soonest free first."""
         found: list[tuple[str, LoginFailures]] = []
         offset, page = 0, _AT_ONCE
         while page == _AT_ONCE:

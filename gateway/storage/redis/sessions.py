@@ -54,52 +54,41 @@ class RedisSessions:
     async def join(
         self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
     ) -> bool:
-        """Add or replace one client's part and move `refreshed_at`; False when it was ended."""
         return await self._move("join", realm_id, session_id, client, expires_at)
 
     async def refresh(
         self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
     ) -> bool:
-        """Replace the client's part and move `refreshed_at`; False where it takes no part now."""
         return await self._move("refresh", realm_id, session_id, client, expires_at)
 
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
-        """Take one client's part away; the last one ends the session."""
         await self._run("leave", realm_id, session_id, client)
 
     async def leave_all(self, realm_id: str, client: str) -> None:
-        """Take one client's part out of every session; those it was alone in end."""
         while await self._run("leave_all", realm_id, _ENDED_AT_ONCE, client) == _ENDED_AT_ONCE:
             pass
 
     async def end(self, realm_id: str, session_id: str) -> bool:
-        """End a session; tell whether there was one."""
         return bool(await self._run("end", realm_id, session_id))
 
     async def end_of_user(self, realm_id: str, user_id: str) -> int:
-        """End every session of a user; return how many."""
         return await self._end_all("end_of_user", realm_id, user_id)
 
     async def end_of_realm(self, realm_id: str) -> int:
-        """End every session of a realm; return how many."""
         return await self._end_all("end_of_realm", realm_id)
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[UserSession, ...]:
-        """Return the user's sessions, oldest first."""
         return _decode_all(realm_id, await self._run("of_user", realm_id, user_id))
 
     async def of_client(
         self, realm_id: str, client: str, first: int, maximum: int
     ) -> tuple[UserSession, ...]:
-        """Return a page of the sessions in which a client takes part, oldest first."""
         return _decode_all(realm_id, await self._run("of_client", realm_id, client, first, maximum))
 
     async def count_of_client(self, realm_id: str, client: str) -> int:
-        """Return in how many sessions a client takes part."""
         return int(await self._run("count_of_client", realm_id, client))
 
     async def counts_of_clients(self, realm_id: str, clients: Sequence[str]) -> Mapping[str, int]:
-        """Return in how many sessions each of the clients takes part that is in any."""
         found: dict[str, int] = {}
         for start in range(0, len(clients), _COUNTED_AT_ONCE):
             some = clients[start : start + _COUNTED_AT_ONCE]

@@ -72,7 +72,6 @@ class AsyncEngine:
             await greenlet_spawn(transaction.commit)
 
     async def dispose(self) -> None:
-        """Close the connections."""
         await greenlet_spawn(self.sync_engine.dispose)
 
     @asynccontextmanager

@@ -21,13 +21,11 @@ class SqlChangeLog:
         self._transaction = transaction
 
     async def record(self, topics: Sequence[str]) -> None:
-        """Record the topics; none is no record."""
         if topics:
             values = {"topics": tuple(dict.fromkeys(topics))}
             await self._transaction.execute(insert(change_log), values)
 
     async def purge(self) -> int:
-        """Delete all but the newest records; return how many."""
         newest = select(func.max(change_log.c.id)).scalar_subquery()
         result = await self._transaction.execute(
             delete(change_log).where(change_log.c.id <= newest - KEPT)
@@ -44,12 +42,10 @@ class SqlChangeLogReader:
         self._after = Question(_after(), dialect)
 
     async def newest(self) -> int:
-        """Return the highest id, 0 without one."""
         rows = await self._questioner.ask(self._newest, self._newest.arguments())
         return int(rows[0][0] or 0)
 
     async def after(self, identity: int) -> Sequence[RecordedChange]:
-        """Return the changes with higher ids, in their order."""
         rows = await self._questioner.ask(self._after, self._after.arguments(identity=identity))
         return [RecordedChange(*self._after.read(row)) for row in rows]
 

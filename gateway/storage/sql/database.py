@@ -86,7 +86,6 @@ class SqlDatabase:
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[SqlStores]:
-        """Open a transaction: all of it is stored durably on leaving, none on an exception."""
         with named_failures():
             async with self._engines.writer.begin() as connection:
                 stores = self._stores(Transaction(connection))
@@ -94,7 +93,6 @@ class SqlDatabase:
                 stores.transaction.check()
 
     async def ping(self) -> None:
-        """Ask the database for nothing, to learn whether it answers."""
         with named_failures():
             async with self._engines.reader.connect() as connection:
                 await connection.execute(text("SELECT 1"))
@@ -110,7 +108,6 @@ class SqlDatabase:
                 return datetime.fromtimestamp(float(rows.scalar_one()), UTC)
 
     async def dispose(self) -> None:
-        """Close the connections."""
         await self._engines.dispose()
 
     def _stores(self, transaction: Transaction) -> SqlStores:

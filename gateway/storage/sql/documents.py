@@ -20,7 +20,6 @@ class SqlDocuments:
         self._transaction = transaction
 
     async def find(self, realm_id: str, kind: DocumentKind, name: str) -> Mapping[str, Any] | None:
-        """Return the document."""
         if not is_name(name):
             return None
         rows = await self._transaction.execute(
@@ -34,7 +33,6 @@ class SqlDocuments:
         return None if row is None else row.document
 
     async def list(self, realm_id: str, kind: DocumentKind) -> Mapping[str, Mapping[str, Any]]:
-        """Return the documents of a kind by name, in the order of the names."""
         rows = await self._transaction.execute(
             select(realm_documents.c.name, realm_documents.c.document)
             .where(realm_documents.c.realm_id == realm_id, realm_documents.c.kind == kind)
@@ -45,7 +43,6 @@ class SqlDocuments:
     async def put(
         self, realm_id: str, kind: DocumentKind, name: str, document: Mapping[str, Any]
     ) -> None:
-        """Store the document under its name, whether or not there is one."""
         values = {"realm_id": realm_id, "kind": kind, "name": name, "document": document}
         statement = insert_into(realm_documents, self._transaction.dialect).values(values)
         await self._transaction.execute(
@@ -55,7 +52,6 @@ class SqlDocuments:
         )
 
     async def remove(self, realm_id: str, kind: DocumentKind, name: str) -> bool:
-        """Forget the document; tell whether there was one."""
         if not is_name(name):
             return False
         result = await self._transaction.execute(

@@ -50,7 +50,6 @@ class Engines:
     commander: Questioner = field(repr=False)
 
     async def dispose(self) -> None:
-        """Close the connections."""
         await self.questioner.dispose()
         await self.commander.dispose()
         await self.reader.dispose()

@@ -28,7 +28,6 @@ class PostgresQuestions:
         self._idle: list[asyncpg.Connection[asyncpg.Record]] = []
 
     async def ask(self, question: Question, arguments: Values) -> Sequence[Values]:
-        """Return the rows; raises StoreUnavailable."""
         try:
             await self._turn()
             try:
@@ -39,7 +38,6 @@ class PostgresQuestions:
             raise StoreUnavailable("sql") from error
 
     async def dispose(self) -> None:
-        """Close the connections."""
         while self._idle:
             await self._idle.pop().close()
 

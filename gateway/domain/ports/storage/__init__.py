@@ -34,94 +34,58 @@ class Stores(Protocol):
     """The repositories of one transaction."""
 
     @property
-    def realms(self) -> RealmRepository:
-        """Realms."""
-        ...
+    def realms(self) -> RealmRepository: ...
 
     @property
-    def clients(self) -> ClientRepository:
-        """Clients."""
-        ...
+    def clients(self) -> ClientRepository: ...
 
     @property
-    def client_scopes(self) -> ClientScopeRepository:
-        """Client scopes."""
-        ...
+    def client_scopes(self) -> ClientScopeRepository: ...
 
     @property
-    def role_scopes(self) -> RoleScopeRepository:
-        """The roles in the scope of clients and client scopes."""
-        ...
+    def role_scopes(self) -> RoleScopeRepository: ...
 
     @property
-    def users(self) -> UserRepository:
-        """Users."""
-        ...
+    def users(self) -> UserRepository: ...
 
     @property
-    def user_batches(self) -> UserBatches:
-        """All users, some at a time."""
-        ...
+    def user_batches(self) -> UserBatches: ...
 
     @property
-    def roles(self) -> RoleRepository:
-        """Roles."""
-        ...
+    def roles(self) -> RoleRepository: ...
 
     @property
-    def role_catalogue(self) -> RoleCatalogue:
-        """Roles as administrators look them up."""
-        ...
+    def role_catalogue(self) -> RoleCatalogue: ...
 
     @property
-    def groups(self) -> GroupRepository:
-        """Groups."""
-        ...
+    def groups(self) -> GroupRepository: ...
 
     @property
-    def group_catalogue(self) -> GroupCatalogue:
-        """Groups as administrators look them up."""
-        ...
+    def group_catalogue(self) -> GroupCatalogue: ...
 
     @property
-    def refresh_tokens(self) -> RefreshTokenRepository:
-        """Families of refresh tokens."""
-        ...
+    def refresh_tokens(self) -> RefreshTokenRepository: ...
 
     @property
-    def offline_sessions(self) -> OfflineSessionRepository:
-        """Sessions that outlive the browser."""
-        ...
+    def offline_sessions(self) -> OfflineSessionRepository: ...
 
     @property
-    def keys(self) -> KeyRepository:
-        """Signing keys."""
-        ...
+    def keys(self) -> KeyRepository: ...
 
     @property
-    def documents(self) -> RealmDocuments:
-        """What realms keep beside their settings."""
-        ...
+    def documents(self) -> RealmDocuments: ...
 
     @property
-    def admin_events(self) -> AdminEventRepository:
-        """What administrators did."""
-        ...
+    def admin_events(self) -> AdminEventRepository: ...
 
     @property
-    def user_events(self) -> UserEventRepository:
-        """What users and clients did."""
-        ...
+    def user_events(self) -> UserEventRepository: ...
 
     @property
-    def revocations(self) -> RevocationRepository:
-        """Revoked tokens."""
-        ...
+    def revocations(self) -> RevocationRepository: ...
 
     @property
-    def change_log(self) -> ChangeLog:
-        """What is to be invalidated once the transaction is stored."""
-        ...
+    def change_log(self) -> ChangeLog: ...
 
 
 class Database(Protocol):
@@ -129,31 +93,24 @@ class Database(Protocol):
 
     def read(self) -> AbstractAsyncContextManager[Stores]:
         """Open a transaction for reading only."""
-        ...
 
     def write(self) -> AbstractAsyncContextManager[Stores]:
         """Open a transaction: all of it is stored durably on leaving, none on an exception."""
-        ...
 
     @property
     def lookups(self) -> Lookups:
         """What requests ask most, each question by itself."""
-        ...
 
     @property
     def rotations(self) -> Rotations:
         """The use of refresh tokens, each a transaction by itself."""
-        ...
 
     @property
     def changes(self) -> ChangeLogReader:
         """What is to be invalidated, of all transactions that are stored."""
-        ...
 
     async def server_time(self) -> datetime:
         """Return the instant of the database's clock; raises StoreUnavailable."""
-        ...
 
     async def ping(self) -> None:
         """Ask the database for nothing, to learn whether it answers."""
-        ...

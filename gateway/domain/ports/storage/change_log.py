@@ -18,11 +18,9 @@ class ChangeLog(Protocol):
 
     async def record(self, topics: Sequence[str]) -> None:
         """Record the topics; none is no record."""
-        ...
 
     async def purge(self) -> int:
         """Delete all but the newest records; return how many."""
-        ...
 
 
 class ChangeLogReader(Protocol):
@@ -30,8 +28,6 @@ class ChangeLogReader(Protocol):
 
     async def newest(self) -> int:
         """Return the highest id, 0 without one."""
-        ...
 
     async def after(self, identity: int) -> Sequence[RecordedChange]:
         """Return the changes with higher ids, in their order."""
-        ...

@@ -12,27 +12,21 @@ class ClientScopeRepository(Protocol):
 
     async def list(self, realm_id: str) -> tuple[ClientScope, ...]:
         """Return the realm's client scopes by name."""
-        ...
 
     async def find(self, realm_id: str, scope_id: str) -> ClientScope | None:
         """Return the scope with that id."""
-        ...
 
     async def find_alone(self, realm_id: str, scope_id: str) -> ClientScope | None:
         """Return the same, and let nobody else change the scope until the transaction ends."""
-        ...
 
     async def add(self, scope: ClientScope) -> None:
         """Store a new scope; raises AlreadyExists."""
-        ...
 
     async def replace(self, scope: ClientScope) -> None:
         """Overwrite the scope with the same id; raises AlreadyExists when its name is taken."""
-        ...
 
     async def remove(self, realm_id: str, scope_id: str) -> bool:
         """Forget the scope; tell whether there was one."""
-        ...
 
 
 class RoleScopeRepository(Protocol):
@@ -46,7 +40,6 @@ class RoleScopeRepository(Protocol):
 
         Direct ones only; whatever has none is left out.
         """
-        ...
 
     async def reached(
         self, realm_id: str, client: str | None, client_scopes: Sequence[str]
@@ -55,4 +48,3 @@ class RoleScopeRepository(Protocol):
 
         What roles contain counts, and of the client its own roles. All are internal ids.
         """
-        ...

@@ -22,62 +22,48 @@ class ClientRepository(Protocol):
 
     async def find_by_id(self, realm_id: str, client: str) -> Client | None:
         """Return the client with that id."""
-        ...
 
     async def find_alone(self, realm_id: str, client: str) -> Client | None:
         """Return the same, and let nobody else change the client until the transaction ends."""
-        ...
 
     async def find_by_client_id(self, realm_id: str, client_id: str) -> Client | None:
         """Return the client whose public name is exactly `client_id`."""
-        ...
 
     async def named(self, realm_id: str, client_ids: Sequence[str]) -> tuple[Client, ...]:
         """Return those of the clients that exist."""
-        ...
 
     async def list(self, realm_id: str) -> tuple[Client, ...]:
         """Return the realm's clients by client_id."""
-        ...
 
     async def search(
         self, realm_id: str, search: ClientSearch, first: int, maximum: int
     ) -> tuple[Client, ...]:
         """Return a page of the clients that match, by public name."""
-        ...
 
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]
     ) -> Mapping[str, EffectiveRoles]:
         """Return what service accounts may do, by the ids of the clients that have one."""
-        ...
 
     async def ids(self, realm_id: str) -> Mapping[str, str]:
         """Return the ids of the realm's clients by client_id."""
-        ...
 
     async def add(self, client: Client) -> None:
         """Store a new client, its secret sealed; raises AlreadyExists."""
-        ...
 
     async def replace(self, client: Client) -> None:
         """Overwrite the client with the same id in the same realm; raises AlreadyExists."""
-        ...
 
     async def remove(self, realm_id: str, client: str) -> bool:
         """Forget the client, its roles and its service account; tell whether there was one."""
-        ...
 
     async def remove_service_account(self, realm_id: str, client: str) -> None:
         """Forget the user that is the client's service account, if there is one."""
-        ...
 
     async def registration_token(self, realm_id: str, client: str) -> str | None:
         """Return the jti of the registration access token that is believed."""
-        ...
 
     async def set_registration_token(
         self, realm_id: str, client: str, token_id: str | None
     ) -> None:
         """Believe no registration access token of the client but this one."""
-        ...

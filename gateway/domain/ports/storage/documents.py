@@ -22,18 +22,14 @@ class RealmDocuments(Protocol):
 
     async def find(self, realm_id: str, kind: DocumentKind, name: str) -> Mapping[str, Any] | None:
         """Return the document."""
-        ...
 
     async def list(self, realm_id: str, kind: DocumentKind) -> Mapping[str, Mapping[str, Any]]:
         """Return the documents of a kind by name, in the order of the names."""
-        ...
 
     async def put(
         self, realm_id: str, kind: DocumentKind, name: str, document: Mapping[str, Any]
     ) -> None:
         """Store the document under its name, whether or not there is one."""
-        ...
 
     async def remove(self, realm_id: str, kind: DocumentKind, name: str) -> bool:
         """Forget the document; tell whether there was one."""
-        ...

@@ -58,44 +58,34 @@ class RoleCatalogue(Protocol):
 
     async def list(self, realm_id: str, query: RoleQuery) -> tuple[ListedRole, ...]:
         """Return the roles, by name."""
-        ...
 
     async def find(self, realm_id: str, role_id: str, *, alone: bool = False) -> ListedRole | None:
         """Return the role with that id; `alone` lets nobody else change it meanwhile."""
-        ...
 
     async def find_by_name(
         self, realm_id: str, client: str | None, name: str, *, alone: bool = False
     ) -> ListedRole | None:
         """Return the role of the client with internal id `client`, or of the realm, by name."""
-        ...
 
     async def by_ids(self, realm_id: str, role_ids: Sequence[str]) -> Mapping[str, ListedRole]:
         """Return those of the roles that exist, by id."""
-        ...
 
     async def containing(self, realm_id: str, role_ids: Sequence[str]) -> frozenset[str]:
         """Return the ids of these roles, and of all that contain one of them in the end."""
-        ...
 
     async def replace(self, role: Role) -> None:
         """Overwrite name, description and attributes of the role; raises AlreadyExists."""
-        ...
 
     async def remove(self, realm_id: str, role_id: str) -> None:
         """Forget the role, and that anybody has it."""
-        ...
 
     async def give(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
         """Let a holder have roles directly; twice is once."""
-        ...
 
     async def take(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
         """Take roles from a holder that were given to it directly; others are left alone."""
-        ...
 
     async def users(
         self, realm_id: str, role_id: str, first: int, maximum: int
     ) -> tuple[User, ...]:
         """Return a page of the users who have the role directly, by username."""
-        ...

@@ -14,15 +14,12 @@ class RefreshTokenRepository(Protocol):
         self, realm_id: str, family: str, *, session_id: str, token_id: str, expires_at: datetime
     ) -> None:
         """Keep a new family whose first token is `token_id`."""
-        ...
 
     async def end_of_session(self, realm_id: str, session_id: str) -> int:
         """End the families of a session; return how many."""
-        ...
 
     async def purge(self, before: datetime) -> int:
         """Forget families that expired before the instant; return how many."""
-        ...
 
 
 class Rotations(Protocol):
@@ -39,7 +36,6 @@ class Rotations(Protocol):
         expires_at: datetime,
     ) -> Rotation:
         """Use a token: accept it and remember its successor, or end the family."""
-        ...
 
     async def rotate_without_family(
         self,
@@ -55,15 +51,12 @@ class Rotations(Protocol):
 
         The family is forgotten after `expires_at`: the token itself must have expired by then.
         """
-        ...
 
     async def is_next(self, realm_id: str, family: str, token_id: str, *, max_reuse: int) -> bool:
         """Tell whether `rotate` would accept the token; nothing changes."""
-        ...
 
     async def is_next_without_family(self, realm_id: str, token_id: str, *, max_reuse: int) -> bool:
         """Tell whether `rotate_without_family` would accept the token; nothing changes."""
-        ...
 
 
 class OfflineSessionRepository(SessionStore, Protocol):
@@ -71,7 +64,6 @@ class OfflineSessionRepository(SessionStore, Protocol):
 
     async def purge(self, before: datetime) -> int:
         """Forget sessions that expired before the instant; return how many."""
-        ...
 
 
 class RevocationRepository(Protocol):
@@ -79,8 +71,6 @@ class RevocationRepository(Protocol):
 
     async def revoke(self, realm_id: str, token_id: str, expires_at: datetime) -> None:
         """Remember the token's jti until `expires_at`; twice is once."""
-        ...
 
     async def purge(self, before: datetime) -> int:
         """Forget revocations that expired before the instant; return how many."""
-        ...

@@ -26,4 +26,3 @@ class UserBatches(Protocol):
 
         `accounts_only` are the service accounts of clients.
         """
-        ...

@@ -19,7 +19,6 @@ class SqlClientScopes:
         self._transaction = transaction
 
     async def list(self, realm_id: str) -> tuple[ClientScope, ...]:
-        """Return the realm's client scopes by name."""
         rows = await self._transaction.execute(
             select(client_scopes)
             .where(client_scopes.c.realm_id == realm_id)
@@ -28,21 +27,17 @@ class SqlClientScopes:
         return tuple([_read(row) async for row in in_slices(rows)])
 
     async def find(self, realm_id: str, scope_id: str) -> ClientScope | None:
-        """Return the scope with that id."""
         return await self._find(_one(realm_id, scope_id)) if is_name(scope_id) else None
 
     async def find_alone(self, realm_id: str, scope_id: str) -> ClientScope | None:
-        """Return the same, and let nobody else change the scope until the transaction ends."""
         # SQLite has no such lock and needs none: a transaction that may write is alone.
         statement = _one(realm_id, scope_id).with_for_update()
         return await self._find(statement) if is_name(scope_id) else None
 
     async def add(self, scope: ClientScope) -> None:
-        """Store a new scope; raises AlreadyExists."""
         await self._transaction.execute(insert(client_scopes), _values(scope), taken=_taken(scope))
 
     async def replace(self, scope: ClientScope) -> None:
-        """Overwrite the scope with the same id; raises AlreadyExists when its name is taken."""
         await self._transaction.change(
             update(client_scopes)
             .where(client_scopes.c.realm_id == scope.realm_id, client_scopes.c.id == scope.id)
@@ -51,7 +46,6 @@ class SqlClientScopes:
         )
 
     async def remove(self, realm_id: str, scope_id: str) -> bool:
-        """Forget the scope; tell whether there was one."""
         if not is_name(scope_id):
             return False
         result = await self._transaction.execute(

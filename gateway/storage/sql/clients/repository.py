@@ -36,7 +36,6 @@ class SqlClients:
         self._secrets = secrets
 
     async def find_by_client_id(self, realm_id: str, client_id: str) -> Client | None:
-        """Return the client whose public name is exactly `client_id`."""
         if not is_name(client_id):
             return None
         return await self._find(
@@ -44,15 +43,12 @@ class SqlClients:
         )
 
     async def find_by_id(self, realm_id: str, client: str) -> Client | None:
-        """Return the client with that id."""
         return await self._find(_is(realm_id, client)) if is_name(client) else None
 
     async def find_alone(self, realm_id: str, client: str) -> Client | None:
-        """Return the same, and let nobody else change the client until the transaction ends."""
         return await self._find(_is(realm_id, client), alone=True) if is_name(client) else None
 
     async def named(self, realm_id: str, client_ids: Sequence[str]) -> tuple[Client, ...]:
-        """Return those of the clients that exist."""
         found: list[Client] = []
         for some in _portions(client_ids):
             rows = await self._transaction.execute(
@@ -64,7 +60,6 @@ class SqlClients:
     async def search(
         self, realm_id: str, search: ClientSearch, first: int, maximum: int
     ) -> tuple[Client, ...]:
-        """Return a page of the clients that match, by public name."""
         rows = await self._transaction.execute(
             select(clients)
             .where(clients.c.realm_id == realm_id, *matches(search, self._transaction.dialect))
@@ -77,7 +72,6 @@ class SqlClients:
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]
     ) -> Mapping[str, EffectiveRoles]:
-        """Return what service accounts may do, by the ids of the clients that have one."""
         found: dict[str, EffectiveRoles] = {}
         for some in _portions(owners):
             rows = await self._transaction.execute(roles_of_accounts(realm_id, some))
@@ -86,39 +80,33 @@ class SqlClients:
         return found
 
     async def list(self, realm_id: str) -> tuple[Client, ...]:
-        """Return the realm's clients by client_id."""
         rows = await self._transaction.execute(
             select(clients).where(clients.c.realm_id == realm_id).order_by(clients.c.client_id)
         )
         return tuple([read_client_row(row, self._secrets) async for row in in_slices(rows)])
 
     async def ids(self, realm_id: str) -> Mapping[str, str]:
-        """Return the ids of the realm's clients by client_id."""
         rows = await self._transaction.execute(
             select(clients.c.client_id, clients.c.id).where(clients.c.realm_id == realm_id)
         )
         return {row.client_id: row.id async for row in in_slices(rows)}
 
     async def add(self, client: Client) -> None:
-        """Store a new client, its secret sealed; raises AlreadyExists."""
         await self._transaction.execute(insert(clients), self._values(client), taken=_taken(client))
 
     async def replace(self, client: Client) -> None:
-        """Overwrite the client with the same id in the same realm; raises AlreadyExists."""
         await self._transaction.change(
             update(clients).where(_is(client.realm_id, client.id)).values(self._values(client)),
             taken=_taken(client),
         )
 
     async def remove(self, realm_id: str, client: str) -> bool:
-        """Forget the client, its roles and its service account; tell whether there was one."""
         if not is_name(client):
             return False
         result = await self._transaction.execute(delete(clients).where(_is(realm_id, client)))
         return result.rowcount > 0
 
     async def remove_service_account(self, realm_id: str, client: str) -> None:
-        """Forget the user that is the client's service account, if there is one."""
         await self._transaction.execute(
             delete(users).where(
                 users.c.realm_id == realm_id, users.c.service_account_client == client
@@ -126,7 +114,6 @@ class SqlClients:
         )
 
     async def registration_token(self, realm_id: str, client: str) -> str | None:
-        """Return the jti of the registration access token that is believed."""
         rows = await self._transaction.execute(
             select(clients.c.registration_token_id).where(_is(realm_id, client))
         )
@@ -135,7 +122,6 @@ class SqlClients:
     async def set_registration_token(
         self, realm_id: str, client: str, token_id: str | None
     ) -> None:
-        """Believe no registration access token of the client but this one."""
         await self._transaction.change(
             update(clients).where(_is(realm_id, client)).values(registration_token_id=token_id)
         )

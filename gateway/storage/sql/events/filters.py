@@ -44,19 +44,15 @@ class Filter(Protocol):
 
     def found(self, events: "EventsOf") -> tuple[Condition, ...]:
         """Return conditions of which an index finds the rows of each, within the period."""
-        ...
 
     def order(self, events: "EventsOf") -> tuple[ColumnElement[Any], ...]:
         """Return in which order they are found, up to their ids."""
-        ...
 
     def along(self, events: "EventsOf") -> tuple[ColumnElement[Any] | TextClause, ...]:
         """Return in which order the index has them."""
-        ...
 
     def holds(self, dialect: str) -> Condition:
         """Return a condition by which no index is used."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

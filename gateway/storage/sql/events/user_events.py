@@ -51,7 +51,6 @@ class SqlUserEvents:
         self._transaction = transaction
 
     async def add_all(self, events: Sequence[UserEvent]) -> None:
-        """Keep those that are not kept yet; what is of a realm that has gone is left out."""
         if not events:
             return
         given = orjson.dumps([_row(event) for event in events]).decode()
@@ -60,7 +59,6 @@ class SqlUserEvents:
     async def page(
         self, realm_id: str, query: UserEventQuery, page: EventPage
     ) -> tuple[UserEvent, ...]:
-        """Return the events that match, a page of them."""
         columns = user_events.c
         names = () if set(query.names) == set(ALL_NAMES) else query.names
         filters = filters_of(
@@ -75,7 +73,6 @@ class SqlUserEvents:
         return tuple(map(_event, await pages.page(filters, page)))
 
     async def remove(self, realm_id: str, before: datetime, most: int) -> int:
-        """Remove what happened before that, at most so many of the oldest; return how many."""
         return await remove_oldest(self._transaction, user_events, realm_id, before, most)
 
 

@@ -52,7 +52,6 @@ class SqlGroupCatalogue:
         self._transaction = transaction
 
     async def list(self, realm_id: str, query: GroupQuery) -> tuple[Group, ...]:
-        """Return the groups, by name."""
         if _is_exact(query):
             page = _matching(select(groups), realm_id, query).offset(query.first)
             rows = list(await self._transaction.execute(page.limit(query.maximum)))
@@ -62,7 +61,6 @@ class SqlGroupCatalogue:
         return await self._by_ids(realm_id, found[query.first : end])
 
     async def count(self, realm_id: str, query: GroupQuery) -> int:
-        """Return how many groups match, whatever the page."""
         if not _is_exact(query):
             return len(await self._compared(realm_id, query))
         some = _matching(select(groups.c.id), realm_id, query).order_by(None).subquery()
@@ -70,7 +68,6 @@ class SqlGroupCatalogue:
         return int(rows.scalar_one())
 
     async def find(self, realm_id: str, group_id: str, *, alone: bool = False) -> Group | None:
-        """Return the group with that id; `alone` lets nobody else change it meanwhile."""
         if not is_name(group_id):
             return None
         one = select(groups).where(groups.c.realm_id == realm_id, groups.c.id == group_id)
@@ -81,18 +78,15 @@ class SqlGroupCatalogue:
         return found[0] if found else None
 
     async def find_by_path(self, realm_id: str, path: str) -> Group | None:
-        """Return the group at `/parent/child`; names may have slashes of their own."""
         row = await self._descend(realm_id, None, path.strip("/").split("/"))
         return None if row is None else (await self._with_paths(realm_id, [row]))[0]
 
     async def with_parents(self, realm_id: str, group_ids: Sequence[str]) -> tuple[Group, ...]:
-        """Return the groups and all that are above them, by path."""
         known = await self._lineage(realm_id, group_ids)
         found = [group_of(row, known) async for row in in_slices(known.values())]
         return tuple(sorted(found, key=lambda group: group.path))
 
     async def child_counts(self, realm_id: str, group_ids: Sequence[str]) -> Mapping[str, int]:
-        """Return how many groups are directly below each; those without any are left out."""
         counts: dict[str, int] = {}
         for some in _chunks(group_ids):
             rows = await self._transaction.execute(
@@ -104,7 +98,6 @@ class SqlGroupCatalogue:
         return counts
 
     async def roles(self, realm_id: str, group_ids: Sequence[str]) -> Mapping[str, EffectiveRoles]:
-        """Return the names of the roles given to each directly; those without are left out."""
         names: defaultdict[str, list[tuple[str, str | None]]] = defaultdict(list)
         for some in _chunks(group_ids):
             for row in await self._transaction.execute(_role_names(realm_id, some)):
@@ -114,7 +107,6 @@ class SqlGroupCatalogue:
     async def members(
         self, realm_id: str, group_id: str, first: int, maximum: int
     ) -> tuple[User, ...]:
-        """Return a page of the members, by username; those of children are not implied."""
         of_group = and_(
             group_members.c.realm_id == users.c.realm_id,
             group_members.c.user_id == users.c.id,
@@ -128,7 +120,6 @@ class SqlGroupCatalogue:
     async def having_role(
         self, realm_id: str, role_id: str, first: int, maximum: int
     ) -> tuple[Group, ...]:
-        """Return a page of the groups that were given the role directly, by name."""
         given = and_(
             group_roles.c.realm_id == groups.c.realm_id,
             group_roles.c.group_id == groups.c.id,
@@ -139,7 +130,6 @@ class SqlGroupCatalogue:
         return await self._with_paths(realm_id, list(await self._transaction.execute(ordered)))
 
     async def height(self, realm_id: str, group_id: str) -> int:
-        """Return how many groups stand one below the other from this one down, itself counted."""
         one = select(groups.c.id, literal(1).label("level"))
         below = one.where(groups.c.realm_id == realm_id, groups.c.id == group_id)
         tree = below.cte("tree", recursive=True)
@@ -151,7 +141,6 @@ class SqlGroupCatalogue:
         return rows.scalar_one() or 0
 
     async def move(self, realm_id: str, group_id: str, parent: str | None) -> None:
-        """Put a group below another, or at the top; raises AlreadyExists."""
         level = "Top level" if parent is None else "Sibling"
         found = await self.find(realm_id, group_id)
         name = "" if found is None else found.name
@@ -163,7 +152,6 @@ class SqlGroupCatalogue:
         )
 
     async def remove(self, realm_id: str, group_id: str) -> None:
-        """Forget the group, all below it, and who was in them."""
         await self._transaction.execute(
             delete(groups).where(groups.c.realm_id == realm_id, groups.c.id == group_id)
         )

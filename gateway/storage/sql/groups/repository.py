@@ -25,7 +25,6 @@ class SqlGroups:
         self._transaction = transaction
 
     async def list(self, realm_id: str) -> tuple[Group, ...]:
-        """Return the realm's groups, by path."""
         return await _by_path(await self._rows(groups.c.realm_id == realm_id))
 
     async def add(self, group: Group) -> None:
@@ -45,7 +44,6 @@ class SqlGroups:
         )
 
     async def replace(self, group: Group) -> None:
-        """Overwrite all of the group with the same id but its place in the tree."""
         await self._transaction.change(
             update(groups)
             .where(groups.c.realm_id == group.realm_id, groups.c.id == group.id)
@@ -54,11 +52,9 @@ class SqlGroups:
         )
 
     async def join(self, realm_id: str, user_id: str, group_id: str) -> None:
-        """Make the user a member; twice is once."""
         await self.join_all(realm_id, [(user_id, group_id)])
 
     async def join_all(self, realm_id: str, members: Sequence[tuple[str, str]]) -> None:
-        """Make users members, as pairs of user and group id."""
         if members:
             await self._transaction.execute(
                 insert_into(group_members, self._transaction.dialect).on_conflict_do_nothing(),
@@ -69,7 +65,6 @@ class SqlGroups:
             )
 
     async def leave(self, realm_id: str, user_id: str, group_id: str) -> None:
-        """Make the user no member; who is none stays none."""
         await self._transaction.execute(
             delete(group_members).where(
                 group_members.c.realm_id == realm_id,
@@ -79,14 +74,12 @@ class SqlGroups:
         )
 
     async def default(self, realm_id: str) -> tuple[str, ...]:
-        """Return the ids of the groups that new users join."""
         rows = await self._transaction.execute(
             select(groups.c.id).where(groups.c.realm_id == realm_id, groups.c.is_default)
         )
         return tuple(sorted(row.id for row in rows))
 
     async def members(self, realm_id: str) -> Mapping[str, frozenset[str]]:
-        """Return the ids of the groups that users are members of, by user id."""
         rows = await self._transaction.execute(
             select(group_members.c.user_id, group_members.c.group_id).where(
                 group_members.c.realm_id == realm_id
@@ -95,7 +88,6 @@ class SqlGroups:
         return await _gathered((row.user_id, row.group_id) for row in rows)
 
     async def granted(self, realm_id: str) -> Mapping[str, frozenset[str]]:
-        """Return the ids of the roles granted to groups directly, by group id."""
         rows = await self._transaction.execute(
             select(group_roles.c.group_id, group_roles.c.role_id).where(
                 group_roles.c.realm_id == realm_id
@@ -104,7 +96,6 @@ class SqlGroups:
         return await _gathered((row.group_id, row.role_id) for row in rows)
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[Group, ...]:
-        """Return the groups of a user, by path; parents are not implied."""
         lineage = select(groups_of(realm_id, user_id).c.group_id)
         known = await self._rows(and_(groups.c.realm_id == realm_id, groups.c.id.in_(lineage)))
         rows = await self._transaction.execute(
@@ -116,7 +107,6 @@ class SqlGroups:
         return tuple(group for group in await _by_path(known) if group.id in joined)
 
     async def grant(self, realm_id: str, group_id: str, role_ids: Sequence[str]) -> None:
-        """Give roles to a group: its members, and those of its children, have them."""
         if role_ids:
             await self._transaction.execute(
                 insert_into(group_roles, self._transaction.dialect).on_conflict_do_nothing(),

@@ -21,7 +21,6 @@ class SqlKeys:
         self._secrets = secrets
 
     async def list(self, realm_id: str) -> tuple[RealmKey, ...]:
-        """Return all keys of the realm, newest first."""
         rows = await self._transaction.execute(
             select(realm_keys)
             .where(realm_keys.c.realm_id == realm_id)
@@ -30,7 +29,6 @@ class SqlKeys:
         return tuple(read_key_row(row, self._secrets) for row in rows)
 
     async def list_alone(self, realm_id: str) -> tuple[RealmKey, ...]:
-        """Return the same, and let nobody else change them until the transaction ends."""
         # SQLite has no such lock and needs none: a transaction that may write is alone.
         await self._transaction.execute(
             select(realms.c.id).where(realms.c.id == realm_id).with_for_update(key_share=True)
@@ -38,7 +36,6 @@ class SqlKeys:
         return await self.list(realm_id)
 
     async def add(self, key: RealmKey) -> None:
-        """Store a new key."""
         values = {
             "realm_id": key.realm_id,
             "id": key.id,
@@ -49,15 +46,12 @@ class SqlKeys:
         await self._transaction.execute(insert(realm_keys), values, taken=_taken(key))
 
     async def replace(self, key: RealmKey) -> None:
-        """Overwrite all but the material of the key with the same id."""
         await self._update(key, _changeable(key))
 
     async def exchange(self, key: RealmKey) -> None:
-        """Overwrite all of the key with the same id, its material too."""
         await self._update(key, {**self._material(key), **_changeable(key)})
 
     async def remove(self, realm_id: str, key_id: str) -> bool:
-        """Forget the key; tell whether there was one."""
         result = await self._transaction.execute(
             delete(realm_keys).where(realm_keys.c.realm_id == realm_id, realm_keys.c.id == key_id)
         )

@@ -61,7 +61,6 @@ class SqlLookups:
         """Opened where nobody was found: how long it took must not tell (attacks: D11)."""
 
     async def is_revoked(self, realm_id: str, token_id: str) -> bool:
-        """Tell whether the jti was revoked."""
         if not is_name(token_id):
             return False
         question = self._questions.revocation
@@ -71,23 +70,19 @@ class SqlLookups:
     async def realm(
         self, name: str, before: Found[StoredRealm] | None = None
     ) -> Found[StoredRealm] | None:
-        """Return the realm named exactly `name`."""
         return await self._find(self._questions.realm, self._realm, before, "", name)
 
     async def client(
         self, realm_id: str, client_id: str, before: Found[ClientEntry] | None = None
     ) -> Found[ClientEntry] | None:
-        """Return the client whose public name is exactly `client_id`."""
         return await self._find(self._questions.client, self._client, before, realm_id, client_id)
 
     async def user(
         self, realm_id: str, user_id: str, before: Found[UserEntry] | None = None
     ) -> Found[UserEntry] | None:
-        """Return the user with that id, if it is one of this realm."""
         return await self._find(self._questions.user, _user, before, realm_id, user_id)
 
     async def account(self, realm_id: str, name: str, address: str | None) -> SignInAccount | None:
-        """Return whose user name `name` is, or else who has the e-mail address."""
         if not is_name(name):
             return None
         question = self._questions.account

@@ -63,7 +63,6 @@ class SqliteQuestions:
         self._deadline: asyncio.TimerHandle | None = None
 
     async def ask(self, question: Question, arguments: Values) -> Rows:
-        """Return the rows; raises StoreUnavailable."""
         if self.is_late:
             raise StoreUnavailable("sql")
         loop = asyncio.get_running_loop()

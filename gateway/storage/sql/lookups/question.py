@@ -57,11 +57,9 @@ class Questioner(Protocol):
 
     async def ask(self, question: Question, arguments: Values) -> Sequence[Values]:
         """Return the rows; raises StoreUnavailable."""
-        ...
 
     async def dispose(self) -> None:
         """Close the connections."""
-        ...
 
 
 def mark_of(values: Values) -> bytes:

@@ -26,14 +26,12 @@ class SqlRealms:
         self._secrets = secrets
 
     async def find_by_name(self, name: str) -> Realm | None:
-        """Return the realm named exactly `name`."""
         if not is_name(name):
             return None
         found = await self._select(realms.c.name == name)
         return found[0] if found else None
 
     async def find_alone(self, name: str) -> Realm | None:
-        """Return the same, and let nobody else change the realm until the transaction ends."""
         if is_name(name):
             # SQLite has no such lock and needs none: a transaction that may write is alone.
             await self._transaction.execute(
@@ -42,12 +40,10 @@ class SqlRealms:
         return await self.find_by_name(name)
 
     async def exists(self, realm_id: str) -> bool:
-        """Return whether there is a realm with that id."""
         found = await self._transaction.execute(select(realms.c.id).where(realms.c.id == realm_id))
         return found.first() is not None
 
     async def list(self) -> tuple[Realm, ...]:
-        """Return every realm, by name."""
         return await self._select()
 
     async def _select(self, *conditions: ColumnElement[bool]) -> tuple[Realm, ...]:
@@ -57,18 +53,15 @@ class SqlRealms:
         return tuple(read_realm_row(row, self._secrets) for row in rows)
 
     async def add(self, realm: Realm) -> None:
-        """Store a new realm; raises AlreadyExists."""
         await self._transaction.execute(insert(realms), self._values(realm), taken=_taken(realm))
 
     async def replace(self, realm: Realm) -> None:
-        """Overwrite the realm with the same id; raises AlreadyExists when its new name is taken."""
         await self._transaction.change(
             update(realms).where(realms.c.id == realm.id).values(self._values(realm)),
             taken=_taken(realm),
         )
 
     async def remove(self, realm_id: str) -> None:
-        """Forget the realm and all that is in it; one that is gone is gone."""
         for table in _LARGE:
             await self._clear(table, realm_id)
         await self._transaction.execute(delete(realms).where(realms.c.id == realm_id))

@@ -66,7 +66,6 @@ class SqlRoleCatalogue:
         self._transaction = transaction
 
     async def list(self, realm_id: str, query: RoleQuery) -> tuple[ListedRole, ...]:
-        """Return the roles, by name."""
         if not _can_be_stored(query):
             return ()
         statement = _listed(realm_id).order_by(roles.c.name, roles.c.id)
@@ -91,13 +90,11 @@ class SqlRoleCatalogue:
         return tuple(found[query.first : end])
 
     async def find(self, realm_id: str, role_id: str, *, alone: bool = False) -> ListedRole | None:
-        """Return the role with that id; `alone` lets nobody else change it meanwhile."""
         return await self._one(_listed(realm_id).where(roles.c.id == role_id), alone, role_id)
 
     async def find_by_name(
         self, realm_id: str, client: str | None, name: str, *, alone: bool = False
     ) -> ListedRole | None:
-        """Return the role of the client with internal id `client`, or of the realm, by name."""
         named = _listed(realm_id).where(
             roles.c.name == name, roles.c.client.is_not_distinct_from(client)
         )
@@ -118,7 +115,6 @@ class SqlRoleCatalogue:
         return None if row is None else _read(row)
 
     async def by_ids(self, realm_id: str, role_ids: Sequence[str]) -> Mapping[str, ListedRole]:
-        """Return those of the roles that exist, by id."""
         found: dict[str, ListedRole] = {}
         known = [role_id for role_id in role_ids if is_name(role_id)]
         for start in range(0, len(known), _AT_ONCE):
@@ -128,7 +124,6 @@ class SqlRoleCatalogue:
         return found
 
     async def containing(self, realm_id: str, role_ids: Sequence[str]) -> frozenset[str]:
-        """Return the ids of these roles, and of all that contain one of them in the end."""
         found: set[str] = set()
         for start in range(0, len(role_ids), _AT_ONCE):
             begun = select(roles.c.id.label("role_id")).where(
@@ -140,7 +135,6 @@ class SqlRoleCatalogue:
         return frozenset(found)
 
     async def replace(self, role: Role) -> None:
-        """Overwrite name, description and attributes of the role; raises AlreadyExists."""
         await self._transaction.change(
             update(roles)
             .where(roles.c.realm_id == role.realm_id, roles.c.id == role.id)
@@ -153,13 +147,11 @@ class SqlRoleCatalogue:
         )
 
     async def remove(self, realm_id: str, role_id: str) -> None:
-        """Forget the role, and that anybody has it."""
         await self._transaction.execute(
             delete(roles).where(roles.c.realm_id == realm_id, roles.c.id == role_id)
         )
 
     async def give(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
-        """Let a holder have roles directly; twice is once."""
         if not role_ids:
             return
         column, role = _LINKS[holder.kind]
@@ -174,7 +166,6 @@ class SqlRoleCatalogue:
         )
 
     async def take(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
-        """Take roles from a holder that were given to it directly; others are left alone."""
         column, role = _LINKS[holder.kind]
         for start in range(0, len(role_ids), _AT_ONCE):
             await self._transaction.execute(
@@ -188,7 +179,6 @@ class SqlRoleCatalogue:
     async def users(
         self, realm_id: str, role_id: str, first: int, maximum: int
     ) -> tuple[User, ...]:
-        """Return a page of the users who have the role directly, by username."""
         of_role = and_(
             user_roles.c.realm_id == users.c.realm_id,
             user_roles.c.user_id == users.c.id,

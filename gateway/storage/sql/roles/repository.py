@@ -23,7 +23,6 @@ class SqlRoles:
         self._transaction = transaction
 
     async def list(self, realm_id: str) -> tuple[Role, ...]:
-        """Return realm and client roles of the realm, by name."""
         composites: defaultdict[str, set[str]] = defaultdict(set)
         links = await self._transaction.execute(
             select(role_composites).where(role_composites.c.realm_id == realm_id)
@@ -41,7 +40,6 @@ class SqlRoles:
         )
 
     async def add(self, role: Role) -> None:
-        """Store a new role without its composites; raises AlreadyExists."""
         values = {
             "realm_id": role.realm_id,
             "id": role.id,
@@ -55,7 +53,6 @@ class SqlRoles:
         )
 
     async def find(self, realm_id: str, name: str) -> Role | None:
-        """Return the realm role with that name, its composites left out."""
         rows = await self._transaction.execute(
             select(roles).where(
                 roles.c.realm_id == realm_id, roles.c.name == name, roles.c.client.is_(None)
@@ -65,7 +62,6 @@ class SqlRoles:
         return None if row is None else read_role(row)
 
     async def add_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
-        """Let a role contain others directly; those it contains already are left alone."""
         if composites:
             statement = insert_into(role_composites, self._transaction.dialect)
             await self._transaction.execute(
@@ -77,7 +73,6 @@ class SqlRoles:
             )
 
     async def set_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
-        """Replace the direct composites of a role."""
         await self._transaction.execute(
             delete(role_composites).where(
                 role_composites.c.realm_id == realm_id, role_composites.c.role_id == role_id
@@ -86,11 +81,9 @@ class SqlRoles:
         await self.add_composites(realm_id, role_id, composites)
 
     async def grant(self, realm_id: str, user_id: str, role_ids: Sequence[str]) -> None:
-        """Give roles to a user; those already held are left alone."""
         await self.grant_all(realm_id, [(user_id, role_id) for role_id in role_ids])
 
     async def grant_all(self, realm_id: str, grants: Sequence[tuple[str, str]]) -> None:
-        """Give roles to many users, as pairs of user and role id."""
         if grants:
             statement = insert_into(user_roles, self._transaction.dialect)
             await self._transaction.execute(
@@ -102,7 +95,6 @@ class SqlRoles:
             )
 
     async def revoke(self, realm_id: str, user_id: str, role_ids: Sequence[str]) -> None:
-        """Take roles from a user that were granted to it directly; others are left alone."""
         await self._transaction.execute(
             delete(user_roles).where(
                 user_roles.c.realm_id == realm_id,
@@ -112,7 +104,6 @@ class SqlRoles:
         )
 
     async def granted(self, realm_id: str, user_id: str) -> frozenset[str]:
-        """Return the ids of the roles granted to a user directly."""
         rows = await self._transaction.execute(
             select(user_roles.c.role_id).where(
                 user_roles.c.realm_id == realm_id, user_roles.c.user_id == user_id
@@ -125,7 +116,6 @@ class SqlRoles:
         return effective(await self._transaction.execute(names_of_held(realm_id, user_id)))
 
     async def expanded(self, realm_id: str, role_ids: Sequence[str]) -> EffectiveRoles:
-        """Return the roles and all they contain, by name."""
         begun = select(roles.c.id.label("role_id")).where(
             roles.c.realm_id == realm_id, roles.c.id.in_(role_ids)
         )

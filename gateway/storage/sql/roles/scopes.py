@@ -24,7 +24,6 @@ class SqlRoleScopes:
         self._transaction = transaction
 
     async def list(self, realm_id: str, kind: Holding) -> Mapping[str, frozenset[str]]:
-        """Return the ids of roles by the id of the client, or of the client scope, they are in."""
         table, column = _TABLES[kind]
         rows = await self._transaction.execute(
             select(column.label("owner"), table.c.role_id).where(table.c.realm_id == realm_id)
@@ -37,6 +36,5 @@ class SqlRoleScopes:
     async def reached(
         self, realm_id: str, client: str | None, client_scopes: Sequence[str]
     ) -> frozenset[str]:
-        """Return the ids of the roles in the scope of a client or of client scopes, in the end."""
         statement = reached_roles(realm_id, client, client_scopes)
         return frozenset(row.role_id for row in await self._transaction.execute(statement))

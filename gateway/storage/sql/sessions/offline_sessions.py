@@ -46,7 +46,6 @@ class SqlOfflineSessions:
             await self._put(session.realm_id, session.id, session.started_at, part)
 
     async def find(self, realm_id: str, session_id: str) -> UserSession | None:
-        """Return the session; None when it was ended or forgotten."""
         if not is_name(session_id):
             return None
         found = await self._all(realm_id, sessions.c.id == session_id)
@@ -55,7 +54,6 @@ class SqlOfflineSessions:
     async def join(
         self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
     ) -> bool:
-        """Add or replace one client's part and move `refreshed_at`; False when it was ended."""
         if not is_name(session_id):
             return False
         rows = await self._transaction.execute(
@@ -73,7 +71,6 @@ class SqlOfflineSessions:
     async def refresh(
         self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
     ) -> bool:
-        """Replace the client's part and move `refreshed_at`; False where it takes no part now."""
         if not is_name(session_id) or not await self._lock(realm_id, session_id):
             return False
         of_session = and_(parts.c.realm_id == realm_id, parts.c.session_id == session_id)
@@ -85,7 +82,6 @@ class SqlOfflineSessions:
         )
 
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
-        """Take one client's part away; the last one ends the session."""
         if not is_name(session_id) or not await self._lock(realm_id, session_id):
             return
         of_session = and_(parts.c.realm_id == realm_id, parts.c.session_id == session_id)
@@ -97,7 +93,6 @@ class SqlOfflineSessions:
             await self.end(realm_id, session_id)
 
     async def leave_all(self, realm_id: str, client: str) -> None:
-        """Take one client's part out of every session; those it was alone in end."""
         of_client = and_(parts.c.realm_id == realm_id, parts.c.client == client)
         another = parts.alias("another")
         others = select(another.c.session_id).where(
@@ -110,26 +105,21 @@ class SqlOfflineSessions:
         await self._transaction.execute(delete(parts).where(of_client))
 
     async def end(self, realm_id: str, session_id: str) -> bool:
-        """End a session; tell whether there was one."""
         return is_name(session_id) and await self._end_all(_is(realm_id, session_id)) > 0
 
     async def end_of_user(self, realm_id: str, user_id: str) -> int:
-        """End every session of a user; return how many."""
         of_user = and_(sessions.c.realm_id == realm_id, sessions.c.user_id == user_id)
         return await self._end_all(of_user)
 
     async def end_of_realm(self, realm_id: str) -> int:
-        """End every session of a realm; return how many."""
         return await self._end_all(sessions.c.realm_id == realm_id)
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[UserSession, ...]:
-        """Return the user's sessions, oldest first."""
         return await self._all(realm_id, sessions.c.user_id == user_id)
 
     async def of_client(
         self, realm_id: str, client: str, first: int, maximum: int
     ) -> tuple[UserSession, ...]:
-        """Return a page of the sessions in which a client takes part, oldest first."""
         page = (
             select(parts.c.session_id)
             .where(parts.c.realm_id == realm_id, parts.c.client == client)
@@ -140,7 +130,6 @@ class SqlOfflineSessions:
         return await self._all(realm_id, sessions.c.id.in_(page))
 
     async def count_of_client(self, realm_id: str, client: str) -> int:
-        """Return in how many sessions a client takes part."""
         rows = await self._transaction.execute(
             select(func.count())
             .select_from(parts)
@@ -149,7 +138,6 @@ class SqlOfflineSessions:
         return int(rows.scalar_one())
 
     async def counts_of_clients(self, realm_id: str, clients: Sequence[str]) -> Mapping[str, int]:
-        """Return in how many sessions each of the clients takes part that is in any."""
         wanted = frozenset(clients)
         rows = await self._transaction.execute(
             select(parts.c.client, func.count().label("sessions"))

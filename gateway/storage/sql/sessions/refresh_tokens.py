@@ -37,7 +37,6 @@ class SqlRefreshTokens:
         )
 
     async def end_of_session(self, realm_id: str, session_id: str) -> int:
-        """End the families of a session; return how many."""
         result = await self._transaction.execute(
             update(refresh_families)
             .where(

@@ -31,7 +31,6 @@ class SqlRevocations:
         )
 
     async def purge(self, before: datetime) -> int:
-        """Forget revocations that expired before the instant; return how many."""
         result = await self._transaction.execute(
             delete(revocations).where(revocations.c.expires_at < before)
         )

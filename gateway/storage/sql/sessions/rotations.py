@@ -61,7 +61,6 @@ class SqlRotations:
         max_reuse: int,
         expires_at: datetime,
     ) -> Rotation:
-        """Use a token: accept it and remember its successor, or end the family."""
         while True:
             known = await self._lasting(realm_id, family)
             if known is None:
@@ -83,7 +82,6 @@ class SqlRotations:
         max_reuse: int,
         expires_at: datetime,
     ) -> Rotation:
-        """Use a token that has no family: begin the family `token_id`, or use the token in it."""
         if not is_name(token_id):
             return Rotation.STALE
         values = {
@@ -108,12 +106,10 @@ class SqlRotations:
         )
 
     async def is_next(self, realm_id: str, family: str, token_id: str, *, max_reuse: int) -> bool:
-        """Tell whether `rotate` would accept the token; nothing changes."""
         known = await self._lasting(realm_id, family)
         return known is not None and _used(known, token_id, "", max_reuse)[0] is Rotation.ACCEPTED
 
     async def is_next_without_family(self, realm_id: str, token_id: str, *, max_reuse: int) -> bool:
-        """Tell whether `rotate_without_family` would accept the token; nothing changes."""
         known = await self._known(realm_id, token_id)
         if known is None:
             return is_name(token_id)

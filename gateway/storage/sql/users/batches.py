@@ -23,7 +23,6 @@ class SqlUserBatches:
     async def after(
         self, realm_id: str, username: str, size: int, *, accounts_only: bool = False
     ) -> tuple[WholeUser, ...]:
-        """Return the next users after a name, by username; "" begins."""
         wanted = select(users).where(users.c.realm_id == realm_id, users.c.username > username)
         if accounts_only:
             wanted = wanted.where(users.c.service_account_client.is_not(None))

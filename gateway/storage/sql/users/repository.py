@@ -45,19 +45,16 @@ class SqlUsers:
         self._secrets = secrets
 
     async def find_by_username(self, realm_id: str, username: str) -> User | None:
-        """Return the user with that (lower-cased) username."""
         if not is_name(username):
             return None
         return await self._find(realm_id, users.c.username == username)
 
     async def find_by_id(self, realm_id: str, user_id: str) -> User | None:
-        """Return the user with that id, if it is one of this realm."""
         if not is_name(user_id):
             return None
         return await self._find(realm_id, users.c.id == user_id)
 
     async def find_alone(self, realm_id: str, user_id: str) -> User | None:
-        """Return the same, and let nobody else change the user until the transaction ends."""
         if not is_name(user_id):
             return None
         # SQLite has no such lock and needs none: a transaction that may write is alone.
@@ -73,16 +70,13 @@ class SqlUsers:
     async def search(
         self, realm_id: str, query: UserQuery, first: int, maximum: int
     ) -> tuple[User, ...]:
-        """Return a page of the users that match, by username; service accounts left out."""
         rows = await UserPages(self._transaction, realm_id, query).page(first, maximum)
         return tuple([read_user(row) async for row in in_slices(rows)])
 
     async def count(self, realm_id: str, query: UserQuery) -> int:
-        """Return how many users match."""
         return await UserPages(self._transaction, realm_id, query).count()
 
     async def known(self, realm_id: str, usernames: Sequence[str]) -> frozenset[str]:
-        """Return which of the (lower-cased) usernames are taken."""
         names = [name for name in usernames if is_name(name)]
         rows = await self._transaction.execute(
             select(users.c.username).where(
@@ -92,7 +86,6 @@ class SqlUsers:
         return frozenset(row.username for row in rows)
 
     async def find_service_account(self, realm_id: str, client: str) -> User | None:
-        """Return the service-account user of the client with internal id `client`."""
         return await self._find(realm_id, users.c.service_account_client == client)
 
     async def _find(self, realm_id: str, condition: ColumnElement[bool]) -> User | None:
@@ -103,18 +96,15 @@ class SqlUsers:
         return None if row is None else read_user(row)
 
     async def list(self, realm_id: str) -> tuple[User, ...]:
-        """Return the realm's users, by username."""
         rows = await self._transaction.execute(
             select(users).where(users.c.realm_id == realm_id).order_by(users.c.username)
         )
         return tuple([read_user(row) async for row in in_slices(rows)])
 
     async def add(self, user: User) -> None:
-        """Store a new user; raises AlreadyExists."""
         await self.add_all([user], ())
 
     async def add_all(self, added: Sequence[User], held: Sequence[Credential]) -> None:
-        """Store new users of one realm with the credentials they hold; raises AlreadyExists."""
         rows: tuple[tuple[Table, list[dict[str, Any]], str], ...] = (
             (users, [_values(user) for user in added], _TAKEN),
             (user_attributes, [term for user in added for term in _terms(user)], ""),
@@ -125,7 +115,6 @@ class SqlUsers:
                 await self._transaction.execute(insert(table), values, taken=taken)
 
     async def replace(self, user: User) -> None:
-        """Overwrite the user with the same id in the same realm."""
         await self._transaction.change(
             update(users)
             .where(users.c.realm_id == user.realm_id, users.c.id == user.id)
@@ -142,7 +131,6 @@ class SqlUsers:
             await self._transaction.execute(insert(user_attributes), terms)
 
     async def remove(self, realm_id: str, user_id: str) -> bool:
-        """Forget the user and all that is its own; tell whether there was one."""
         result = await self._transaction.execute(
             delete(users).where(users.c.realm_id == realm_id, users.c.id == user_id)
         )
@@ -158,7 +146,6 @@ class SqlUsers:
             await self._transaction.execute(select(func.pg_advisory_xact_lock(key)))
 
     async def credentials(self, realm_id: str, user_id: str) -> tuple[Credential, ...]:
-        """Return the user's credentials by priority."""
         rows = await self._transaction.execute(
             select(credentials)
             .where(credentials.c.realm_id == realm_id, credentials.c.user_id == user_id)
@@ -169,7 +156,6 @@ class SqlUsers:
     async def having_credential(
         self, realm_id: str, user_ids: Sequence[str], type_: str
     ) -> frozenset[str]:
-        """Return which of the users hold a credential of the type."""
         rows = await self._transaction.execute(
             select(credentials.c.user_id).where(
                 credentials.c.realm_id == realm_id,
@@ -180,7 +166,6 @@ class SqlUsers:
         return frozenset(row.user_id for row in rows)
 
     async def set_credential(self, realm_id: str, credential: Credential) -> None:
-        """Add the credential, or overwrite the one with the same id."""
         row = self._row(realm_id, credential)
         values = {name: value for name, value in row.items() if name not in _OWNER}
         statement = insert_into(credentials, self._transaction.dialect).values(row)
@@ -194,7 +179,6 @@ class SqlUsers:
         )
 
     async def remove_credential(self, realm_id: str, credential: Credential) -> None:
-        """Forget the credential; one that is gone is gone."""
         await self._transaction.execute(
             delete(credentials).where(
                 credentials.c.realm_id == realm_id,
@@ -206,7 +190,6 @@ class SqlUsers:
     async def exchange_credential(
         self, realm_id: str, before: Credential, after: Credential
     ) -> bool:
-        """Overwrite the credential unless it has changed since; tell whether it was overwritten."""
         # Locked first, compared then: who changes it meanwhile is waited for, and believed.
         rows = await self._transaction.execute(
             select(credentials)
