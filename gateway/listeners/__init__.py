@@ -16,7 +16,7 @@ class Listener(Protocol):
     """Is told of events; may raise whatever it likes, which stays with the dispatch."""
 
     def wants(self, *, failed: bool) -> bool:
-        """Tell whether it listens now to what went well, or to what failed."""
+        """Return whether it listens now to what went well, or to what failed."""
 
     def hear(self, event: UserEvent) -> None:
         """Learn of an event, without waiting for anything."""

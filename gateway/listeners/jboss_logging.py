@@ -22,7 +22,7 @@ class JbossLogging:
         self._takes_the_rest = log.is_enabled_for(logging.DEBUG)
 
     def wants(self, *, failed: bool) -> bool:
-        """Tell whether the log takes lines of that level."""
+        """Return whether the log takes lines of that level."""
         return self._takes_failures if failed else self._takes_the_rest
 
     def hear(self, event: UserEvent) -> None:

@@ -73,7 +73,7 @@ class _Kept(Generic[T]):
     """In bytes."""
 
     def is_younger(self, age: timedelta, now: datetime) -> bool:
-        """Tell whether it was loaded less than `age` ago; a clock set back makes it old."""
+        """Return whether it was loaded less than `age` ago; a clock set back makes it old."""
         return self.loaded_at <= now < self.loaded_at + age
 
 

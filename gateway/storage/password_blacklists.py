@@ -19,7 +19,7 @@ class FilePasswordBlacklists:
         self._folder = folder
 
     async def contains(self, name: str, password: Secret) -> bool:
-        """Tell whether the list has the password; raises InvalidInput without the list."""
+        """Return whether the list has the password; raises InvalidInput without the list."""
         return await asyncio.to_thread(self._contains, name, password.reveal().lower())
 
     def _contains(self, name: str, wanted: str) -> bool:

@@ -1,6 +1,6 @@
-"""Keys that clients prove themselves by: made for them, read from what they send, packed up.
+"""Keys of clients: generated, read from files, and written as archives.
 
-Private keys pass through; none is kept. Keycloak: clients/{id}/certificates
+No private key is stored. Keycloak: clients/{id}/certificates
 """
 
 from collections.abc import Sequence

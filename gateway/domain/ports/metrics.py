@@ -1,4 +1,4 @@
-"""What is counted. Labels are bounded: never a client id, a user or a path from the outside."""
+"""Counters. Labels are bounded: never a client id, a user or a path of the caller."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""Sealing what must not be readable in a database dump."""
+"""Encryption of values that must not be readable in a database dump."""
 
 from typing import Protocol
 

@@ -80,7 +80,7 @@ class FairConnectionPool(ConnectionPool):
 
 
 async def _is_open(connection: AbstractConnection) -> bool:
-    """Tell whether a command can be sent: bytes that nothing asked for spoil a connection."""
+    """Return whether a command can be sent: bytes that nothing asked for spoil a connection."""
     try:
         return connection.is_connected and not await connection.can_read()
     except RedisConnectionError:

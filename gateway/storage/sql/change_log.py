@@ -27,10 +27,9 @@ class SqlChangeLog:
 
     async def purge(self) -> int:
         newest = select(func.max(change_log.c.id)).scalar_subquery()
-        result = await self._transaction.execute(
+        return await self._transaction.count(
             delete(change_log).where(change_log.c.id <= newest - KEPT)
         )
-        return result.rowcount
 
 
 class SqlChangeLogReader:

@@ -22,7 +22,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def is_name(value: str) -> bool:
-    """Tell whether the databases can hold `value` in an indexed column."""
+    """Return whether the databases can hold `value` in an indexed column."""
     return (
         len(value) <= _LONGEST_NAME
         and "\0" not in value

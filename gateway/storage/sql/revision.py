@@ -25,12 +25,12 @@ async def current_revision(url: Secret) -> str | None:
 
 
 async def needs_migration(url: Secret) -> bool:
-    """Tell whether the schema is older than this program's."""
+    """Return whether the schema is older than this program's."""
     return is_older(await current_revision(url))
 
 
 def is_older(revision: str | None) -> bool:
-    """Tell whether `revision` comes before this program's."""
+    """Return whether `revision` comes before this program's."""
     return revision is None or int(revision) < int(HEAD)
 
 

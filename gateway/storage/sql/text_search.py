@@ -26,6 +26,6 @@ def may_contain(column: ColumnElement[Any], text: str) -> ColumnElement[bool]:
 
 
 def contains(values: Iterable[str | None], text: str) -> bool:
-    """Tell whether one of the values does contain `text`."""
+    """Return whether one of the values does contain `text`."""
     part = text.lower()
     return any(value is not None and part in value.lower() for value in values)

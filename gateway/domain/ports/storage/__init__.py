@@ -1,6 +1,6 @@
-"""Durable storage: repositories, and the transaction that holds them together.
+"""Durable storage: repositories of one transaction.
 
-Every query carries its realm: an id of another realm is not found. All methods raise
+Every query names its realm: an id of another realm is not found. All methods raise
 `StoreUnavailable("sql")` when the database does not answer.
 """
 
@@ -10,24 +10,23 @@ from typing import Protocol
 
 from gateway.domain.ports.lookups import Lookups
 from gateway.domain.ports.storage.change_log import ChangeLog, ChangeLogReader
-from gateway.domain.ports.storage.client_scopes import ClientScopeRepository, RoleScopeRepository
-from gateway.domain.ports.storage.clients import ClientRepository
+from gateway.domain.ports.storage.clients import ClientRepository, ClientScopeRepository
 from gateway.domain.ports.storage.documents import DocumentKind, RealmDocuments
 from gateway.domain.ports.storage.events import AdminEventRepository, UserEventRepository
-from gateway.domain.ports.storage.group_catalogue import GroupCatalogue
-from gateway.domain.ports.storage.groups import GroupRepository
-from gateway.domain.ports.storage.keys import KeyRepository
-from gateway.domain.ports.storage.realms import RealmRepository
-from gateway.domain.ports.storage.role_catalogue import RoleCatalogue
-from gateway.domain.ports.storage.roles import RoleRepository
+from gateway.domain.ports.storage.group_catalogue import GroupCatalogue, GroupRepository
+from gateway.domain.ports.storage.realms import KeyRepository, RealmRepository
+from gateway.domain.ports.storage.role_catalogue import (
+    RoleCatalogue,
+    RoleRepository,
+    RoleScopeRepository,
+)
 from gateway.domain.ports.storage.tokens import (
     OfflineSessionRepository,
     RefreshTokenRepository,
     RevocationRepository,
     Rotations,
 )
-from gateway.domain.ports.storage.user_batches import UserBatches
-from gateway.domain.ports.storage.users import UserRepository
+from gateway.domain.ports.storage.users import UserBatches, UserRepository
 
 
 class Stores(Protocol):
@@ -99,18 +98,18 @@ class Database(Protocol):
 
     @property
     def lookups(self) -> Lookups:
-        """What requests ask most, each question by itself."""
+        """The look-ups of requests, one statement each."""
 
     @property
     def rotations(self) -> Rotations:
-        """The use of refresh tokens, each a transaction by itself."""
+        """The use of refresh tokens, one transaction each."""
 
     @property
     def changes(self) -> ChangeLogReader:
-        """What is to be invalidated, of all transactions that are stored."""
+        """The committed changes that caches must drop."""
 
     async def server_time(self) -> datetime:
         """Return the instant of the database's clock; raises StoreUnavailable."""
 
     async def ping(self) -> None:
-        """Ask the database for nothing, to learn whether it answers."""
+        """Check that the database answers."""

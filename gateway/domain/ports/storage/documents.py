@@ -1,4 +1,4 @@
-"""What a realm keeps beside its settings, as JSON documents by kind and name."""
+"""JSON documents that belong to a realm beside its settings, by kind and name."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -29,7 +29,7 @@ class RealmDocuments(Protocol):
     async def put(
         self, realm_id: str, kind: DocumentKind, name: str, document: Mapping[str, Any]
     ) -> None:
-        """Store the document under its name, whether or not there is one."""
+        """Store the document under its name, replacing the one there."""
 
     async def remove(self, realm_id: str, kind: DocumentKind, name: str) -> bool:
-        """Forget the document; tell whether there was one."""
+        """Remove the document; return whether it existed."""

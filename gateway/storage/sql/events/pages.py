@@ -144,10 +144,9 @@ async def remove_oldest(
         .order_by(table.c.time, table.c.id)
         .limit(most)
     )
-    result = await transaction.execute(
+    return await transaction.count(
         delete(table).where(table.c.realm_id == realm_id, table.c.id.in_(oldest))
     )
-    return result.rowcount
 
 
 def _order(page: EventPage, *columns: ColumnElement[Any]) -> list[ColumnElement[Any]]:

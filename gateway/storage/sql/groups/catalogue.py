@@ -1,4 +1,4 @@
-"""Looking groups up for administrators: pages by SQL, and the parents that make up a path.
+"""Groups for administrators: pages by SQL, and the parents that make up a path.
 
 Keycloak: GET groups, its `search`, `exact` and `q`
 """
@@ -6,7 +6,7 @@ Keycloak: GET groups, its `search`, `exact` and `q`
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -27,22 +27,18 @@ from gateway.domain.ports.storage.group_catalogue import GroupQuery
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
 from gateway.storage.sql.column_types import is_name
-from gateway.storage.sql.groups.repository import group_of
-from gateway.storage.sql.roles import effective
+from gateway.storage.sql.groups.repository import group_of, name_taken
+from gateway.storage.sql.roles import OWNED_BY_CLIENT, effective
 from gateway.storage.sql.schema import (
     clients,
     group_members,
     group_roles,
     groups,
     roles,
-    users,
 )
 from gateway.storage.sql.text_search import contains, may_contain
-from gateway.storage.sql.transaction import Transaction
-from gateway.storage.sql.users import read_user
-
-_AT_ONCE: Final = 1_000
-"""Databases limit how many values a statement has."""
+from gateway.storage.sql.transaction import Transaction, is_row, portions
+from gateway.storage.sql.users import linked_users
 
 
 class SqlGroupCatalogue:
@@ -67,15 +63,11 @@ class SqlGroupCatalogue:
         rows = await self._transaction.execute(select(func.count()).select_from(some))
         return int(rows.scalar_one())
 
-    async def find(self, realm_id: str, group_id: str, *, alone: bool = False) -> Group | None:
-        if not is_name(group_id):
-            return None
-        one = select(groups).where(groups.c.realm_id == realm_id, groups.c.id == group_id)
-        if alone:
-            # SQLite has no such lock and needs none: a transaction that may write is alone.
-            one = one.with_for_update(key_share=True)
-        found = await self._with_paths(realm_id, list(await self._transaction.execute(one)))
-        return found[0] if found else None
+    async def find(self, realm_id: str, group_id: str, *, for_update: bool = False) -> Group | None:
+        row = await self._transaction.get(
+            groups, realm_id, group_id, lambda row: row, for_update=for_update, key_share=True
+        )
+        return None if row is None else (await self._with_paths(realm_id, [row]))[0]
 
     async def find_by_path(self, realm_id: str, path: str) -> Group | None:
         row = await self._descend(realm_id, None, path.strip("/").split("/"))
@@ -88,7 +80,7 @@ class SqlGroupCatalogue:
 
     async def child_counts(self, realm_id: str, group_ids: Sequence[str]) -> Mapping[str, int]:
         counts: dict[str, int] = {}
-        for some in _chunks(group_ids):
+        for some in portions(group_ids):
             rows = await self._transaction.execute(
                 select(groups.c.parent, func.count().label("number"))
                 .where(groups.c.realm_id == realm_id, groups.c.parent.in_(some))
@@ -99,7 +91,7 @@ class SqlGroupCatalogue:
 
     async def roles(self, realm_id: str, group_ids: Sequence[str]) -> Mapping[str, EffectiveRoles]:
         names: defaultdict[str, list[tuple[str, str | None]]] = defaultdict(list)
-        for some in _chunks(group_ids):
+        for some in portions(group_ids):
             for row in await self._transaction.execute(_role_names(realm_id, some)):
                 names[row.group_id].append((row.name, row.client_id))
         return {group_id: effective(pairs) for group_id, pairs in names.items()}
@@ -107,15 +99,8 @@ class SqlGroupCatalogue:
     async def members(
         self, realm_id: str, group_id: str, first: int, maximum: int
     ) -> tuple[User, ...]:
-        of_group = and_(
-            group_members.c.realm_id == users.c.realm_id,
-            group_members.c.user_id == users.c.id,
-            group_members.c.group_id == group_id,
-        )
-        page = select(users).join(group_members, of_group).where(users.c.realm_id == realm_id)
-        ordered = page.order_by(users.c.username).offset(first).limit(maximum)
-        rows = await self._transaction.execute(ordered)
-        return tuple([read_user(row) async for row in in_slices(rows)])
+        holder = (group_members.c.group_id, group_id)
+        return await linked_users(self._transaction, realm_id, holder, first, maximum)
 
     async def having_role(
         self, realm_id: str, role_id: str, first: int, maximum: int
@@ -141,23 +126,16 @@ class SqlGroupCatalogue:
         return rows.scalar_one() or 0
 
     async def move(self, realm_id: str, group_id: str, parent: str | None) -> None:
-        level = "Top level" if parent is None else "Sibling"
         found = await self.find(realm_id, group_id)
         name = "" if found is None else found.name
-        await self._transaction.change(
-            update(groups)
-            .where(groups.c.realm_id == realm_id, groups.c.id == group_id)
-            .values(parent=parent),
-            taken=f"{level} group named '{name}' already exists.",
-        )
+        one = update(groups).where(is_row(groups, realm_id, group_id))
+        await self._transaction.change(one.values(parent=parent), taken=name_taken(parent, name))
 
     async def remove(self, realm_id: str, group_id: str) -> None:
-        await self._transaction.execute(
-            delete(groups).where(groups.c.realm_id == realm_id, groups.c.id == group_id)
-        )
+        await self._transaction.execute(delete(groups).where(is_row(groups, realm_id, group_id)))
 
     async def _compared(self, realm_id: str, query: GroupQuery) -> Sequence[str]:
-        """Return the ids of all that match, where the database only knows who may match."""
+        """Return the ids of the matching groups, where the database selects a superset of them."""
         slim = _matching(select(groups.c.id, groups.c.name, groups.c.attributes), realm_id, query)
         return [
             row.id
@@ -178,7 +156,7 @@ class SqlGroupCatalogue:
 
     async def _lineage(self, realm_id: str, group_ids: Sequence[str]) -> dict[str, Row[Any]]:
         found: dict[str, Row[Any]] = {}
-        for some in _chunks(group_ids):
+        for some in portions(group_ids):
             rows = await self._transaction.execute(_with_all_above(realm_id, some))
             found |= {row.id: row async for row in in_slices(rows)}
         return found
@@ -186,7 +164,7 @@ class SqlGroupCatalogue:
     async def _descend(
         self, realm_id: str, parent: str | None, words: Sequence[str]
     ) -> Row[Any] | None:
-        """Return the group that the words lead to, each name made of one word or more."""
+        """Return the group at the path of these words; a name has one word or more."""
         names = {"/".join(words[:count]): count for count in range(1, len(words) + 1)}
         rows = await self._transaction.execute(
             select(groups).where(
@@ -204,12 +182,12 @@ class SqlGroupCatalogue:
 
 
 def _is_exact(query: GroupQuery) -> bool:
-    """Tell whether the database knows for certain who matches."""
+    """Return whether the database alone decides which groups match."""
     return not query.attributes and (query.exact or not query.search)
 
 
 def _matching(statement: Select[Any], realm_id: str, query: GroupQuery) -> Select[Any]:
-    """Let a statement select who may match, by name."""
+    """Select the groups that may match, by name."""
     conditions = [groups.c.realm_id == realm_id, *_conditions(query)]
     return statement.where(*conditions).order_by(groups.c.name, groups.c.id)
 
@@ -245,14 +223,9 @@ def _with_all_above(realm_id: str, group_ids: Sequence[str]) -> Select[Any]:
 
 def _role_names(realm_id: str, group_ids: Sequence[str]) -> Select[Any]:
     given = and_(roles.c.realm_id == group_roles.c.realm_id, roles.c.id == group_roles.c.role_id)
-    of_client = and_(clients.c.realm_id == roles.c.realm_id, clients.c.id == roles.c.client)
     return (
         select(group_roles.c.group_id, roles.c.name, clients.c.client_id)
         .join_from(group_roles, roles, given)
-        .join(clients, of_client, isouter=True)
+        .join(clients, OWNED_BY_CLIENT, isouter=True)
         .where(group_roles.c.realm_id == realm_id, group_roles.c.group_id.in_(group_ids))
     )
-
-
-def _chunks(values: Sequence[str]) -> list[Sequence[str]]:
-    return [values[start : start + _AT_ONCE] for start in range(0, len(values), _AT_ONCE)]

@@ -1,10 +1,9 @@
-"""Groups, their members and the roles they bring. A path is made of the names on the way down.
+"""Groups, their members and their roles. A path joins the names from the top down.
 
 Keycloak: GroupRepresentation
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
@@ -12,9 +11,8 @@ from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.groups import Group
 from gateway.domain.limits.event_loop import in_slices
-from gateway.storage.sql.inserts import insert_into
 from gateway.storage.sql.schema import group_members, group_roles, groups
-from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.transaction import Transaction, is_row, links_by_owner
 from gateway.storage.sql.users import groups_of
 
 
@@ -28,49 +26,33 @@ class SqlGroups:
         return await _by_path(await self._rows(groups.c.realm_id == realm_id))
 
     async def add(self, group: Group) -> None:
-        """Store a new group, whose path follows from its parent; raises AlreadyExists."""
         if group.parent == group.id:
             error = FieldError("parent", "the group itself", "another group")
             raise InvalidInput((error,))
-        values = {
-            "realm_id": group.realm_id,
-            "id": group.id,
-            "parent": group.parent,
-            **_values(group),
-        }
-        level = "Top level" if group.parent is None else "Sibling"
+        key = {"realm_id": group.realm_id, "id": group.id, "parent": group.parent}
         await self._transaction.execute(
-            insert(groups), values, taken=f"{level} group named '{group.name}' already exists."
+            insert(groups), key | _values(group), taken=name_taken(group.parent, group.name)
         )
 
     async def replace(self, group: Group) -> None:
-        await self._transaction.change(
-            update(groups)
-            .where(groups.c.realm_id == group.realm_id, groups.c.id == group.id)
-            .values(_values(group)),
-            taken=f"Sibling group named '{group.name}' already exists.",
-        )
+        one = update(groups).where(is_row(groups, group.realm_id, group.id))
+        taken = f"Sibling group named '{group.name}' already exists."
+        await self._transaction.change(one.values(_values(group)), taken=taken)
 
     async def join(self, realm_id: str, user_id: str, group_id: str) -> None:
         await self.join_all(realm_id, [(user_id, group_id)])
 
     async def join_all(self, realm_id: str, members: Sequence[tuple[str, str]]) -> None:
-        if members:
-            await self._transaction.execute(
-                insert_into(group_members, self._transaction.dialect).on_conflict_do_nothing(),
-                [
-                    {"realm_id": realm_id, "user_id": user_id, "group_id": group_id}
-                    for user_id, group_id in members
-                ],
-            )
+        rows = [
+            {"realm_id": realm_id, "user_id": user_id, "group_id": group_id}
+            for user_id, group_id in members
+        ]
+        await self._transaction.insert_missing(group_members, rows)
 
     async def leave(self, realm_id: str, user_id: str, group_id: str) -> None:
+        of_user = and_(group_members.c.realm_id == realm_id, group_members.c.user_id == user_id)
         await self._transaction.execute(
-            delete(group_members).where(
-                group_members.c.realm_id == realm_id,
-                group_members.c.user_id == user_id,
-                group_members.c.group_id == group_id,
-            )
+            delete(group_members).where(of_user, group_members.c.group_id == group_id)
         )
 
     async def default(self, realm_id: str) -> tuple[str, ...]:
@@ -80,20 +62,12 @@ class SqlGroups:
         return tuple(sorted(row.id for row in rows))
 
     async def members(self, realm_id: str) -> Mapping[str, frozenset[str]]:
-        rows = await self._transaction.execute(
-            select(group_members.c.user_id, group_members.c.group_id).where(
-                group_members.c.realm_id == realm_id
-            )
-        )
-        return await _gathered((row.user_id, row.group_id) for row in rows)
+        links = group_members.c.user_id, group_members.c.group_id
+        return await links_by_owner(self._transaction, realm_id, *links)
 
     async def granted(self, realm_id: str) -> Mapping[str, frozenset[str]]:
-        rows = await self._transaction.execute(
-            select(group_roles.c.group_id, group_roles.c.role_id).where(
-                group_roles.c.realm_id == realm_id
-            )
-        )
-        return await _gathered((row.group_id, row.role_id) for row in rows)
+        links = group_roles.c.group_id, group_roles.c.role_id
+        return await links_by_owner(self._transaction, realm_id, *links)
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[Group, ...]:
         lineage = select(groups_of(realm_id, user_id).c.group_id)
@@ -107,18 +81,19 @@ class SqlGroups:
         return tuple(group for group in await _by_path(known) if group.id in joined)
 
     async def grant(self, realm_id: str, group_id: str, role_ids: Sequence[str]) -> None:
-        if role_ids:
-            await self._transaction.execute(
-                insert_into(group_roles, self._transaction.dialect).on_conflict_do_nothing(),
-                [
-                    {"realm_id": realm_id, "group_id": group_id, "role_id": role_id}
-                    for role_id in role_ids
-                ],
-            )
+        key = {"realm_id": realm_id, "group_id": group_id}
+        rows = [key | {"role_id": role_id} for role_id in role_ids]
+        await self._transaction.insert_missing(group_roles, rows)
 
     async def _rows(self, condition: ColumnElement[bool]) -> dict[str, Row[Any]]:
         rows = await self._transaction.execute(select(groups).where(condition))
         return {row.id: row async for row in in_slices(rows)}
+
+
+def name_taken(parent: str | None, name: str) -> str:
+    """Return what Keycloak answers where a group below `parent` has the name."""
+    level = "Top level" if parent is None else "Sibling"
+    return f"{level} group named '{name}' already exists."
 
 
 def _values(group: Group) -> dict[str, Any]:
@@ -128,13 +103,6 @@ def _values(group: Group) -> dict[str, Any]:
         "description": group.description,
         "is_default": group.is_default,
     }
-
-
-async def _gathered(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
-    gathered: dict[str, set[str]] = defaultdict(set)
-    async for one, other in in_slices(pairs):
-        gathered[one].add(other)
-    return {one: frozenset(others) for one, others in gathered.items()}
 
 
 async def _by_path(known: Mapping[str, Row[Any]]) -> tuple[Group, ...]:

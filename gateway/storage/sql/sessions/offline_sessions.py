@@ -1,7 +1,7 @@
 """Offline sessions: they outlive the browser, and every restart. Keycloak: 3, offline sessions.
 
-Whoever changes a session changes its row first: a refresh that meets an end either comes before
-it or finds no row, and so brings nothing back.
+Every change of a session changes its row first: a refresh that runs at the same time as the end of
+a session either comes before it or finds no row, so it re-creates nothing.
 """
 
 from collections import defaultdict
@@ -13,22 +13,11 @@ from sqlalchemy import ColumnElement, Row, and_, delete, func, insert, select, u
 
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.storage.sql.column_types import is_name
-from gateway.storage.sql.inserts import insert_into
 from gateway.storage.sql.schema import offline_client_sessions as parts
 from gateway.storage.sql.schema import offline_sessions as sessions
-from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.transaction import Transaction, insert_into, is_row
 
-_OWN = (
-    "id",
-    "realm_id",
-    "user_id",
-    "username",
-    "ip_address",
-    "started_at",
-    "refreshed_at",
-    "remember_me",
-    "notes",
-)
+_OWN = tuple(column.key for column in sessions.c if column.key != "expires_at")
 _OF_PART = ("client", "started_at", "refreshed_at", "scope")
 
 
@@ -58,7 +47,7 @@ class SqlOfflineSessions:
             return False
         rows = await self._transaction.execute(
             update(sessions)
-            .where(_is(realm_id, session_id))
+            .where(is_row(sessions, realm_id, session_id))
             .values(refreshed_at=client.refreshed_at, expires_at=expires_at)
             .returning(sessions.c.started_at)
         )
@@ -73,23 +62,20 @@ class SqlOfflineSessions:
     ) -> bool:
         if not is_name(session_id) or not await self._lock(realm_id, session_id):
             return False
-        of_session = and_(parts.c.realm_id == realm_id, parts.c.session_id == session_id)
-        rows = await self._transaction.execute(
-            select(parts.c.client).where(of_session, parts.c.client == client.client)
+        part = select(parts.c.client).where(
+            _of_session(realm_id, session_id), parts.c.client == client.client
         )
-        return rows.first() is not None and await self.join(
-            realm_id, session_id, client, expires_at
-        )
+        found = (await self._transaction.execute(part)).first()
+        return found is not None and await self.join(realm_id, session_id, client, expires_at)
 
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
         if not is_name(session_id) or not await self._lock(realm_id, session_id):
             return
-        of_session = and_(parts.c.realm_id == realm_id, parts.c.session_id == session_id)
-        gone = await self._transaction.execute(
-            delete(parts).where(of_session, parts.c.client == client)
-        )
+        of_session = _of_session(realm_id, session_id)
+        removed = delete(parts).where(of_session, parts.c.client == client)
+        was_there = await self._transaction.count(removed)
         left = await self._transaction.execute(select(parts.c.client).where(of_session).limit(1))
-        if gone.rowcount and left.first() is None:
+        if was_there and left.first() is None:
             await self.end(realm_id, session_id)
 
     async def leave_all(self, realm_id: str, client: str) -> None:
@@ -105,7 +91,9 @@ class SqlOfflineSessions:
         await self._transaction.execute(delete(parts).where(of_client))
 
     async def end(self, realm_id: str, session_id: str) -> bool:
-        return is_name(session_id) and await self._end_all(_is(realm_id, session_id)) > 0
+        return (
+            is_name(session_id) and await self._end_all(is_row(sessions, realm_id, session_id)) > 0
+        )
 
     async def end_of_user(self, realm_id: str, user_id: str) -> int:
         of_user = and_(sessions.c.realm_id == realm_id, sessions.c.user_id == user_id)
@@ -151,12 +139,11 @@ class SqlOfflineSessions:
         return await self._end_all(sessions.c.expires_at < before)
 
     async def _end_all(self, condition: ColumnElement[bool]) -> int:
-        result = await self._transaction.execute(delete(sessions).where(condition))
-        return result.rowcount
+        return await self._transaction.count(delete(sessions).where(condition))
 
     async def _lock(self, realm_id: str, session_id: str) -> bool:
         rows = await self._transaction.execute(
-            select(sessions.c.id).where(_is(realm_id, session_id)).with_for_update()
+            select(sessions.c.id).where(is_row(sessions, realm_id, session_id)).with_for_update()
         )
         return rows.first() is not None
 
@@ -197,8 +184,8 @@ class SqlOfflineSessions:
         return found
 
 
-def _is(realm_id: str, session_id: str) -> ColumnElement[bool]:
-    return and_(sessions.c.realm_id == realm_id, sessions.c.id == session_id)
+def _of_session(realm_id: str, session_id: str) -> ColumnElement[bool]:
+    return and_(parts.c.realm_id == realm_id, parts.c.session_id == session_id)
 
 
 def _session(row: Row[Any], clients: dict[str, ClientSession]) -> UserSession:

@@ -4,7 +4,6 @@ Spec: RFC 9700 §4.14; Keycloak: 2.4
 """
 
 from datetime import datetime
-from typing import Any, Final
 
 from sqlalchemy import delete, insert, select, update
 
@@ -37,19 +36,18 @@ class SqlRefreshTokens:
         )
 
     async def end_of_session(self, realm_id: str, session_id: str) -> int:
-        result = await self._transaction.execute(
+        return await self._transaction.count(
             update(refresh_families)
             .where(
                 refresh_families.c.realm_id == realm_id,
                 refresh_families.c.session_id == session_id,
                 refresh_families.c.ended.is_(False),
             )
-            .values(_ENDED)
+            .values(ended=True, successors=())
         )
-        return result.rowcount
 
     async def purge(self, before: datetime) -> int:
-        """Forget families that expired before the instant; return how many.
+        """Remove families that expired before the instant; return how many.
 
         Those of an offline session stay as long as it does: a token without a family that does not
         expire would begin its family again, and so could be used again.
@@ -59,10 +57,6 @@ class SqlRefreshTokens:
             offline_sessions.c.realm_id == families.realm_id,
             offline_sessions.c.id == families.session_id,
         )
-        result = await self._transaction.execute(
+        return await self._transaction.count(
             delete(refresh_families).where(families.expires_at < before, ~session.exists())
         )
-        return result.rowcount
-
-
-_ENDED: Final[dict[str, Any]] = {"ended": True, "successors": ()}

@@ -7,9 +7,8 @@ from datetime import datetime
 
 from sqlalchemy import delete
 
-from gateway.storage.sql.inserts import insert_into
 from gateway.storage.sql.schema import revocations
-from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.transaction import Transaction, insert_into
 
 
 class SqlRevocations:
@@ -31,7 +30,6 @@ class SqlRevocations:
         )
 
     async def purge(self, before: datetime) -> int:
-        result = await self._transaction.execute(
+        return await self._transaction.count(
             delete(revocations).where(revocations.c.expires_at < before)
         )
-        return result.rowcount

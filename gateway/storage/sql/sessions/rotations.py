@@ -22,9 +22,9 @@ from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
 from gateway.domain.sessions import Rotation
 from gateway.storage.sql.column_types import is_name
-from gateway.storage.sql.inserts import insert_into
 from gateway.storage.sql.lookups import Question, Questioner
 from gateway.storage.sql.schema import refresh_families
+from gateway.storage.sql.transaction import insert_into
 
 _MOST_SUCCESSORS: Final = 1000
 """The youngest are remembered; only a realm that allows endless reuse comes this far."""
