@@ -24,7 +24,6 @@ class Dispatch:
         return any(listener.wants(failed=failed) for _, listener in self._of(realm))
 
     def tell(self, realm: Realm, event: UserEvent) -> None:
-        """Tell the realm's listeners."""
         for name, listener in self._of(realm):
             try:
                 if listener.wants(failed=event.error is not None):

@@ -22,11 +22,9 @@ class JbossLogging:
         self._takes_the_rest = log.is_enabled_for(logging.DEBUG)
 
     def wants(self, *, failed: bool) -> bool:
-        """Return whether the log takes lines of that level."""
         return self._takes_failures if failed else self._takes_the_rest
 
     def hear(self, event: UserEvent) -> None:
-        """Write the line."""
         write = self._log.debug if event.error is None else self._log.warning
         write("event", **{name: value for name, value in _fields(event).items() if value})
 

@@ -57,7 +57,6 @@ class PrometheusMetrics:
         self._granted: dict[tuple[str, str, str], Counter] = {}
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count one answered request."""
         key = (route, method if method in _METHODS else OTHER, status)
         counter = self._counted.get(key)
         if counter is None:
@@ -69,7 +68,6 @@ class PrometheusMetrics:
         histogram.observe(seconds)
 
     def token_grant(self, realm: str, grant_type: str, outcome: str) -> None:
-        """Count one token request."""
         grant = grant_type if grant_type in self._grant_types else OTHER
         key = (self._bounded(realm), grant, outcome)
         counter = self._granted.get(key)
@@ -78,7 +76,6 @@ class PrometheusMetrics:
         counter.inc()
 
     def security_event(self, kind: str) -> None:
-        """Count one security event."""
         self._events.labels(kind).inc()
 
     def _bounded(self, realm: str) -> str:

@@ -49,12 +49,10 @@ class RecordedTraces:
         self._tracer = self._provider.get_tracer("gateway")
 
     def begin(self, name: str, traceparent: str | None) -> _RecordedTrace:
-        """Begin a span as a child of the caller's."""
         parent = _context(parse_traceparent(traceparent))
         return _RecordedTrace(self._tracer.start_span(name, parent, SpanKind.SERVER))
 
     def close(self) -> None:
-        """Send what is still held."""
         self._provider.shutdown()
 
 

@@ -46,6 +46,5 @@ class CarriedTraces:
     """Implements `gateway.domain.ports.tracing.Tracer` without recording anything."""
 
     def begin(self, name: str, traceparent: str | None) -> _CarriedTrace:  # noqa: ARG002 - the port's signature
-        """Continue the caller's trace."""
         parent = parse_traceparent(traceparent)
         return _CarriedTrace(parent.trace_id if parent else None)

@@ -22,7 +22,7 @@ class Found(Generic[ValueT]):
     """A value and the digest of the row it was read from: equal rows, equal digests."""
 
     value: ValueT
-    mark: bytes
+    digest: bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,6 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Return whether calls are refused now."""
         return self._probing is not None
 
     def require_closed(self) -> None:
@@ -57,7 +56,6 @@ class CircuitBreaker:
             self._probing = asyncio.create_task(self._probe_until_answered(), name="redis-probe")
 
     async def close(self) -> None:
-        """Stop probing."""
         task, self._probing = self._probing, None
         if task is not None:
             task.cancel()

@@ -55,23 +55,18 @@ class RedisClient(Redis):
         super().__init__(connection_pool=pool)
         self.auto_close_connection_pool = True
         self._pool = pool
-        self._breaker = CircuitBreaker(self._probe)
+        self.breaker = CircuitBreaker(self._probe)
         self._deadline = REPLY.total_seconds()
         self._replied_at = -math.inf
 
-    @property
-    def breaker(self) -> CircuitBreaker:
-        """Return the breaker of the pool."""
-        return self._breaker
-
     async def execute_command(self, *args: Any, **options: Any) -> Any:
         """Execute one command; raises RedisError or TimeoutError."""
-        self._breaker.require_closed()
+        self.breaker.require_closed()
         loop = asyncio.get_running_loop()
         try:
             connection = await self._pool.get_connection()
             try:
-                self._breaker.require_closed()
+                self.breaker.require_closed()
                 async with time_limit(REPLY):
                     await connection.send_command(*args)
                     answer = await self.parse_response(connection, args[0], **options)
@@ -82,10 +77,10 @@ class RedisClient(Redis):
         except NoFreeConnection as failure:
             # A burst of calls is no outage: this wait counts only where nobody gets replies.
             if loop.time() - self._replied_at > self._deadline:
-                self._breaker.failed(failure)
+                self.breaker.failed(failure)
             raise
         except (RedisConnectionError, RedisTimeoutError, OSError) as failure:
-            self._breaker.failed(failure)
+            self.breaker.failed(failure)
             raise
         except RedisError:
             self._succeeded(loop)
@@ -95,11 +90,10 @@ class RedisClient(Redis):
 
     def _succeeded(self, loop: asyncio.AbstractEventLoop) -> None:
         self._replied_at = loop.time()
-        self._breaker.succeeded()
+        self.breaker.succeeded()
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:  # noqa: FBT001 - as in redis-py
-        """Stop probing and close the connections."""
-        await self._breaker.close()
+        await self.breaker.close()
         with suppress(TimeoutError):
             async with time_limit(_CLOSE):
                 await super().aclose(close_connection_pool)

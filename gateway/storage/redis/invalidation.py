@@ -43,12 +43,8 @@ class RedisInvalidation:
         self._client = create_client(url)
         self._silence = silence
         self._listeners: list[Callable[[str | None], None]] = []
-        self._connected = False
+        self.connected = False
         self._task: asyncio.Task[None] | None = None
-
-    @property
-    def connected(self) -> bool:
-        return self._connected
 
     async def publish(self, topics: Sequence[str]) -> None:
         wanted = tuple(dict.fromkeys(topics))
@@ -61,7 +57,6 @@ class RedisInvalidation:
                     raise failure
 
     def deliver(self, topics: Sequence[str]) -> None:
-        """Invalidate the topics in this process."""
         for topic in topics:
             self._tell(topic)
 
@@ -69,11 +64,9 @@ class RedisInvalidation:
         self._listeners.append(listener)
 
     async def ping(self) -> None:
-        """Ask the server for nothing; raises StoreUnavailable."""
         await ping(self._client)
 
     async def server_time(self) -> datetime:
-        """Return the instant of the server's clock; raises StoreUnavailable."""
         return await server_time(self._client)
 
     async def check_server(self) -> None:
@@ -86,7 +79,6 @@ class RedisInvalidation:
             self._task = asyncio.create_task(self._listen_always(), name="invalidation")
 
     async def stop(self) -> None:
-        """Stop listening and close the connections."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -100,9 +92,9 @@ class RedisInvalidation:
             try:
                 await self._listen()
             except (RedisError, OSError):
-                backoff = _FIRST_BACKOFF if self._connected else backoff
+                backoff = _FIRST_BACKOFF if self.connected else backoff
             finally:
-                self._connected = False
+                self.connected = False
             await asyncio.sleep(backoff)
             backoff = min(backoff * 2, _LONGEST_BACKOFF)
 
@@ -113,7 +105,7 @@ class RedisInvalidation:
             while True:
                 message = await self._next(subscription)
                 if message["type"] == "subscribe":
-                    self._connected = True
+                    self.connected = True
                     self._tell(None)
                 elif message["type"] == "message" and len(message["data"]) <= _LONGEST_TOPIC:
                     self._tell(message["data"])

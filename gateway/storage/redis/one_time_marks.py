@@ -17,7 +17,6 @@ class RedisOneTimeMarks:
         self._client = client
 
     async def claim(self, realm_id: str, name: str, lifespan: timedelta) -> bool:
-        """Mark `name` as used; False where it is marked already."""
         with named_failures():
             return bool(
                 await self._client.set(f"rg:used:{realm_id}:{name}", "", px=lifespan, nx=True)

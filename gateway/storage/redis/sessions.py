@@ -41,13 +41,11 @@ class RedisSessions:
         self._run = load(client, "sessions")
 
     async def add(self, session: UserSession, expires_at: datetime) -> None:
-        """Keep a new session; raises AlreadyExists."""
         arguments = (session.id, _encode(session), self._lasts(expires_at))
         if not await self._run("add", session.realm_id, *arguments):
             raise AlreadyExists("Session exists")
 
     async def find(self, realm_id: str, session_id: str) -> UserSession | None:
-        """Return the session; None when it has expired, was ended or forgotten."""
         text = await self._run("find", realm_id, session_id)
         return None if text is None else _decode(realm_id, session_id, text)
 
@@ -97,7 +95,6 @@ class RedisSessions:
         return found
 
     async def purge(self, realm_id: str) -> int:
-        """Forget the realm's expired sessions; return how many there were."""
         purged = 0
         while some := int(await self._run("purge", realm_id)):
             purged += some

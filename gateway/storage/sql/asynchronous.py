@@ -25,7 +25,6 @@ class AsyncConnection:
 
     @property
     def dialect(self) -> Dialect:
-        """Return what knows the database's ways."""
         return self._connection.dialect
 
     async def execute(
@@ -49,7 +48,6 @@ class AsyncEngine:
 
     @property
     def dialect(self) -> Dialect:
-        """Return what knows the database's ways."""
         return self.sync_engine.dialect
 
     def execution_options(self, **options: Any) -> "AsyncEngine":

@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy import text
 
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.ports.storage import Stores
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.change_log import SqlChangeLog, SqlChangeLogReader
@@ -20,7 +21,7 @@ from gateway.storage.sql.events import SqlAdminEvents, SqlUserEvents
 from gateway.storage.sql.groups import SqlGroupCatalogue, SqlGroups
 from gateway.storage.sql.keys import SqlKeys
 from gateway.storage.sql.limits import Limits
-from gateway.storage.sql.lookups import Questions, SqlLookups
+from gateway.storage.sql.lookups import LookupQueries, SqlLookups
 from gateway.storage.sql.realms import SqlRealms
 from gateway.storage.sql.roles import SqlRoleCatalogue, SqlRoles, SqlRoleScopes
 from gateway.storage.sql.sessions import (
@@ -39,27 +40,9 @@ _NOW: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class SqlStores:
-    """The repositories of one transaction."""
+class SqlStores(Stores):
+    """The repositories of one transaction, and the transaction itself."""
 
-    realms: SqlRealms
-    clients: SqlClients
-    client_scopes: SqlClientScopes
-    role_scopes: SqlRoleScopes
-    users: SqlUsers
-    user_batches: SqlUserBatches
-    roles: SqlRoles
-    role_catalogue: SqlRoleCatalogue
-    groups: SqlGroups
-    group_catalogue: SqlGroupCatalogue
-    refresh_tokens: SqlRefreshTokens
-    offline_sessions: SqlOfflineSessions
-    keys: SqlKeys
-    revocations: SqlRevocations
-    documents: SqlDocuments
-    admin_events: SqlAdminEvents
-    user_events: SqlUserEvents
-    change_log: SqlChangeLog
     transaction: Transaction = field(repr=False)
 
 
@@ -73,9 +56,10 @@ class SqlDatabase:
         self._engines = create_engines(parse_database_url(url), limits)
         self._secrets = secrets
         dialect = self._engines.reader.dialect
-        self.lookups = SqlLookups(self._engines.questioner, Questions.of(dialect), secrets)
-        self.rotations = SqlRotations(self._engines.questioner, self._engines.commander, dialect)
-        self.changes = SqlChangeLogReader(self._engines.questioner, dialect)
+        reader, writer = self._engines.query_executor, self._engines.command_executor
+        self.lookups = SqlLookups(reader, LookupQueries.of(dialect), secrets)
+        self.rotations = SqlRotations(reader, writer, dialect)
+        self.changes = SqlChangeLogReader(reader, dialect)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[SqlStores]:

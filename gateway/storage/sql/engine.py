@@ -1,4 +1,4 @@
-"""Connections to either database, with limits in time and number: no wait is without an end."""
+"""Connections to either database, with limits of time and number."""
 
 from gateway.storage.sql import sqlite
 from gateway.storage.sql.address import DatabaseAddress, SqliteFile

@@ -5,6 +5,7 @@ Every query names its realm: an id of another realm is not found. All methods ra
 """
 
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -29,62 +30,28 @@ from gateway.domain.ports.storage.tokens import (
 from gateway.domain.ports.storage.users import UserBatches, UserRepository
 
 
-class Stores(Protocol):
+@dataclass(frozen=True, slots=True)
+class Stores:
     """The repositories of one transaction."""
 
-    @property
-    def realms(self) -> RealmRepository: ...
-
-    @property
-    def clients(self) -> ClientRepository: ...
-
-    @property
-    def client_scopes(self) -> ClientScopeRepository: ...
-
-    @property
-    def role_scopes(self) -> RoleScopeRepository: ...
-
-    @property
-    def users(self) -> UserRepository: ...
-
-    @property
-    def user_batches(self) -> UserBatches: ...
-
-    @property
-    def roles(self) -> RoleRepository: ...
-
-    @property
-    def role_catalogue(self) -> RoleCatalogue: ...
-
-    @property
-    def groups(self) -> GroupRepository: ...
-
-    @property
-    def group_catalogue(self) -> GroupCatalogue: ...
-
-    @property
-    def refresh_tokens(self) -> RefreshTokenRepository: ...
-
-    @property
-    def offline_sessions(self) -> OfflineSessionRepository: ...
-
-    @property
-    def keys(self) -> KeyRepository: ...
-
-    @property
-    def documents(self) -> RealmDocuments: ...
-
-    @property
-    def admin_events(self) -> AdminEventRepository: ...
-
-    @property
-    def user_events(self) -> UserEventRepository: ...
-
-    @property
-    def revocations(self) -> RevocationRepository: ...
-
-    @property
-    def change_log(self) -> ChangeLog: ...
+    realms: RealmRepository
+    clients: ClientRepository
+    client_scopes: ClientScopeRepository
+    role_scopes: RoleScopeRepository
+    users: UserRepository
+    user_batches: UserBatches
+    roles: RoleRepository
+    role_catalogue: RoleCatalogue
+    groups: GroupRepository
+    group_catalogue: GroupCatalogue
+    refresh_tokens: RefreshTokenRepository
+    offline_sessions: OfflineSessionRepository
+    keys: KeyRepository
+    documents: RealmDocuments
+    admin_events: AdminEventRepository
+    user_events: UserEventRepository
+    revocations: RevocationRepository
+    change_log: ChangeLog
 
 
 class Database(Protocol):

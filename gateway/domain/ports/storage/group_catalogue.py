@@ -45,10 +45,10 @@ class GroupCatalogue(Protocol):
         """Return the groups and all their parents, by path."""
 
     async def child_counts(self, realm_id: str, group_ids: Sequence[str]) -> Mapping[str, int]:
-        """Return the number of direct subgroups of each; groups without any are left out."""
+        """Return the number of direct subgroups of each; others are left out."""
 
     async def roles(self, realm_id: str, group_ids: Sequence[str]) -> Mapping[str, EffectiveRoles]:
-        """Return the names of the roles granted directly to each; groups without any are left out."""
+        """Return the names of the roles granted directly to each; others are left out."""
 
     async def members(
         self, realm_id: str, group_id: str, first: int, maximum: int

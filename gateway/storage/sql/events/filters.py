@@ -26,8 +26,8 @@ from sqlalchemy import (
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.events import Period
 from gateway.storage.sql.column_types import is_name, microseconds_of
+from gateway.storage.sql.text_search import escape, is_like
 
-_ESCAPE: Final = "/"
 _ANYTHING: Final = "*"
 _MOST_WILDCARDS: Final = 5
 """Each more multiplies what one comparison may take."""
@@ -94,15 +94,12 @@ class OneOf:
         )
 
     def order(self, events: EventsOf) -> tuple[ColumnElement[Any], ...]:
-        """Return the order of the index."""
         return (events.time,) if self._is_equality(events) else (self.column, events.time)
 
     def along(self, events: EventsOf) -> tuple[ColumnElement[Any], ...]:
-        """Return the order of the index."""
         return self.order(events)
 
     def holds(self, dialect: str) -> Condition:
-        """Return that it is any of them."""
         del dialect
         return _hidden(self.column).in_(self.values)
 
@@ -123,7 +120,6 @@ class Matching:
         return self.pattern.partition(_ANYTHING)[0]
 
     def found(self, events: EventsOf) -> tuple[Condition, ...]:
-        """Return the range of its beginning."""
         least, end = literal(self.beginning, Text), literal(self.beginning + _LAST, Text)
         if events.dialect == "postgresql":
             found = and_(self.column.op("~>=~")(least), self.column.op("~<~")(end))
@@ -132,19 +128,16 @@ class Matching:
         return (and_(found, *events.within()),)
 
     def order(self, events: EventsOf) -> tuple[ColumnElement[Any], ...]:
-        """Return the order of time, as no index has it."""
         return (events.time.op("+")(literal_column("0")),)
 
     def along(self, events: EventsOf) -> tuple[ColumnElement[Any] | TextClause, ...]:
-        """Return the order of the paths."""
         by_pattern = events.dialect == "postgresql"
         return (text(f"{self.column.name} USING ~<~") if by_pattern else self.column,)
 
     def holds(self, dialect: str) -> Condition:
-        """Return that it is like the pattern."""
         hidden = _hidden(self.column)
         if dialect == "postgresql":
-            return hidden.like(literal(_like(self.pattern), Text), escape=_ESCAPE)
+            return is_like(hidden, escape(self.pattern).replace(_ANYTHING, "%"))
         return hidden.op("GLOB")(literal(_glob(self.pattern), Text))
 
 
@@ -182,12 +175,6 @@ def _row(value: str, microseconds: int) -> ColumnElement[Any]:
 
 def _hidden(column: Column[str]) -> ColumnElement[str]:
     return cast(column.op("||")(""), Text)
-
-
-def _like(pattern: str) -> str:
-    for character in (_ESCAPE, "%", "_"):
-        pattern = pattern.replace(character, _ESCAPE + character)
-    return pattern.replace(_ANYTHING, "%")
 
 
 def _glob(pattern: str) -> str:

@@ -53,7 +53,6 @@ class EventPages:
         self._events = EventsOf(transaction.dialect, table.c.time, period)
 
     async def page(self, filters: Sequence[Filter], page: EventPage) -> Sequence[Row[Any]]:
-        """Return the rows on the page."""
         if page.maximum == 0:
             return []
         await self._set(_ALONG_INDEXES)

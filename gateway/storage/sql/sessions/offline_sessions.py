@@ -135,7 +135,6 @@ class SqlOfflineSessions:
         return {row.client: row.sessions for row in rows if row.client in wanted}
 
     async def purge(self, before: datetime) -> int:
-        """Forget sessions of all realms that expired before the instant; return how many."""
         return await self._end_all(sessions.c.expires_at < before)
 
     async def _end_all(self, condition: ColumnElement[bool]) -> int:

@@ -20,7 +20,6 @@ class SqlRefreshTokens:
     async def begin(
         self, realm_id: str, family: str, *, session_id: str, token_id: str, expires_at: datetime
     ) -> None:
-        """Keep a new family whose first token is `token_id`; raises AlreadyExists."""
         values = {
             "realm_id": realm_id,
             "family": family,

@@ -18,7 +18,6 @@ class SqlRevocations:
         self._transaction = transaction
 
     async def revoke(self, realm_id: str, token_id: str, expires_at: datetime) -> None:
-        """Remember the token's jti until `expires_at`; the later of two instants counts."""
         statement = insert_into(revocations, self._transaction.dialect)
         later = statement.on_conflict_do_update(
             index_elements=["realm_id", "token_id"],

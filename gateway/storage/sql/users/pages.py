@@ -84,7 +84,6 @@ class UserPages:
         return await self._rows(self._found(), first, maximum) if rows is None else rows
 
     async def count(self) -> int:
-        """Return how many there are."""
         if self._required is None:
             return 0
         return await self._number(self._found() if self._required else self._walk())

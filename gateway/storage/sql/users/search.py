@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, Text, and_, literal, or_, select
+from sqlalchemy import ColumnElement, Select, and_, literal, or_, select
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.users import UserQuery
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import user_attributes, users
+from gateway.storage.sql.text_search import escape, is_like
 from gateway.storage.sql.users.attribute_index import index_term
 from gateway.storage.sql.users.terms import Term, flag_terms, terms_at_start, terms_within
 
-_ESCAPE: Final = "/"
 _BY_ID: Final = "id:"
 _MOST_WORDS: Final = 10
 _MOST_WILDCARDS: Final = 3
@@ -94,10 +94,10 @@ def _begins_with(word: str) -> Requirement:
     prefix, *others = word.rstrip("*").split("*")
     if len(others) > _MOST_WILDCARDS:
         raise _too_costly("search", f"at most {_MOST_WILDCARDS} times * within a word")
-    pattern = "%".join(map(_literal, (prefix, *others))) + "%"
+    pattern = "%".join(map(escape, (prefix, *others))) + "%"
     terms = [*(terms_at_start(prefix) if prefix else ())]
     terms += [term for part in others if part for term in terms_within(part)]
-    return _any(lambda column: _is_like(column, pattern), terms)
+    return _any(lambda column: is_like(column, pattern), terms)
 
 
 def _any(
@@ -111,8 +111,8 @@ def _any(
 
 def _contains(name: str, text: str) -> Requirement:
     part = text.lower()
-    pattern = f"%{_literal(part)}%"
-    return Requirement(lambda columns: _is_like(columns[name], pattern), tuple(terms_within(part)))
+    pattern = f"%{escape(part)}%"
+    return Requirement(lambda columns: is_like(columns[name], pattern), tuple(terms_within(part)))
 
 
 def _equals(realm_id: str, name: str, text: str) -> Requirement:
@@ -182,18 +182,6 @@ def _created(realm_id: str, is_then: Callable[[ColumnElement[Any]], Condition]) 
 def flags_as_terms(query: UserQuery) -> tuple[Term, ...]:
     """Return what finds users where nothing else is asked."""
     return tuple(flag_terms(enabled=query.enabled, email_verified=query.email_verified))
-
-
-def _literal(text: str) -> str:
-    """Return the pattern that stands for the text itself."""
-    for character in (_ESCAPE, "%", "_"):
-        text = text.replace(character, _ESCAPE + character)
-    return text
-
-
-def _is_like(column: ColumnElement[Any], pattern: str) -> Condition:
-    # Not of the column's type: a pattern is longer than what it stands for.
-    return column.like(literal(pattern, Text), escape=_ESCAPE)
 
 
 def _too_costly(parameter: str, allowed: str) -> InvalidInput:
