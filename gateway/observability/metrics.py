@@ -1,8 +1,8 @@
 """Counters and timings for Prometheus, correct with several workers.
 
-Workers write to files of one directory (prometheus_client's multiprocess mode), and whichever
-worker is asked adds them up. Labels are bounded: methods outside the list, grant types that nothing
-grants, and realms beyond the first 1,000 count as `other`.
+Workers write to files of one directory (prometheus_client's multiprocess mode), and any worker can
+add them up. Labels are bounded: methods outside the list, unknown grant types, and realms beyond
+the first 1,000 count as `other`.
 
 The library reads PROMETHEUS_MULTIPROC_DIR when it is imported, so the caller sets it
 (`gateway.settings.share_metrics`) before importing this module.
@@ -51,7 +51,7 @@ class PrometheusMetrics:
             "realmgate_security_events", "What an attack would cause.", ("kind",), registry=own
         )
         self._realms: set[str] = set()
-        # Looking a child up by labels costs more than counting: keep them.
+        # Looking up a child by labels costs more than counting: cache the children.
         self._counted: dict[tuple[str, str, int], Counter] = {}
         self._timed: dict[str, Histogram] = {}
         self._granted: dict[tuple[str, str, str], Counter] = {}
@@ -89,7 +89,7 @@ class PrometheusMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """A value read when it is asked for, such as the time left to a certificate."""
+    """A value read on request, such as the remaining time of a certificate."""
 
     name: str
     documentation: str

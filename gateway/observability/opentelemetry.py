@@ -1,7 +1,7 @@
 """OpenTelemetry spans of requests; imported only where `REALMGATE_TRACING` is on.
 
 Sent by OTLP over HTTP as OpenTelemetry's own OTEL_ variables say. Addresses, queries and headers
-are not recorded, for they may carry what must not be kept.
+are not recorded, since they may contain secrets.
 """
 
 from http import HTTPStatus

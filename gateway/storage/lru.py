@@ -1,6 +1,6 @@
 """A bounded table that drops the least recently used values, or all of one group at once.
 
-It is bounded in entries and in bytes: administrators and users decide how large a value is.
+Entries and bytes are bounded: administrators and users decide how large a value is.
 """
 
 from collections import OrderedDict, defaultdict
@@ -14,7 +14,7 @@ V = TypeVar("V")
 class GroupedLru(Generic[K, V]):
     """At most `limit` values of at most `most_bytes`; each is in groups that can be dropped.
 
-    The last value that was put is kept, however large it is.
+    The last value is kept, however large it is.
     """
 
     def __init__(self, limit: int, most_bytes: int) -> None:
@@ -37,7 +37,7 @@ class GroupedLru(Generic[K, V]):
         return found[1]
 
     def put(self, key: K, groups: tuple[str, ...], value: V, size: int) -> None:
-        """Keep the value of `size` bytes; forget the least recently used ones when full."""
+        """Store the value of `size` bytes; drop the least recently used ones when full."""
         self.drop(key)
         self._values[key] = (groups, value, size)
         self.bytes += size

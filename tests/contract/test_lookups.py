@@ -21,8 +21,7 @@ from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.address import parse_database_url
-from gateway.storage.sql.database import SqlDatabase, SqlStores
-from gateway.storage.sql.engine import create_engines
+from gateway.storage.sql.database import SqlDatabase, SqlStores, create_engines
 from gateway.storage.sql.lookups.sqlite_executor import SqliteExecutor
 from gateway.storage.sql.lookups.statements import LookupQueries
 from tests.support.deadline import eventually

@@ -13,7 +13,7 @@ from gateway.domain.secrets import Secret
 
 
 class KeyFile(StrEnum):
-    """What a file with a client's key is, in Keycloak's words."""
+    """Formats of files with a client's key, by Keycloak's names."""
 
     CERTIFICATE = "Certificate PEM"
     PUBLIC_KEY = "Public Key PEM"
@@ -57,7 +57,7 @@ class ClientKeys(Protocol):
         """Generate an RSA key with a certificate of its own for `name`."""
 
     def read(self, kind: KeyFile, content: bytes, alias: str, password: Secret) -> ClientKey:
-        """Return the public part of what a file holds; raises UnusableSetting.
+        """Return the public part of the key in a file; raises UnusableSetting.
 
         `alias` and `password` are of an archive.
         """

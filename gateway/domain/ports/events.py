@@ -26,5 +26,5 @@ class EventListeners(Protocol):
     def wants(self, realm: Realm, *, failed: bool) -> bool:
         """Return whether a listener of the realm wants events of success, or of failure."""
 
-    def tell(self, realm: Realm, event: UserEvent) -> None:
+    def publish(self, realm: Realm, event: UserEvent) -> None:
         """Pass the event to the realm's listeners; a failure of one does not reach the caller."""

@@ -15,7 +15,7 @@ class SessionStore(Protocol):
     """User sessions of one kind. The store may remove a session after `expires_at`."""
 
     async def add(self, session: UserSession, expires_at: datetime) -> None:
-        """Store a new session; raises AlreadyExists."""
+        """Store a new session; raises AlreadyExists, in SQL InvalidInput for an unknown user."""
 
     async def find(self, realm_id: str, session_id: str) -> UserSession | None:
         """Return the session; None when it expired, was ended or removed."""

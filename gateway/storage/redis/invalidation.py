@@ -1,7 +1,7 @@
-"""Messages between gateways that a cached thing has changed, by Redis publish and subscribe.
+"""Invalidation messages between gateways, by Redis publish and subscribe.
 
-Losing messages is allowed, being unaware of it is not: `connected` turns false at once when the
-connection ends or falls silent, and after every (re)connection listeners hear None.
+Messages may be lost, but not unnoticed: `connected` becomes false at once when the connection ends
+or stays silent, and after every (re)connection listeners are called with None.
 """
 
 import asyncio
@@ -30,13 +30,13 @@ _LONGEST_TOPIC = 512
 _FIRST_BACKOFF = 0.05
 _LONGEST_BACKOFF = 1.0
 _SILENCE = 2.0
-"""Seconds without a message after which the server is asked whether it is still there."""
+"""Seconds without a message after which the server is probed."""
 
 
 class RedisInvalidation:
     """Invalidation over one channel of the server that `url` names.
 
-    `start` begins to listen and keeps trying; `stop` ends it. Publishing needs no `start`.
+    `start` subscribes and reconnects until `stop`. Publishing needs no `start`.
     """
 
     def __init__(self, url: Secret, silence: float = _SILENCE) -> None:
@@ -58,7 +58,7 @@ class RedisInvalidation:
 
     def deliver(self, topics: Sequence[str]) -> None:
         for topic in topics:
-            self._tell(topic)
+            self._notify(topic)
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:
         self._listeners.append(listener)
@@ -70,13 +70,13 @@ class RedisInvalidation:
         return await server_time(self._client)
 
     async def check_server(self) -> None:
-        """Raise InvalidInput where the server is too old or evicts; StoreUnavailable."""
+        """Raise InvalidInput where the server is too old or evicts keys; StoreUnavailable."""
         await check_server(self._client)
 
     async def start(self) -> None:
-        """Begin to listen in the background."""
+        """Subscribe in the background."""
         if self._task is None:
-            self._task = asyncio.create_task(self._listen_always(), name="invalidation")
+            self._task = asyncio.create_task(self._listen_forever(), name="invalidation")
 
     async def stop(self) -> None:
         if self._task is not None:
@@ -86,7 +86,7 @@ class RedisInvalidation:
             self._task = None
         await self._client.aclose()
 
-    async def _listen_always(self) -> None:
+    async def _listen_forever(self) -> None:
         backoff = _FIRST_BACKOFF
         while True:
             try:
@@ -106,12 +106,12 @@ class RedisInvalidation:
                 message = await self._next(subscription)
                 if message["type"] == "subscribe":
                     self.connected = True
-                    self._tell(None)
+                    self._notify(None)
                 elif message["type"] == "message" and len(message["data"]) <= _LONGEST_TOPIC:
-                    self._tell(message["data"])
+                    self._notify(message["data"])
 
     async def _next(self, subscription: "PubSub") -> dict[str, str]:
-        """Return the next message; a server that stays silent when asked is lost."""
+        """Return the next message; fails where the server does not answer a ping."""
         for _ in range(2):
             message: dict[str, str] | None = await subscription.get_message(timeout=self._silence)
             if message is not None:
@@ -119,6 +119,6 @@ class RedisInvalidation:
             await subscription.ping()
         raise ConnectionError("the server does not answer")
 
-    def _tell(self, topic: str | None) -> None:
+    def _notify(self, topic: str | None) -> None:
         for listener in self._listeners:
             listener(topic)

@@ -1,13 +1,13 @@
-"""Failed sign-ins in Redis: one script a call, so that every gateway counts the same.
+"""Failed sign-ins in Redis: one script a call, so that all gateways count together.
 
-`rg:failures:<realm>:<user>` is the record, `rg:attempts:<realm>:<user>` are the attempts under way
-by the instant their places come back. `rg:failed:<realm>` and `rg:locked:<realm>` list users by
-when their records and lock-outs end. What has ended is swept out by later failures, and every key
-ends by itself: a record when the realm would not count it any more, a year after the last failure
-where the realm counts for ever (permanent lock-out), for the lock itself stands in SQL.
+`rg:failures:<realm>:<user>` is the record, `rg:attempts:<realm>:<user>` are attempts in progress by
+the instant when their places expire. `rg:failed:<realm>` and `rg:locked:<realm>` list users by
+the end of their records and lock-outs. Later failures remove expired entries, and every key
+expires: a record when the realm would not count it any more, and a year after the last failure
+where the realm counts without a limit (permanent lock-out), since the lock itself is in SQL.
 
-Time is the server's, never the caller's: gateways whose clocks differ count alike. A wiped Redis
-gives `failureFactor` new guesses.
+Time is the server's, not the caller's: gateways with different clocks count alike. An emptied Redis
+allows `failureFactor` new guesses.
 Keycloak: 4.1 (brute-force protection)
 """
 
@@ -26,7 +26,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _SECOND: Final = timedelta(seconds=1)
 _AT_ONCE: Final = 500
-"""How many users one script touches: the server answers nobody else meanwhile."""
+"""Users of one script call: the server answers no other call meanwhile."""
 
 
 class RedisLoginFailures:
@@ -102,7 +102,7 @@ class RedisLoginFailures:
 
 
 def _rules(rules: BruteForce) -> tuple[str | int, ...]:
-    """Return the rules as the script takes them: names and numbers in turn."""
+    """Return the rules as arguments of the script: names and numbers in turn."""
     numbers = {
         "permanent_lockout": int(rules.permanent_lockout),
         "max_temporary_lockouts": rules.max_temporary_lockouts,

@@ -1,4 +1,4 @@
-"""What may be used once, in Redis: `rg:used:<realm>:<name>` stands while it must not be used again.
+"""One-time marks in Redis: `rg:used:<realm>:<name>` exists while the name must not be used again.
 
 Spec: RFC 6238 §5.2 (a code is accepted once)
 """

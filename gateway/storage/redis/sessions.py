@@ -1,14 +1,14 @@
-"""Online sessions in Redis: what a user signed in to, gone with its patience or at a word.
+"""Online sessions in Redis, until they expire or are ended.
 
 A session is one key, `rg:session:<realm>:<id>`: a line of instants and the user's id, a line of
-JSON, and a line for each client. Its ids stand in three sorted sets: of the realm by expiry, of the
-user and of each client by start. Every call is one script, so nobody ever sees half of a change,
-and a refresh that meets an ended session finds nothing to write to.
+JSON, and a line for each client. Three kinds of sorted sets hold its id: that of the realm by
+expiry, those of the user and of each client by start. Every call is one script and so atomic, and a
+refresh of an ended session finds no key to write to.
 
-Sessions expire by the clock of the server alone: gateways say how long a session lasts from now on,
-so that none of them can end what another one keeps. What has expired is swept out of the sets by
-later calls of the same realm, at least as fast as sessions come in, and by `purge`; keys end by
-themselves a day after. Ids hold neither spaces nor colons (representations: UrlName).
+Sessions expire by the clock of the server: gateways pass how long a session lasts from now on, so
+that none ends a session of another. Later calls of the same realm remove expired ids from the sets,
+at least as fast as new sessions arrive, and so does `purge`; keys expire a day later. Ids contain
+neither spaces nor colons (representations: UrlName).
 Keycloak: 3; attacks: a session that is revived by a parallel refresh
 """
 
@@ -33,7 +33,7 @@ _COUNTED_AT_ONCE: Final = 1_000
 class RedisSessions:
     """SessionStore in the server that `client` is connected to.
 
-    `clock` is the one by which callers say when a session is to expire.
+    `clock` is the one that callers use for `expires_at`.
     """
 
     def __init__(self, client: RedisClient, clock: Clock, load: LoadScript = ServerScript) -> None:
@@ -127,7 +127,7 @@ class RedisSessions:
                 return ended
 
     def _lasts(self, expires_at: datetime) -> int:
-        """Return in microseconds how long a session lasts from now on."""
+        """Return how long a session lasts from now on, in microseconds."""
         return (expires_at - self._clock.now()) // _MICROSECOND
 
 
@@ -148,7 +148,7 @@ def _json(value: Any) -> str:
 
 
 def _encode(session: UserSession) -> str:
-    """Return what is stored, without the instant at which it expires."""
+    """Return the stored text, without the instant of expiry."""
     instants = (session.started_at, session.refreshed_at)
     head = " ".join((*(str(_number(instant)) for instant in instants), session.user_id))
     rest = [session.username, session.ip_address, int(session.remember_me)]

@@ -36,7 +36,7 @@ class AsyncConnection:
         return await greenlet_spawn(self._connection.execute, statement, parameters)
 
     async def run_sync(self, work: Callable[[Connection], Result]) -> Result:
-        """Run what was written for a connection without asyncio."""
+        """Run code for a connection without asyncio."""
         return await greenlet_spawn(work, self._connection)
 
 
@@ -56,7 +56,7 @@ class AsyncEngine:
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncConnection]:
-        """Take a connection for the length of the block; what is not committed is undone."""
+        """Take a connection for the block; what is not committed is rolled back."""
         async with self._connected() as connection:
             yield AsyncConnection(connection)
 
@@ -66,7 +66,7 @@ class AsyncEngine:
         async with self._connected() as connection:
             transaction = await greenlet_spawn(connection.begin)
             yield AsyncConnection(connection)
-            # An exception does not come here: closing the connection undoes what is open.
+            # An exception does not get here: closing the connection rolls back.
             await greenlet_spawn(transaction.commit)
 
     async def dispose(self) -> None:

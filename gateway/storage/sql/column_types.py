@@ -52,7 +52,6 @@ class Name(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """Refuse what only one of the databases would accept."""
-        del dialect
         if value is None or is_name(value):
             return value
         given = "a name that cannot be stored"
@@ -67,11 +66,9 @@ class Instant(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
-        del dialect
         return None if value is None else microseconds_of(value)
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
-        del dialect
         return None if value is None else instant_of(value)
 
 
@@ -85,11 +82,9 @@ class _Json(TypeDecorator[ContainerT]):
     container: ClassVar[type[Any]]
 
     def process_bind_param(self, value: ContainerT | None, dialect: Dialect) -> str | None:
-        del dialect
         return None if value is None else json.dumps(self.container(value), separators=(",", ":"))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> ContainerT | None:
-        del dialect
         return None if value is None else self.container(json.loads(value))
 
 

@@ -32,7 +32,7 @@ def create_engines(file: SqliteFile, limits: Limits) -> Engines:
 
 
 def create_migration_engine(file: SqliteFile, limits: Limits) -> AsyncEngine:
-    """Make an engine that may rebuild a table without deleting what refers to it."""
+    """Make an engine that can rebuild a table without deleting rows that refer to it."""
     return _engine(file, limits, 1, begin="BEGIN IMMEDIATE", pragmas=("foreign_keys = OFF",))
 
 

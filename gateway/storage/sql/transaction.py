@@ -36,7 +36,7 @@ _UNKNOWN_TO_SQLITE = ("no such table", "no such column", "has no column named")
 
 
 class Transaction:
-    """What repositories execute statements on."""
+    """Executes the statements of repositories."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
@@ -50,7 +50,7 @@ class Transaction:
     async def execute(
         self, statement: Executable, parameters: Parameters | None = None, *, taken: str = ""
     ) -> CursorResult[Any]:
-        """Execute; `taken` is what AlreadyExists says when a unique value is taken."""
+        """Execute; `taken` is the text of AlreadyExists for a violated unique constraint."""
         self.check()
         try:
             with named_failures(taken):
@@ -129,11 +129,21 @@ def portions(values: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 async def links_by_owner(
-    transaction: Transaction, realm_id: str, owner: Column[Any], linked: Column[Any]
+    transaction: Transaction,
+    realm_id: str,
+    owner: Column[Any],
+    linked: Column[Any],
+    *,
+    owners: Sequence[str] | None = None,
 ) -> Mapping[str, frozenset[str]]:
-    """Return the ids in the column `linked` by those in `owner`, of a realm's rows of one table."""
+    """Return the ids in the column `linked` by those in `owner`, of a realm's rows of one table.
+
+    Only those of `owners`, where given; an owner without links is left out.
+    """
     columns = select(owner.label("owner"), linked.label("linked"))
     of_realm = columns.where(owner.table.c.realm_id == realm_id)
+    if owners is not None:
+        of_realm = of_realm.where(owner.in_(owners))
     found: defaultdict[str, set[str]] = defaultdict(set)
     async for row in in_slices(await transaction.execute(of_realm)):
         found[row.owner].add(row.linked)
@@ -147,7 +157,7 @@ def insert_into(table: Table, dialect: str) -> postgresql.Insert | sqlite.Insert
 
 @contextmanager
 def named_failures(taken: str = "") -> Iterator[None]:
-    """Turn what drivers raise into the product's failures."""
+    """Turn exceptions of drivers into those of the gateway."""
     try:
         yield
     except (SQLAlchemyError, OSError) as error:

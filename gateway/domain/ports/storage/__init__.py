@@ -58,7 +58,7 @@ class Database(Protocol):
     """Opens transactions."""
 
     def read(self) -> AbstractAsyncContextManager[Stores]:
-        """Open a transaction for reading only."""
+        """Open a transaction for reading only: one snapshot of the database."""
 
     def write(self) -> AbstractAsyncContextManager[Stores]:
         """Open a transaction: all of it is stored durably on leaving, none on an exception."""
@@ -76,7 +76,7 @@ class Database(Protocol):
         """The committed changes that caches must drop."""
 
     async def server_time(self) -> datetime:
-        """Return the instant of the database's clock; raises StoreUnavailable."""
+        """Return the time of the database, on SQLite of this machine; raises StoreUnavailable."""
 
     async def ping(self) -> None:
         """Check that the database answers."""

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 
 class DocumentKind(StrEnum):
-    """What a document is; `representations` knows the shape of each."""
+    """The kinds of documents; `representations` define their shapes."""
 
     AUTHENTICATION_FLOW = "authentication-flow"
     AUTHENTICATOR_CONFIG = "authenticator-config"

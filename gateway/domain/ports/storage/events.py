@@ -1,4 +1,4 @@
-"""Events that are kept."""
+"""Stored events."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -31,7 +31,7 @@ class AdminEventRepository(Protocol):
     async def page(
         self, realm_id: str, query: AdminEventQuery, page: EventPage
     ) -> tuple[AdminEvent, ...]:
-        """Return a page of the events that match."""
+        """Return a page of the events that match; raises InvalidInput for a costly path."""
 
     async def remove(self, realm_id: str, before: datetime, most: int) -> int:
         """Remove up to `most` of the oldest events before the instant; return how many."""

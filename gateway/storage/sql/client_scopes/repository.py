@@ -1,4 +1,4 @@
-"""Client scopes: one JSON document each, and the list of the realm it stands in."""
+"""Client scopes: one JSON document each, and the list of the realm that it belongs to."""
 
 from typing import Any
 

@@ -47,7 +47,6 @@ class SqlAdminEvents:
     async def page(
         self, realm_id: str, query: AdminEventQuery, page: EventPage
     ) -> tuple[AdminEvent, ...]:
-        """Return the events that match, a page of them; raises InvalidInput for a costly path."""
         columns = admin_events.c
         operations = () if set(query.operations) == set(OperationType) else query.operations
         filters = filters_of(

@@ -1,7 +1,7 @@
 """User events. Keycloak: Event.
 
-They come in batches, some of them again: whoever wrote the first time may have died before it
-could say so. A batch is one statement, whatever is in it.
+They arrive in batches, and again where the process that stored them died before it recorded that.
+A batch is one statement.
 """
 
 import json
@@ -30,7 +30,7 @@ _INSERT: Final = {
         FROM json_each(:events) AS given JOIN realms ON realms.id = given.value ->> 0
         WHERE true ON CONFLICT (realm_id, id) DO NOTHING
         """,
-    # The lock keeps a realm that is being removed from going between the look and the insertion.
+    # The lock keeps the realm from being removed between the join and the insertion.
     "postgresql": """
         INSERT INTO user_events (realm_id, id, time, type, client_id, user_id, session_id,
             ip_address, error, details)
@@ -91,7 +91,7 @@ def _row(event: UserEvent) -> list[str | int | None]:
 
 
 def _text(details: Mapping[str, str]) -> str:
-    """Return JSON text; what is no Unicode is escaped, which takes longer."""
+    """Return JSON text; lone surrogates are escaped, which takes longer."""
     try:
         return orjson.dumps(details).decode()
     except TypeError:

@@ -187,7 +187,6 @@ def _is_exact(query: GroupQuery) -> bool:
 
 
 def _matching(statement: Select[Any], realm_id: str, query: GroupQuery) -> Select[Any]:
-    """Select the groups that may match, by name."""
     conditions = [groups.c.realm_id == realm_id, *_conditions(query)]
     return statement.where(*conditions).order_by(groups.c.name, groups.c.id)
 

@@ -91,7 +91,7 @@ class SqlGroups:
 
 
 def name_taken(parent: str | None, name: str) -> str:
-    """Return what Keycloak answers where a group below `parent` has the name."""
+    """Return Keycloak's text for a group below `parent` whose name is taken."""
     level = "Top level" if parent is None else "Sibling"
     return f"{level} group named '{name}' already exists."
 
@@ -111,7 +111,7 @@ async def _by_path(known: Mapping[str, Row[Any]]) -> tuple[Group, ...]:
 
 
 def group_of(row: Row[Any], known: Mapping[str, Row[Any]]) -> Group:
-    """Return the group of a row of `known`, which holds its parents too, by id."""
+    """Return the group of a row; `known` are rows by id, with all its parents."""
     return Group(
         id=row.id,
         realm_id=row.realm_id,
@@ -125,7 +125,7 @@ def group_of(row: Row[Any], known: Mapping[str, Row[Any]]) -> Group:
 
 
 def path_of(row: Any, known: Mapping[str, Any]) -> str:
-    """Return the path of a row of `known`, which holds its parents too, by id."""
+    """Return the path of a row; `known` are rows by id, with all its parents."""
     names = [row.name]
     while row.parent is not None:
         row = known[row.parent]

@@ -184,7 +184,6 @@ def _sign_in(realm: Realm, row: Any) -> SignInRules:
 
 
 def _names(items: list[list[Any]]) -> EffectiveRoles:
-    """Return the roles of items that begin with their owner."""
     return effective([item[1:] for item in items])
 
 

@@ -46,11 +46,6 @@ CREDENTIAL_COLUMNS: Final = tuple(credentials.c)
 GROUP_COLUMNS: Final = (groups.c.id, groups.c.name, groups.c.parent, groups.c.attributes)
 """Before whether the user is a member."""
 SCOPE_COLUMNS: Final = (client_scopes.c.id, client_scopes.c.realm_default, client_scopes.c.document)
-DOCUMENT_COLUMNS: Final = (
-    realm_documents.c.kind,
-    realm_documents.c.name,
-    realm_documents.c.document,
-)
 _OF_SIGN_IN: Final = (DocumentKind.AUTHENTICATION_FLOW, DocumentKind.REQUIRED_ACTION)
 """The documents that define sign-in rules."""
 
@@ -110,7 +105,10 @@ def _realm(dialect: str) -> Select[Any]:
     keys = select(*KEY_COLUMNS).where(realm_keys.c.realm_id == this)
     scopes = select(*SCOPE_COLUMNS).where(client_scopes.c.realm_id == this)
     kinds = (realm_documents.c.kind == literal_column(f"'{kind}'") for kind in _OF_SIGN_IN)
-    documents = select(*DOCUMENT_COLUMNS).where(realm_documents.c.realm_id == this, or_(*kinds))
+    document = realm_documents.c
+    documents = select(document.kind, document.name, document.document).where(
+        document.realm_id == this, or_(*kinds)
+    )
     return select(
         *realms.c,
         _gathered("keys", keys, dialect),

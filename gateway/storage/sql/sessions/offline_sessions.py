@@ -28,7 +28,6 @@ class SqlOfflineSessions:
         self._transaction = transaction
 
     async def add(self, session: UserSession, expires_at: datetime) -> None:
-        """Keep a new session; raises AlreadyExists, InvalidInput for an unknown user or client."""
         values = {field: getattr(session, field) for field in _OWN} | {"expires_at": expires_at}
         await self._transaction.execute(insert(sessions), values, taken="Session exists")
         for part in session.clients.values():

@@ -1,15 +1,15 @@
 """All users of a realm, in batches of four statements each."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from functools import partial
 
-from sqlalchemy import Table, select
+from sqlalchemy import select
 
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage.users import WholeUser
 from gateway.domain.users import Credential
 from gateway.storage.sql.schema import group_members, user_roles, users
-from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.transaction import Transaction, links_by_owner
 from gateway.storage.sql.users.repository import credentials_of, read_user
 
 
@@ -32,27 +32,15 @@ class SqlUserBatches:
         credentials: defaultdict[str, list[Credential]] = defaultdict(list)
         for held in await credentials_of(self._transaction, self._secrets, realm_id, ids):
             credentials[held.user_id].append(held)
-        roles = await self._links(user_roles, "role_id", realm_id, ids)
-        groups = await self._links(group_members, "group_id", realm_id, ids)
+        linked = partial(links_by_owner, self._transaction, realm_id, owners=ids)
+        roles = await linked(user_roles.c.user_id, user_roles.c.role_id)
+        groups = await linked(group_members.c.user_id, group_members.c.group_id)
         return tuple(
             WholeUser(
                 user,
                 tuple(credentials[user.id]),
-                frozenset(roles[user.id]),
-                frozenset(groups[user.id]),
+                roles.get(user.id, frozenset()),
+                groups.get(user.id, frozenset()),
             )
             for user in found
         )
-
-    async def _links(
-        self, table: Table, column: str, realm_id: str, user_ids: Sequence[str]
-    ) -> defaultdict[str, list[str]]:
-        found: defaultdict[str, list[str]] = defaultdict(list)
-        rows = await self._transaction.execute(
-            select(table.c.user_id, table.c[column].label("identity")).where(
-                table.c.realm_id == realm_id, table.c.user_id.in_(user_ids)
-            )
-        )
-        for row in rows:
-            found[row.user_id].append(row.identity)
-        return found

@@ -227,7 +227,7 @@ def read_credential(row: Any, secrets: SecretsAtRest) -> Credential:
 
 
 def credential_context(realm_id: str, credential_id: str) -> str:
-    """Return what a credential's secret is sealed for."""
+    """Return the context that a credential's secret is sealed with."""
     return f"credential:{realm_id}:{credential_id}"
 
 

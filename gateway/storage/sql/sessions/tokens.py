@@ -1,14 +1,14 @@
-"""Families of refresh tokens: begun, ended and forgotten; `rotations` uses their tokens.
+"""Families of refresh tokens, which `rotations` uses, and revoked tokens, which `lookups` find.
 
-Spec: RFC 9700 §4.14; Keycloak: 2.4
+Spec: RFC 9700 §4.14, RFC 7009 §2; Keycloak: 2.4
 """
 
 from datetime import datetime
 
 from sqlalchemy import delete, insert, select, update
 
-from gateway.storage.sql.schema import offline_sessions, refresh_families
-from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.schema import offline_sessions, refresh_families, revocations
+from gateway.storage.sql.transaction import Transaction, insert_into
 
 
 class SqlRefreshTokens:
@@ -58,4 +58,27 @@ class SqlRefreshTokens:
         )
         return await self._transaction.count(
             delete(refresh_families).where(families.expires_at < before, ~session.exists())
+        )
+
+
+class SqlRevocations:
+    """RevocationRepository on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def revoke(self, realm_id: str, token_id: str, expires_at: datetime) -> None:
+        statement = insert_into(revocations, self._transaction.dialect)
+        later = statement.on_conflict_do_update(
+            index_elements=["realm_id", "token_id"],
+            set_={"expires_at": statement.excluded.expires_at},
+            where=revocations.c.expires_at < statement.excluded.expires_at,
+        )
+        await self._transaction.execute(
+            later, {"realm_id": realm_id, "token_id": token_id, "expires_at": expires_at}
+        )
+
+    async def purge(self, before: datetime) -> int:
+        return await self._transaction.count(
+            delete(revocations).where(revocations.c.expires_at < before)
         )
