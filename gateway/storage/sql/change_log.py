@@ -27,7 +27,7 @@ class SqlChangeLog:
 
     async def purge(self) -> int:
         newest = select(func.max(change_log.c.id)).scalar_subquery()
-        return await self._transaction.count(
+        return await self._transaction.count_changed(
             delete(change_log).where(change_log.c.id <= newest - KEPT)
         )
 

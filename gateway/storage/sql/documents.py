@@ -46,7 +46,7 @@ class SqlDocuments:
         if not is_name(name):
             return False
         one = delete(realm_documents).where(_is(realm_id, kind, name))
-        return await self._transaction.count(one) > 0
+        return await self._transaction.count_changed(one) > 0
 
 
 def _is(realm_id: str, kind: DocumentKind, name: str) -> ColumnElement[bool]:

@@ -1,4 +1,4 @@
-"""One transaction, and the one place where a database's failure gets its name.
+"""One transaction; exceptions of drivers become those of the gateway here.
 
 After a failed statement PostgreSQL refuses the rest of a transaction and answers COMMIT with a
 silent rollback, while SQLite would commit the remainder. So the transaction keeps the first failure
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Column, ColumnElement, CursorResult, Executable, Table, and_, select
+from sqlalchemy import Column, ColumnElement, CursorResult, Executable, Table, and_, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError, StatementError
 
@@ -92,8 +92,14 @@ class Transaction:
             statement = statement.with_for_update(key_share=key_share)
         return await self.first(statement, read)
 
-    async def count(self, statement: Executable) -> int:
-        """Execute an UPDATE or a DELETE; return the number of rows that it met."""
+    async def remove(self, table: Table, realm_id: str, identity: str) -> bool:
+        """Delete the row with that id; return whether it existed."""
+        if not is_name(identity):
+            return False
+        return await self.count_changed(delete(table).where(is_row(table, realm_id, identity))) > 0
+
+    async def count_changed(self, statement: Executable) -> int:
+        """Execute an UPDATE or a DELETE; return the number of rows that it changed."""
         return (await self.execute(statement)).rowcount
 
     async def insert_missing(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import insert, select, update
 
 from gateway.domain.client_scopes import ClientScope
 from gateway.representations.client_scopes import restore_client_scope, write_client_scope
-from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import client_scopes
 from gateway.storage.sql.transaction import Transaction, is_row
 
@@ -37,10 +36,7 @@ class SqlClientScopes:
         await self._transaction.change(one.values(_values(scope)), taken=_taken(scope))
 
     async def remove(self, realm_id: str, scope_id: str) -> bool:
-        if not is_name(scope_id):
-            return False
-        one = delete(client_scopes).where(is_row(client_scopes, realm_id, scope_id))
-        return await self._transaction.count(one) > 0
+        return await self._transaction.remove(client_scopes, realm_id, scope_id)
 
 
 def _values(scope: ClientScope) -> dict[str, Any]:

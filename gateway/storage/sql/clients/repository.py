@@ -85,10 +85,7 @@ class SqlClients:
         await self._transaction.change(one.values(self._values(client)), taken=_taken(client))
 
     async def remove(self, realm_id: str, client: str) -> bool:
-        if not is_name(client):
-            return False
-        one = delete(clients).where(is_row(clients, realm_id, client))
-        return await self._transaction.count(one) > 0
+        return await self._transaction.remove(clients, realm_id, client)
 
     async def remove_service_account(self, realm_id: str, client: str) -> None:
         of_client = users.c.service_account_client == client

@@ -142,7 +142,7 @@ async def remove_oldest(
         .order_by(table.c.time, table.c.id)
         .limit(most)
     )
-    return await transaction.count(
+    return await transaction.count_changed(
         delete(table).where(table.c.realm_id == realm_id, table.c.id.in_(oldest))
     )
 

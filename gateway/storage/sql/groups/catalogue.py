@@ -13,7 +13,6 @@ from sqlalchemy import (
     Row,
     Select,
     and_,
-    delete,
     false,
     func,
     literal,
@@ -132,7 +131,7 @@ class SqlGroupCatalogue:
         await self._transaction.change(one.values(parent=parent), taken=name_taken(parent, name))
 
     async def remove(self, realm_id: str, group_id: str) -> None:
-        await self._transaction.execute(delete(groups).where(is_row(groups, realm_id, group_id)))
+        await self._transaction.remove(groups, realm_id, group_id)
 
     async def _compared(self, realm_id: str, query: GroupQuery) -> Sequence[str]:
         """Return the ids of the matching groups, where the database selects a superset of them."""

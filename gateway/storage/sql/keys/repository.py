@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import insert, select, update
 
 from gateway.domain.keys import KeyProvider, KeyStatus, RealmKey, key_algorithm
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
@@ -47,8 +47,7 @@ class SqlKeys:
         await self._transaction.change(one.values(values), taken=_taken(key))
 
     async def remove(self, realm_id: str, key_id: str) -> bool:
-        one = delete(realm_keys).where(is_row(realm_keys, realm_id, key_id))
-        return await self._transaction.count(one) > 0
+        return await self._transaction.remove(realm_keys, realm_id, key_id)
 
     def _material(self, key: RealmKey) -> dict[str, Any]:
         context = _context(key.realm_id, key.kid)

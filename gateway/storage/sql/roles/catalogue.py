@@ -139,7 +139,7 @@ class SqlRoleCatalogue:
         await self._transaction.change(one.values(role_values(role)), taken=taken)
 
     async def remove(self, realm_id: str, role_id: str) -> None:
-        await self._transaction.execute(delete(roles).where(is_row(roles, realm_id, role_id)))
+        await self._transaction.remove(roles, realm_id, role_id)
 
     async def give(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
         column, role = LINKS[holder.kind]

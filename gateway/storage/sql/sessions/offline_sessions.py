@@ -72,7 +72,7 @@ class SqlOfflineSessions:
             return
         of_session = _of_session(realm_id, session_id)
         removed = delete(parts).where(of_session, parts.c.client == client)
-        was_there = await self._transaction.count(removed)
+        was_there = await self._transaction.count_changed(removed)
         left = await self._transaction.execute(select(parts.c.client).where(of_session).limit(1))
         if was_there and left.first() is None:
             await self.end(realm_id, session_id)
@@ -90,9 +90,7 @@ class SqlOfflineSessions:
         await self._transaction.execute(delete(parts).where(of_client))
 
     async def end(self, realm_id: str, session_id: str) -> bool:
-        return (
-            is_name(session_id) and await self._end_all(is_row(sessions, realm_id, session_id)) > 0
-        )
+        return await self._transaction.remove(sessions, realm_id, session_id)
 
     async def end_of_user(self, realm_id: str, user_id: str) -> int:
         of_user = and_(sessions.c.realm_id == realm_id, sessions.c.user_id == user_id)
@@ -137,7 +135,7 @@ class SqlOfflineSessions:
         return await self._end_all(sessions.c.expires_at < before)
 
     async def _end_all(self, condition: ColumnElement[bool]) -> int:
-        return await self._transaction.count(delete(sessions).where(condition))
+        return await self._transaction.count_changed(delete(sessions).where(condition))
 
     async def _lock(self, realm_id: str, session_id: str) -> bool:
         rows = await self._transaction.execute(

@@ -35,7 +35,7 @@ class SqlRefreshTokens:
         )
 
     async def end_of_session(self, realm_id: str, session_id: str) -> int:
-        return await self._transaction.count(
+        return await self._transaction.count_changed(
             update(refresh_families)
             .where(
                 refresh_families.c.realm_id == realm_id,
@@ -56,7 +56,7 @@ class SqlRefreshTokens:
             offline_sessions.c.realm_id == families.realm_id,
             offline_sessions.c.id == families.session_id,
         )
-        return await self._transaction.count(
+        return await self._transaction.count_changed(
             delete(refresh_families).where(families.expires_at < before, ~session.exists())
         )
 
@@ -79,6 +79,6 @@ class SqlRevocations:
         )
 
     async def purge(self, before: datetime) -> int:
-        return await self._transaction.count(
+        return await self._transaction.count_changed(
             delete(revocations).where(revocations.c.expires_at < before)
         )

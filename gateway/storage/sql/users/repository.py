@@ -105,8 +105,7 @@ class SqlUsers:
             await self._transaction.execute(insert(user_attributes), terms)
 
     async def remove(self, realm_id: str, user_id: str) -> bool:
-        one = delete(users).where(is_row(users, realm_id, user_id))
-        return await self._transaction.count(one) > 0
+        return await self._transaction.remove(users, realm_id, user_id)
 
     async def lock_names(self, realm_id: str, names: Collection[str]) -> None:
         if self._transaction.dialect == "sqlite":
