@@ -189,7 +189,7 @@ class PasswordLogin:
         if UPDATE_PASSWORD in user.required_actions:
             return
         async with self._database.write() as stores:
-            known = await stores.users.find_alone(realm.id, user.id)
+            known = await stores.users.get_for_update(realm.id, user.id)
             if known is not None and UPDATE_PASSWORD not in known.required_actions:
                 actions = (*known.required_actions, UPDATE_PASSWORD)
                 await stores.users.replace(replace(known, required_actions=actions))

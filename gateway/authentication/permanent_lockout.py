@@ -21,7 +21,7 @@ def is_locked_for_good(user: User) -> bool:
 
 async def lock_for_good(stores: Stores, realm_id: str, user_id: str) -> None:
     """Disable the account, unless it is gone or disabled already."""
-    user = await stores.users.find_alone(realm_id, user_id)
+    user = await stores.users.get_for_update(realm_id, user_id)
     if user is not None and user.enabled:
         attributes = {**user.attributes, REASON_ATTRIBUTE: (REASON,)}
         await stores.users.replace(replace(user, enabled=False, attributes=attributes))

@@ -1,6 +1,6 @@
-"""Who may be told of events: a file each, and one line here. Keycloak: EventListenerProvider.
+"""Event listeners: a file each, and one line here. Keycloak: EventListenerProvider.
 
-`email` is not among them yet: it comes with the mails.
+There is no `email` listener yet: it needs mails.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,18 +13,16 @@ from gateway.listeners import jboss_logging
 
 
 class Listener(Protocol):
-    """Is told of events; may raise whatever it likes, which stays with the dispatch."""
+    """Receives events. The dispatch logs any exception of it."""
 
     def wants(self, *, failed: bool) -> bool:
-        """Tell whether it listens now to what went well, or to what failed."""
-        ...
+        """Return whether it wants events of success, or of failure, now."""
 
-    def hear(self, event: UserEvent) -> None:
-        """Learn of an event, without waiting for anything."""
-        ...
+    def on_event(self, event: UserEvent) -> None:
+        """Receive an event; must not block."""
 
 
 LISTENERS: Final[Mapping[str, Callable[[FilteringBoundLogger], Listener]]] = {
     jboss_logging.NAME: jboss_logging.JbossLogging,
 }
-"""Keycloak's name -> listener, made with the gateway's log."""
+"""Keycloak's name -> listener, created with the gateway's log."""

@@ -1,4 +1,4 @@
-"""Telling a realm's listeners: one that fails is named in the log and disturbs nobody."""
+"""Passes events to a realm's listeners; a failing one is logged and does not affect others."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,9 +10,9 @@ from gateway.listeners import Listener
 
 
 class Dispatch:
-    """EventListeners over the listeners that there are.
+    """EventListeners over the registered listeners.
 
-    A realm may name others, which a later version has or an earlier one had: they hear nothing.
+    A realm may name others, of a later or an earlier version: they are ignored.
     """
 
     def __init__(self, listeners: Mapping[str, Listener], log: FilteringBoundLogger) -> None:
@@ -21,15 +21,13 @@ class Dispatch:
         self.names = frozenset(listeners)
 
     def wants(self, realm: Realm, *, failed: bool) -> bool:
-        """Tell whether anybody listens to what went well, or to what failed."""
         return any(listener.wants(failed=failed) for _, listener in self._of(realm))
 
-    def tell(self, realm: Realm, event: UserEvent) -> None:
-        """Tell the realm's listeners."""
+    def publish(self, realm: Realm, event: UserEvent) -> None:
         for name, listener in self._of(realm):
             try:
                 if listener.wants(failed=event.error is not None):
-                    listener.hear(event)
+                    listener.on_event(event)
             except Exception as failure:  # noqa: BLE001 - no listener may fail a request
                 self._log.error("listener failed", listener=name, exc_info=failure)
 

@@ -1,6 +1,6 @@
-"""`jboss-logging`: each event as a line of the log, what failed as a warning.
+"""`jboss-logging`: each event as a line of the log, a failure as a warning.
 
-Keycloak: 10.6; its lines are texts, ours have the same members as fields
+Keycloak: 10.6; its lines are texts, these have the same members as fields
 """
 
 import logging
@@ -14,19 +14,17 @@ NAME: Final = "jboss-logging"
 
 
 class JbossLogging:
-    """Writes to the gateway's log, what went well at the level debug."""
+    """Writes to the gateway's log, successes at the level debug."""
 
     def __init__(self, log: FilteringBoundLogger) -> None:
         self._log = log
         self._takes_failures = log.is_enabled_for(logging.WARNING)
-        self._takes_the_rest = log.is_enabled_for(logging.DEBUG)
+        self._takes_successes = log.is_enabled_for(logging.DEBUG)
 
     def wants(self, *, failed: bool) -> bool:
-        """Tell whether the log takes lines of that level."""
-        return self._takes_failures if failed else self._takes_the_rest
+        return self._takes_failures if failed else self._takes_successes
 
-    def hear(self, event: UserEvent) -> None:
-        """Write the line."""
+    def on_event(self, event: UserEvent) -> None:
         write = self._log.debug if event.error is None else self._log.warning
         write("event", **{name: value for name, value in _fields(event).items() if value})
 

@@ -1,1 +1,1 @@
-"""What operators see of a running gateway: log lines, metrics and traces."""
+"""Log lines, metrics and traces of a running gateway."""

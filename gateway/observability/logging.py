@@ -1,7 +1,7 @@
-"""One JSON object a line on standard output, from our own code and from libraries alike.
+"""One JSON object a line on standard output, from the gateway and from libraries.
 
-A line carries the fields it was written with and no others: what belongs to a request stands on
-the request's own line. Every line passes `redact`; only the time is added after it.
+A line has the fields it was written with and no others: data of a request is on the request's own
+line. Every line passes `redact`; only the time is added after it.
 """
 
 import io
@@ -64,7 +64,7 @@ def _render(_logger: object, _method: str, event: Mapping[str, Any]) -> bytes:
 
 
 class _IntoStructlog(logging.Handler):
-    """Turns a library's log record into a line of ours."""
+    """Turns a library's log record into a line of the gateway."""
 
     def emit(self, record: logging.LogRecord) -> None:
         structlog.get_logger().log(

@@ -1,8 +1,8 @@
 """Counters and timings for Prometheus, correct with several workers.
 
-Workers write to files of one directory (prometheus_client's multiprocess mode), and whichever
-worker is asked adds them up. Labels are bounded: methods outside the list, grant types that nothing
-grants, and realms beyond the first 1,000 count as `other`.
+Workers write to files of one directory (prometheus_client's multiprocess mode), and any worker can
+add them up. Labels are bounded: methods outside the list, unknown grant types, and realms beyond
+the first 1,000 count as `other`.
 
 The library reads PROMETHEUS_MULTIPROC_DIR when it is imported, so the caller sets it
 (`gateway.settings.share_metrics`) before importing this module.
@@ -51,13 +51,12 @@ class PrometheusMetrics:
             "realmgate_security_events", "What an attack would cause.", ("kind",), registry=own
         )
         self._realms: set[str] = set()
-        # Looking a child up by labels costs more than counting: keep them.
+        # Looking up a child by labels costs more than counting: cache the children.
         self._counted: dict[tuple[str, str, int], Counter] = {}
         self._timed: dict[str, Histogram] = {}
         self._granted: dict[tuple[str, str, str], Counter] = {}
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count one answered request."""
         key = (route, method if method in _METHODS else OTHER, status)
         counter = self._counted.get(key)
         if counter is None:
@@ -69,7 +68,6 @@ class PrometheusMetrics:
         histogram.observe(seconds)
 
     def token_grant(self, realm: str, grant_type: str, outcome: str) -> None:
-        """Count one token request."""
         grant = grant_type if grant_type in self._grant_types else OTHER
         key = (self._bounded(realm), grant, outcome)
         counter = self._granted.get(key)
@@ -78,7 +76,6 @@ class PrometheusMetrics:
         counter.inc()
 
     def security_event(self, kind: str) -> None:
-        """Count one security event."""
         self._events.labels(kind).inc()
 
     def _bounded(self, realm: str) -> str:
@@ -92,7 +89,7 @@ class PrometheusMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """A value read when it is asked for, such as the time left to a certificate."""
+    """A value read on request, such as the remaining time of a certificate."""
 
     name: str
     documentation: str

@@ -1,7 +1,7 @@
 """OpenTelemetry spans of requests; imported only where `REALMGATE_TRACING` is on.
 
 Sent by OTLP over HTTP as OpenTelemetry's own OTEL_ variables say. Addresses, queries and headers
-are not recorded, for they may carry what must not be kept.
+are not recorded, since they may contain secrets.
 """
 
 from http import HTTPStatus
@@ -49,12 +49,10 @@ class RecordedTraces:
         self._tracer = self._provider.get_tracer("gateway")
 
     def begin(self, name: str, traceparent: str | None) -> _RecordedTrace:
-        """Begin a span as a child of the caller's."""
         parent = _context(parse_traceparent(traceparent))
         return _RecordedTrace(self._tracer.start_span(name, parent, SpanKind.SERVER))
 
     def close(self) -> None:
-        """Send what is still held."""
         self._provider.shutdown()
 
 

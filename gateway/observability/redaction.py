@@ -1,8 +1,8 @@
-"""Nothing secret leaves in a log line: values by the name they stand under, text by its shape.
+"""Removes secrets from log lines: values by their name, texts by their form.
 
-Names that hold secrets lose their whole value. In any other text, JWTs, PEM blocks (escaped ones
-too), Authorization credentials, passwords of addresses, and `name=value` or `"name": "value"`
-pairs of a secret name are cut out. Nesting does not matter. Source: attacks E5, scoreboard S20.
+The whole value of a secret name is removed. In any other text, JWTs, PEM blocks (escaped ones
+too), Authorization credentials, passwords in addresses, and `name=value` or `"name": "value"`
+pairs of a secret name are removed, at any depth. Source: attacks E5, scoreboard S20.
 """
 
 import re
@@ -29,7 +29,7 @@ _HINTS = (
     *("secret", "authorization", "cookie", "credential", "assertion", "key", "verifier", "cert"),
     *("token", "code", "otp", "pem", "state", "nonce"),
 )
-"""A text that fits one of the shapes has one of these, folded. A tenth of a pattern's cost."""
+"""A text of one of the forms contains one of these, folded: a tenth of a pattern's cost."""
 _SHAPES = (
     (re.compile(r"-----BEGIN.*?(?:-----END[^-]*-----|\Z)", re.DOTALL), REDACTED),
     (re.compile(r"\beyJ[\w-]{5,}(?:\.[\w-]*){0,4}"), REDACTED),
@@ -45,15 +45,15 @@ _SHAPES = (
 
 
 def redact(_logger: object, _method: str, event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the event without secrets: a structlog processor, to stand before the renderer."""
+    """Return the event without secrets: a structlog processor that runs before the renderer."""
     return {key: _value(key, value, 0) for key, value in event.items()}
 
 
 def redact_text(text: str) -> str:
-    """Cut secrets out of `text` by their shape, and what is beyond a line's bounds."""
+    """Remove secrets from `text` by their form, and cut it to the longest value of a line."""
     if len(text) > _LONGEST:
         text = text[:_LONGEST] + "..."
-    # Most values are names and identifiers, in which no shape fits: two cheap looks first.
+    # Most values are names and identifiers without secrets: two cheap checks first.
     if not _SIGN.search(text) or not _has_hint(text.casefold()):
         return text
     for shape, replacement in _SHAPES:
@@ -68,7 +68,7 @@ def _has_hint(folded: str) -> bool:
     return False
 
 
-# Asked of every field of every log line: a cache in C costs a fifth of one in Python.
+# For every field of every log line: a cache in C costs a fifth of one in Python.
 @lru_cache(maxsize=1024)
 def _hides_short(key: str) -> bool:
     return _names_secret(key)
@@ -85,7 +85,7 @@ def _value(key: str, value: Any, depth: int) -> Any:
     hides = _hides_short(key) if len(key) <= _LONGEST_KEPT else _names_secret(key)
     if hides or depth > _DEEPEST:
         return REDACTED
-    if isinstance(value, str):  # asked first: most values are, and asking for a Mapping is slow
+    if isinstance(value, str):  # first: most values are, and the check for a Mapping is slow
         return redact_text(value)
     if isinstance(value, int | float):
         return value

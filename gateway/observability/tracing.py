@@ -1,4 +1,4 @@
-"""One trace through proxy, gateway and caller: `traceparent` is read, and named in the log.
+"""One trace through caller, proxy and gateway: `traceparent` is read, and named in the log.
 
 Without OpenTelemetry the caller's trace is only carried. With it (`REALMGATE_TRACING`, the extra
 `tracing`) each request becomes a span of it. Spec: W3C Trace Context §3.2
@@ -25,7 +25,7 @@ class TraceParent:
 
 
 def parse_traceparent(value: str | None) -> TraceParent | None:
-    """Read the header; anything malformed is as if none was sent."""
+    """Parse the header; None for a malformed one."""
     match = _TRACEPARENT.fullmatch(value) if value and len(value) <= _LONGEST else None
     if match is None or match["version"] == "ff" or (match["version"] == "00" and match["more"]):
         return None
@@ -46,6 +46,5 @@ class CarriedTraces:
     """Implements `gateway.domain.ports.tracing.Tracer` without recording anything."""
 
     def begin(self, name: str, traceparent: str | None) -> _CarriedTrace:  # noqa: ARG002 - the port's signature
-        """Continue the caller's trace."""
         parent = parse_traceparent(traceparent)
         return _CarriedTrace(parent.trace_id if parent else None)

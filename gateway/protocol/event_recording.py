@@ -83,7 +83,7 @@ class EventRecording:
         if stored and not self._log.append(event):
             self._metrics.security_event("user_event_dropped")
         if listened:
-            self._listeners.tell(realm, event)
+            self._listeners.publish(realm, event)
 
 
 def _new_id(now: datetime) -> str:

@@ -1,1 +1,1 @@
-"""Where state lies: SQL for what must last, Redis for what must not, memory for what is hot."""
+"""State: SQL for durable data, Redis for short-lived data, memory for frequent look-ups."""

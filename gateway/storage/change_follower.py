@@ -1,8 +1,8 @@
-"""Invalidates in this process what the log of changes says, for messages that were lost.
+"""Invalidates the changes of the change log in this process, in case messages were lost.
 
-Messages come within milliseconds, where Redis carries them. The log is written in the transaction
-of the change, so it also has changes whose publisher could not reach Redis, or died before it
-published. Each worker reads new records every `POLL`: one range at the end of a primary key.
+Messages arrive within milliseconds while Redis works. The log is written in the transaction of the
+change, so it also has changes whose publisher could not reach Redis, or died before it published.
+Each worker reads new records every `POLL`: one range at the end of a primary key.
 An id may become visible after a higher one, since transactions commit in any order: so ids are
 read again for `REREAD` after they were first seen.
 """
@@ -18,7 +18,7 @@ from gateway.domain.ports.storage.change_log import ChangeLogReader
 
 POLL: Final = timedelta(seconds=2)
 REREAD: Final = timedelta(seconds=30)
-"""Longer than a transaction lasts after it has recorded what it changes."""
+"""Longer than the rest of a transaction after it recorded its topics."""
 _READ_AT_START: Final = 1_000
 
 
@@ -41,7 +41,7 @@ class ChangeFollower:
     async def read(self) -> None:
         """Deliver what is new since the last time; raises StoreUnavailable."""
         if self._settled is None:
-            # Nothing is cached yet that is older than the records before these.
+            # No cached entry is older than the records before these.
             self._settled = max(0, await self._log.newest() - _READ_AT_START)
         now = asyncio.get_running_loop().time()
         for change in await self._log.after(self._settled):
@@ -51,7 +51,7 @@ class ChangeFollower:
         self._settle(now - REREAD.total_seconds())
 
     def _settle(self, before: float) -> None:
-        """Forget the lowest ids that were seen before the instant: they are not read again."""
+        """Drop the lowest ids that were seen before the instant: they are not read again."""
         for identity in sorted(self._seen):
             if self._seen[identity] > before:
                 return

@@ -1,7 +1,7 @@
-"""Lists of passwords that nobody may take: a file each, a password a line.
+"""Lists of forbidden passwords: a file each, a password a line.
 
-The file is looked through when a password is set, off the event loop; capitals make no
-difference. Keycloak: passwordBlacklist, whose files lie in data/password-blacklists
+The file is searched when a password is set, off the event loop, without regard to case.
+Keycloak: passwordBlacklist, whose files lie in data/password-blacklists
 """
 
 import asyncio
@@ -15,11 +15,11 @@ class FilePasswordBlacklists:
     """The lists in one folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Look into `folder`, which need not be there."""
+        """Use the files in `folder`, which may be missing."""
         self._folder = folder
 
     async def contains(self, name: str, password: Secret) -> bool:
-        """Tell whether the list has the password; raises InvalidInput without the list."""
+        """Return whether the list has the password; raises InvalidInput without the list."""
         return await asyncio.to_thread(self._contains, name, password.reveal().lower())
 
     def _contains(self, name: str, wanted: str) -> bool:

@@ -1,4 +1,4 @@
-"""One piece of work for all who ask for the same thing at the same time."""
+"""One task for all callers that request the same value at the same time."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
@@ -9,7 +9,7 @@ V = TypeVar("V")
 
 
 class SingleFlight(Generic[K, V]):
-    """Work in progress by key. It goes on when those who wait for it give up."""
+    """Tasks in progress by key. A task continues when its waiting callers are cancelled."""
 
     def __init__(self) -> None:
         self._current: dict[K, asyncio.Task[V]] = {}
@@ -30,7 +30,7 @@ class SingleFlight(Generic[K, V]):
         return await asyncio.shield(self.start(key, work))
 
     def forget(self) -> None:
-        """Let nobody else join what is in progress, for it began before something changed."""
+        """Start new tasks from now on: those in progress began before a change."""
         self._current.clear()
 
     def _finish(self, key: K, task: asyncio.Task[V]) -> None:
@@ -38,4 +38,4 @@ class SingleFlight(Generic[K, V]):
         if self._current.get(key) is task:
             del self._current[key]
         if not task.cancelled():
-            task.exception()  # seen, even where nobody waits any more
+            task.exception()  # retrieved, even if no caller waits any more

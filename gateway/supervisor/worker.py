@@ -57,7 +57,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
         housekeeping = group.create_task(
             keep_house(services.database, services.online_sessions, services.clock)
         )
-        events = group.create_task(services.events.keep())
+        events = group.create_task(services.events.run())
         follower = ChangeFollower(services.database.changes, services.invalidation.deliver)
         changes = group.create_task(follower.follow())
         lifecycle.started = True

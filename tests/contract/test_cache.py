@@ -536,7 +536,7 @@ async def test_during_an_outage_the_database_is_tried_once_a_second_and_then_use
 async def test_a_database_that_hangs_does_not_hold_up_who_asks_for_a_known_realm(
     bench: Bench,
 ) -> None:
-    impatient = bench.another(CacheLimits(patience=timedelta(milliseconds=1)))
+    impatient = bench.another(CacheLimits(outage_wait=timedelta(milliseconds=1)))
     first = await impatient.realm("demo")
     bench.database.gate.clear()
     bench.clock.move(timedelta(seconds=60))

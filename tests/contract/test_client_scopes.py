@@ -94,7 +94,7 @@ async def test_scopes_of_two_realms_may_have_one_id(database: SqlDatabase) -> No
         for each in (ours, theirs):
             await stores.client_scopes.add(each)
         await stores.client_scopes.replace(replace(ours, name="b"))
-        found = await stores.client_scopes.find_alone("demo-id", "one")
+        found = await stores.client_scopes.get_for_update("demo-id", "one")
         assert found == replace(ours, name="b")
     async with database.write() as stores:
         assert await stores.client_scopes.find("other-id", "one") == theirs

@@ -30,7 +30,7 @@ async def store_clients(database: SqlDatabase) -> None:
         await stores.users.add(user("alice"))
 
 
-@pytest.mark.parametrize("method", ["find_by_id", "find_alone"])
+@pytest.mark.parametrize("method", ["find_by_id", "get_for_update"])
 async def test_a_client_is_found_in_its_own_realm(database: SqlDatabase, method: str) -> None:
     await store_clients(database)
     async with database.write() as stores:
@@ -48,12 +48,12 @@ async def test_two_who_change_a_client_at_once_both_see_the_first_change(
 
     async def rename() -> str:
         async with other_gateway.write() as stores:
-            found = await stores.clients.find_alone("demo-id", "plain-uuid")
+            found = await stores.clients.get_for_update("demo-id", "plain-uuid")
             assert found is not None
             return found.client_id
 
     async with database.write() as stores:
-        found = await stores.clients.find_alone("demo-id", "plain-uuid")
+        found = await stores.clients.get_for_update("demo-id", "plain-uuid")
         assert found is not None
         renaming = asyncio.create_task(rename())
         await eventually(lambda: somebody_waits() or renaming.done())

@@ -455,7 +455,7 @@ async def test_a_change_waits_for_another_that_gives_its_object_more_rights(
 
     async with realms.write() as stores:
         rows = stores.users if controlled.kind is ObjectKind.USER else stores.clients
-        assert await rows.find_alone("demo-id", controlled.id) is not None
+        assert await rows.get_for_update("demo-id", controlled.id) is not None
         view_events = await ids(stores, "demo", "realm-management", "view-events")
         await stores.roles.grant("demo-id", holder, view_events)
         waiting = asyncio.create_task(change())

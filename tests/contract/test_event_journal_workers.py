@@ -61,7 +61,7 @@ async def test_a_worker_stores_by_itself_what_it_and_dead_ones_have_kept(
 ) -> None:
     dead, journal = begin(), begin()
     dead.append(user_event("1"))
-    keeping = asyncio.create_task(journal.keep())
+    keeping = asyncio.create_task(journal.run())
     try:
         await _eventually_stored(database, ["1"])
         journal.append(user_event("2"))
@@ -80,7 +80,7 @@ async def test_a_worker_leaves_it_to_another_that_stores_already_and_looks_again
     journal.append(user_event("2"))
     with (journal_directory(tmp_path) / "storing.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        keeping = asyncio.create_task(journal.keep())
+        keeping = asyncio.create_task(journal.run())
         await asyncio.wait({keeping}, timeout=0.1)
         assert await stored_ids(database) == ["1"]
     try:
@@ -105,7 +105,7 @@ async def test_without_a_database_a_worker_brings_to_the_disk_what_it_has_kept(
     monkeypatch.setattr(os, "fdatasync", synced.append)
     journal = begin(nowhere)
     journal.append(user_event("1"))
-    keeping = asyncio.create_task(journal.keep())
+    keeping = asyncio.create_task(journal.run())
     try:
         await eventually(lambda: bool(synced))
     finally:

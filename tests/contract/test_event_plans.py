@@ -13,8 +13,7 @@ from sqlalchemy import CursorResult, Executable, Select, text
 from gateway.domain.events.queries import AdminEventQuery, EventPage, Period, UserEventQuery
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.asynchronous import AsyncConnection
-from gateway.storage.sql.database import SqlDatabase
-from gateway.storage.sql.engine import create_engines
+from gateway.storage.sql.database import SqlDatabase, create_engines
 from gateway.storage.sql.events.admin_events import SqlAdminEvents
 from gateway.storage.sql.events.pages import SAMPLE
 from gateway.storage.sql.events.user_events import SqlUserEvents

@@ -104,7 +104,7 @@ async def test_a_group_is_found_by_its_id_within_its_realm(tree: SqlDatabase) ->
     async with tree.write() as stores:
         find = stores.group_catalogue.find
         assert await find("demo-id", "night-group") == _TREE[2]
-        assert await find("demo-id", "night-group", alone=True) == _TREE[2]
+        assert await find("demo-id", "night-group", for_update=True) == _TREE[2]
         for realm, name in (("other-id", "night-group"), ("demo-id", "ghost"), ("demo-id", "\0")):
             assert await find(realm, name) is None
 

@@ -89,7 +89,7 @@ async def test_a_key_is_exchanged_with_its_material(database: SqlDatabase) -> No
     )
     async with database.write() as stores:
         await stores.keys.add(key("kid-1"))
-        await stores.keys.exchange(other)
+        await stores.keys.replace(other, material=True)
     async with database.read() as stores:
         assert await stores.keys.list("demo-id") == (other,)
 
@@ -110,10 +110,10 @@ async def test_a_key_of_another_realm_cannot_be_replaced(database: SqlDatabase) 
     await store_realms(database, "demo", "other")
     async with database.write() as stores:
         await stores.keys.add(key("kid-1"))
-    for change in ("replace", "exchange"):
+    for material in (False, True):
         with pytest.raises(InvalidInput):
             async with database.write() as stores:
-                await getattr(stores.keys, change)(key("kid-1", of="other"))
+                await stores.keys.replace(key("kid-1", of="other"), material=material)
 
 
 async def test_an_instant_is_kept_to_the_microsecond_and_comes_back_in_utc(

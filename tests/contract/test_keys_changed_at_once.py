@@ -54,7 +54,7 @@ async def test_a_key_that_is_disabled_while_it_is_superseded_stays_disabled(
     """A rotation writes what it has read: nobody may disable the key in between."""
     (key,) = await _store(database, 1)
     async with database.write() as stores:
-        (found,) = await stores.keys.list_alone("demo-id")
+        (found,) = await stores.keys.list_for_update("demo-id")
         disabling = asyncio.create_task(_keys(other_gateway).disable(key.kid, "demo"))
         await eventually(lambda: somebody_waits() or disabling.done())
         await stores.keys.replace(replace(found, retire_at=NOW + timedelta(1)))

@@ -21,10 +21,9 @@ from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.address import parse_database_url
-from gateway.storage.sql.database import SqlDatabase, SqlStores
-from gateway.storage.sql.engine import create_engines
-from gateway.storage.sql.lookups.on_sqlite import SqliteQuestions
-from gateway.storage.sql.lookups.statements import Questions
+from gateway.storage.sql.database import SqlDatabase, SqlStores, create_engines
+from gateway.storage.sql.lookups.sqlite_executor import SqliteExecutor
+from gateway.storage.sql.lookups.statements import LookupQueries
 from tests.support.deadline import eventually
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import (
@@ -168,14 +167,14 @@ async def test_nothing_of_another_realm_is_found(stored: SqlDatabase) -> None:
     assert await stored.lookups.user("other-id", "alice-uuid") is None
 
 
-async def _marks(database: SqlDatabase) -> list[bytes]:
+async def _digests(database: SqlDatabase) -> list[bytes]:
     asked = database.lookups
     found = (
         await asked.realm("demo"),
         await asked.client("demo-id", "device"),
         await asked.user("demo-id", "alice-uuid"),
     )
-    return [one.mark for one in found if one is not None]
+    return [one.digest for one in found if one is not None]
 
 
 async def test_what_has_not_changed_comes_back_itself(stored: SqlDatabase) -> None:
@@ -240,13 +239,13 @@ async def _grant(stores: SqlStores) -> None:
         (_grant, 2),
     ],
 )
-async def test_every_change_changes_the_mark_of_what_it_concerns_alone(
+async def test_every_change_changes_the_row_digest_what_it_concerns_alone(
     stored: SqlDatabase, change: Change, changed: int
 ) -> None:
-    before = await _marks(stored)
+    before = await _digests(stored)
     async with stored.write() as stores:
         await change(stores)
-    after = await _marks(stored)
+    after = await _digests(stored)
     assert [before[index] != after[index] for index in range(3)] == [
         index == changed for index in range(3)
     ]
@@ -317,32 +316,32 @@ async def test_a_disk_that_does_not_answer_holds_nobody_up_beyond_the_limit(
     disk: SlowDisk,
 ) -> None:
     """Who asks while it is late is refused at once; it is used again when it comes back."""
-    asked = SqliteQuestions(disk.open, timedelta(milliseconds=50))
-    question = Questions.of(sqlite.dialect()).revocation
+    asked = SqliteExecutor(disk.open, timedelta(milliseconds=50))
+    question = LookupQueries.of(sqlite.dialect()).revocation
     arguments = question.arguments(realm_id="demo-id", name="jti")
     refused = await asyncio.gather(
-        *(asked.ask(question, arguments) for _ in range(5)), return_exceptions=True
+        *(asked.execute(question, arguments) for _ in range(5)), return_exceptions=True
     )
     assert {type(each) for each in refused} == {StoreUnavailable}
     with pytest.raises(StoreUnavailable):
-        await asked.ask(question, arguments)
+        await asked.execute(question, arguments)
     disk.answers.set()
     await eventually(lambda: not asked.is_late)
-    assert not await asked.ask(question, arguments)
+    assert not await asked.execute(question, arguments)
     await asked.dispose()
 
 
 async def test_after_a_failure_the_connection_is_made_anew(disk: SlowDisk) -> None:
     disk.answers.set()
-    asked = SqliteQuestions(disk.open, timedelta(seconds=5))
-    questions = Questions.of(sqlite.dialect())
+    asked = SqliteExecutor(disk.open, timedelta(seconds=5))
+    questions = LookupQueries.of(sqlite.dialect())
     arguments = questions.revocation.arguments(realm_id="demo-id", name="jti")
-    assert not await asked.ask(questions.revocation, arguments)
-    assert not await asked.ask(questions.revocation, arguments)
+    assert not await asked.execute(questions.revocation, arguments)
+    assert not await asked.execute(questions.revocation, arguments)
     assert disk.opened == 1
     with pytest.raises(StoreUnavailable):
-        await asked.ask(questions.realm, questions.realm.arguments(name="not in this database"))
-    assert not await asked.ask(questions.revocation, arguments)
+        await asked.execute(questions.realm, questions.realm.arguments(name="not in this database"))
+    assert not await asked.execute(questions.revocation, arguments)
     assert disk.opened == 2
     await asked.dispose()
 
@@ -352,11 +351,11 @@ async def test_a_value_that_the_driver_cannot_take_ends_no_thread(
     disk: SlowDisk, poison: object
 ) -> None:
     disk.answers.set()
-    asked = SqliteQuestions(disk.open, timedelta(seconds=5))
-    question = Questions.of(sqlite.dialect()).revocation
+    asked = SqliteExecutor(disk.open, timedelta(seconds=5))
+    question = LookupQueries.of(sqlite.dialect()).revocation
     with pytest.raises(StoreUnavailable):
-        await asked.ask(question, ("demo-id", poison))
-    assert not await asked.ask(question, ("demo-id", "jti"))
+        await asked.execute(question, ("demo-id", poison))
+    assert not await asked.execute(question, ("demo-id", "jti"))
     await asked.dispose()
 
 
@@ -365,9 +364,11 @@ async def test_the_connection_for_questions_cannot_write(
 ) -> None:
     """Whatever a question says, it changes nothing."""
     engines = create_engines(parse_database_url(stored_database.url))
-    question = copy(Questions.of(engines.reader.dialect).revocation)
+    question = copy(LookupQueries.of(engines.reader.dialect).revocation)
     question.text = "DELETE FROM realms"
-    (refused,) = await asyncio.gather(engines.questioner.ask(question, ()), return_exceptions=True)
+    (refused,) = await asyncio.gather(
+        engines.query_executor.execute(question, ()), return_exceptions=True
+    )
     await engines.dispose()
     assert isinstance(refused, StoreUnavailable)
     assert await stored.lookups.realm("demo") is not None
@@ -377,7 +378,7 @@ def test_no_question_walks_through_a_realm(sqlite_template: Path) -> None:
     """Performance: a look-up costs the same among ten users and among a million."""
     steps = []
     with sqlite3.connect(sqlite_template) as connection:
-        for question in astuple(Questions.of(sqlite.dialect())):
+        for question in astuple(LookupQueries.of(sqlite.dialect())):
             arguments = question.arguments(realm_id="r", name="n", address="a")
             plan = connection.execute(f"EXPLAIN QUERY PLAN {question.text}", arguments)
             steps += [step for *_, step in plan]

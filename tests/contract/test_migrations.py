@@ -25,8 +25,7 @@ from gateway.domain.users import UserQuery
 from gateway.representations.realms.realm import write_realm
 from gateway.storage.sql import migrations
 from gateway.storage.sql.address import parse_database_url
-from gateway.storage.sql.database import SqlDatabase
-from gateway.storage.sql.engine import create_engines
+from gateway.storage.sql.database import SqlDatabase, create_engines
 from gateway.storage.sql.migrate import _ADVISORY_LOCK, migrate
 from gateway.storage.sql.revision import current_revision, needs_migration
 from gateway.storage.sql.schema import metadata

@@ -190,11 +190,11 @@ async def test_a_role_is_found_by_id_and_by_name_within_its_realm(stored: SqlDat
         catalogue = stores.role_catalogue
         ours = ListedRole(role("ours", attributes={"a": ("1", "2"), "b": ()}), composite=False)
         assert await catalogue.find("demo-id", "ours-role") == ours
-        assert await catalogue.find("demo-id", "ours-role", alone=True) == ours
-        assert await catalogue.find_by_name("demo-id", None, "ours", alone=True) == ours
+        assert await catalogue.find("demo-id", "ours-role", for_update=True) == ours
+        assert await catalogue.find_by_name("demo-id", None, "ours", for_update=True) == ours
         assert await catalogue.find("other-id", "ours-role") is None
         assert await catalogue.find_by_name("other-id", None, "ours") is None
-        of_client = await catalogue.find_by_name("demo-id", "device-uuid", "use", alone=True)
+        of_client = await catalogue.find_by_name("demo-id", "device-uuid", "use", for_update=True)
         assert of_client is not None
         assert of_client.client_id == "device"
         assert await catalogue.find_by_name("demo-id", None, "use") is None

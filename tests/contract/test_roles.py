@@ -3,6 +3,7 @@
 import pytest
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
+from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
 from gateway.domain.roles import EffectiveRoles
 from gateway.storage.sql.database import SqlDatabase, SqlStores
 from tests.support.stored_values import client, role, store_realms, user
@@ -136,8 +137,9 @@ async def test_what_is_revoked_is_gone_and_the_rest_stays(database: SqlDatabase)
             await stores.users.add(user("alice", of=realm))
             await _store_roles(stores, "a", "b", of=realm)
             await stores.roles.grant(f"{realm}-id", "alice-uuid", ["a-role", "b-role"])
-        await stores.roles.revoke("demo-id", "alice-uuid", ["a-role", "never-granted"])
-        await stores.roles.revoke("demo-id", "alice-uuid", [])
+        alice = RoleHolder(Holding.USER, "alice-uuid")
+        await stores.role_catalogue.take("demo-id", alice, ["a-role", "never-granted"])
+        await stores.role_catalogue.take("demo-id", alice, [])
     async with database.read() as stores:
         assert await stores.roles.granted("demo-id", "alice-uuid") == {"b-role"}
         assert await stores.roles.granted("other-id", "alice-uuid") == {"a-role", "b-role"}

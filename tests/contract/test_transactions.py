@@ -13,9 +13,8 @@ from sqlalchemy import text
 from gateway.domain.errors import AlreadyExists, StoreUnavailable
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.storage.sql.address import parse_database_url
-from gateway.storage.sql.database import SqlDatabase
-from gateway.storage.sql.engine import create_engines
-from gateway.storage.sql.lookups.statements import Questions
+from gateway.storage.sql.database import SqlDatabase, create_engines
+from gateway.storage.sql.lookups.statements import LookupQueries
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import NOW, realm, store_realms
 
@@ -108,10 +107,10 @@ async def test_a_command_is_flushed_to_disk(stored_database: StoredDatabase) -> 
     engines = create_engines(parse_database_url(stored_database.url))
     dialect = engines.reader.dialect
     text_of = {"sqlite": "PRAGMA synchronous", "postgresql": "SHOW synchronous_commit"}
-    question = copy(Questions.of(dialect).revocation)
+    question = copy(LookupQueries.of(dialect).revocation)
     question.text = text_of[dialect.name]
     try:
-        ((answer,),) = await engines.commander.ask(question, ())
+        ((answer,),) = await engines.command_executor.execute(question, ())
     finally:
         await engines.dispose()
     assert answer in {2, "on"}

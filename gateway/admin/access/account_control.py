@@ -88,9 +88,9 @@ class AccountControl:
 
 async def _lock(acting: Acting, stores: Stores, controlled: ControlledObject) -> None:
     if controlled.kind is ObjectKind.USER:
-        await stores.users.find_alone(acting.realm.id, controlled.id)
+        await stores.users.get_for_update(acting.realm.id, controlled.id)
     elif controlled.kind is ObjectKind.CLIENT:
-        await stores.clients.find_alone(acting.realm.id, controlled.id)
+        await stores.clients.get_for_update(acting.realm.id, controlled.id)
 
 
 async def _rights_of(realm_id: str, stores: Stores, controlled: ControlledObject) -> EffectiveRoles:

@@ -117,7 +117,7 @@ class Changes:
         more rights than the caller, and StoreUnavailable.
         """
         async with self._database.write() as stores:
-            find = stores.realms.find_alone if alone else stores.realms.find_by_name
+            find = stores.realms.get_for_update if alone else stores.realms.find_by_name
             realm = await find(acting.realm.name)
             if realm is None or realm.id != acting.realm.id:
                 raise Missing("Realm not found.")

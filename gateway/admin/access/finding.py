@@ -24,7 +24,7 @@ async def get_user(stores: Stores, realm_id: str, user_id: str) -> User:
 
 async def get_user_for_update(stores: Stores, realm_id: str, user_id: str) -> User:
     """Return the same, locked until the transaction ends; raises Missing."""
-    return _existing(await stores.users.find_alone(realm_id, user_id))
+    return _existing(await stores.users.get_for_update(realm_id, user_id))
 
 
 def _existing(user: User | None) -> User:

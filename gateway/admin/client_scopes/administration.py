@@ -140,7 +140,7 @@ async def _rename_in_clients(stores: Stores, scope: ClientScope, name: str | Non
     for one in await stores.clients.list(scope.realm_id):
         if _renamed(one, scope.name, name) == one:
             continue
-        client = await stores.clients.find_alone(scope.realm_id, one.id)
+        client = await stores.clients.get_for_update(scope.realm_id, one.id)
         if client is not None:
             await stores.clients.replace(_renamed(client, scope.name, name))
 

@@ -34,7 +34,7 @@ async def find_client(stores: Stores, realm_id: str, client_id: str) -> Client:
 
 async def find_client_alone(stores: Stores, realm_id: str, client_id: str) -> Client:
     """Return the same, and let nobody else change the client until the transaction ends."""
-    return _found(await stores.clients.find_alone(realm_id, client_id))
+    return _found(await stores.clients.get_for_update(realm_id, client_id))
 
 
 def _found(client: Client | None) -> Client:

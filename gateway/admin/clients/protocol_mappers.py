@@ -144,7 +144,7 @@ async def _mappers_alone(change: Change, owner: MapperOwner) -> Mappers:
     """Return the mappers, and let nobody else change them until the change is done."""
     if owner.kind is OwnerKind.CLIENT:
         return (await find_client_alone(change.stores, change.realm.id, owner.id)).protocol_mappers
-    scope = await change.stores.client_scopes.find_alone(change.realm.id, owner.id)
+    scope = await change.stores.client_scopes.get_for_update(change.realm.id, owner.id)
     if scope is None:
         raise Missing("Could not find client scope")
     return scope.mappers

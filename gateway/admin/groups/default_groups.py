@@ -40,7 +40,7 @@ class DefaultGroups:
 
 
 async def _found(stores: Stores, realm: Realm, group_id: str) -> Group:
-    group = await stores.group_catalogue.find(realm.id, group_id, alone=True)
+    group = await stores.group_catalogue.find(realm.id, group_id, for_update=True)
     if group is None:
         raise Missing("Group not found")
     return group

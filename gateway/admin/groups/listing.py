@@ -93,7 +93,7 @@ class GroupListing:
 
 async def get_group(stores: Stores, realm: Realm, group_id: str, *, alone: bool = False) -> Group:
     """Return a group by its id; `alone` lets nobody else change it meanwhile. Raises Missing."""
-    group = await stores.group_catalogue.find(realm.id, group_id, alone=alone)
+    group = await stores.group_catalogue.find(realm.id, group_id, for_update=alone)
     if group is None:
         raise Missing(_NO_GROUP)
     return group

@@ -95,7 +95,7 @@ class KeyComponents:
         )
         key = replace(key, config=self._kept(settings, key))
         async with self._changes.begin(acting) as change:
-            keys = await change.stores.keys.list_alone(change.realm.id)
+            keys = await change.stores.keys.list_for_update(change.realm.id)
             if len(keys) >= _MOST:
                 raise Refused(f"A realm has at most {_MOST} keys: take an old one away")
             if any(other.id == key.id for other in keys):
@@ -125,7 +125,7 @@ class KeyComponents:
         """Take a key away; raises Missing."""
         async with self._changes.begin(acting) as change:
             stores, realm = change.stores, change.realm
-            key = _one(await stores.keys.list_alone(realm.id), key_id)
+            key = _one(await stores.keys.list_for_update(realm.id), key_id)
             change.require_match(write_component(key_component(key)))
             await stores.keys.remove(realm.id, key.id)
             await ensure_fallback(stores, realm, key.algorithm, self._factory, change.now)
@@ -135,13 +135,13 @@ class KeyComponents:
     async def _exchanged(self, change: Change, before: RealmKey, key: RealmKey) -> bool:
         """Store the key unless it has changed since; tell whether it was stored."""
         stores, realm = change.stores, change.realm
-        keys = await stores.keys.list_alone(realm.id)
+        keys = await stores.keys.list_for_update(realm.id)
         current = _one(keys, before.id)
         change.require_match(write_component(key_component(current)))
         if replace(current, private_key=before.private_key) != before:
             return False
         others = tuple(other for other in keys if other.id != before.id)
-        await stores.keys.exchange(self._told_apart(key, others))
+        await stores.keys.replace(self._told_apart(key, others), material=True)
         await ensure_fallback(stores, realm, before.algorithm, self._factory, change.now)
         change.tell(realm_topic(realm.id))
         return True

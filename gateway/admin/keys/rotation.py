@@ -134,7 +134,7 @@ class RealmKeys:
     ) -> tuple[RealmKey | None, tuple[RealmKey, ...]] | None:
         """Disable the key as it is now; None, and nothing is done, where an heir is missing."""
         async with self._database.write() as stores:
-            keys = await stores.keys.list_alone(realm.id)
+            keys = await stores.keys.list_for_update(realm.id)
             (found,) = (other for other in keys if other.id == key.id)
             delay = self._succession(found, keys)
             if delay is not None and heir is None:
@@ -168,7 +168,7 @@ class RealmKeys:
         self, stores: Stores, successor: RealmKey, longest: timedelta
     ) -> tuple[RealmKey, ...]:
         now = self._clock.now()
-        keys = await stores.keys.list_alone(successor.realm_id)
+        keys = await stores.keys.list_for_update(successor.realm_id)
         retiring = superseded(keys, successor, now, longest)
         gone = _forgotten(keys, now)
         for key in (*retiring, *gone):

@@ -14,7 +14,7 @@ from gateway.domain.groups import Group
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.ports.storage.role_catalogue import Holding
-from gateway.domain.ports.storage.user_batches import WholeUser
+from gateway.domain.ports.storage.users import WholeUser
 from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
 from gateway.representations.client_scopes import write_client_scope

@@ -132,7 +132,7 @@ class RealmImport:
         *,
         skip_existing: bool,
     ) -> ImportedRealm:
-        before = await _known(stores.realms.find_alone, document)
+        before = await _known(stores.realms.get_for_update, document)
         if before is not None and skip_existing:
             return ImportedRealm(before.id, before.name, created=False, skipped=True)
         plan = await self._planner.read(stores, document, before, path, report_ineffective=True)

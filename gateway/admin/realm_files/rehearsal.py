@@ -121,7 +121,7 @@ class RealmRehearsal:
         self, stores: Stores, document: Mapping[str, Any], path: str
     ) -> RealmDifference:
         name = document.get("realm")
-        before = await stores.realms.find_alone(name) if isinstance(name, str) else None
+        before = await stores.realms.get_for_update(name) if isinstance(name, str) else None
         plan = await self._planner.read(stores, document, before, path, report_ineffective=True)
         old = _blank(plan.realm) if before is None else await self._document(stores, before)
         new_users = await _unknown(stores, plan)

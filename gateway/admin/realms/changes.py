@@ -98,7 +98,7 @@ class RealmChanges:
         async with self._database.read() as stores:
             master = await stores.realms.find_by_name(MASTER)
         async with self._changes.begin(replace(acting, realm=master or acting.realm)) as change:
-            realm = await change.stores.realms.find_alone(acting.realm.name)
+            realm = await change.stores.realms.get_for_update(acting.realm.name)
             if realm is None or realm.id != acting.realm.id:
                 raise Missing("Realm not found.")
             change.require_match(await realm_document(change.stores, realm))

@@ -205,13 +205,13 @@ async def _find(
     stores: Stores, realm: Realm, address: RoleAddress, *, alone: bool = False
 ) -> ListedRole:
     if address.id is not None:
-        role = await stores.role_catalogue.find(realm.id, address.id, alone=alone)
+        role = await stores.role_catalogue.find(realm.id, address.id, for_update=alone)
         if role is None:
             raise Missing("Could not find role with id")
         return role
     await require_client(stores, realm, address.client)
     role = await stores.role_catalogue.find_by_name(
-        realm.id, address.client, address.name, alone=alone
+        realm.id, address.client, address.name, for_update=alone
     )
     if role is None:
         raise Missing("Could not find role")

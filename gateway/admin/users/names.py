@@ -28,7 +28,7 @@ async def require_free_names(
     address = user.email if before is None or user.email != before.email else None
     if realm.login.duplicate_emails_allowed:
         address = None
-    await stores.users.hold_names(realm.id, [text for text in (name, address) if text])
+    await stores.users.lock_names(realm.id, [text for text in (name, address) if text])
     if address and await _is_taken(stores, user, address, by_address=True):
         raise AlreadyExists(_ADDRESS)
     if name and await _is_taken(stores, user, name, by_address=_signs_in_by_address(realm)):

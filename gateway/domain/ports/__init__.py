@@ -1,1 +1,1 @@
-"""What the rules need from the outside, as protocols; adapters implement them."""
+"""Protocols of what the rules need from adapters."""

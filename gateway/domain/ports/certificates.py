@@ -1,4 +1,4 @@
-"""What the edge and the rules of trust ask of the library that reads certificates."""
+"""Certificates: parsing, authorities and revocation."""
 
 from datetime import datetime
 from typing import Protocol
@@ -11,11 +11,10 @@ class MalformedCertificate(Exception):
 
 
 class CertificateParser(Protocol):
-    """Reads the certificate that the proxy forwards."""
+    """Parses the certificate that the proxy forwards."""
 
     def parse(self, der: bytes) -> PresentedCertificate:
-        """Return what exactly one certificate says; raises MalformedCertificate."""
-        ...
+        """Parse exactly one certificate; raises MalformedCertificate."""
 
 
 class Authorities(Protocol):
@@ -24,27 +23,23 @@ class Authorities(Protocol):
     @property
     def edition(self) -> int:
         """A number that changes when the authorities change."""
-        ...
 
     def renew(self) -> None:
         """Load the authorities again where they were replaced."""
-        ...
 
     def path(self, leaf: PresentedCertificate, now: datetime) -> CertificationPath | None:
-        """Return a path from `leaf`, one that holds now if there is any; None: issuer unknown.
+        """Return a path from `leaf`, preferably one that is valid now; None: issuer unknown.
 
-        Raises CertificateRefused where the leaf is not one that a client may show, by purpose, key
-        or signature, and where its issuer is known and does not allow it.
+        Raises CertificateRefused where purpose, key or signature of the leaf do not suit a client
+        certificate, and where its known issuer does not allow it.
         """
-        ...
 
 
 class Revocations(Protocol):
     """Which certificates were revoked."""
 
     def refusal(self, path: CertificationPath, now: datetime) -> str | None:
-        """Return why a certificate of the path counts as revoked, None when none does.
+        """Return why a certificate of the path counts as revoked, None where none does.
 
-        The path must come from the authorities as they were renewed last.
+        The path must come from the current authorities.
         """
-        ...

@@ -1,6 +1,6 @@
-"""Keys that clients prove themselves by: made for them, read from what they send, packed up.
+"""Keys of clients: generated, read from files, and written as archives.
 
-Private keys pass through; none is kept. Keycloak: clients/{id}/certificates
+No private key is stored. Keycloak: clients/{id}/certificates
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from gateway.domain.secrets import Secret
 
 
 class KeyFile(StrEnum):
-    """What a file with a client's key is, in Keycloak's words."""
+    """Formats of files with a client's key, by Keycloak's names."""
 
     CERTIFICATE = "Certificate PEM"
     PUBLIC_KEY = "Public Key PEM"
@@ -55,14 +55,12 @@ class ClientKeys(Protocol):
 
     def generate(self, name: str, bits: int, begins: datetime, ends: datetime) -> GeneratedKey:
         """Generate an RSA key with a certificate of its own for `name`."""
-        ...
 
     def read(self, kind: KeyFile, content: bytes, alias: str, password: Secret) -> ClientKey:
-        """Return the public part of what a file holds; raises UnusableSetting.
+        """Return the public part of the key in a file; raises UnusableSetting.
 
         `alias` and `password` are of an archive.
         """
-        ...
 
     def archive(
         self,
@@ -74,4 +72,3 @@ class ClientKeys(Protocol):
 
         Raises UnusableSetting.
         """
-        ...

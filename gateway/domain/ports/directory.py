@@ -1,8 +1,8 @@
-"""What answering a request needs to know of realms and clients, from memory where possible.
+"""Realms, clients and users for requests, from memory where possible.
 
-A directory may lag behind the database by seconds, never by more than its stated age: whoever
-writes realms, keys, clients, users or roles records the topic of what changed in the change log
-and publishes it on Invalidation.
+A directory may lag behind the database by seconds, never by more than its configured age: code that
+writes realms, keys, clients, users or roles records the topic in the change log and publishes it
+through Invalidation.
 """
 
 from collections.abc import Mapping
@@ -22,9 +22,8 @@ from gateway.domain.users import User
 class RealmEntry:
     """A realm with its keys parsed and its client scopes by name.
 
-    `sign_in` is what its flows and required actions come to. The same object comes back until
-    something changed, so a value derived from it may be kept beside it, in a dictionary with weak
-    keys.
+    `sign_in` are the rules that its flows and required actions define. The same object comes back
+    until something changes, so derived values may be cached in a dictionary with weak keys.
     """
 
     realm: Realm
@@ -35,9 +34,9 @@ class RealmEntry:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ClientEntry:
-    """A client with its service account, if it has one, and what that account may do.
+    """A client with its service account, if any, and the roles of that account.
 
-    The same object comes back until something changed, as of a realm.
+    The same object comes back until something changes.
     `scope_roles` are the roles that its tokens may carry where its scope is not full: its own, and
     those in its scope mappings, composites resolved.
     """
@@ -50,9 +49,9 @@ class ClientEntry:
 
 @dataclass(frozen=True, slots=True)
 class UserEntry:
-    """A user with everything that tokens tell of it. `groups` are paths.
+    """A user with everything that tokens contain. `groups` are paths.
 
-    `group_attributes` are those of its groups and of their parents, the nearest first.
+    `group_attributes` are those of its groups and of their parents, nearest first.
     """
 
     user: User
@@ -64,21 +63,18 @@ class UserEntry:
 class Directory(Protocol):
     """Finds realms, clients and users for the endpoints.
 
-    Whoever changes one user publishes `user:<realm id>:<user id>` on Invalidation; whoever changes
-    one client or its service account, `client:<realm id>:<the client's internal id>`.
+    A change of one user is published as `user:<realm id>:<user id>`, a change of one client or its
+    service account as `client:<realm id>:<the client's internal id>`.
     """
 
     async def realm(self, name: str) -> RealmEntry | None:
         """Return the realm named exactly `name`; raises StoreUnavailable.
 
-        While the database is away a known realm is still answered, for up to an hour.
+        While the database is unavailable a known realm is still returned, for up to an hour.
         """
-        ...
 
     async def client(self, realm_id: str, client_id: str) -> ClientEntry | None:
         """Return the client with that public name; raises StoreUnavailable, never a stale one."""
-        ...
 
     async def user(self, realm_id: str, user_id: str) -> UserEntry | None:
         """Return the user with that id; raises StoreUnavailable, never a stale one."""
-        ...

@@ -1,4 +1,4 @@
-"""Where events go: to a log that keeps them, and to who listens."""
+"""User events: the log that stores them, and listeners."""
 
 from typing import Protocol
 
@@ -7,29 +7,24 @@ from gateway.domain.realm import Realm
 
 
 class EventLog(Protocol):
-    """Keeps user events: at once so that no death of a process loses them, later in SQL."""
+    """Stores user events: at once where no crash of a process loses them, later in SQL."""
 
     def append(self, event: UserEvent) -> bool:
-        """Keep the event before returning; False where there is no room for it."""
-        ...
+        """Store the event before returning; False where there is no room for it."""
 
     async def settle(self) -> None:
-        """Store in SQL whatever the workers of this machine have kept; raises StoreUnavailable."""
-        ...
+        """Store the events of all workers of this machine in SQL; raises StoreUnavailable."""
 
 
 class EventListeners(Protocol):
-    """Who is told of every event of a realm, stored or not."""
+    """The listeners that receive every event of a realm, stored or not."""
 
     @property
     def names(self) -> frozenset[str]:
-        """Whom a realm may choose."""
-        ...
+        """The listeners that a realm may choose."""
 
     def wants(self, realm: Realm, *, failed: bool) -> bool:
-        """Tell whether anybody listens to what went well, or to what failed."""
-        ...
+        """Return whether a listener of the realm wants events of success, or of failure."""
 
-    def tell(self, realm: Realm, event: UserEvent) -> None:
-        """Tell the realm's listeners; one that fails disturbs nobody."""
-        ...
+    def publish(self, realm: Realm, event: UserEvent) -> None:
+        """Pass the event to the realm's listeners; a failure of one does not reach the caller."""

@@ -1,7 +1,7 @@
-"""Telling every worker of every gateway that a cached thing has changed.
+"""Invalidation of caches in every worker of every gateway.
 
 A change records its topics in its own transaction (`Stores.change_log`) and publishes them after
-it. Messages are fast and may be lost; the record cannot be, and every worker reads it.
+the commit. Messages are fast and may be lost; every worker also reads the records.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,26 +11,26 @@ REALM_TOPIC: Final = "realm:"
 USER_TOPIC: Final = "user:"
 CLIENT_TOPIC: Final = "client:"
 MOST_TOPICS: Final = 100
-"""Of one realm and one change; where more has changed, the realm is invalidated instead."""
+"""Of one realm in one change; beyond it the whole realm is invalidated."""
 
 
 def realm_topic(realm_id: str) -> str:
-    """Return what a change of a realm, or of much in it, is told as."""
+    """Return the topic of a change of a realm, or of much in it."""
     return f"{REALM_TOPIC}{realm_id}"
 
 
 def user_topic(realm_id: str, user_id: str) -> str:
-    """Return what a change of one user is told as."""
+    """Return the topic of a change of one user."""
     return f"{USER_TOPIC}{realm_id}:{user_id}"
 
 
 def client_topic(realm_id: str, client: str) -> str:
-    """Return what a change of the client with internal id `client` is told as."""
+    """Return the topic of a change of the client with internal id `client`."""
     return f"{CLIENT_TOPIC}{realm_id}:{client}"
 
 
 class Topics:
-    """The topics of one change, each once: a bounded number of them for each realm."""
+    """The topics of one change without duplicates, a bounded number for each realm."""
 
     def __init__(self, topics: Iterable[str] = ()) -> None:
         self._of_realms: dict[str, dict[str, None]] = {}
@@ -60,16 +60,13 @@ class Invalidation(Protocol):
 
     @property
     def connected(self) -> bool:
-        """Tell whether messages of others would reach us now."""
-        ...
+        """Return whether messages of other gateways arrive now."""
 
     async def publish(self, topics: Sequence[str]) -> None:
         """Invalidate all topics in this process, then in the others; raises StoreUnavailable.
 
-        Every topic is tried, whatever becomes of the others.
+        Every topic is tried, even after one fails.
         """
-        ...
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:
         """Call `listener` with each topic, and with None when messages may have been missed."""
-        ...

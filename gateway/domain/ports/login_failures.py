@@ -1,11 +1,10 @@
-"""Counting failed sign-ins, atomically for every gateway.
+"""Counting failed sign-ins, atomically for all gateways.
 
-Reserve, then check: an attempt is admitted while the account would still be open if every attempt
-that is under way failed at once. So a password is looked at no more often than one attempt after
-another would allow. An attempt that is never settled (its gateway died) gives its place back after
-`ATTEMPT_LIFESPAN`.
-The store counts by a clock of its own, which all gateways share.
-All methods raise StoreUnavailable("redis"): without the count nobody signs in.
+Reserve, then check: an attempt is admitted if the account would still be open after every attempt
+in progress failed. So parallel attempts check a password no more often than sequential ones. An
+attempt that is never settled (its gateway died) frees its place after `ATTEMPT_LIFESPAN`.
+The store counts by its own clock, which all gateways share.
+All methods raise StoreUnavailable("redis"): no sign-in succeeds without the count.
 """
 
 from datetime import timedelta
@@ -23,8 +22,7 @@ class LoginFailureStore(Protocol):
     async def reserve(
         self, realm_id: str, user_id: str, attempt: str, *, rules: BruteForce
     ) -> Admission:
-        """Take a place for the attempt, unless the user is locked out or every place is taken."""
-        ...
+        """Reserve a place for the attempt, unless the user is locked out or no place is free."""
 
     async def fail(
         self,
@@ -38,9 +36,8 @@ class LoginFailureStore(Protocol):
     ) -> FailureOutcome:
         """Settle the attempt as failed: count it, and lock where the rules say so.
 
-        One of a second factor counts with the others, and apart.
+        A failure of a second factor counts with the others, and separately.
         """
-        ...
 
     async def pass_over(
         self,
@@ -51,29 +48,22 @@ class LoginFailureStore(Protocol):
         rules: BruteForce,
         address: str,
     ) -> None:
-        """Give the attempt's place back uncounted, in the time that counting takes."""
-        ...
+        """Free the attempt's place uncounted, in the time that counting takes."""
 
     async def succeed(self, realm_id: str, user_id: str, attempt: str) -> None:
-        """Settle the attempt and forget the user's failures; other attempts keep their places."""
-        ...
+        """Settle the attempt and clear the user's failures; other attempts keep their places."""
 
     async def release(self, realm_id: str, user_id: str, attempt: str) -> None:
-        """Give the attempt's place back uncounted: it said nothing about the user's password."""
-        ...
+        """Free the attempt's place uncounted: it did not test the user's password."""
 
     async def record(self, realm_id: str, user_id: str) -> LoginFailures:
-        """Return what is remembered of a user."""
-        ...
+        """Return the failures of a user."""
 
     async def clear(self, realm_id: str, user_id: str) -> bool:
-        """Forget a user's failures; tell whether there were any."""
-        ...
+        """Clear a user's failures; return whether there were any."""
 
     async def clear_realm(self, realm_id: str) -> int:
-        """Forget the failures of every user of a realm; return how many had any."""
-        ...
+        """Clear the failures of every user of a realm; return how many users had any."""
 
     async def locked(self, realm_id: str) -> tuple[tuple[str, LoginFailures], ...]:
-        """Return the users that are locked out now with their records, the soonest free first."""
-        ...
+        """Return the users locked out now with their failures, by the end of the lock-out."""

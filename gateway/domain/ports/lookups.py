@@ -1,7 +1,7 @@
-"""The questions that requests ask most, each answered at once from what is committed now.
+"""The look-ups of requests, answered from what is committed now.
 
-A question is one statement and so sees one state of the database. What other gateways have
-acknowledged before it was asked is in the answer.
+A look-up is one statement, so it sees one state of the database, with everything that other
+gateways acknowledged before.
 """
 
 from dataclasses import dataclass, field
@@ -19,17 +19,17 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[ValueT]):
-    """A value, and the mark of the rows it was read from: equal rows, equal marks."""
+    """A value and the digest of the row it was read from: equal rows, equal digests."""
 
     value: ValueT
-    mark: bytes
+    digest: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRealm:
     """A realm with its keys, newest first, and its client scopes by name.
 
-    `sign_in` is what its flows and required actions come to.
+    `sign_in` are the rules that its flows and required actions define.
     """
 
     realm: Realm
@@ -47,36 +47,31 @@ class SignInAccount:
 
 
 class Lookups(Protocol):
-    """Asks the database; all methods raise `StoreUnavailable("sql")` when it does not answer.
+    """Queries the database; all methods raise `StoreUnavailable("sql")` when it does not answer.
 
-    Where `before` is given and its rows have not changed, `before` itself comes back, unread.
+    Where the row of `before` has not changed, `before` itself comes back, without parsing.
     """
 
     async def is_revoked(self, realm_id: str, token_id: str) -> bool:
-        """Tell whether the jti was revoked."""
-        ...
+        """Return whether the jti was revoked."""
 
     async def realm(
         self, name: str, before: Found[StoredRealm] | None = None
     ) -> Found[StoredRealm] | None:
         """Return the realm named exactly `name`."""
-        ...
 
     async def client(
         self, realm_id: str, client_id: str, before: Found[ClientEntry] | None = None
     ) -> Found[ClientEntry] | None:
         """Return the client whose public name is exactly `client_id`."""
-        ...
 
     async def account(self, realm_id: str, name: str, address: str | None) -> SignInAccount | None:
-        """Return whose user name `name` is, or else who has the e-mail address.
+        """Return the user with that user name, or else with the e-mail address.
 
-        Both in the form of `canonical_name`. Finding nobody takes the work of finding somebody.
+        Both in the form of `canonical_name`. Finding no user takes as long as finding one.
         """
-        ...
 
     async def user(
         self, realm_id: str, user_id: str, before: Found[UserEntry] | None = None
     ) -> Found[UserEntry] | None:
-        """Return the user with that id, if it is one of this realm."""
-        ...
+        """Return the user of this realm with that id."""

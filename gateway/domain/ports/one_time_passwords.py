@@ -1,4 +1,4 @@
-"""Comparing codes of one-time passwords, and remembering what may be used once.
+"""Comparing codes of one-time passwords, and marking values that may be used once.
 
 Spec: RFC 4226 §5, RFC 6238 §4 and §5.2. Keycloak: 6
 """
@@ -26,15 +26,13 @@ class OneTimePasswords(Protocol):
 
         Raises SecretUnreadable for a credential that no code can be computed from.
         """
-        ...
 
 
 class OneTimeMarks(Protocol):
-    """Remembers, for every gateway, what has been used."""
+    """Marks used values, for all gateways."""
 
     async def claim(self, realm_id: str, name: str, lifespan: timedelta) -> bool:
         """Mark `name` as used for `lifespan`; False where it is marked already.
 
         Raises StoreUnavailable.
         """
-        ...

@@ -1,7 +1,7 @@
 """Hashing and checking passwords. Keycloak: the two JSON strings of a password credential.
 
-Whatever hashes raises Overloaded where too many hashes of the realm wait already: the threads are
-shared among realms by `realm_id`.
+Methods that hash raise Overloaded where too many hashes of the realm wait already: the realms
+share the threads by `realm_id`.
 """
 
 from typing import Protocol
@@ -22,14 +22,14 @@ class PasswordMaker(Protocol):
     ) -> tuple[str, str]:
         """Return `(credential_data, secret_data)`; None takes the strongest default.
 
-        The two are the arguments of the realm's rules `hashAlgorithm` and `hashIterations`.
-        Raises ValueError when no such algorithm exists, InvalidInput for what is no password.
+        `algorithm` and `iterations` are the arguments of the realm's rules `hashAlgorithm` and
+        `hashIterations`.
+        Raises ValueError for an unknown algorithm, InvalidInput for text that cannot be a password.
         """
-        ...
 
 
 class PasswordHasher(PasswordMaker, Protocol):
-    """Turns passwords into what may be stored; slow on purpose, so off the event loop."""
+    """Hashes and checks passwords; slow on purpose, so off the event loop."""
 
     async def check(
         self,
@@ -40,12 +40,11 @@ class PasswordHasher(PasswordMaker, Protocol):
         algorithm: str | None,
         iterations: int | None = None,
     ) -> bool:
-        """Tell whether the stored credential was made from `password`.
+        """Return whether the stored credential was made from `password`.
 
-        A check that fails costs what a new hash costs, also where nothing is stored: how long it
-        takes tells nothing.
+        A failing check costs as much as a new hash, also where nothing is stored, so that timing
+        reveals nothing.
         """
-        ...
 
     def needs_rehash(
         self,
@@ -55,5 +54,4 @@ class PasswordHasher(PasswordMaker, Protocol):
         algorithm: str | None,
         iterations: int | None = None,
     ) -> bool:
-        """Tell whether the stored credential was made otherwise than `hash` would make it now."""
-        ...
+        """Return whether `hash` would now use another algorithm or cost."""

@@ -1,4 +1,4 @@
-"""Sealing what must not be readable in a database dump."""
+"""Encryption of values that must not be readable in a database dump."""
 
 from typing import Protocol
 
@@ -8,8 +8,6 @@ class SecretsAtRest(Protocol):
 
     def seal(self, plaintext: str, context: str) -> str:
         """Encrypt for `context` (`client-secret:<realm id>:<client id>`); the result is ASCII."""
-        ...
 
     def unseal(self, sealed: str, context: str) -> str:
         """Decrypt; raises SecretUnreadable when altered, moved or sealed under another key."""
-        ...

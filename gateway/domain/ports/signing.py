@@ -22,40 +22,34 @@ class KeyRing(Protocol):
         """Return a compact JWS signed by the realm's active key for `algorithm`.
 
         Raises LookupError when the realm has no such key, ValueError for the claim `typ` of a
-        token that only the gateways read.
+        token that only gateways read.
         """
-        ...
 
     def verify(self, token: str, now: datetime) -> Mapping[str, Any]:
         """Return the claims when kid, pinned algorithm and signature hold.
 
-        Time and type claims are the caller's business. Raises InvalidToken.
+        The caller checks time and type claims. Raises InvalidToken.
         """
-        ...
 
     def sign_for_ourselves(self, claims: Mapping[str, Any], now: datetime) -> str:
-        """Return a JWS under the realm's secret key, which nobody else can check.
+        """Return a JWS under the realm's secret key, which only gateways can verify.
 
         Raises LookupError when the realm has no such key.
         """
-        ...
 
     def verify_of_ourselves(self, token: str, now: datetime) -> Mapping[str, Any]:
         """Return the claims of a token that `sign_for_ourselves` made; raises InvalidToken."""
-        ...
 
     def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
         """Return the public keys to publish, the signing ones first. Spec: RFC 7517."""
-        ...
 
     def public_key(self, now: datetime) -> str | None:
         """Return base64 of the SubjectPublicKeyInfo of the RSA key that signs; None without one."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class PublicKeyData:
-    """What may be shown of a key: base64 of DER, None where there is nothing to show.
+    """The public data of a key: base64 of DER, None where a key has none.
 
     `kind` is that of JWKs (RSA, EC, OKP, OCT), `valid_to` the end of the certificate.
     """
@@ -83,7 +77,6 @@ class KeyFactory(Protocol):
 
         `size` is in bits for an RSA key, in bytes for a secret one.
         """
-        ...
 
     def imported(
         self,
@@ -95,24 +88,19 @@ class KeyFactory(Protocol):
         private_key: Secret,
         certificate: str | None,
     ) -> RealmKey:
-        """Return an ACTIVE key of what an administrator has sent, PEM or base64 of DER.
+        """Return an ACTIVE key made of an administrator's input, PEM or base64 of DER.
 
         Without a certificate it gets one of its own. Raises UnusableSetting.
         """
-        ...
 
     def certified(self, key: RealmKey, realm_name: str, now: datetime) -> RealmKey:
         """Return the key with a new certificate of its own, where its kind may have one."""
-        ...
 
     def apart(self, key: RealmKey) -> RealmKey:
-        """Return the key under the name that it has where another with its numbers is there."""
-        ...
+        """Return the key under a different kid, for a realm that has the same key already."""
 
     def public_data(self, key: RealmKey) -> PublicKeyData:
-        """Return what may be shown of the key."""
-        ...
+        """Return the public data of the key."""
 
     def ring(self, keys: tuple[RealmKey, ...]) -> KeyRing:
         """Parse the realm's keys once."""
-        ...

@@ -8,17 +8,14 @@ class RequestTrace(Protocol):
 
     @property
     def trace_id(self) -> str | None:
-        """Return the trace's id in hex, None where nobody traces."""
-        ...
+        """Return the trace's id in hex, None without a trace."""
 
     def end(self, status: int) -> None:
-        """Close it with the response's status."""
-        ...
+        """End it with the response's status."""
 
 
 class Tracer(Protocol):
-    """Opens the gateway's part of a trace that a caller may have begun."""
+    """Begins the gateway's part of a trace that a caller may have begun."""
 
     def begin(self, name: str, traceparent: str | None) -> RequestTrace:
         """Continue the caller's trace; a malformed `traceparent` is ignored."""
-        ...

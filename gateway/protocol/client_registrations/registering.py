@@ -176,7 +176,7 @@ class ClientRegistrations:
             await require_may_control(registrar.acting, stores, controlled, lock=True)
         except Forbidden as error:
             raise forbidden() from error
-        alone = await stores.clients.find_alone(realm_id, client.id)
+        alone = await stores.clients.get_for_update(realm_id, client.id)
         # Whoever used the token meanwhile has replaced it.
         return await registrar.require_change(stores, alone)
 

@@ -1,12 +1,12 @@
-"""User events on their way to SQL, kept so that the death of no process loses one.
+"""User events on their way to SQL: the crash of a process loses none.
 
-An event is appended to a file before its request is answered, which takes a system call and waits
-for no disk. Each second what was written goes to SQL; where SQL is away it is brought to the disk
-instead. So a worker or a supervisor that is killed loses nothing, and a power cut what the last
-second brought. The next process of this machine stores what another has left behind.
+An event is appended to a file before its request is answered, by a system call that does not wait
+for the disk. Each second the new events go to SQL; while SQL is unavailable the file is flushed
+instead. So `kill -9` of a worker or supervisor loses nothing, and a power cut loses one second.
+Another process of this machine stores the events of one that died.
 
-The files hold at most so much: an event beyond it is dropped, and counted. The oldest stay, for
-they tell how it began.
+The size of the files is bounded: further events are dropped, and counted. The oldest are kept,
+because they show how an incident began.
 """
 
 import asyncio
@@ -26,15 +26,15 @@ from gateway.storage.event_journal.segments import SegmentWriter, size_of
 
 LARGEST_SEGMENT: Final = 8 * 1024 * 1024
 LARGEST_JOURNAL: Final = 256 * 1024 * 1024
-"""Octets: some 800,000 events, and what each worker's last segment may add."""
+"""Octets: some 800,000 events, without the last segment of each worker."""
 
 _INTERVAL: Final = 1.0
 _LEFT_BEHIND: Final = 60
-"""Every so many intervals a worker looks for what others have left behind."""
-_PATIENCE: Final = 10.0
-_AT_THE_END: Final = 2.0
-_SILENCE: Final = 60.0
-"""Seconds between two lines of the log about the same."""
+"""Intervals between two searches for events of processes that died."""
+_TIMEOUT: Final = 10.0
+_TIMEOUT_AT_END: Final = 2.0
+_LOG_PAUSE: Final = 60.0
+"""Seconds between two log lines of the same kind."""
 
 
 class EventJournal:
@@ -53,70 +53,68 @@ class EventJournal:
         self._largest_segment = largest_segment
         self._largest_journal = largest_journal
         self._segment: SegmentWriter | None = None
-        self._waiting = False
+        self._pending = False
         self._full_until = 0.0
-        self._silent_until = 0.0
+        self._log_again_at = 0.0
 
     def append(self, event: UserEvent) -> bool:
-        """Keep the event before returning; False where there is no room for it."""
         try:
             segment = self._segment or self._begin()
             segment.append(write_record(event))
         except (OSError, ValueError) as failure:
-            self._complain("event dropped", str(failure))
+            self._log_failure("event dropped", str(failure))
             return False
-        self._waiting = True
+        self._pending = True
         if segment.size >= self._largest_segment:
             self._end()
         return True
 
     async def settle(self) -> None:
-        """Store in SQL whatever the workers of this machine have kept; raises StoreUnavailable."""
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_TIMEOUT):
                 await self._drain.run(wait=True)
         except (OSError, TimeoutError) as failure:
             raise StoreUnavailable("events", reason=str(failure)) from failure
 
-    async def keep(self) -> None:
-        """Store what was kept, each second and without an end."""
+    async def run(self) -> None:
+        """Store new events in SQL, each second, until cancelled."""
         turn = 0
         while True:
-            if self._waiting or turn == 0:
+            if self._pending or turn == 0:
                 await self._store()
             turn = (turn + 1) % _LEFT_BEHIND
             await asyncio.sleep(_INTERVAL)
 
     async def close(self) -> None:
-        """Store what this process has kept, if that is quickly done, and leave the rest."""
-        if self._segment is None and not self._waiting:
+        """Store the events of this process, as far as the time limit allows."""
+        if self._segment is None and not self._pending:
             return
         self._end()
         try:
-            async with asyncio.timeout(_AT_THE_END):
+            async with asyncio.timeout(_TIMEOUT_AT_END):
                 await self._drain.run(wait=True)
         except (OSError, TimeoutError, StoreUnavailable) as failure:
             structlog.get_logger().warning("events left for the next start", reason=str(failure))
 
     @property
     def size(self) -> int:
-        """How many octets the files of all workers have."""
+        """The size of the files of all workers, in octets."""
         return size_of(self._directory)
 
     async def _store(self) -> None:
-        self._waiting = False
+        self._pending = False
         try:
-            # Where another is at it, that one may have begun too early for what we have.
-            self._waiting |= not await self._drain.run(wait=False)
+            # Another process that stores now may have begun before our last event.
+            self._pending |= not await self._drain.run(wait=False)
         except (OSError, StoreUnavailable) as failure:
-            self._waiting = True
-            self._complain("events left for later", str(failure))
+            self._pending = True
+            self._log_failure("events left for later", str(failure))
             await self._sync()
 
     async def _sync(self) -> None:
         segment = self._segment
         if segment is not None:
-            with suppress(OSError):  # it may have ended meanwhile, or the disk is ill
+            with suppress(OSError):  # the segment may be closed by now, or the disk fails
                 await asyncio.to_thread(segment.sync)
 
     def _begin(self) -> SegmentWriter:
@@ -134,8 +132,8 @@ class EventJournal:
         if segment is not None:
             segment.close()
 
-    def _complain(self, what: str, reason: str) -> None:
+    def _log_failure(self, what: str, reason: str) -> None:
         now = time.monotonic()
-        if now >= self._silent_until:
-            self._silent_until = now + _SILENCE
+        if now >= self._log_again_at:
+            self._log_again_at = now + _LOG_PAUSE
             structlog.get_logger().error(what, reason=reason)

@@ -1,6 +1,6 @@
-"""One event as one line: a JSON array, whole or not there at all.
+"""One event as one line: a JSON array.
 
-A line without its end was being written when its writer died, or the disk was full.
+A line without its end was being written when its writer died, or when the disk was full.
 """
 
 from typing import Final
@@ -12,11 +12,11 @@ from gateway.storage.sql.column_types import instant_of, microseconds_of
 
 END: Final = b"\n"
 LARGEST: Final = 64 * 1024
-"""Octets of a line: what is longer is no record."""
+"""Octets of a line: longer lines are no records."""
 
 
 def write_record(event: UserEvent) -> bytes:
-    """Return the line; raises ValueError for text that JSON cannot hold, or too much of it."""
+    """Return the line; raises ValueError for text that is not Unicode, or too long."""
     members = (
         event.id,
         event.realm_id,
@@ -39,7 +39,7 @@ def write_record(event: UserEvent) -> bytes:
 
 
 def read_record(line: bytes) -> UserEvent | None:
-    """Return the event; None where the line is none."""
+    """Return the event; None for an invalid line."""
     try:
         event_id, realm_id, microseconds, kind, *names, details = orjson.loads(line)
         client_id, user_id, session_id, ip_address, error = names
@@ -65,4 +65,4 @@ def read_record(line: bytes) -> UserEvent | None:
 
 def _require_texts(*members: object) -> None:
     if not all(isinstance(member, str) for member in members):
-        raise TypeError("a member that is no text")
+        raise TypeError("a member that is not text")

@@ -1,9 +1,8 @@
-"""The files of the journal: each is written by one process, and may be read by any.
+"""The files of the journal: one process writes each, every process may read it.
 
-A segment begins with the position up to which it has been stored, a line of fixed length, and goes
-on with one record a line, each appended by one system call. What was written stays written when
-the process dies. Its writer holds a lock on it as long as it lives: a segment without one has no
-more to come.
+A segment begins with the position up to which it is stored in SQL, a line of fixed length, followed
+by one record a line, each appended by one system call. Written records outlive their process. The
+writer holds a lock on its segment: one without a lock is complete. Why not SQLite: decision 0013.
 """
 
 import fcntl
@@ -14,6 +13,7 @@ from typing import Final
 from uuid import uuid4
 
 from gateway.storage.event_journal.records import END
+from gateway.storage.file_lock import try_lock
 
 _SUFFIX: Final = ".events"
 _UNFINISHED: Final = ".new"
@@ -33,7 +33,7 @@ class SegmentWriter:
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
         self._descriptor = os.open(unfinished, flags, _OURS_ALONE)
         try:
-            # It gets its name with the lock: nobody may take it for one that was left behind.
+            # Lock it, then rename it: an unlocked segment counts as complete.
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
             self._torn = False
             self.size = 0
@@ -45,7 +45,7 @@ class SegmentWriter:
             raise
 
     def append(self, line: bytes) -> None:
-        """Write the line, of which a part may stay where the disk is full."""
+        """Write the line; on a full disk a part of it may stay. Raises OSError."""
         if self._torn:
             line = END + line
         written = os.write(self._descriptor, line)
@@ -55,54 +55,43 @@ class SegmentWriter:
             raise OSError("the disk has no room for an event")
 
     def sync(self) -> None:
-        """Bring to the disk what was written."""
         os.fdatasync(self._descriptor)
 
     def close(self) -> None:
-        """Leave it to whoever stores events."""
         os.close(self._descriptor)
 
 
 class SegmentReader:
-    """A segment of whichever process. Raises OSError, FileNotFoundError where it has gone."""
+    """A segment of any process. Raises OSError, FileNotFoundError where it was removed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        self.is_complete = self._lock()
-        """Whether nothing will be written to it any more."""
+        self.is_complete = try_lock(self._descriptor)
+        """Whether its writer has ended."""
         self.end = os.fstat(self._descriptor).st_size
-        """How far it had been written when it was opened."""
+        """Its length when it was opened."""
 
     @property
     def position(self) -> int:
-        """How far it has been stored; where it says nothing that can be, nothing has been."""
+        """The end of what is stored in SQL; the first record where the position is invalid."""
         text = os.pread(self._descriptor, _DIGITS, 0)
         noted = int(text) if len(text) == _DIGITS and text.isdigit() else 0
         return noted if _HEAD <= noted <= self.end else _HEAD
 
     def read(self, position: int, most: int) -> bytes:
-        """Return what was written from there on, at most so much."""
+        """Return at most `most` octets from the position on."""
         return os.pread(self._descriptor, max(0, min(most, self.end - position)), position)
 
     def note(self, position: int) -> None:
-        """Note how far it has been stored."""
+        """Write the position up to which it is stored."""
         os.pwrite(self._descriptor, _head(position), 0)
 
     def remove(self) -> None:
-        """Remove it, once all of it has been stored."""
         self._path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Close it."""
         os.close(self._descriptor)
-
-    def _lock(self) -> bool:
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
 
 def segments(directory: Path) -> Iterator[Path]:
@@ -111,7 +100,7 @@ def segments(directory: Path) -> Iterator[Path]:
 
 
 def size_of(directory: Path) -> int:
-    """Return how many octets all segments have."""
+    """Return the size of all segments in octets."""
     return sum(_size(path) for path in segments(directory))
 
 

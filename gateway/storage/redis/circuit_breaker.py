@@ -16,11 +16,11 @@ from redis.exceptions import RedisError
 FAILURES: Final = 3
 """Unanswered calls in a row that open the breaker."""
 PAUSE: Final = timedelta(milliseconds=250)
-"""Between two probes; a probe itself takes no longer than the connect and reply timeouts."""
+"""Between two probes, which take no longer than the time limits of connecting and replies."""
 
 
 class CircuitOpen(RedisConnectionError):
-    """The call was refused without asking the server; `str()` gives the last failure."""
+    """The call was refused without a request to the server; `str()` gives the last failure."""
 
 
 class CircuitBreaker:
@@ -37,7 +37,6 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Return whether calls are refused now."""
         return self._probing is not None
 
     def require_closed(self) -> None:
@@ -46,18 +45,17 @@ class CircuitBreaker:
             raise CircuitOpen(f"circuit breaker open: {self._reason}")
 
     def succeeded(self) -> None:
-        """Note an answer; an error of the server is one too."""
+        """Record an answer; an error of the server is one, too."""
         self._failures = 0
 
     def failed(self, failure: Exception) -> None:
-        """Note a call without an answer."""
+        """Record a call without an answer."""
         self._failures += 1
         self._reason = str(failure) or "the server does not answer in time"
         if self._failures >= FAILURES and self._probing is None:
             self._probing = asyncio.create_task(self._probe_until_answered(), name="redis-probe")
 
     async def close(self) -> None:
-        """Stop probing."""
         task, self._probing = self._probing, None
         if task is not None:
             task.cancel()
@@ -67,7 +65,7 @@ class CircuitBreaker:
         try:
             while True:
                 try:
-                    # At once: after a burst that this process was too busy for, the server answers.
+                    # Without a pause first: after a burst of this process the server answers.
                     await self._probe()
                 except (RedisError, OSError) as failure:
                     self._reason = str(failure) or self._reason

@@ -1,14 +1,14 @@
-"""A connection to Redis or Valkey: short waits, clear failures, and no server that evicts.
+"""A connection to Redis or Valkey, with short time limits, to servers that do not evict.
 
 A call takes at most `REPLY` once it has a connection, for which it waits at most `FREE_CONNECTION`,
 and which it opens within `CONNECT`.
-Each pool has a circuit breaker: while the server does not answer, calls fail at once, those that
-wait for a connection included.
+Each pool has a circuit breaker: while the server does not answer, calls fail at once, also those
+that wait for a connection.
 
-`redis://`, `rediss://` and `unix://`, with `user:password@`, and in the query what the client
-knows: `db`, `ssl_ca_certs`, `ssl_certfile`, `ssl_keyfile`. The URL may hold a password, so no
-error quotes it. With an evicting policy a flood of keys would push out lockouts: such a server
-is refused. Source: https://redis.io/docs/latest/develop/reference/eviction/
+`redis://`, `rediss://` and `unix://`, with `user:password@`, and in the query the options of
+the client: `db`, `ssl_ca_certs`, `ssl_certfile`, `ssl_keyfile`. The URL may hold a password, so no
+error quotes it. With an evicting policy a flood of keys would evict lockouts: such a server is
+refused. Source: https://redis.io/docs/latest/develop/reference/eviction/
 """
 
 import asyncio
@@ -28,8 +28,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from gateway.domain.errors import FieldError, InvalidInput, StoreUnavailable
 from gateway.domain.secrets import Secret
 from gateway.storage.redis.circuit_breaker import CircuitBreaker, CircuitOpen
-from gateway.storage.redis.connection_pool import FairConnectionPool, NoFreeConnection
-from gateway.storage.redis.deadlines import time_limit
+from gateway.storage.redis.connection_pool import FairConnectionPool, NoFreeConnection, time_limit
 
 OLDEST_VERSION = (6, 0)
 REPLY: Final = timedelta(milliseconds=500)
@@ -40,7 +39,7 @@ _LONGEST_REASON = 200
 _NOTHING = "rg:nothing"
 """A key that never exists."""
 _UNCHECKED = (
-    "the server does not tell its version and memory policy (INFO is not permitted): make sure"
+    "the server does not show its version and memory policy (INFO is not permitted): make sure"
     " that it is Redis 6 or later, or Valkey, with maxmemory-policy noeviction"
 )
 
@@ -55,23 +54,18 @@ class RedisClient(Redis):
         super().__init__(connection_pool=pool)
         self.auto_close_connection_pool = True
         self._pool = pool
-        self._breaker = CircuitBreaker(self._probe)
+        self.breaker = CircuitBreaker(self._probe)
         self._deadline = REPLY.total_seconds()
         self._replied_at = -math.inf
 
-    @property
-    def breaker(self) -> CircuitBreaker:
-        """Return the breaker of the pool."""
-        return self._breaker
-
     async def execute_command(self, *args: Any, **options: Any) -> Any:
         """Execute one command; raises RedisError or TimeoutError."""
-        self._breaker.require_closed()
+        self.breaker.require_closed()
         loop = asyncio.get_running_loop()
         try:
             connection = await self._pool.get_connection()
             try:
-                self._breaker.require_closed()
+                self.breaker.require_closed()
                 async with time_limit(REPLY):
                     await connection.send_command(*args)
                     answer = await self.parse_response(connection, args[0], **options)
@@ -80,12 +74,12 @@ class RedisClient(Redis):
         except CircuitOpen:
             raise
         except NoFreeConnection as failure:
-            # A burst of calls is no outage: this wait counts only where nobody gets replies.
+            # A burst of calls is no outage: this wait counts only where no call gets a reply.
             if loop.time() - self._replied_at > self._deadline:
-                self._breaker.failed(failure)
+                self.breaker.failed(failure)
             raise
         except (RedisConnectionError, RedisTimeoutError, OSError) as failure:
-            self._breaker.failed(failure)
+            self.breaker.failed(failure)
             raise
         except RedisError:
             self._succeeded(loop)
@@ -95,17 +89,16 @@ class RedisClient(Redis):
 
     def _succeeded(self, loop: asyncio.AbstractEventLoop) -> None:
         self._replied_at = loop.time()
-        self._breaker.succeeded()
+        self.breaker.succeeded()
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:  # noqa: FBT001 - as in redis-py
-        """Stop probing and close the connections."""
-        await self._breaker.close()
+        await self.breaker.close()
         with suppress(TimeoutError):
             async with time_limit(_CLOSE):
                 await super().aclose(close_connection_pool)
 
     async def _probe(self) -> None:
-        """Ask over a connection outside the pool, whose connections may all be waiting."""
+        """Send PING on a connection outside the pool, whose connections may all be in use."""
         connection = self.connection_pool.make_connection()  # type: ignore[no-untyped-call] # redis-py
         try:
             async with asyncio.timeout(self._deadline):
@@ -125,12 +118,12 @@ def create_client(url: Secret) -> RedisClient:
             protocol=2,
             # A caller that finds all of them in use waits for one: a burst is no outage.
             max_connections=_CONNECTIONS,
-            # The pool bounds this wait, and the client the one for a reply.
+            # The pool limits this wait, the client that for a reply.
             socket_connect_timeout=None,
-            # A script may have run although its answer was lost: only callers know what to repeat.
+            # A script may have run although its reply was lost: only callers know what to repeat.
             retry=Retry(NoBackoff(), 0),
         )
-        # Made and not opened: a wrong option shows itself here, not at the first request.
+        # Created, not opened: a wrong option fails here, not at the first request.
         pool.make_connection()  # type: ignore[no-untyped-call] # redis-py
     except (ValueError, TypeError):
         allowed = "redis://, rediss:// or unix:// with options that the client knows"
@@ -148,9 +141,9 @@ def named_failures() -> Iterator[None]:
 
 
 async def ping(client: Redis) -> None:
-    """Ask for a write that changes nothing; raises StoreUnavailable.
+    """Send a write that changes nothing; raises StoreUnavailable.
 
-    A server that is full, cannot save or has become a replica answers, and counts no failure.
+    A server that is full, cannot save or has become a replica answers PING, but refuses writes.
     """
     with named_failures():
         await client.set(_NOTHING, "", xx=True)
@@ -167,20 +160,20 @@ async def check_server(client: Redis) -> tuple[str, ...]:
     """Refuse a server that is too old or evicts keys, with InvalidInput; return warnings."""
     with named_failures():
         try:
-            told: dict[str, Any] = await client.info("server") | await client.info("memory")
+            info: dict[str, Any] = await client.info("server") | await client.info("memory")
         except NoPermissionError:
             return (_UNCHECKED,)
-    errors = tuple(_unsuitable(told))
+    errors = tuple(_unsuitable(info))
     if errors:
         raise InvalidInput(errors)
     return ()
 
 
-def _unsuitable(told: dict[str, Any]) -> Iterator[FieldError]:
-    version = str(told.get("redis_version", "0.0"))
+def _unsuitable(info: dict[str, Any]) -> Iterator[FieldError]:
+    version = str(info.get("redis_version", "0.0"))
     if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_VERSION:
         yield FieldError("redis server version", version, "6.0 or later")
-    policy = str(told.get("maxmemory_policy", "noeviction"))
+    policy = str(info.get("maxmemory_policy", "noeviction"))
     if policy != "noeviction":
         allowed = "noeviction: any other lets a flood of keys push out lockouts and codes"
         yield FieldError("redis maxmemory-policy", policy, allowed)

@@ -1,11 +1,13 @@
-"""A bounded pool of connections to Redis: who waits longest gets the next one.
+"""A bounded pool of connections to Redis: the longest waiting caller gets the next one.
 
-redis-py's own `BlockingConnectionPool` lets a new caller take the connection that a waiting one was
-woken for, which then waits again behind all others, and it loses a connection whose caller is
-cancelled while giving it back.
+redis-py's `BlockingConnectionPool` lets a new caller take the connection for which a waiting one
+was woken, which then waits behind all others. It also loses the connection of a caller that is
+cancelled while it releases the connection.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, Final
 
@@ -13,8 +15,8 @@ from redis.asyncio.connection import AbstractConnection, ConnectionPool
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from gateway.storage.redis.deadlines import time_limit
-
+_LAST_LOOK: Final = 0.005
+_PARTS: Final = 5
 FREE_CONNECTION: Final = timedelta(seconds=1)
 """The longest wait for a connection."""
 CONNECT: Final = timedelta(milliseconds=250)
@@ -55,7 +57,7 @@ class FairConnectionPool(ConnectionPool):
         return connection
 
     async def release(self, connection: AbstractConnection) -> None:
-        """Give a connection back. Never waits, so that a cancelled caller loses none."""
+        """Release a connection. Does not wait, so a cancelled caller does not lose it."""
         self._in_use_connections.remove(connection)
         self._available_connections.append(connection)
         self._free.release()
@@ -80,8 +82,37 @@ class FairConnectionPool(ConnectionPool):
 
 
 async def _is_open(connection: AbstractConnection) -> bool:
-    """Tell whether a command can be sent: bytes that nothing asked for spoil a connection."""
+    """Return whether a command can be sent: unread bytes make a connection unusable."""
     try:
         return connection.is_connected and not await connection.can_read()
     except RedisConnectionError:
         return False
+
+
+@asynccontextmanager
+async def time_limit(limit: timedelta) -> AsyncIterator[None]:
+    """Raise TimeoutError where the block takes longer than `limit`, unless the process is busy.
+
+    While the event loop is blocked, replies stay unread. So time passes in parts, each of which
+    begins when the event loop runs: of the time in which it is blocked, at most one part counts.
+    """
+    loop = asyncio.get_running_loop()
+    part = limit.total_seconds() / _PARTS
+    async with asyncio.timeout(None) as deadline:
+        left = _PARTS
+        timer: asyncio.TimerHandle
+
+        def end_part() -> None:
+            nonlocal left, timer
+            left -= 1
+            if left:
+                timer = loop.call_later(part, end_part)
+            else:
+                # Read the sockets once more: the reply may be there already.
+                deadline.reschedule(loop.time() + _LAST_LOOK)
+
+        timer = loop.call_later(part, end_part)
+        try:
+            yield
+        finally:
+            timer.cancel()

@@ -1,7 +1,7 @@
-"""Messages between gateways that a cached thing has changed, by Redis publish and subscribe.
+"""Invalidation messages between gateways, by Redis publish and subscribe.
 
-Losing messages is allowed, being unaware of it is not: `connected` turns false at once when the
-connection ends or falls silent, and after every (re)connection listeners hear None.
+Messages may be lost, but not unnoticed: `connected` becomes false at once when the connection ends
+or stays silent, and after every (re)connection listeners are called with None.
 """
 
 import asyncio
@@ -30,32 +30,23 @@ _LONGEST_TOPIC = 512
 _FIRST_BACKOFF = 0.05
 _LONGEST_BACKOFF = 1.0
 _SILENCE = 2.0
-"""Seconds without a message after which the server is asked whether it is still there."""
+"""Seconds without a message after which the server is probed."""
 
 
 class RedisInvalidation:
     """Invalidation over one channel of the server that `url` names.
 
-    `start` begins to listen and keeps trying; `stop` ends it. Publishing needs no `start`.
+    `start` subscribes and reconnects until `stop`. Publishing needs no `start`.
     """
 
     def __init__(self, url: Secret, silence: float = _SILENCE) -> None:
         self._client = create_client(url)
         self._silence = silence
         self._listeners: list[Callable[[str | None], None]] = []
-        self._connected = False
+        self.connected = False
         self._task: asyncio.Task[None] | None = None
 
-    @property
-    def connected(self) -> bool:
-        """Tell whether messages of others would reach us now."""
-        return self._connected
-
     async def publish(self, topics: Sequence[str]) -> None:
-        """Invalidate all topics in this process, then in the others; raises StoreUnavailable.
-
-        Every topic is tried, whatever becomes of the others.
-        """
         wanted = tuple(dict.fromkeys(topics))
         self.deliver(wanted)
         sent = (self._client.publish(CHANNEL, topic) for topic in wanted)
@@ -66,33 +57,28 @@ class RedisInvalidation:
                     raise failure
 
     def deliver(self, topics: Sequence[str]) -> None:
-        """Invalidate the topics in this process."""
         for topic in topics:
-            self._tell(topic)
+            self._notify(topic)
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:
-        """Call `listener` with each topic, and with None when messages may have been missed."""
         self._listeners.append(listener)
 
     async def ping(self) -> None:
-        """Ask the server for nothing; raises StoreUnavailable."""
         await ping(self._client)
 
     async def server_time(self) -> datetime:
-        """Return the instant of the server's clock; raises StoreUnavailable."""
         return await server_time(self._client)
 
     async def check_server(self) -> None:
-        """Raise InvalidInput where the server is too old or evicts; StoreUnavailable."""
+        """Raise InvalidInput where the server is too old or evicts keys; StoreUnavailable."""
         await check_server(self._client)
 
     async def start(self) -> None:
-        """Begin to listen in the background."""
+        """Subscribe in the background."""
         if self._task is None:
-            self._task = asyncio.create_task(self._listen_always(), name="invalidation")
+            self._task = asyncio.create_task(self._listen_forever(), name="invalidation")
 
     async def stop(self) -> None:
-        """Stop listening and close the connections."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -100,15 +86,15 @@ class RedisInvalidation:
             self._task = None
         await self._client.aclose()
 
-    async def _listen_always(self) -> None:
+    async def _listen_forever(self) -> None:
         backoff = _FIRST_BACKOFF
         while True:
             try:
                 await self._listen()
             except (RedisError, OSError):
-                backoff = _FIRST_BACKOFF if self._connected else backoff
+                backoff = _FIRST_BACKOFF if self.connected else backoff
             finally:
-                self._connected = False
+                self.connected = False
             await asyncio.sleep(backoff)
             backoff = min(backoff * 2, _LONGEST_BACKOFF)
 
@@ -119,13 +105,13 @@ class RedisInvalidation:
             while True:
                 message = await self._next(subscription)
                 if message["type"] == "subscribe":
-                    self._connected = True
-                    self._tell(None)
+                    self.connected = True
+                    self._notify(None)
                 elif message["type"] == "message" and len(message["data"]) <= _LONGEST_TOPIC:
-                    self._tell(message["data"])
+                    self._notify(message["data"])
 
     async def _next(self, subscription: "PubSub") -> dict[str, str]:
-        """Return the next message; a server that stays silent when asked is lost."""
+        """Return the next message; fails where the server does not answer a ping."""
         for _ in range(2):
             message: dict[str, str] | None = await subscription.get_message(timeout=self._silence)
             if message is not None:
@@ -133,6 +119,6 @@ class RedisInvalidation:
             await subscription.ping()
         raise ConnectionError("the server does not answer")
 
-    def _tell(self, topic: str | None) -> None:
+    def _notify(self, topic: str | None) -> None:
         for listener in self._listeners:
             listener(topic)

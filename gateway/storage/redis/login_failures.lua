@@ -1,6 +1,6 @@
--- Failed sign-ins of one realm; login_failures.py says what stands where.
--- ARGV: operation, realm, then what the operation takes. Instants are in milliseconds, by the clock
--- of the server.
+-- Failed sign-ins of one realm; login_failures.py describes the keys.
+-- ARGV: operation, realm, arguments of the operation. Instants are in milliseconds, by the clock of
+-- the server.
 -- The rules of the realm come last, by name: see _rules in login_failures.py.
 
 local operation, realm, now = ARGV[1], ARGV[2], math.floor(microseconds() / 1000)
@@ -22,8 +22,8 @@ local RULES = {
   'max_delta_time_milliseconds', 'max_temporary_lockouts', 'max_secondary_failures',
 }
 
--- Reads the arguments from `first` on, which are names and numbers in turn. A rule that is missing
--- fails the call before anything is written: it must not let anybody guess without end.
+-- Parses the arguments from `first` on: names and numbers in turn. A missing rule fails the call
+-- before any write, since it would allow unlimited guesses.
 local function parse_rules(first)
   local rules = {}
   for position = first, #ARGV, 2 do
@@ -63,11 +63,11 @@ local function wait_of(record, rules)
   return rules.wait_increment_seconds * math.floor(record.failures / rules.failure_factor)
 end
 
--- Keycloak's eight steps on a failure that happens now; tells whether a temporary lock-out began.
+-- Keycloak's eight steps for a failure now; returns whether a temporary lock-out began.
 -- Stricter than Keycloak: failures close together lock for at least the quick wait, whatever the
 -- longest wait is.
 local function count(record, rules, secondary)
-  -- Without a failure before this is the time since 1970: no quick one, and nothing to forget.
+  -- Without an earlier failure this is the time since 1970: not quick, and nothing to reset.
   local since = now - record.last_failure
   if not rules.for_good and since > rules.max_delta_time_milliseconds then
     record.failures, record.lockouts, record.locked_until, record.secondary = 0, 0, 0, 0
@@ -113,7 +113,7 @@ local function lifetime(record, rules)
 end
 
 local function list(index, score, user, milliseconds)
-  -- A day late, so that a server whose clock was set back finds what it looks for.
+  -- A day later, so that a server whose clock was set back still finds the entries.
   redis.call('ZREMRANGEBYSCORE', index, '-inf', whole(now - DAY))
   redis.call('ZADD', index, score, user)
   if redis.call('PTTL', index) < milliseconds then
@@ -139,7 +139,7 @@ local function write(user, record, address, milliseconds)
   end
 end
 
-local function forget(user)
+local function remove(user)
   redis.call('ZREM', FAILED, user)
   redis.call('ZREM', LOCKED, user)
   return redis.call('DEL', RECORD .. user)
@@ -153,8 +153,8 @@ local operations = {}
 
 function operations.reserve()
   local user, attempt, lifespan = ARGV[3], ARGV[4], ARGV[5]
-  -- Changes nothing, but a server that is full refuses it, as it does not refuse what follows a
-  -- first write that only removes: nobody is let in whose session could not be kept.
+  -- Writes nothing, but a full server refuses it, while it would accept commands after a first one
+  -- that only removes: no sign-in succeeds whose session could not be stored.
   redis.call('SET', 'rg:nothing', '', 'XX')
   local record, rules, attempts = read(user), parse_rules(6), ATTEMPTS .. user
   if record.permanent == 1 then
@@ -164,7 +164,7 @@ function operations.reserve()
   end
   redis.call('ZREMRANGEBYSCORE', attempts, '-inf', whole(now))
   for _ = 1, redis.call('ZCARD', attempts) do
-    -- Of what is under way nobody knows whether the password will be right.
+    -- The outcome of attempts in progress is unknown: count them as failures.
     count(record, rules, true)
     if is_locked(record) then
       return 'busy'
@@ -187,7 +187,7 @@ function operations.fail()
   return {locked and 1 or 0, permanent and 1 or 0, show(user)}
 end
 
--- Settles the attempt and does all that a failure does, on a record that nobody will find.
+-- Settles the attempt with the same work as a failure, on a record under an empty user id.
 function operations.pass_over()
   local user, attempt, address = ARGV[3], ARGV[4], ARGV[5]
   local record, rules = read(user), parse_rules(6)
@@ -195,13 +195,13 @@ function operations.pass_over()
   count(record, rules, false)
   write('', record, address, lifetime(record, rules))
   local shown = show('')
-  forget('')
+  remove('')
   return {0, 0, shown}
 end
 
 function operations.succeed()
   redis.call('ZREM', ATTEMPTS .. ARGV[3], ARGV[4])
-  return forget(ARGV[3])
+  return remove(ARGV[3])
 end
 
 function operations.release()
@@ -213,13 +213,13 @@ function operations.record()
 end
 
 function operations.clear()
-  return forget(ARGV[3])
+  return remove(ARGV[3])
 end
 
 function operations.clear_some()
   local users, known = redis.call('ZRANGE', FAILED, 0, ARGV[3] - 1), 0
   for _, user in ipairs(users) do
-    known = known + forget(user)
+    known = known + remove(user)
   end
   return {#users, known}
 end

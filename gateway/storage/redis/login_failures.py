@@ -1,13 +1,13 @@
-"""Failed sign-ins in Redis: one script a call, so that every gateway counts the same.
+"""Failed sign-ins in Redis: one script a call, so that all gateways count together.
 
-`rg:failures:<realm>:<user>` is the record, `rg:attempts:<realm>:<user>` are the attempts under way
-by the instant their places come back. `rg:failed:<realm>` and `rg:locked:<realm>` list users by
-when their records and lock-outs end. What has ended is swept out by later failures, and every key
-ends by itself: a record when the realm would not count it any more, a year after the last failure
-where the realm counts for ever (permanent lock-out), for the lock itself stands in SQL.
+`rg:failures:<realm>:<user>` is the record, `rg:attempts:<realm>:<user>` are attempts in progress by
+the instant when their places expire. `rg:failed:<realm>` and `rg:locked:<realm>` list users by
+the end of their records and lock-outs. Later failures remove expired entries, and every key
+expires: a record when the realm would not count it any more, and a year after the last failure
+where the realm counts without a limit (permanent lock-out), since the lock itself is in SQL.
 
-Time is the server's, never the caller's: gateways whose clocks differ count alike. A wiped Redis
-gives `failureFactor` new guesses.
+Time is the server's, not the caller's: gateways with different clocks count alike. An emptied Redis
+allows `failureFactor` new guesses.
 Keycloak: 4.1 (brute-force protection)
 """
 
@@ -26,7 +26,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _SECOND: Final = timedelta(seconds=1)
 _AT_ONCE: Final = 500
-"""How many users one script touches: the server answers nobody else meanwhile."""
+"""Users of one script call: the server answers no other call meanwhile."""
 
 
 class RedisLoginFailures:
@@ -38,7 +38,6 @@ class RedisLoginFailures:
     async def reserve(
         self, realm_id: str, user_id: str, attempt: str, *, rules: BruteForce
     ) -> Admission:
-        """Take a place for the attempt, unless the user is locked out or every place is taken."""
         lifespan = ATTEMPT_LIFESPAN // _MILLISECOND
         return Admission(
             await self._run("reserve", realm_id, user_id, attempt, lifespan, *_rules(rules))
@@ -54,10 +53,6 @@ class RedisLoginFailures:
         address: str,
         second_factor: bool = False,
     ) -> FailureOutcome:
-        """Settle the attempt as failed: count it, and lock where the rules say so.
-
-        One of a second factor counts with the others, and apart.
-        """
         locked_now, permanent, values = await self._run(
             "fail", realm_id, user_id, attempt, address, int(second_factor), *_rules(rules)
         )
@@ -72,30 +67,24 @@ class RedisLoginFailures:
         rules: BruteForce,
         address: str,
     ) -> None:
-        """Give the attempt's place back uncounted, in the time that counting takes."""
         _, _, values = await self._run(
             "pass_over", realm_id, user_id, attempt, address, *_rules(rules)
         )
         _record(values)
 
     async def succeed(self, realm_id: str, user_id: str, attempt: str) -> None:
-        """Settle the attempt and forget the user's failures; other attempts keep their places."""
         await self._run("succeed", realm_id, user_id, attempt)
 
     async def release(self, realm_id: str, user_id: str, attempt: str) -> None:
-        """Give the attempt's place back uncounted: it said nothing about the user's password."""
         await self._run("release", realm_id, user_id, attempt)
 
     async def record(self, realm_id: str, user_id: str) -> LoginFailures:
-        """Return what is remembered of a user."""
         return _record(await self._run("record", realm_id, user_id))
 
     async def clear(self, realm_id: str, user_id: str) -> bool:
-        """Forget a user's failures; tell whether there were any."""
         return bool(await self._run("clear", realm_id, user_id))
 
     async def clear_realm(self, realm_id: str) -> int:
-        """Forget the failures of every user of a realm; return how many had any."""
         cleared, seen = 0, _AT_ONCE
         while seen == _AT_ONCE:
             seen, known = await self._run("clear_some", realm_id, _AT_ONCE)
@@ -103,7 +92,6 @@ class RedisLoginFailures:
         return cleared
 
     async def locked(self, realm_id: str) -> tuple[tuple[str, LoginFailures], ...]:
-        """Return the users that are locked out now with their records, the soonest free first."""
         found: list[tuple[str, LoginFailures]] = []
         offset, page = 0, _AT_ONCE
         while page == _AT_ONCE:
@@ -114,7 +102,7 @@ class RedisLoginFailures:
 
 
 def _rules(rules: BruteForce) -> tuple[str | int, ...]:
-    """Return the rules as the script takes them: names and numbers in turn."""
+    """Return the rules as arguments of the script: names and numbers in turn."""
     numbers = {
         "permanent_lockout": int(rules.permanent_lockout),
         "max_temporary_lockouts": rules.max_temporary_lockouts,

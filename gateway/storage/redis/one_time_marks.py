@@ -1,4 +1,4 @@
-"""What may be used once, in Redis: `rg:used:<realm>:<name>` stands while it must not be used again.
+"""One-time marks in Redis: `rg:used:<realm>:<name>` exists while the name must not be used again.
 
 Spec: RFC 6238 §5.2 (a code is accepted once)
 """
@@ -17,7 +17,6 @@ class RedisOneTimeMarks:
         self._client = client
 
     async def claim(self, realm_id: str, name: str, lifespan: timedelta) -> bool:
-        """Mark `name` as used; False where it is marked already."""
         with named_failures():
             return bool(
                 await self._client.set(f"rg:used:{realm_id}:{name}", "", px=lifespan, nx=True)

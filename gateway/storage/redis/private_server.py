@@ -1,8 +1,8 @@
-"""A redis-server of our own on a unix socket, for whoever configures none.
+"""A private redis-server on a unix socket, for installations that configure none.
 
 The append-only file is flushed every second and nothing is evicted. One server serves every
-process of a state folder: whoever holds the lock on `run/redis.owner` starts it and ends it; the
-lock falls with its holder, so a server that outlived a killed starter is taken over by the next.
+process of a state folder: the process with the lock on `run/redis.owner` starts and ends it. The
+lock ends with its process, so the next process takes over the server of one that was killed.
 """
 
 import fcntl
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from gateway.domain.errors import FieldError, InvalidInput, StoreUnavailable
 from gateway.domain.secrets import Secret
+from gateway.storage.file_lock import try_lock
 
 _START = timedelta(seconds=10)
 _STOP = timedelta(seconds=10)
@@ -33,6 +34,7 @@ class PrivateRedis:
     def __init__(self, state_dir: Path) -> None:
         run = state_dir.absolute() / "run"
         self._socket = run / "redis.sock"
+        self.url = Secret(f"unix://{self._socket}")
         self._owner_file = run / "redis.owner"
         self._data = state_dir.absolute() / "redis"
         self._log = state_dir.absolute() / "logs" / "redis.log"
@@ -40,13 +42,8 @@ class PrivateRedis:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
-    def url(self) -> Secret:
-        """Return the URL for clients."""
-        return Secret(f"unix://{self._socket}")
-
-    @property
     def pid(self) -> int | None:
-        """Ask the server for its process id; None when it does not answer."""
+        """The process id of the server; None when it does not answer."""
         try:
             answer = _ask(self._socket, b"INFO server\r\n")
         except OSError:
@@ -56,28 +53,28 @@ class PrivateRedis:
 
     @property
     def has_ended(self) -> bool:
-        """Tell at once whether the server is neither there nor on its way."""
+        """Whether the server neither runs nor starts; does not wait."""
         if self._process is not None:
             return self._process.poll() is not None
         return not _is_listened_on(self._socket)
 
     def start(self) -> None:
-        """Make sure that the server runs; raises InvalidInput where it cannot be made to."""
+        """Make sure that the server runs; raises InvalidInput where it cannot run here."""
         for folder in (self._owner_file.parent, self._data, self._log.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._owner_file.parent.chmod(0o700)
         self._owner = _try_own(self._owner_file)
         if self._owner is not None and self.pid is None:
             self._launch()
-        _comes_true(lambda: self._is_usable() or self._has_failed(), _START)
+        _becomes_true(lambda: self._is_usable() or self._has_failed(), _START)
         if not self._is_usable():
             self.stop()
             raise StoreUnavailable("redis")
 
     def restart(self) -> None:
-        """Launch the server that has ended, without waiting; `has_ended` tells what came of it.
+        """Launch the server that has ended, without waiting; `has_ended` shows the result.
 
-        Does nothing where the server is another process's. Raises InvalidInput or OSError.
+        Does nothing where another process owns the server. Raises InvalidInput or OSError.
         """
         if self._owner is None:
             self._owner = _try_own(self._owner_file)
@@ -85,18 +82,18 @@ class PrivateRedis:
             self._launch()
 
     def stop(self) -> None:
-        """End the server where this process owns it; what it holds is written first."""
+        """End the server where this process owns it; it writes its data first."""
         if self._owner is None:
             return
         pid = self.pid if self._process is None else self._process.pid
         if pid is not None and not self._is_gone(pid):
             os.kill(pid, signal.SIGTERM)
-            if not _comes_true(lambda: self._is_gone(pid), _STOP):
+            if not _becomes_true(lambda: self._is_gone(pid), _STOP):
                 os.kill(pid, signal.SIGKILL)
         if self._process is not None:
             self._process.wait()
             self._process = None
-        # Forked workers hold the same lock: closing alone would leave it theirs.
+        # Forked workers share the lock: closing the file alone would not release it.
         fcntl.flock(self._owner, fcntl.LOCK_UN)
         os.close(self._owner)
         self._owner = None
@@ -115,7 +112,7 @@ class PrivateRedis:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            # Ctrl-C in a terminal reaches us, and we end the server after those who use it.
+            # Ctrl-C in a terminal reaches this process, which ends the server after its clients.
             start_new_session=True,
         )
 
@@ -156,12 +153,10 @@ class PrivateRedis:
 
 def _try_own(path: Path) -> int | None:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
+    if try_lock(descriptor):
+        return descriptor
+    os.close(descriptor)
+    return None
 
 
 def _is_listened_on(path: Path) -> bool:
@@ -169,7 +164,7 @@ def _is_listened_on(path: Path) -> bool:
         connection.setblocking(False)
         try:
             connection.connect(str(path))
-        except BlockingIOError:  # many are waiting to be let in
+        except BlockingIOError:  # the queue of connections is full
             return True
         except OSError:
             return False
@@ -185,7 +180,7 @@ def _ask(path: Path, command: bytes) -> bytes:
         return connection.recv(1 << 16)
 
 
-def _comes_true(condition: Callable[[], bool], within: timedelta) -> bool:
+def _becomes_true(condition: Callable[[], bool], within: timedelta) -> bool:
     deadline = time.monotonic() + within.total_seconds()
     while not condition():
         if time.monotonic() > deadline:

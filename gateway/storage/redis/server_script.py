@@ -1,8 +1,8 @@
-"""Lua scripts that go by the clock of the Redis server, whichever gateway calls them.
+"""Lua scripts that use the clock of the Redis server.
 
 A script reads the time from `microseconds()`, which its prologue defines. The prologue is part of
-the script's text: no argument and no key can change what time it is. Tests construct a script
-whose prologue returns a set time.
+the script's text: no argument and no key can change the time. Tests construct a script whose
+prologue returns a set time.
 """
 
 import hashlib
@@ -34,7 +34,6 @@ class ServerScript:
         self._digest = hashlib.sha1(self._text.encode("ascii"), usedforsecurity=False).hexdigest()
 
     async def __call__(self, *arguments: str | int) -> Any:
-        """Run the script; raises StoreUnavailable."""
         with named_failures():
             try:
                 return await self._client.execute_command("EVALSHA", self._digest, 0, *arguments)

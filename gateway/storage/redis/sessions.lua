@@ -1,7 +1,7 @@
--- Online sessions of one realm; sessions.py says what stands where.
--- ARGV: operation, realm, then what the operation takes. Instants are whole microseconds: they are
--- compared as numbers and written as text with all digits, for Lua would round them.
--- When a session expires is counted here, by the clock of the server: `lasts` is in microseconds.
+-- Online sessions of one realm; sessions.py describes the keys.
+-- ARGV: operation, realm, arguments of the operation. Instants are whole microseconds: compared as
+-- numbers, and written as text with all digits, since Lua would round them.
+-- Sessions expire by the clock of the server: `lasts` is the remaining time in microseconds.
 
 local operation, realm, now = ARGV[1], ARGV[2], microseconds()
 local SESSION = 'rg:session:' .. realm .. ':'
@@ -19,7 +19,7 @@ local function expires_in(lasts)
   return whole(now + tonumber(lasts))
 end
 
--- How long the keys live: the sweep finds the places of an expired session by its key.
+-- Keys outlive their session: the sweep finds the index entries of an expired session by its key.
 local function ttl_of(lasts)
   return whole(math.max(1, math.floor((tonumber(lasts) + GRACE) / 1000)))
 end
@@ -64,18 +64,18 @@ local function list(id, session, ttl)
   end
 end
 
-local function lives(session)
+local function is_active(session)
   return tonumber(session.expires) > now
 end
 
-local function live(id)
+local function find_active(id)
   local text = redis.call('GET', SESSION .. id)
   local session = text and parse(text)
-  return session and lives(session) and session or nil
+  return session and is_active(session) and session or nil
 end
 
--- Forget a session and its places in every index; 1 when it was a living one.
-local function forget(id)
+-- Removes a session and its entries in every index; returns 1 if it had not expired.
+local function remove(id)
   local text = redis.call('GET', SESSION .. id)
   redis.call('ZREM', OF_REALM, id)
   if not text then
@@ -87,18 +87,18 @@ local function forget(id)
   for _, client in ipairs(session.clients) do
     redis.call('ZREM', OF_CLIENT .. client, id)
   end
-  return lives(session) and 1 or 0
+  return is_active(session) and 1 or 0
 end
 
 local function sweep(most)
   local expired = redis.call('ZRANGEBYSCORE', OF_REALM, '-inf', whole(now), 'LIMIT', 0, most)
   for _, id in ipairs(expired) do
-    forget(id)
+    remove(id)
   end
   return #expired
 end
 
--- The living sessions at the places from `first` on; what is gone leaves the index on the way.
+-- Returns the sessions of an index from position `first` on; removes entries without a session.
 local function page(index, first, most)
   local found = {}
   while #found < most * 2 do
@@ -112,7 +112,7 @@ local function page(index, first, most)
         redis.call('ZREM', index, id)
       else
         first = first + 1
-        if lives(parse(text)) then
+        if is_active(parse(text)) then
           table.insert(found, id)
           table.insert(found, text)
         end
@@ -124,7 +124,7 @@ end
 
 local operations = {}
 
--- `text` is the session's without the instant at which it expires.
+-- `text` is the stored text without the instant of expiry.
 function operations.add(id, text, lasts)
   sweep(SWEPT_BY_WRITES)
   local ttl = ttl_of(lasts)
@@ -143,7 +143,7 @@ end
 
 function operations.join(id, refreshed, lasts, client, part)
   sweep(SWEPT_BY_WRITES)
-  local session = live(id)
+  local session = find_active(id)
   if not session then
     return 0
   end
@@ -158,9 +158,9 @@ function operations.join(id, refreshed, lasts, client, part)
   return 1
 end
 
--- As join, but whom another request took out of the session meanwhile stays out.
+-- As join, but a client that another request removed from the session stays removed.
 function operations.refresh(id, refreshed, lasts, client, part)
-  local session = live(id)
+  local session = find_active(id)
   if not session or not session.parts[client] then
     return 0
   end
@@ -168,12 +168,12 @@ function operations.refresh(id, refreshed, lasts, client, part)
 end
 
 function operations.leave(id, client)
-  local session = live(id)
+  local session = find_active(id)
   if not session or not session.parts[client] then
     return 0
   end
   if #session.clients == 1 then
-    return forget(id)
+    return remove(id)
   end
   redis.call('ZREM', OF_CLIENT .. client, id)
   for place, name in ipairs(session.clients) do
@@ -186,7 +186,7 @@ function operations.leave(id, client)
   return 1
 end
 
--- Up to `most` sessions at once; what is no session any more leaves the index on the way.
+-- Up to `most` sessions at once; removes entries without a session.
 function operations.leave_all(most, client)
   local ids = redis.call('ZRANGE', OF_CLIENT .. client, 0, most - 1)
   for _, id in ipairs(ids) do
@@ -196,14 +196,14 @@ function operations.leave_all(most, client)
   return #ids
 end
 
-operations['end'] = forget
+operations['end'] = remove
 
--- Up to `most` sessions at once, so that Redis answers others in between.
+-- Up to `most` sessions at once, so that Redis answers other calls in between.
 local function end_all(index, most)
   local ids = redis.call('ZRANGE', index, 0, most - 1)
   local ended = 0
   for _, id in ipairs(ids) do
-    ended = ended + forget(id)
+    ended = ended + remove(id)
     redis.call('ZREM', index, id)
   end
   return {ended, #ids}

@@ -1,14 +1,14 @@
-"""Online sessions in Redis: what a user signed in to, gone with its patience or at a word.
+"""Online sessions in Redis, until they expire or are ended.
 
 A session is one key, `rg:session:<realm>:<id>`: a line of instants and the user's id, a line of
-JSON, and a line for each client. Its ids stand in three sorted sets: of the realm by expiry, of the
-user and of each client by start. Every call is one script, so nobody ever sees half of a change,
-and a refresh that meets an ended session finds nothing to write to.
+JSON, and a line for each client. Three kinds of sorted sets hold its id: that of the realm by
+expiry, those of the user and of each client by start. Every call is one script and so atomic, and a
+refresh of an ended session finds no key to write to.
 
-Sessions expire by the clock of the server alone: gateways say how long a session lasts from now on,
-so that none of them can end what another one keeps. What has expired is swept out of the sets by
-later calls of the same realm, at least as fast as sessions come in, and by `purge`; keys end by
-themselves a day after. Ids hold neither spaces nor colons (representations: UrlName).
+Sessions expire by the clock of the server: gateways pass how long a session lasts from now on, so
+that none ends a session of another. Later calls of the same realm remove expired ids from the sets,
+at least as fast as new sessions arrive, and so does `purge`; keys expire a day later. Ids contain
+neither spaces nor colons (representations: UrlName).
 Keycloak: 3; attacks: a session that is revived by a parallel refresh
 """
 
@@ -33,7 +33,7 @@ _COUNTED_AT_ONCE: Final = 1_000
 class RedisSessions:
     """SessionStore in the server that `client` is connected to.
 
-    `clock` is the one by which callers say when a session is to expire.
+    `clock` is the one that callers use for `expires_at`.
     """
 
     def __init__(self, client: RedisClient, clock: Clock, load: LoadScript = ServerScript) -> None:
@@ -41,65 +41,52 @@ class RedisSessions:
         self._run = load(client, "sessions")
 
     async def add(self, session: UserSession, expires_at: datetime) -> None:
-        """Keep a new session; raises AlreadyExists."""
         arguments = (session.id, _encode(session), self._lasts(expires_at))
         if not await self._run("add", session.realm_id, *arguments):
             raise AlreadyExists("Session exists")
 
     async def find(self, realm_id: str, session_id: str) -> UserSession | None:
-        """Return the session; None when it has expired, was ended or forgotten."""
         text = await self._run("find", realm_id, session_id)
         return None if text is None else _decode(realm_id, session_id, text)
 
     async def join(
         self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
     ) -> bool:
-        """Add or replace one client's part and move `refreshed_at`; False when it was ended."""
         return await self._move("join", realm_id, session_id, client, expires_at)
 
     async def refresh(
         self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
     ) -> bool:
-        """Replace the client's part and move `refreshed_at`; False where it takes no part now."""
         return await self._move("refresh", realm_id, session_id, client, expires_at)
 
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
-        """Take one client's part away; the last one ends the session."""
         await self._run("leave", realm_id, session_id, client)
 
     async def leave_all(self, realm_id: str, client: str) -> None:
-        """Take one client's part out of every session; those it was alone in end."""
         while await self._run("leave_all", realm_id, _ENDED_AT_ONCE, client) == _ENDED_AT_ONCE:
             pass
 
     async def end(self, realm_id: str, session_id: str) -> bool:
-        """End a session; tell whether there was one."""
         return bool(await self._run("end", realm_id, session_id))
 
     async def end_of_user(self, realm_id: str, user_id: str) -> int:
-        """End every session of a user; return how many."""
         return await self._end_all("end_of_user", realm_id, user_id)
 
     async def end_of_realm(self, realm_id: str) -> int:
-        """End every session of a realm; return how many."""
         return await self._end_all("end_of_realm", realm_id)
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[UserSession, ...]:
-        """Return the user's sessions, oldest first."""
         return _decode_all(realm_id, await self._run("of_user", realm_id, user_id))
 
     async def of_client(
         self, realm_id: str, client: str, first: int, maximum: int
     ) -> tuple[UserSession, ...]:
-        """Return a page of the sessions in which a client takes part, oldest first."""
         return _decode_all(realm_id, await self._run("of_client", realm_id, client, first, maximum))
 
     async def count_of_client(self, realm_id: str, client: str) -> int:
-        """Return in how many sessions a client takes part."""
         return int(await self._run("count_of_client", realm_id, client))
 
     async def counts_of_clients(self, realm_id: str, clients: Sequence[str]) -> Mapping[str, int]:
-        """Return in how many sessions each of the clients takes part that is in any."""
         found: dict[str, int] = {}
         for start in range(0, len(clients), _COUNTED_AT_ONCE):
             some = clients[start : start + _COUNTED_AT_ONCE]
@@ -108,7 +95,6 @@ class RedisSessions:
         return found
 
     async def purge(self, realm_id: str) -> int:
-        """Forget the realm's expired sessions; return how many there were."""
         purged = 0
         while some := int(await self._run("purge", realm_id)):
             purged += some
@@ -141,7 +127,7 @@ class RedisSessions:
                 return ended
 
     def _lasts(self, expires_at: datetime) -> int:
-        """Return in microseconds how long a session lasts from now on."""
+        """Return how long a session lasts from now on, in microseconds."""
         return (expires_at - self._clock.now()) // _MICROSECOND
 
 
@@ -162,7 +148,7 @@ def _json(value: Any) -> str:
 
 
 def _encode(session: UserSession) -> str:
-    """Return what is stored, without the instant at which it expires."""
+    """Return the stored text, without the instant of expiry."""
     instants = (session.started_at, session.refreshed_at)
     head = " ".join((*(str(_number(instant)) for instant in instants), session.user_id))
     rest = [session.username, session.ip_address, int(session.remember_me)]

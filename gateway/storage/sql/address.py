@@ -1,4 +1,4 @@
-"""Which database a URL names. The URL may hold a password, so no error quotes it.
+"""Which database a URL names. The URL may hold a password, so errors do not quote it.
 
 `sqlite:///relative/path`, `sqlite:////absolute/path`, `postgresql://user:password@host/name`.
 A PostgreSQL URL goes to the driver as it is, so libpq's parameters (sslmode, sslrootcert,
@@ -34,7 +34,7 @@ DatabaseAddress = SqliteFile | PostgresServer
 
 
 def parse_database_url(url: Secret) -> DatabaseAddress:
-    """Tell the kind of database by the scheme; raises InvalidInput."""
+    """Return the kind of database by the scheme; raises InvalidInput."""
     text = url.reveal()
     if text.startswith(_SQLITE) and len(text) > len(_SQLITE) and "?" not in text:
         return SqliteFile(Path(unquote(text.removeprefix(_SQLITE))).absolute())

@@ -25,7 +25,6 @@ class AsyncConnection:
 
     @property
     def dialect(self) -> Dialect:
-        """Return what knows the database's ways."""
         return self._connection.dialect
 
     async def execute(
@@ -37,7 +36,7 @@ class AsyncConnection:
         return await greenlet_spawn(self._connection.execute, statement, parameters)
 
     async def run_sync(self, work: Callable[[Connection], Result]) -> Result:
-        """Run what was written for a connection without asyncio."""
+        """Run code for a connection without asyncio."""
         return await greenlet_spawn(work, self._connection)
 
 
@@ -49,7 +48,6 @@ class AsyncEngine:
 
     @property
     def dialect(self) -> Dialect:
-        """Return what knows the database's ways."""
         return self.sync_engine.dialect
 
     def execution_options(self, **options: Any) -> "AsyncEngine":
@@ -58,7 +56,7 @@ class AsyncEngine:
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncConnection]:
-        """Take a connection for the length of the block; what is not committed is undone."""
+        """Take a connection for the block; what is not committed is rolled back."""
         async with self._connected() as connection:
             yield AsyncConnection(connection)
 
@@ -68,11 +66,10 @@ class AsyncEngine:
         async with self._connected() as connection:
             transaction = await greenlet_spawn(connection.begin)
             yield AsyncConnection(connection)
-            # An exception does not come here: closing the connection undoes what is open.
+            # An exception does not get here: closing the connection rolls back.
             await greenlet_spawn(transaction.commit)
 
     async def dispose(self) -> None:
-        """Close the connections."""
         await greenlet_spawn(self.sync_engine.dispose)
 
     @asynccontextmanager

@@ -1,17 +1,17 @@
-"""The log of changes: written with each change, read by every worker."""
+"""The change log: written with each change, read by every worker."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Dialect, Select, bindparam, delete, func, insert, select
+from sqlalchemy import Dialect, bindparam, delete, func, insert, select
 
 from gateway.domain.ports.storage.change_log import RecordedChange
-from gateway.storage.sql.lookups import Question, Questioner
+from gateway.storage.sql.lookups import PreparedQuery, QueryExecutor
 from gateway.storage.sql.schema import change_log
 from gateway.storage.sql.transaction import Transaction
 
 KEPT: Final = 10_000
-"""Records that a purge leaves: far more than are written between two reads."""
+"""Records that a purge leaves: far more than the changes between two reads."""
 
 
 class SqlChangeLog:
@@ -21,47 +21,32 @@ class SqlChangeLog:
         self._transaction = transaction
 
     async def record(self, topics: Sequence[str]) -> None:
-        """Record the topics; none is no record."""
         if topics:
             values = {"topics": tuple(dict.fromkeys(topics))}
             await self._transaction.execute(insert(change_log), values)
 
     async def purge(self) -> int:
-        """Delete all but the newest records; return how many."""
         newest = select(func.max(change_log.c.id)).scalar_subquery()
-        result = await self._transaction.execute(
+        return await self._transaction.count_changed(
             delete(change_log).where(change_log.c.id <= newest - KEPT)
         )
-        return result.rowcount
 
 
 class SqlChangeLogReader:
-    """ChangeLogReader by `questioner`."""
+    """ChangeLogReader by prepared queries."""
 
-    def __init__(self, questioner: Questioner, dialect: Dialect) -> None:
-        self._questioner = questioner
-        self._newest = Question(_newest(), dialect)
-        self._after = Question(_after(), dialect)
+    def __init__(self, executor: QueryExecutor, dialect: Dialect) -> None:
+        self._executor = executor
+        columns = change_log.c
+        later = columns.id > bindparam("identity", type_=columns.id.type)
+        after = select(columns.id, columns.topics).where(later).order_by(columns.id)
+        self._newest = PreparedQuery(select(func.max(columns.id).label("newest")), dialect)
+        self._after = PreparedQuery(after, dialect)
 
     async def newest(self) -> int:
-        """Return the highest id, 0 without one."""
-        rows = await self._questioner.ask(self._newest, self._newest.arguments())
+        rows = await self._executor.execute(self._newest, self._newest.arguments())
         return int(rows[0][0] or 0)
 
     async def after(self, identity: int) -> Sequence[RecordedChange]:
-        """Return the changes with higher ids, in their order."""
-        rows = await self._questioner.ask(self._after, self._after.arguments(identity=identity))
+        rows = await self._executor.execute(self._after, self._after.arguments(identity=identity))
         return [RecordedChange(*self._after.read(row)) for row in rows]
-
-
-def _newest() -> Select[Any]:
-    return select(func.max(change_log.c.id).label("newest"))
-
-
-def _after() -> Select[Any]:
-    columns = change_log.c
-    return (
-        select(columns.id, columns.topics)
-        .where(columns.id > bindparam("identity", type_=columns.id.type))
-        .order_by(columns.id)
-    )

@@ -9,18 +9,19 @@ from typing import Final
 from sqlalchemy import text
 
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.ports.storage import Stores
 from gateway.domain.secrets import Secret
-from gateway.storage.sql.address import parse_database_url
+from gateway.storage.sql import sqlite
+from gateway.storage.sql.address import DatabaseAddress, SqliteFile, parse_database_url
 from gateway.storage.sql.change_log import SqlChangeLog, SqlChangeLogReader
 from gateway.storage.sql.client_scopes import SqlClientScopes
 from gateway.storage.sql.clients import SqlClients
 from gateway.storage.sql.documents import SqlDocuments
-from gateway.storage.sql.engine import create_engines
 from gateway.storage.sql.events import SqlAdminEvents, SqlUserEvents
 from gateway.storage.sql.groups import SqlGroupCatalogue, SqlGroups
 from gateway.storage.sql.keys import SqlKeys
-from gateway.storage.sql.limits import Limits
-from gateway.storage.sql.lookups import Questions, SqlLookups
+from gateway.storage.sql.limits import Engines, Limits
+from gateway.storage.sql.lookups import LookupQueries, SqlLookups
 from gateway.storage.sql.realms import SqlRealms
 from gateway.storage.sql.roles import SqlRoleCatalogue, SqlRoles, SqlRoleScopes
 from gateway.storage.sql.sessions import (
@@ -39,27 +40,9 @@ _NOW: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class SqlStores:
-    """The repositories of one transaction."""
+class SqlStores(Stores):
+    """The repositories of one transaction, and the transaction itself."""
 
-    realms: SqlRealms
-    clients: SqlClients
-    client_scopes: SqlClientScopes
-    role_scopes: SqlRoleScopes
-    users: SqlUsers
-    user_batches: SqlUserBatches
-    roles: SqlRoles
-    role_catalogue: SqlRoleCatalogue
-    groups: SqlGroups
-    group_catalogue: SqlGroupCatalogue
-    refresh_tokens: SqlRefreshTokens
-    offline_sessions: SqlOfflineSessions
-    keys: SqlKeys
-    revocations: SqlRevocations
-    documents: SqlDocuments
-    admin_events: SqlAdminEvents
-    user_events: SqlUserEvents
-    change_log: SqlChangeLog
     transaction: Transaction = field(repr=False)
 
 
@@ -73,20 +56,19 @@ class SqlDatabase:
         self._engines = create_engines(parse_database_url(url), limits)
         self._secrets = secrets
         dialect = self._engines.reader.dialect
-        self.lookups = SqlLookups(self._engines.questioner, Questions.of(dialect), secrets)
-        self.rotations = SqlRotations(self._engines.questioner, self._engines.commander, dialect)
-        self.changes = SqlChangeLogReader(self._engines.questioner, dialect)
+        reader, writer = self._engines.query_executor, self._engines.command_executor
+        self.lookups = SqlLookups(reader, LookupQueries.of(dialect), secrets)
+        self.rotations = SqlRotations(reader, writer, dialect)
+        self.changes = SqlChangeLogReader(reader, dialect)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[SqlStores]:
-        """Open a transaction for reading only: one snapshot, in which nothing can be written."""
         with named_failures():
             async with self._engines.reader.connect() as connection:
                 yield self._stores(Transaction(connection))
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[SqlStores]:
-        """Open a transaction: all of it is stored durably on leaving, none on an exception."""
         with named_failures():
             async with self._engines.writer.begin() as connection:
                 stores = self._stores(Transaction(connection))
@@ -94,23 +76,17 @@ class SqlDatabase:
                 stores.transaction.check()
 
     async def ping(self) -> None:
-        """Ask the database for nothing, to learn whether it answers."""
         with named_failures():
             async with self._engines.reader.connect() as connection:
                 await connection.execute(text("SELECT 1"))
 
     async def server_time(self) -> datetime:
-        """Return the instant of the database's clock; raises StoreUnavailable.
-
-        That of SQLite is the clock of this machine.
-        """
         with named_failures():
             async with self._engines.reader.connect() as connection:
                 rows = await connection.execute(text(_NOW[connection.dialect.name]))
                 return datetime.fromtimestamp(float(rows.scalar_one()), UTC)
 
     async def dispose(self) -> None:
-        """Close the connections."""
         await self._engines.dispose()
 
     def _stores(self, transaction: Transaction) -> SqlStores:
@@ -135,3 +111,13 @@ class SqlDatabase:
             change_log=SqlChangeLog(transaction),
             transaction=transaction,
         )
+
+
+def create_engines(address: DatabaseAddress, limits: Limits | None = None) -> Engines:
+    """Make engines that connect when first used."""
+    limits = limits or Limits()
+    if isinstance(address, SqliteFile):
+        return sqlite.create_engines(address, limits)
+    from gateway.storage.sql import postgresql  # noqa: PLC0415 - its driver takes 3.5 MB and 50 ms
+
+    return postgresql.create_engines(address, limits)

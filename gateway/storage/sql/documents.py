@@ -1,16 +1,14 @@
-"""What realms keep beside their settings: JSON documents by kind and name."""
+"""JSON documents that belong to a realm, by kind and name."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, and_, delete, select
 
-from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage.documents import DocumentKind
 from gateway.storage.sql.column_types import is_name
-from gateway.storage.sql.inserts import insert_into
 from gateway.storage.sql.schema import realm_documents
-from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.transaction import Transaction, insert_into
 
 
 class SqlDocuments:
@@ -20,32 +18,22 @@ class SqlDocuments:
         self._transaction = transaction
 
     async def find(self, realm_id: str, kind: DocumentKind, name: str) -> Mapping[str, Any] | None:
-        """Return the document."""
         if not is_name(name):
             return None
-        rows = await self._transaction.execute(
-            select(realm_documents.c.document).where(
-                realm_documents.c.realm_id == realm_id,
-                realm_documents.c.kind == kind,
-                realm_documents.c.name == name,
-            )
-        )
-        row = rows.first()
-        return None if row is None else row.document
+        one = select(realm_documents.c.document).where(_is(realm_id, kind, name))
+        return await self._transaction.first(one, lambda row: row.document)
 
     async def list(self, realm_id: str, kind: DocumentKind) -> Mapping[str, Mapping[str, Any]]:
-        """Return the documents of a kind by name, in the order of the names."""
-        rows = await self._transaction.execute(
+        statement = (
             select(realm_documents.c.name, realm_documents.c.document)
             .where(realm_documents.c.realm_id == realm_id, realm_documents.c.kind == kind)
             .order_by(realm_documents.c.name)
         )
-        return {row.name: row.document async for row in in_slices(rows)}
+        return dict(await self._transaction.read(statement, tuple))
 
     async def put(
         self, realm_id: str, kind: DocumentKind, name: str, document: Mapping[str, Any]
     ) -> None:
-        """Store the document under its name, whether or not there is one."""
         values = {"realm_id": realm_id, "kind": kind, "name": name, "document": document}
         statement = insert_into(realm_documents, self._transaction.dialect).values(values)
         await self._transaction.execute(
@@ -55,14 +43,12 @@ class SqlDocuments:
         )
 
     async def remove(self, realm_id: str, kind: DocumentKind, name: str) -> bool:
-        """Forget the document; tell whether there was one."""
         if not is_name(name):
             return False
-        result = await self._transaction.execute(
-            delete(realm_documents).where(
-                realm_documents.c.realm_id == realm_id,
-                realm_documents.c.kind == kind,
-                realm_documents.c.name == name,
-            )
-        )
-        return result.rowcount > 0
+        one = delete(realm_documents).where(_is(realm_id, kind, name))
+        return await self._transaction.count_changed(one) > 0
+
+
+def _is(realm_id: str, kind: DocumentKind, name: str) -> ColumnElement[bool]:
+    columns = realm_documents.c
+    return and_(columns.realm_id == realm_id, columns.kind == kind, columns.name == name)

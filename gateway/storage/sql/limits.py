@@ -1,11 +1,11 @@
-"""How long the database may take, how many connections there are, and which of them may write."""
+"""Time limits of the database, numbers of connections, and which of them may write."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from gateway.storage.sql.asynchronous import AsyncEngine
-from gateway.storage.sql.lookups import Questioner
+from gateway.storage.sql.lookups import QueryExecutor
 
 _GRACE = timedelta(seconds=1)
 
@@ -20,38 +20,37 @@ class Limits:
     pool_wait: timedelta = timedelta(seconds=3)
     """The wait for a free connection."""
     connections: int = 5
-    """Connections for each process, those of the look-ups not counted."""
+    """Connections of each process, without those of the look-ups."""
     lookups: int = 2
-    """Connections for the look-ups of each process, where the database has a server."""
+    """Connections for the look-ups of each process, on PostgreSQL."""
 
     @property
-    def patience(self) -> timedelta:
-        """How long to wait for a database that should have ended the statement itself."""
+    def client_timeout(self) -> timedelta:
+        """The wait for a database that should have ended the statement itself."""
         return self.statement + _GRACE
 
     def pool(self, connections: int) -> dict[str, Any]:
-        """Return SQLAlchemy's settings for a pool that never grows."""
+        """Return SQLAlchemy's settings for a pool of fixed size."""
         return {
             "pool_size": connections,
             "max_overflow": 0,
             "pool_timeout": self.pool_wait.total_seconds(),
-            # Statements are quoted in errors without their values.
+            # Errors quote statements without their values.
             "hide_parameters": True,
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """Connections for transactions, that may only read or may write; and the same for questions."""
+    """Connections for transactions and for prepared queries, for reading or for writing."""
 
     reader: AsyncEngine = field(repr=False)
     writer: AsyncEngine = field(repr=False)
-    questioner: Questioner = field(repr=False)
-    commander: Questioner = field(repr=False)
+    query_executor: QueryExecutor = field(repr=False)
+    command_executor: QueryExecutor = field(repr=False)
 
     async def dispose(self) -> None:
-        """Close the connections."""
-        await self.questioner.dispose()
-        await self.commander.dispose()
+        await self.query_executor.dispose()
+        await self.command_executor.dispose()
         await self.reader.dispose()
         await self.writer.dispose()

@@ -1,14 +1,10 @@
-"""Bringing the schema up to date, by one gateway at a time and all or nothing.
+"""Migration of the schema, by one gateway at a time, in one transaction.
 
 PostgreSQL: an advisory lock for the length of the transaction. SQLite: an exclusive lock on a
-file beside the database, for a rebuilt table needs foreign keys off, which no transaction covers.
+file beside the database, as rebuilding a table needs foreign keys off outside the transaction.
 """
 
-import asyncio
-import fcntl
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,6 +12,7 @@ from sqlalchemy import Connection, text
 
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.secrets import Secret
+from gateway.storage.file_lock import file_lock
 from gateway.storage.sql import sqlite
 from gateway.storage.sql.address import PostgresServer, SqliteFile, parse_database_url
 from gateway.storage.sql.limits import Limits
@@ -23,13 +20,12 @@ from gateway.storage.sql.revision import is_older, needs_migration
 from gateway.storage.sql.transaction import named_failures
 
 _ADVISORY_LOCK = 0x5265616C6D676174
-"""Any number that no other program on the same server is likely to lock."""
+"""An arbitrary number that no other program on the same server is likely to lock."""
 _LIMITS = Limits(statement=timedelta(minutes=5), connections=1)
-_POLL_SECONDS = 0.05
 
 
 async def migrate(url: Secret) -> bool:
-    """Bring the schema to this program's revision; tell whether anything was changed.
+    """Bring the schema to this program's revision; return whether anything changed.
 
     Safe to call from several gateways at once, and quick where there is nothing to do. Raises
     StoreUnavailable.
@@ -48,7 +44,8 @@ async def _migrate_file(file: SqliteFile) -> bool:
     os.close(os.open(file.path, os.O_RDWR | os.O_CREAT, 0o600))
     engine = sqlite.create_migration_engine(file, _LIMITS)
     try:
-        async with _locked(file.path.with_name(f"{file.path.name}.lock")):
+        lock = file.path.with_name(f"{file.path.name}.lock")
+        async with file_lock(lock, limit=_LIMITS.statement.total_seconds()):
             async with engine.begin() as connection:
                 changed = await connection.run_sync(_upgrade)
                 broken = await connection.execute(text("PRAGMA foreign_key_check"))
@@ -85,25 +82,4 @@ def _upgrade(connection: Connection) -> bool:
     config.set_main_option("script_location", scripts.replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     command.upgrade(config, "head")
-    return True
-
-
-@asynccontextmanager
-async def _locked(path: Path) -> AsyncIterator[None]:
-    """Hold the file's lock; the system takes it back from a process that dies."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        async with asyncio.timeout(_LIMITS.statement.total_seconds()):
-            while not _try_lock(descriptor):  # noqa: ASYNC110 - the system has no awaitable lock
-                await asyncio.sleep(_POLL_SECONDS)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
     return True

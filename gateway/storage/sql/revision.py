@@ -1,6 +1,6 @@
-"""Which schema a database has: asked at every start, so without SQLAlchemy and Alembic.
+"""The revision of a database's schema, read at every start, so without SQLAlchemy and Alembic.
 
-A schema newer than this program's is left alone: during a rolling upgrade the version before
+A schema newer than this program's is left alone: during a rolling upgrade the previous version
 works on it (migrations/README.md).
 """
 
@@ -25,12 +25,12 @@ async def current_revision(url: Secret) -> str | None:
 
 
 async def needs_migration(url: Secret) -> bool:
-    """Tell whether the schema is older than this program's."""
+    """Return whether the schema is older than this program's."""
     return is_older(await current_revision(url))
 
 
 def is_older(revision: str | None) -> bool:
-    """Tell whether `revision` comes before this program's."""
+    """Return whether `revision` comes before this program's."""
     return revision is None or int(revision) < int(HEAD)
 
 
@@ -60,7 +60,7 @@ async def _of_server(server: PostgresServer) -> str | None:
             return await connection.fetchval(_QUERY) if known else None
         finally:
             await connection.close(timeout=_CONNECT_SECONDS)
-    except ValueError:  # of an address that cannot be understood, which must not be quoted
+    except ValueError:  # for a malformed address, which must not be quoted
         raise StoreUnavailable("sql") from None
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise StoreUnavailable("sql") from error

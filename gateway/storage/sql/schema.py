@@ -1,9 +1,9 @@
 """The tables. Every key begins with the realm, so a reference cannot leave it.
 
 A realm, client or user is one JSON document beside the few columns that are looked up: a new
-setting needs no migration. The same UUID may stand in two realms (a file imported twice).
-What users are searched by each database makes for itself, see revision 0003 and user_pages.
-Changing anything here takes a migration; see migrations/README.md for what one may do.
+setting needs no migration. Two realms may hold the same UUID (a file imported twice).
+Each database derives the search terms of users itself, see revision 0003 and users/pages.py.
+Every change here needs a migration; migrations/README.md says what one may do.
 """
 
 from sqlalchemy import (
@@ -41,6 +41,24 @@ def _reference(column: str, table: str) -> ForeignKeyConstraint:
     """Refer to a row of the same realm; it goes when that row goes."""
     return ForeignKeyConstraint(
         ["realm_id", column], [f"{table}.realm_id", f"{table}.id"], ondelete="CASCADE"
+    )
+
+
+def _by_time(*columns: str) -> tuple[Index, ...]:
+    """Index events by each column, then by time."""
+    return tuple(Index(None, "realm_id", column, "time", "id") for column in columns)
+
+
+def _links(name: str, **tables: str) -> Table:
+    """Make the table that links rows of two tables, named by column: found from either side."""
+    _, second = tables
+    return Table(
+        name,
+        metadata,
+        _realm_id(),
+        *(Column(column, Name, primary_key=True) for column in tables),
+        *(_reference(column, table) for column, table in tables.items()),
+        Index(None, "realm_id", second),
     )
 
 
@@ -137,27 +155,9 @@ Index(
 )
 Index("uq_roles_of_client", roles.c.realm_id, roles.c.client, roles.c.name, unique=True)
 
-role_composites = Table(
-    "role_composites",
-    metadata,
-    _realm_id(),
-    Column("role_id", Name, primary_key=True),
-    Column("composite_id", Name, primary_key=True),
-    _reference("role_id", "roles"),
-    _reference("composite_id", "roles"),
-    Index(None, "realm_id", "composite_id"),
-)
+role_composites = _links("role_composites", role_id="roles", composite_id="roles")
 
-user_roles = Table(
-    "user_roles",
-    metadata,
-    _realm_id(),
-    Column("user_id", Name, primary_key=True),
-    Column("role_id", Name, primary_key=True),
-    _reference("user_id", "users"),
-    _reference("role_id", "roles"),
-    Index(None, "realm_id", "role_id"),
-)
+user_roles = _links("user_roles", user_id="users", role_id="roles")
 
 groups = Table(
     "groups",
@@ -181,27 +181,9 @@ Index(
 )
 Index("uq_groups_of_parent", groups.c.realm_id, groups.c.parent, groups.c.name, unique=True)
 
-group_members = Table(
-    "group_members",
-    metadata,
-    _realm_id(),
-    Column("user_id", Name, primary_key=True),
-    Column("group_id", Name, primary_key=True),
-    _reference("user_id", "users"),
-    _reference("group_id", "groups"),
-    Index(None, "realm_id", "group_id"),
-)
+group_members = _links("group_members", user_id="users", group_id="groups")
 
-group_roles = Table(
-    "group_roles",
-    metadata,
-    _realm_id(),
-    Column("group_id", Name, primary_key=True),
-    Column("role_id", Name, primary_key=True),
-    _reference("group_id", "groups"),
-    _reference("role_id", "roles"),
-    Index(None, "realm_id", "role_id"),
-)
+group_roles = _links("group_roles", group_id="groups", role_id="roles")
 
 realm_keys = Table(
     "realm_keys",
@@ -285,7 +267,7 @@ change_log = Table(
     metadata,
     Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
     Column("topics", Names, nullable=False, comment="what is to be invalidated"),
-    # An id is never given twice, though the newest rows may have been deleted.
+    # An id is never assigned twice, even after the newest rows were deleted.
     sqlite_autoincrement=True,
 )
 
@@ -300,27 +282,10 @@ client_scopes = Table(
     UniqueConstraint("realm_id", "name"),
 )
 
-client_scope_roles = Table(
-    "client_scope_roles",
-    metadata,
-    _realm_id(),
-    Column("client_scope", Name, primary_key=True),
-    Column("role_id", Name, primary_key=True),
-    _reference("client_scope", "client_scopes"),
-    _reference("role_id", "roles"),
-    Index(None, "realm_id", "role_id"),
-)
+client_scope_roles = _links("client_scope_roles", client_scope="client_scopes", role_id="roles")
 
-client_roles_in_scope = Table(
-    "client_roles_in_scope",
-    metadata,
-    _realm_id(),
-    Column("client", Name, primary_key=True, comment="internal id"),
-    Column("role_id", Name, primary_key=True),
-    _reference("client", "clients"),
-    _reference("role_id", "roles"),
-    Index(None, "realm_id", "role_id"),
-)
+client_roles_in_scope = _links("client_roles_in_scope", client="clients", role_id="roles")
+client_roles_in_scope.c.client.comment = "internal id"
 
 realm_documents = Table(
     "realm_documents",
@@ -345,10 +310,7 @@ user_events = Table(
     Column("error", Name),
     Column("details", Document, nullable=False),
     Index(None, "realm_id", "time", "id"),
-    Index(None, "realm_id", "type", "time", "id"),
-    Index(None, "realm_id", "client_id", "time", "id"),
-    Index(None, "realm_id", "user_id", "time", "id"),
-    Index(None, "realm_id", "ip_address", "time", "id"),
+    *_by_time("type", "client_id", "user_id", "ip_address"),
 )
 
 admin_events = Table(
@@ -368,15 +330,11 @@ admin_events = Table(
     Column("error", Name),
     Column("details", Document, nullable=False),
     Index(None, "realm_id", "time", "id"),
-    Index(None, "realm_id", "operation_type", "time", "id"),
-    Index(None, "realm_id", "resource_type", "time", "id"),
+    *_by_time("operation_type", "resource_type"),
     Index(
         None,
         *("realm_id", "resource_path", "time", "id"),
         postgresql_ops={"resource_path": "text_pattern_ops"},
     ),
-    Index(None, "realm_id", "auth_realm_id", "time", "id"),
-    Index(None, "realm_id", "auth_client", "time", "id"),
-    Index(None, "realm_id", "auth_user_id", "time", "id"),
-    Index(None, "realm_id", "ip_address", "time", "id"),
+    *_by_time("auth_realm_id", "auth_client", "auth_user_id", "ip_address"),
 )

@@ -1,6 +1,6 @@
 """SQLite: write-ahead log, every commit flushed to disk, one writer in each process.
 
-Writers begin with BEGIN IMMEDIATE, so that they queue instead of failing half way.
+Writers begin with BEGIN IMMEDIATE, so that they wait instead of failing half-way.
 Source: https://www.sqlite.org/pragma.html, https://www.sqlite.org/lang_transaction.html
 """
 
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, event
 from gateway.storage.sql.address import SqliteFile
 from gateway.storage.sql.asynchronous import AsyncEngine, create_async_engine
 from gateway.storage.sql.limits import Engines, Limits
-from gateway.storage.sql.lookups import SqliteQuestions
+from gateway.storage.sql.lookups import SqliteExecutor
 
 _ROWS_AT_ONCE = 64
 
@@ -26,13 +26,13 @@ def create_engines(file: SqliteFile, limits: Limits) -> Engines:
     return Engines(
         _engine(file, limits, limits.connections, begin="BEGIN", pragmas=reading),
         _engine(file, limits, 1, begin="BEGIN IMMEDIATE", pragmas=writing),
-        SqliteQuestions(lambda: _open(file, limits, reading), limits.patience),
-        SqliteQuestions(lambda: _open(file, limits, writing), limits.patience, writes=True),
+        SqliteExecutor(lambda: _open(file, limits, reading), limits.client_timeout),
+        SqliteExecutor(lambda: _open(file, limits, writing), limits.client_timeout, writes=True),
     )
 
 
 def create_migration_engine(file: SqliteFile, limits: Limits) -> AsyncEngine:
-    """Make an engine that may rebuild a table without deleting what refers to it."""
+    """Make an engine that can rebuild a table without deleting rows that refer to it."""
     return _engine(file, limits, 1, begin="BEGIN IMMEDIATE", pragmas=("foreign_keys = OFF",))
 
 
@@ -42,12 +42,12 @@ def _engine(
     async def connect() -> aiosqlite.Connection:
         connection = aiosqlite.Connection(lambda: _open(file, limits, pragmas), _ROWS_AT_ONCE)
         thread = connection._thread  # noqa: SLF001 - as SQLAlchemy's own connect does
-        # A connection whose task was cancelled must not keep the process from ending.
+        # The connection of a cancelled task must not keep the process from ending.
         thread.daemon = True
         try:
             return await connection
         except sqlite3.Error:
-            # The thread has a last word for this event loop: hear it while the loop is open.
+            # The thread still calls this event loop: let it end while the loop is open.
             await asyncio.to_thread(thread.join)
             raise
 
@@ -61,7 +61,7 @@ def _engine(
 
 
 def _open(file: SqliteFile, limits: Limits, pragmas: tuple[str, ...]) -> sqlite3.Connection:
-    # `mode=rw`: a database that vanished is an outage, not a reason to begin an empty one.
+    # `mode=rw`: a missing database is an outage, not a reason to create an empty one.
     connection = sqlite3.connect(f"{file.path.as_uri()}?mode=rw", uri=True, isolation_level=None)
     try:
         for pragma in (

@@ -1,8 +1,8 @@
-"""Finding a part of a name, capitals make no difference.
+"""Search for a part of a name without regard to case.
 
-Databases know capitals of ASCII alone, or those of their locale. So a statement asks for the
-longest part of the text that is ASCII, and what it finds is compared again, with the whole text.
-Never for more than one part: a pattern of many `%` takes a database very long.
+Databases lower ASCII letters alone, or those of their locale. So a statement searches for the
+longest ASCII part of the text, and its rows are compared again with the whole text. It never
+searches for more than one part: a pattern with many `%` takes a database very long.
 """
 
 import re
@@ -16,16 +16,25 @@ _ASCII: Final = re.compile("[\x01-\x7f]*")
 
 
 def may_contain(column: ColumnElement[Any], text: str) -> ColumnElement[bool]:
-    """Return the condition that the column contains `text`, or what looks like it."""
+    """Return a condition that holds where the column contains `text`, and for some other rows."""
     longest = max(_ASCII.findall(text.lower()), key=len)
+    return is_like(func.lower(type_coerce(column, Text)), f"%{escape(longest)}%")
+
+
+def is_like(column: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
+    """Return the condition that the column matches a pattern of LIKE."""
+    # Not of the column's type: a pattern may be longer than the text.
+    return column.like(literal(pattern, Text), escape=_ESCAPE)
+
+
+def escape(text: str) -> str:
+    """Return the pattern of LIKE that matches the text itself."""
     for character in (_ESCAPE, "%", "_"):
-        longest = longest.replace(character, _ESCAPE + character)
-    # Not of the column's type: a pattern may be longer than what it stands for.
-    pattern = literal(f"%{longest}%", Text)
-    return func.lower(type_coerce(column, Text)).like(pattern, escape=_ESCAPE)
+        text = text.replace(character, _ESCAPE + character)
+    return text
 
 
 def contains(values: Iterable[str | None], text: str) -> bool:
-    """Tell whether one of the values does contain `text`."""
+    """Return whether one of the values does contain `text`."""
     part = text.lower()
     return any(value is not None and part in value.lower() for value in values)

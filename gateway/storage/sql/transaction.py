@@ -1,15 +1,17 @@
-"""One transaction, and the one place where a database's failure gets its name.
+"""One transaction; exceptions of drivers become those of the gateway here.
 
 After a failed statement PostgreSQL refuses the rest of a transaction and answers COMMIT with a
-silent rollback, SQLite would go on and commit the remainder. Neither is wanted: the first failure
-is kept, and leaving the transaction raises it again even where the caller swallowed it.
+silent rollback, while SQLite would commit the remainder. So the transaction keeps the first failure
+and raises it again when it ends, even where the caller swallowed it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final, TypeVar
 
-from sqlalchemy import CursorResult, Executable
+from sqlalchemy import Column, ColumnElement, CursorResult, Executable, Table, and_, delete, select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError, StatementError
 
 from gateway.domain.errors import (
@@ -19,17 +21,22 @@ from gateway.domain.errors import (
     RealmgateError,
     StoreUnavailable,
 )
+from gateway.domain.limits.event_loop import in_slices
 from gateway.storage.sql.asynchronous import AsyncConnection
+from gateway.storage.sql.column_types import is_name
 
+T = TypeVar("T")
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
+_MOST_VALUES: Final = 1_000
+"""Databases limit how many values a statement has."""
 _UNIQUE_VIOLATION = "23505"
 _UNKNOWN_NAMES = frozenset({"42P01", "42703"})
 _UNKNOWN_TO_SQLITE = ("no such table", "no such column", "has no column named")
 
 
 class Transaction:
-    """What repositories execute statements on."""
+    """Executes the statements of repositories."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
@@ -43,7 +50,7 @@ class Transaction:
     async def execute(
         self, statement: Executable, parameters: Parameters | None = None, *, taken: str = ""
     ) -> CursorResult[Any]:
-        """Execute; `taken` is what AlreadyExists says when a unique value is taken."""
+        """Execute; `taken` is the text of AlreadyExists for a violated unique constraint."""
         self.check()
         try:
             with named_failures(taken):
@@ -52,24 +59,111 @@ class Transaction:
             self._failure = failure
             raise
 
+    async def first(self, statement: Executable, read: Callable[[Any], T]) -> T | None:
+        """Return what `read` makes of the first row, None without rows."""
+        row = (await self.execute(statement)).first()
+        return None if row is None else read(row)
+
+    async def read(self, statement: Executable, read: Callable[[Any], T]) -> tuple[T, ...]:
+        """Return what `read` makes of each row; other requests run in between."""
+        rows = await self.execute(statement)
+        return tuple([read(row) async for row in in_slices(rows)])
+
+    async def get(
+        self,
+        table: Table,
+        realm_id: str,
+        identity: str,
+        read: Callable[[Any], T],
+        *,
+        for_update: bool = False,
+        key_share: bool = False,
+    ) -> T | None:
+        """Return what `read` makes of the row with that id, None without one.
+
+        With `for_update` the row is locked until the transaction ends; `key_share` lets others
+        insert references to it meanwhile.
+        SQLite has no such lock and needs none: only one transaction at a time may write.
+        """
+        if not is_name(identity):
+            return None
+        statement = select(table).where(is_row(table, realm_id, identity))
+        if for_update:
+            statement = statement.with_for_update(key_share=key_share)
+        return await self.first(statement, read)
+
+    async def remove(self, table: Table, realm_id: str, identity: str) -> bool:
+        """Delete the row with that id; return whether it existed."""
+        if not is_name(identity):
+            return False
+        return await self.count_changed(delete(table).where(is_row(table, realm_id, identity))) > 0
+
+    async def count_changed(self, statement: Executable) -> int:
+        """Execute an UPDATE or a DELETE; return the number of rows that it changed."""
+        return (await self.execute(statement)).rowcount
+
+    async def insert_missing(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert the rows whose key is not there yet."""
+        if rows:
+            statement = insert_into(table, self.dialect)
+            await self.execute(statement.on_conflict_do_nothing(), rows)
+
     async def change(
         self, statement: Executable, parameters: Parameters | None = None, *, taken: str = ""
     ) -> None:
-        """Execute an UPDATE that must meet its row; raises InvalidInput where there is none."""
+        """Execute an UPDATE that must meet its row; raises InvalidInput where none exists."""
         result = await self.execute(statement, parameters, taken=taken)
         if result.rowcount == 0:
             self._failure = _missing_reference()
             raise self._failure
 
     def check(self) -> None:
-        """Raise the failure that has spoilt this transaction, if any."""
+        """Raise the first failure of this transaction, if any."""
         if self._failure is not None:
             raise self._failure
 
 
+def is_row(table: Table, realm_id: str, identity: str) -> ColumnElement[bool]:
+    """Return the condition for the row of a realm with that id."""
+    return and_(table.c.realm_id == realm_id, table.c.id == identity)
+
+
+def portions(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the values in portions that fit into a statement."""
+    for start in range(0, len(values), _MOST_VALUES):
+        yield values[start : start + _MOST_VALUES]
+
+
+async def links_by_owner(
+    transaction: Transaction,
+    realm_id: str,
+    owner: Column[Any],
+    linked: Column[Any],
+    *,
+    owners: Sequence[str] | None = None,
+) -> Mapping[str, frozenset[str]]:
+    """Return the ids in the column `linked` by those in `owner`, of a realm's rows of one table.
+
+    Only those of `owners`, where given; an owner without links is left out.
+    """
+    columns = select(owner.label("owner"), linked.label("linked"))
+    of_realm = columns.where(owner.table.c.realm_id == realm_id)
+    if owners is not None:
+        of_realm = of_realm.where(owner.in_(owners))
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    async for row in in_slices(await transaction.execute(of_realm)):
+        found[row.owner].add(row.linked)
+    return {key: frozenset(ids) for key, ids in found.items()}
+
+
+def insert_into(table: Table, dialect: str) -> postgresql.Insert | sqlite.Insert:
+    """Return an INSERT that can carry on_conflict_do_nothing and on_conflict_do_update."""
+    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+
+
 @contextmanager
 def named_failures(taken: str = "") -> Iterator[None]:
-    """Turn what drivers raise into the product's failures."""
+    """Turn exceptions of drivers into those of the gateway."""
     try:
         yield
     except (SQLAlchemyError, OSError) as error:
@@ -90,11 +184,11 @@ def _named(error: Exception, taken: str) -> RealmgateError:
 
 
 def _is_foreign(error: Exception) -> bool:
-    """Tell whether the database lacks a table or a column that this version knows."""
+    """Return whether the database lacks a table or a column that this version knows."""
     original = error.orig if isinstance(error, StatementError) else None
     if getattr(original, "sqlstate", "") in _UNKNOWN_NAMES:
         return True
-    return any(told in str(original) for told in _UNKNOWN_TO_SQLITE)
+    return any(text in str(original) for text in _UNKNOWN_TO_SQLITE)
 
 
 def _missing_reference() -> InvalidInput:

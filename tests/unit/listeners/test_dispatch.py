@@ -30,7 +30,7 @@ class _Remembering:
         del failed
         return self.listens
 
-    def hear(self, event: UserEvent) -> None:
+    def on_event(self, event: UserEvent) -> None:
         """Remember the event."""
         self.heard.append(event)
 
@@ -38,7 +38,7 @@ class _Remembering:
 class _Failing(_Remembering):
     """Fails at each event."""
 
-    def hear(self, event: UserEvent) -> None:
+    def on_event(self, event: UserEvent) -> None:
         """Fail."""
         raise ZeroDivisionError(event.id)
 
@@ -64,7 +64,7 @@ def _dispatch(
 def test_those_are_told_whom_the_realm_names() -> None:
     named, other = _Remembering(), _Remembering()
     dispatch = _dispatch({"named": named, "other": other})
-    dispatch.tell(_realm("named", "of-another-version"), _FAILED)
+    dispatch.publish(_realm("named", "of-another-version"), _FAILED)
     assert (named.heard, other.heard) == ([_FAILED], [])
     assert dispatch.names == {"named", "other"}
 
@@ -73,7 +73,7 @@ def test_who_does_not_listen_is_not_told() -> None:
     deaf = _Remembering(listens=False)
     dispatch = _dispatch({"deaf": deaf})
     assert not dispatch.wants(_realm("deaf"), failed=True)
-    dispatch.tell(_realm("deaf"), _FAILED)
+    dispatch.publish(_realm("deaf"), _FAILED)
     assert deaf.heard == []
 
 
@@ -85,7 +85,7 @@ def test_nobody_wants_the_events_of_a_realm_without_listeners() -> None:
 def test_a_listener_that_fails_disturbs_neither_the_others_nor_the_request() -> None:
     capture, other = CapturingLogger(), _Remembering()
     dispatch = _dispatch({"failing": _Failing(), "other": other}, capture)
-    dispatch.tell(_realm("failing", "other"), _FAILED)
+    dispatch.publish(_realm("failing", "other"), _FAILED)
     assert other.heard == [_FAILED]
     [call] = capture.calls
     assert (call.method_name, call.kwargs["listener"]) == ("error", "failing")
@@ -94,7 +94,7 @@ def test_a_listener_that_fails_disturbs_neither_the_others_nor_the_request() -> 
 def test_the_log_has_failures_as_warnings() -> None:
     capture = CapturingLogger()
     listener = LISTENERS["jboss-logging"](_log(capture))
-    listener.hear(_FAILED)
+    listener.on_event(_FAILED)
     [call] = capture.calls
     assert call.method_name == "warning"
     assert call.kwargs == {
@@ -121,5 +121,5 @@ def test_the_log_has_what_went_well_at_debug_alone(
     listener = JbossLogging(_log(capture, level))
     assert listener.wants(failed=False) is success
     assert listener.wants(failed=True) is failure
-    listener.hear(user_event("1"))
+    listener.on_event(user_event("1"))
     assert [call.method_name for call in capture.calls] == ["debug"] * success

@@ -1,4 +1,4 @@
-"""What a realm keeps beside its settings, as JSON documents by kind and name."""
+"""JSON documents that belong to a realm beside its settings, by kind and name."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 
 class DocumentKind(StrEnum):
-    """What a document is; `representations` knows the shape of each."""
+    """The kinds of documents; `representations` define their shapes."""
 
     AUTHENTICATION_FLOW = "authentication-flow"
     AUTHENTICATOR_CONFIG = "authenticator-config"
@@ -22,18 +22,14 @@ class RealmDocuments(Protocol):
 
     async def find(self, realm_id: str, kind: DocumentKind, name: str) -> Mapping[str, Any] | None:
         """Return the document."""
-        ...
 
     async def list(self, realm_id: str, kind: DocumentKind) -> Mapping[str, Mapping[str, Any]]:
         """Return the documents of a kind by name, in the order of the names."""
-        ...
 
     async def put(
         self, realm_id: str, kind: DocumentKind, name: str, document: Mapping[str, Any]
     ) -> None:
-        """Store the document under its name, whether or not there is one."""
-        ...
+        """Store the document under its name, replacing the one there."""
 
     async def remove(self, realm_id: str, kind: DocumentKind, name: str) -> bool:
-        """Forget the document; tell whether there was one."""
-        ...
+        """Remove the document; return whether it existed."""

@@ -1,4 +1,4 @@
-"""Events that are kept."""
+"""Stored events."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,36 +8,30 @@ from gateway.domain.events import AdminEvent, AdminEventQuery, EventPage, UserEv
 
 
 class UserEventRepository(Protocol):
-    """What users and clients of realms did."""
+    """What users and clients did."""
 
     async def add_all(self, events: Sequence[UserEvent]) -> None:
-        """Keep those that are not kept yet; what is of a realm that has gone is left out."""
-        ...
+        """Store the events that are not stored yet; events of removed realms are left out."""
 
     async def page(
         self, realm_id: str, query: UserEventQuery, page: EventPage
     ) -> tuple[UserEvent, ...]:
-        """Return the events that match, a page of them."""
-        ...
+        """Return a page of the events that match."""
 
     async def remove(self, realm_id: str, before: datetime, most: int) -> int:
-        """Remove what happened before that, at most so many of the oldest; return how many."""
-        ...
+        """Remove up to `most` of the oldest events before the instant; return how many."""
 
 
 class AdminEventRepository(Protocol):
     """What administrators did to realms."""
 
     async def add(self, event: AdminEvent) -> None:
-        """Keep the event, with the change it tells of."""
-        ...
+        """Store the event in the transaction of its change."""
 
     async def page(
         self, realm_id: str, query: AdminEventQuery, page: EventPage
     ) -> tuple[AdminEvent, ...]:
-        """Return the events that match, a page of them."""
-        ...
+        """Return a page of the events that match; raises InvalidInput for a costly path."""
 
     async def remove(self, realm_id: str, before: datetime, most: int) -> int:
-        """Remove what happened before that, at most so many of the oldest; return how many."""
-        ...
+        """Remove up to `most` of the oldest events before the instant; return how many."""

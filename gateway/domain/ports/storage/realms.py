@@ -1,7 +1,8 @@
-"""Realms by name and id."""
+"""Realms and their signing keys."""
 
 from typing import Protocol
 
+from gateway.domain.keys import RealmKey
 from gateway.domain.realm import Realm
 
 
@@ -10,28 +11,42 @@ class RealmRepository(Protocol):
 
     async def find_by_name(self, name: str) -> Realm | None:
         """Return the realm named exactly `name`."""
-        ...
 
-    async def find_alone(self, name: str) -> Realm | None:
-        """Return the same, and let nobody else change the realm until the transaction ends."""
-        ...
+    async def get_for_update(self, name: str) -> Realm | None:
+        """Return the same, locked until the transaction ends."""
 
     async def exists(self, realm_id: str) -> bool:
-        """Return whether there is a realm with that id."""
-        ...
+        """Return whether a realm with that id exists."""
 
     async def list(self) -> tuple[Realm, ...]:
         """Return every realm, by name."""
-        ...
 
     async def add(self, realm: Realm) -> None:
         """Store a new realm; raises AlreadyExists."""
-        ...
 
     async def replace(self, realm: Realm) -> None:
         """Overwrite the realm with the same id; raises AlreadyExists when its new name is taken."""
-        ...
 
     async def remove(self, realm_id: str) -> None:
-        """Forget the realm and all that is in it; one that is gone is gone."""
-        ...
+        """Remove the realm and everything in it, if it exists."""
+
+
+class KeyRepository(Protocol):
+    """Signing keys of a realm, private parts sealed."""
+
+    async def list(self, realm_id: str) -> tuple[RealmKey, ...]:
+        """Return all keys of the realm, newest first."""
+
+    async def list_for_update(self, realm_id: str) -> tuple[RealmKey, ...]:
+        """Return the same, locked until the transaction ends."""
+
+    async def add(self, key: RealmKey) -> None: ...
+
+    async def replace(self, key: RealmKey, *, material: bool = False) -> None:
+        """Overwrite the key with the same id.
+
+        Its kid, algorithm, private key and certificate change only with `material`.
+        """
+
+    async def remove(self, realm_id: str, key_id: str) -> bool:
+        """Remove the key; return whether it existed."""

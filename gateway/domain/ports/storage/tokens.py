@@ -1,4 +1,4 @@
-"""What is kept of tokens and of sessions that outlive the browser."""
+"""Refresh tokens, offline sessions and revocations."""
 
 from datetime import datetime
 from typing import Protocol
@@ -13,20 +13,17 @@ class RefreshTokenRepository(Protocol):
     async def begin(
         self, realm_id: str, family: str, *, session_id: str, token_id: str, expires_at: datetime
     ) -> None:
-        """Keep a new family whose first token is `token_id`."""
-        ...
+        """Store a new family whose first token is `token_id`; raises AlreadyExists."""
 
     async def end_of_session(self, realm_id: str, session_id: str) -> int:
         """End the families of a session; return how many."""
-        ...
 
     async def purge(self, before: datetime) -> int:
-        """Forget families that expired before the instant; return how many."""
-        ...
+        """Remove families that expired before the instant; return how many."""
 
 
 class Rotations(Protocol):
-    """Uses tokens of families. Every answer is on disk before it is given."""
+    """Uses tokens of families. Every result is on disk before it is returned."""
 
     async def rotate(
         self,
@@ -38,8 +35,7 @@ class Rotations(Protocol):
         max_reuse: int,
         expires_at: datetime,
     ) -> Rotation:
-        """Use a token: accept it and remember its successor, or end the family."""
-        ...
+        """Use a token: accept it and store its successor, or end the family."""
 
     async def rotate_without_family(
         self,
@@ -53,34 +49,28 @@ class Rotations(Protocol):
     ) -> Rotation:
         """Use a token that has no family: begin the family `token_id`, or use the token in it.
 
-        The family is forgotten after `expires_at`: the token itself must have expired by then.
+        The family is removed after `expires_at`: the token itself must have expired by then.
         """
-        ...
 
     async def is_next(self, realm_id: str, family: str, token_id: str, *, max_reuse: int) -> bool:
-        """Tell whether `rotate` would accept the token; nothing changes."""
-        ...
+        """Return whether `rotate` would accept the token; nothing changes."""
 
     async def is_next_without_family(self, realm_id: str, token_id: str, *, max_reuse: int) -> bool:
-        """Tell whether `rotate_without_family` would accept the token; nothing changes."""
-        ...
+        """Return whether `rotate_without_family` would accept the token; nothing changes."""
 
 
 class OfflineSessionRepository(SessionStore, Protocol):
     """Sessions that outlive the browser."""
 
     async def purge(self, before: datetime) -> int:
-        """Forget sessions that expired before the instant; return how many."""
-        ...
+        """Remove sessions that expired before the instant; return how many."""
 
 
 class RevocationRepository(Protocol):
-    """Tokens revoked before their time: kept until they would have expired, see `Lookups`."""
+    """Revoked tokens, kept until they would have expired; `Lookups` finds them."""
 
     async def revoke(self, realm_id: str, token_id: str, expires_at: datetime) -> None:
-        """Remember the token's jti until `expires_at`; twice is once."""
-        ...
+        """Store the token's jti until `expires_at`; of two instants the later counts."""
 
     async def purge(self, before: datetime) -> int:
-        """Forget revocations that expired before the instant; return how many."""
-        ...
+        """Remove revocations that expired before the instant; return how many."""

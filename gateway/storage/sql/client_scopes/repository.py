@@ -1,15 +1,13 @@
-"""Client scopes: one JSON document each, and the list of the realm it stands in."""
+"""Client scopes: one JSON document each, and the list of the realm that it belongs to."""
 
 from typing import Any
 
-from sqlalchemy import Select, delete, insert, select, update
+from sqlalchemy import insert, select, update
 
 from gateway.domain.client_scopes import ClientScope
-from gateway.domain.limits.event_loop import in_slices
 from gateway.representations.client_scopes import restore_client_scope, write_client_scope
-from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import client_scopes
-from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.transaction import Transaction, is_row
 
 
 class SqlClientScopes:
@@ -19,57 +17,26 @@ class SqlClientScopes:
         self._transaction = transaction
 
     async def list(self, realm_id: str) -> tuple[ClientScope, ...]:
-        """Return the realm's client scopes by name."""
-        rows = await self._transaction.execute(
-            select(client_scopes)
-            .where(client_scopes.c.realm_id == realm_id)
-            .order_by(client_scopes.c.name)
-        )
-        return tuple([_read(row) async for row in in_slices(rows)])
+        of_realm = select(client_scopes).where(client_scopes.c.realm_id == realm_id)
+        return await self._transaction.read(of_realm.order_by(client_scopes.c.name), _read)
 
     async def find(self, realm_id: str, scope_id: str) -> ClientScope | None:
-        """Return the scope with that id."""
-        return await self._find(_one(realm_id, scope_id)) if is_name(scope_id) else None
+        return await self._transaction.get(client_scopes, realm_id, scope_id, _read)
 
-    async def find_alone(self, realm_id: str, scope_id: str) -> ClientScope | None:
-        """Return the same, and let nobody else change the scope until the transaction ends."""
-        # SQLite has no such lock and needs none: a transaction that may write is alone.
-        statement = _one(realm_id, scope_id).with_for_update()
-        return await self._find(statement) if is_name(scope_id) else None
+    async def get_for_update(self, realm_id: str, scope_id: str) -> ClientScope | None:
+        return await self._transaction.get(
+            client_scopes, realm_id, scope_id, _read, for_update=True
+        )
 
     async def add(self, scope: ClientScope) -> None:
-        """Store a new scope; raises AlreadyExists."""
         await self._transaction.execute(insert(client_scopes), _values(scope), taken=_taken(scope))
 
     async def replace(self, scope: ClientScope) -> None:
-        """Overwrite the scope with the same id; raises AlreadyExists when its name is taken."""
-        await self._transaction.change(
-            update(client_scopes)
-            .where(client_scopes.c.realm_id == scope.realm_id, client_scopes.c.id == scope.id)
-            .values(_values(scope)),
-            taken=_taken(scope),
-        )
+        one = update(client_scopes).where(is_row(client_scopes, scope.realm_id, scope.id))
+        await self._transaction.change(one.values(_values(scope)), taken=_taken(scope))
 
     async def remove(self, realm_id: str, scope_id: str) -> bool:
-        """Forget the scope; tell whether there was one."""
-        if not is_name(scope_id):
-            return False
-        result = await self._transaction.execute(
-            delete(client_scopes).where(
-                client_scopes.c.realm_id == realm_id, client_scopes.c.id == scope_id
-            )
-        )
-        return result.rowcount > 0
-
-    async def _find(self, statement: Select[Any]) -> ClientScope | None:
-        row = (await self._transaction.execute(statement)).first()
-        return None if row is None else _read(row)
-
-
-def _one(realm_id: str, scope_id: str) -> Select[Any]:
-    return select(client_scopes).where(
-        client_scopes.c.realm_id == realm_id, client_scopes.c.id == scope_id
-    )
+        return await self._transaction.remove(client_scopes, realm_id, scope_id)
 
 
 def _values(scope: ClientScope) -> dict[str, Any]:

@@ -1,13 +1,13 @@
 """Clients: one JSON document each, the secret sealed in a column, the rotated one in it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, insert, select, update
+from sqlalchemy import Select, delete, insert, select, update
 
 from gateway.domain.clients import Client
-from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage.clients import ClientSearch
 from gateway.domain.roles import EffectiveRoles
@@ -20,12 +20,9 @@ from gateway.representations.clients import (
 )
 from gateway.storage.sql.clients.search import matches
 from gateway.storage.sql.column_types import is_name
-from gateway.storage.sql.roles import by_owner, effective, roles_of_accounts
+from gateway.storage.sql.roles import effective, names_of_accounts
 from gateway.storage.sql.schema import clients, users
-from gateway.storage.sql.transaction import Transaction
-
-_NAMES_AT_ONCE: Final = 1_000
-"""Databases limit how many values a statement has."""
+from gateway.storage.sql.transaction import Transaction, is_row, portions
 
 
 class SqlClients:
@@ -36,116 +33,78 @@ class SqlClients:
         self._secrets = secrets
 
     async def find_by_client_id(self, realm_id: str, client_id: str) -> Client | None:
-        """Return the client whose public name is exactly `client_id`."""
         if not is_name(client_id):
             return None
-        return await self._find(
-            and_(clients.c.realm_id == realm_id, clients.c.client_id == client_id)
-        )
+        of_realm = select(clients).where(clients.c.realm_id == realm_id)
+        one = of_realm.where(clients.c.client_id == client_id)
+        return await self._transaction.first(one, self._read)
 
     async def find_by_id(self, realm_id: str, client: str) -> Client | None:
-        """Return the client with that id."""
-        return await self._find(_is(realm_id, client)) if is_name(client) else None
+        return await self._transaction.get(clients, realm_id, client, self._read)
 
-    async def find_alone(self, realm_id: str, client: str) -> Client | None:
-        """Return the same, and let nobody else change the client until the transaction ends."""
-        return await self._find(_is(realm_id, client), alone=True) if is_name(client) else None
+    async def get_for_update(self, realm_id: str, client: str) -> Client | None:
+        return await self._transaction.get(clients, realm_id, client, self._read, for_update=True)
 
     async def named(self, realm_id: str, client_ids: Sequence[str]) -> tuple[Client, ...]:
-        """Return those of the clients that exist."""
+        of_realm = select(clients).where(clients.c.realm_id == realm_id)
         found: list[Client] = []
-        for some in _portions(client_ids):
-            rows = await self._transaction.execute(
-                select(clients).where(clients.c.realm_id == realm_id, clients.c.client_id.in_(some))
-            )
-            found += [read_client_row(row, self._secrets) async for row in in_slices(rows)]
+        for some in portions([name for name in client_ids if is_name(name)]):
+            statement = of_realm.where(clients.c.client_id.in_(some))
+            found += await self._transaction.read(statement, self._read)
         return tuple(found)
 
     async def search(
         self, realm_id: str, search: ClientSearch, first: int, maximum: int
     ) -> tuple[Client, ...]:
-        """Return a page of the clients that match, by public name."""
-        rows = await self._transaction.execute(
-            select(clients)
-            .where(clients.c.realm_id == realm_id, *matches(search, self._transaction.dialect))
-            .order_by(clients.c.client_id)
-            .offset(first)
-            .limit(maximum)
-        )
-        return tuple([read_client_row(row, self._secrets) async for row in in_slices(rows)])
+        found = _by_name(realm_id).where(*matches(search, self._transaction.dialect))
+        return await self._transaction.read(found.offset(first).limit(maximum), self._read)
 
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]
     ) -> Mapping[str, EffectiveRoles]:
-        """Return what service accounts may do, by the ids of the clients that have one."""
         found: dict[str, EffectiveRoles] = {}
-        for some in _portions(owners):
-            rows = await self._transaction.execute(roles_of_accounts(realm_id, some))
-            held = by_owner(rows.all())
-            found |= {owner: effective(names) for owner, names in held.items()}
+        for some in portions([owner for owner in owners if is_name(owner)]):
+            names: defaultdict[str, list[tuple[str, str | None]]] = defaultdict(list)
+            for row in await self._transaction.execute(names_of_accounts(realm_id, some)):
+                names[row.owner] += [] if row.name is None else [(row.name, row.client_id)]
+            found |= {owner: effective(held) for owner, held in names.items()}
         return found
 
     async def list(self, realm_id: str) -> tuple[Client, ...]:
-        """Return the realm's clients by client_id."""
-        rows = await self._transaction.execute(
-            select(clients).where(clients.c.realm_id == realm_id).order_by(clients.c.client_id)
-        )
-        return tuple([read_client_row(row, self._secrets) async for row in in_slices(rows)])
+        return await self._transaction.read(_by_name(realm_id), self._read)
 
     async def ids(self, realm_id: str) -> Mapping[str, str]:
-        """Return the ids of the realm's clients by client_id."""
-        rows = await self._transaction.execute(
-            select(clients.c.client_id, clients.c.id).where(clients.c.realm_id == realm_id)
-        )
-        return {row.client_id: row.id async for row in in_slices(rows)}
+        statement = select(clients.c.client_id, clients.c.id).where(clients.c.realm_id == realm_id)
+        return dict(await self._transaction.read(statement, tuple))
 
     async def add(self, client: Client) -> None:
-        """Store a new client, its secret sealed; raises AlreadyExists."""
         await self._transaction.execute(insert(clients), self._values(client), taken=_taken(client))
 
     async def replace(self, client: Client) -> None:
-        """Overwrite the client with the same id in the same realm; raises AlreadyExists."""
-        await self._transaction.change(
-            update(clients).where(_is(client.realm_id, client.id)).values(self._values(client)),
-            taken=_taken(client),
-        )
+        one = update(clients).where(is_row(clients, client.realm_id, client.id))
+        await self._transaction.change(one.values(self._values(client)), taken=_taken(client))
 
     async def remove(self, realm_id: str, client: str) -> bool:
-        """Forget the client, its roles and its service account; tell whether there was one."""
-        if not is_name(client):
-            return False
-        result = await self._transaction.execute(delete(clients).where(_is(realm_id, client)))
-        return result.rowcount > 0
+        return await self._transaction.remove(clients, realm_id, client)
 
     async def remove_service_account(self, realm_id: str, client: str) -> None:
-        """Forget the user that is the client's service account, if there is one."""
+        of_client = users.c.service_account_client == client
         await self._transaction.execute(
-            delete(users).where(
-                users.c.realm_id == realm_id, users.c.service_account_client == client
-            )
+            delete(users).where(users.c.realm_id == realm_id, of_client)
         )
 
     async def registration_token(self, realm_id: str, client: str) -> str | None:
-        """Return the jti of the registration access token that is believed."""
-        rows = await self._transaction.execute(
-            select(clients.c.registration_token_id).where(_is(realm_id, client))
-        )
-        return rows.scalar_one_or_none()
+        token = select(clients.c.registration_token_id).where(is_row(clients, realm_id, client))
+        return (await self._transaction.execute(token)).scalar_one_or_none()
 
     async def set_registration_token(
         self, realm_id: str, client: str, token_id: str | None
     ) -> None:
-        """Believe no registration access token of the client but this one."""
-        await self._transaction.change(
-            update(clients).where(_is(realm_id, client)).values(registration_token_id=token_id)
-        )
+        one = update(clients).where(is_row(clients, realm_id, client))
+        await self._transaction.change(one.values(registration_token_id=token_id))
 
-    async def _find(self, condition: ColumnElement[bool], *, alone: bool = False) -> Client | None:
-        one = select(clients).where(condition)
-        # SQLite has no such lock and needs none: a transaction that may write is alone.
-        rows = await self._transaction.execute(one.with_for_update() if alone else one)
-        row = rows.first()
-        return None if row is None else read_client_row(row, self._secrets)
+    def _read(self, row: Any) -> Client:
+        return read_client_row(row, self._secrets)
 
     def _values(self, client: Client) -> dict[str, Any]:
         secret, rotated = client.secret, client.rotated_secret
@@ -177,15 +136,8 @@ def read_client_row(row: Any, secrets: SecretsAtRest) -> Client:
     return replace(client, secret=Secret(secrets.unseal(row.secret, context)))
 
 
-def _is(realm_id: str, client: str) -> ColumnElement[bool]:
-    return and_(clients.c.realm_id == realm_id, clients.c.id == client)
-
-
-def _portions(names: Sequence[str]) -> Iterator[list[str]]:
-    for start in range(0, len(names), _NAMES_AT_ONCE):
-        fitting = [name for name in names[start : start + _NAMES_AT_ONCE] if is_name(name)]
-        if fitting:
-            yield fitting
+def _by_name(realm_id: str) -> Select[Any]:
+    return select(clients).where(clients.c.realm_id == realm_id).order_by(clients.c.client_id)
 
 
 def _context(realm_id: str, client: str) -> str:

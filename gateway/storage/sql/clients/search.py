@@ -17,7 +17,7 @@ _SQLITE = "sqlite"
 
 
 def matches(search: ClientSearch, dialect: str) -> Iterator[ColumnElement[bool]]:
-    """Yield what a client's row must meet."""
+    """Yield the conditions of a match."""
     if search.part:
         yield _holds_part(search.part, dialect)
     for name, value in search.attributes.items():

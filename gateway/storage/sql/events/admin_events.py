@@ -26,7 +26,6 @@ class SqlAdminEvents:
         self._transaction = transaction
 
     async def add(self, event: AdminEvent) -> None:
-        """Keep the event, with the change it tells of."""
         await self._transaction.execute(
             insert(admin_events),
             {
@@ -48,7 +47,6 @@ class SqlAdminEvents:
     async def page(
         self, realm_id: str, query: AdminEventQuery, page: EventPage
     ) -> tuple[AdminEvent, ...]:
-        """Return the events that match, a page of them; raises InvalidInput for a costly path."""
         columns = admin_events.c
         operations = () if set(query.operations) == set(OperationType) else query.operations
         filters = filters_of(
@@ -66,7 +64,6 @@ class SqlAdminEvents:
         return tuple(map(_event, await pages.page([*path, *filters], page)))
 
     async def remove(self, realm_id: str, before: datetime, most: int) -> int:
-        """Remove what happened before that, at most so many of the oldest; return how many."""
         return await remove_oldest(self._transaction, admin_events, realm_id, before, most)
 
 

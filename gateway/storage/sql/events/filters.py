@@ -1,7 +1,7 @@
-"""What may be asked of a column of events, and how an index answers it.
+"""Filters on columns of events, and the indexes that serve them.
 
-Whatever is not to decide by which index the rows are found is asked of `column || ''`: no index
-knows that. In a path `*` stands for anything, and nothing else stands for anything but itself.
+A filter that must not choose the index compares `column || ''`, for which there is no index. In a
+path `*` matches any text; every other character matches itself.
 Sources: https://www.sqlite.org/lang_expr.html (GLOB),
 https://www.postgresql.org/docs/15/indexes-opclass.html (text_pattern_ops)
 """
@@ -26,11 +26,11 @@ from sqlalchemy import (
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.events import Period
 from gateway.storage.sql.column_types import is_name, microseconds_of
+from gateway.storage.sql.text_search import escape, is_like
 
-_ESCAPE: Final = "/"
 _ANYTHING: Final = "*"
 _MOST_WILDCARDS: Final = 5
-"""Each more multiplies what one comparison may take."""
+"""Each further one multiplies the cost of a comparison."""
 _LAST: Final = "\U0010ffff"
 
 _EVER: Final = 2**62
@@ -40,23 +40,19 @@ Condition = ColumnElement[bool]
 
 
 class Filter(Protocol):
-    """One thing that must hold."""
+    """One condition of events."""
 
     def found(self, events: "EventsOf") -> tuple[Condition, ...]:
-        """Return conditions of which an index finds the rows of each, within the period."""
-        ...
+        """Return conditions, each of which an index serves, within the period."""
 
     def order(self, events: "EventsOf") -> tuple[ColumnElement[Any], ...]:
-        """Return in which order they are found, up to their ids."""
-        ...
+        """Return the order in which the rows are found, before their ids."""
 
     def along(self, events: "EventsOf") -> tuple[ColumnElement[Any] | TextClause, ...]:
-        """Return in which order the index has them."""
-        ...
+        """Return the order of the index."""
 
     def holds(self, dialect: str) -> Condition:
-        """Return a condition by which no index is used."""
-        ...
+        """Return a condition that no index serves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,7 @@ class EventsOf:
     period: Period
 
     def within(self) -> tuple[Condition, ...]:
-        """Return that they did."""
+        """Return the conditions of the period."""
         since, before = self.period.since, self.period.before
         begun = () if since is None else (self.time >= since,)
         return begun if before is None else (*begun, self.time < before)
@@ -81,14 +77,14 @@ class OneOf:
     column: Column[Any]
     values: tuple[str, ...]
     by_pattern: bool = False
-    """Whether PostgreSQL has the column in the order of patterns."""
+    """Whether PostgreSQL indexes the column for patterns."""
 
     def found(self, events: EventsOf) -> tuple[Condition, ...]:
         """Return a condition for each value."""
         if self._is_equality(events):
             return tuple(and_(self.column == value, *events.within()) for value in self.values)
-        # PostgreSQL takes what is equal out of an order, and would look at all events in turn where
-        # it thinks the value frequent: so it is told a range, of this order alone.
+        # PostgreSQL removes equal columns from an order, and would read along the index of time
+        # where it expects the value to be frequent: a range of rows has this order alone.
         since, before = events.period.since, events.period.before
         least = -_EVER if since is None else microseconds_of(since)
         end = _EVER if before is None else microseconds_of(before)
@@ -98,15 +94,12 @@ class OneOf:
         )
 
     def order(self, events: EventsOf) -> tuple[ColumnElement[Any], ...]:
-        """Return the order of the index."""
         return (events.time,) if self._is_equality(events) else (self.column, events.time)
 
     def along(self, events: EventsOf) -> tuple[ColumnElement[Any], ...]:
-        """Return the order of the index."""
         return self.order(events)
 
     def holds(self, dialect: str) -> Condition:
-        """Return that it is any of them."""
         del dialect
         return _hidden(self.column).in_(self.values)
 
@@ -116,18 +109,17 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The column is like a pattern that holds a `*`."""
+    """The column matches a pattern with a `*`."""
 
     column: Column[Any]
     pattern: str
 
     @property
     def beginning(self) -> str:
-        """Return what stands before the first `*`; where it is empty, no index helps."""
+        """The text before the first `*`; where it is empty, no index helps."""
         return self.pattern.partition(_ANYTHING)[0]
 
     def found(self, events: EventsOf) -> tuple[Condition, ...]:
-        """Return the range of its beginning."""
         least, end = literal(self.beginning, Text), literal(self.beginning + _LAST, Text)
         if events.dialect == "postgresql":
             found = and_(self.column.op("~>=~")(least), self.column.op("~<~")(end))
@@ -136,24 +128,21 @@ class Matching:
         return (and_(found, *events.within()),)
 
     def order(self, events: EventsOf) -> tuple[ColumnElement[Any], ...]:
-        """Return the order of time, as no index has it."""
         return (events.time.op("+")(literal_column("0")),)
 
     def along(self, events: EventsOf) -> tuple[ColumnElement[Any] | TextClause, ...]:
-        """Return the order of the paths."""
         by_pattern = events.dialect == "postgresql"
         return (text(f"{self.column.name} USING ~<~") if by_pattern else self.column,)
 
     def holds(self, dialect: str) -> Condition:
-        """Return that it is like the pattern."""
         hidden = _hidden(self.column)
         if dialect == "postgresql":
-            return hidden.like(literal(_like(self.pattern), Text), escape=_ESCAPE)
+            return is_like(hidden, escape(self.pattern).replace(_ANYTHING, "%"))
         return hidden.op("GLOB")(literal(_glob(self.pattern), Text))
 
 
 def filters_of(*asked: tuple[Column[Any], str | tuple[str, ...] | None]) -> list[Filter] | None:
-    """Return what is asked of the columns, by equality; None where nothing can match."""
+    """Return the filters of columns by equality; None where no event can match."""
     wanted = [
         (column, (given,) if isinstance(given, str) else given) for column, given in asked if given
     ]
@@ -163,12 +152,12 @@ def filters_of(*asked: tuple[Column[Any], str | tuple[str, ...] | None]) -> list
 
 
 def path_filter(column: Column[str], pattern: str | None) -> list[Filter] | None:
-    """Return what a path must be like; None where nothing can match.
+    """Return the filter of a path; None where no event can match.
 
-    Raises InvalidInput for what costs too much.
+    Raises InvalidInput for a pattern that costs too much.
     """
     parts = (pattern or _ANYTHING).split(_ANYTHING)
-    inner = [part for part in parts[1:-1] if part]  # ** is what * is
+    inner = [part for part in parts[1:-1] if part]  # ** is the same as *
     if len(inner) >= _MOST_WILDCARDS:
         allowed = f"at most {_MOST_WILDCARDS} times *"
         raise InvalidInput((FieldError("resourcePath", "more", allowed),))
@@ -186,12 +175,6 @@ def _row(value: str, microseconds: int) -> ColumnElement[Any]:
 
 def _hidden(column: Column[str]) -> ColumnElement[str]:
     return cast(column.op("||")(""), Text)
-
-
-def _like(pattern: str) -> str:
-    for character in (_ESCAPE, "%", "_"):
-        pattern = pattern.replace(character, _ESCAPE + character)
-    return pattern.replace(_ANYTHING, "%")
 
 
 def _glob(pattern: str) -> str:

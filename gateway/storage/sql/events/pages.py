@@ -1,9 +1,9 @@
 """Pages of events, at a cost that does not grow with the log.
 
-There is an index for each thing that may be asked, each in the order of time. Where several are
-asked, that one is used of which the fewest rows are, which a look at so many of each tells; so no
-combination looks through a realm. What is left to grow: the events that are passed over on the way
-to a page, what frequent things have in common only rarely, and a path that begins with `*`.
+Each filter has an index in the order of time. With several filters, the one with the fewest rows
+is used, by counting up to SAMPLE rows of each; so no combination scans a realm. The cost still
+grows with the events before the page, with frequent values that rarely occur together, and for a
+path that begins with `*`.
 """
 
 import operator
@@ -29,15 +29,15 @@ from gateway.storage.sql.events.filters import Condition, EventsOf, Filter, Matc
 from gateway.storage.sql.transaction import Transaction
 
 SAMPLE: Final = 10_000
-"""So many rows are counted of each thing that is asked, and what of paths is sorted at most."""
+"""Rows that are counted for each filter, and rows by path that are sorted at most."""
 
 _ALONG_INDEXES: Final = """
 SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
     set_config('enable_sort', 'off', true), set_config('jit', 'off', true)
 """
-"""PostgreSQL guesses how many rows have several things in common. From a wrong guess it would look
-through the table, so for the transaction it is left no other way than an index in its order; where
-it has to sort all the same, it thinks that dear, and must not compile for it."""
+"""PostgreSQL estimates how many rows match several filters. With a wrong estimate it would scan the
+table, so the transaction may only use an index in its order. Where it must sort all the same, it
+expects high costs, and must not compile the query for them."""
 _SORTED: Final = "SELECT set_config('enable_sort', 'on', true)"
 
 
@@ -53,7 +53,6 @@ class EventPages:
         self._events = EventsOf(transaction.dialect, table.c.time, period)
 
     async def page(self, filters: Sequence[Filter], page: EventPage) -> Sequence[Row[Any]]:
-        """Return the rows on the page."""
         if page.maximum == 0:
             return []
         await self._set(_ALONG_INDEXES)
@@ -62,7 +61,7 @@ class EventPages:
             await self._set(_SORTED)
         others = [each.holds(self._events.dialect) for each in filters if each is not leading]
         if leading is None:
-            found = self._in_turn(others, page)
+            found = self._by_time(others, page)
         else:
             found = self._found(leading, others, page)
         return (await self._transaction.execute(found)).all()
@@ -72,7 +71,7 @@ class EventPages:
             await self._transaction.execute(text(settings))
 
     async def _leading(self, filters: Sequence[Filter]) -> Filter | None:
-        """Return by what the rows are found, None where they are looked at in turn."""
+        """Return the filter whose index finds the rows, None for the index of time."""
         exact = [each for each in filters if not isinstance(each, Matching)]
         if len(filters) == len(exact) <= 1:
             return next(iter(exact), None)
@@ -82,13 +81,13 @@ class EventPages:
             for order, (number, each) in enumerate(
                 zip(await self._counted(counted), counted, strict=True)
             )
-            # Rows by path are in no order of time: they are sorted, so they must be few.
+            # Rows by path are not in the order of time: they are sorted, so they must be few.
             if number < SAMPLE or not isinstance(each, Matching)
         ]
         return min(usable, default=(0, 0, None))[2]
 
     async def _counted(self, filters: Sequence[Filter]) -> Sequence[int]:
-        """Return of how many rows each holds, SAMPLE or more for many."""
+        """Return the number of rows of each filter, SAMPLE or more for many."""
         if not filters:
             return []
         numbers = [
@@ -102,8 +101,7 @@ class EventPages:
         some = self._select([literal(1)], branch).order_by(*each.along(self._events))
         return select(func.count()).select_from(some.limit(SAMPLE).subquery()).scalar_subquery()
 
-    def _in_turn(self, held: Sequence[Condition], page: EventPage) -> Select[Any]:
-        """Return the page of what is looked at in the order of time."""
+    def _by_time(self, held: Sequence[Condition], page: EventPage) -> Select[Any]:
         columns = self._table.c
         rows = self._select(columns, *held, *self._events.within())
         return (
@@ -113,7 +111,7 @@ class EventPages:
         )
 
     def _found(self, leading: Filter, held: Sequence[Condition], page: EventPage) -> Select[Any]:
-        """Return the page by one index; what has several values is merged of as many lists."""
+        """Return the page by one index; several values are merged from one list each."""
         columns = self._table.c
         if isinstance(leading, Matching):
             held = [*held, leading.holds(self._events.dialect)]
@@ -137,17 +135,16 @@ class EventPages:
 async def remove_oldest(
     transaction: Transaction, table: Table, realm_id: str, before: object, most: int
 ) -> int:
-    """Remove the oldest of what happened before that; return how many."""
+    """Remove the oldest events before the instant; return how many."""
     oldest = (
         select(table.c.id)
         .where(table.c.realm_id == realm_id, table.c.time < before)
         .order_by(table.c.time, table.c.id)
         .limit(most)
     )
-    result = await transaction.execute(
+    return await transaction.count_changed(
         delete(table).where(table.c.realm_id == realm_id, table.c.id.in_(oldest))
     )
-    return result.rowcount
 
 
 def _order(page: EventPage, *columns: ColumnElement[Any]) -> list[ColumnElement[Any]]:

@@ -1,7 +1,7 @@
 """User events. Keycloak: Event.
 
-They come in batches, some of them again: whoever wrote the first time may have died before it
-could say so. A batch is one statement, whatever is in it.
+They arrive in batches, and again where the process that stored them died before it recorded that.
+A batch is one statement.
 """
 
 import json
@@ -30,7 +30,7 @@ _INSERT: Final = {
         FROM json_each(:events) AS given JOIN realms ON realms.id = given.value ->> 0
         WHERE true ON CONFLICT (realm_id, id) DO NOTHING
         """,
-    # The lock keeps a realm that is being removed from going between the look and the insertion.
+    # The lock keeps the realm from being removed between the join and the insertion.
     "postgresql": """
         INSERT INTO user_events (realm_id, id, time, type, client_id, user_id, session_id,
             ip_address, error, details)
@@ -51,7 +51,6 @@ class SqlUserEvents:
         self._transaction = transaction
 
     async def add_all(self, events: Sequence[UserEvent]) -> None:
-        """Keep those that are not kept yet; what is of a realm that has gone is left out."""
         if not events:
             return
         given = orjson.dumps([_row(event) for event in events]).decode()
@@ -60,7 +59,6 @@ class SqlUserEvents:
     async def page(
         self, realm_id: str, query: UserEventQuery, page: EventPage
     ) -> tuple[UserEvent, ...]:
-        """Return the events that match, a page of them."""
         columns = user_events.c
         names = () if set(query.names) == set(ALL_NAMES) else query.names
         filters = filters_of(
@@ -75,7 +73,6 @@ class SqlUserEvents:
         return tuple(map(_event, await pages.page(filters, page)))
 
     async def remove(self, realm_id: str, before: datetime, most: int) -> int:
-        """Remove what happened before that, at most so many of the oldest; return how many."""
         return await remove_oldest(self._transaction, user_events, realm_id, before, most)
 
 
@@ -94,7 +91,7 @@ def _row(event: UserEvent) -> list[str | int | None]:
 
 
 def _text(details: Mapping[str, str]) -> str:
-    """Return JSON text; what is no Unicode is escaped, which takes longer."""
+    """Return JSON text; lone surrogates are escaped, which takes longer."""
     try:
         return orjson.dumps(details).decode()
     except TypeError:

@@ -1,4 +1,4 @@
-"""Looking groups up for administrators: pages by SQL, and the parents that make up a path.
+"""Groups for administrators: pages by SQL, and the parents that make up a path.
 
 Keycloak: GET groups, its `search`, `exact` and `q`
 """
@@ -6,14 +6,13 @@ Keycloak: GET groups, its `search`, `exact` and `q`
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Row,
     Select,
     and_,
-    delete,
     false,
     func,
     literal,
@@ -27,22 +26,18 @@ from gateway.domain.ports.storage.group_catalogue import GroupQuery
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
 from gateway.storage.sql.column_types import is_name
-from gateway.storage.sql.groups.repository import group_of
-from gateway.storage.sql.roles import effective
+from gateway.storage.sql.groups.repository import group_of, name_taken
+from gateway.storage.sql.roles import OWNED_BY_CLIENT, effective
 from gateway.storage.sql.schema import (
     clients,
     group_members,
     group_roles,
     groups,
     roles,
-    users,
 )
 from gateway.storage.sql.text_search import contains, may_contain
-from gateway.storage.sql.transaction import Transaction
-from gateway.storage.sql.users import read_user
-
-_AT_ONCE: Final = 1_000
-"""Databases limit how many values a statement has."""
+from gateway.storage.sql.transaction import Transaction, is_row, portions
+from gateway.storage.sql.users import linked_users
 
 
 class SqlGroupCatalogue:
@@ -52,7 +47,6 @@ class SqlGroupCatalogue:
         self._transaction = transaction
 
     async def list(self, realm_id: str, query: GroupQuery) -> tuple[Group, ...]:
-        """Return the groups, by name."""
         if _is_exact(query):
             page = _matching(select(groups), realm_id, query).offset(query.first)
             rows = list(await self._transaction.execute(page.limit(query.maximum)))
@@ -62,39 +56,30 @@ class SqlGroupCatalogue:
         return await self._by_ids(realm_id, found[query.first : end])
 
     async def count(self, realm_id: str, query: GroupQuery) -> int:
-        """Return how many groups match, whatever the page."""
         if not _is_exact(query):
             return len(await self._compared(realm_id, query))
         some = _matching(select(groups.c.id), realm_id, query).order_by(None).subquery()
         rows = await self._transaction.execute(select(func.count()).select_from(some))
         return int(rows.scalar_one())
 
-    async def find(self, realm_id: str, group_id: str, *, alone: bool = False) -> Group | None:
-        """Return the group with that id; `alone` lets nobody else change it meanwhile."""
-        if not is_name(group_id):
-            return None
-        one = select(groups).where(groups.c.realm_id == realm_id, groups.c.id == group_id)
-        if alone:
-            # SQLite has no such lock and needs none: a transaction that may write is alone.
-            one = one.with_for_update(key_share=True)
-        found = await self._with_paths(realm_id, list(await self._transaction.execute(one)))
-        return found[0] if found else None
+    async def find(self, realm_id: str, group_id: str, *, for_update: bool = False) -> Group | None:
+        row = await self._transaction.get(
+            groups, realm_id, group_id, lambda row: row, for_update=for_update, key_share=True
+        )
+        return None if row is None else (await self._with_paths(realm_id, [row]))[0]
 
     async def find_by_path(self, realm_id: str, path: str) -> Group | None:
-        """Return the group at `/parent/child`; names may have slashes of their own."""
         row = await self._descend(realm_id, None, path.strip("/").split("/"))
         return None if row is None else (await self._with_paths(realm_id, [row]))[0]
 
     async def with_parents(self, realm_id: str, group_ids: Sequence[str]) -> tuple[Group, ...]:
-        """Return the groups and all that are above them, by path."""
         known = await self._lineage(realm_id, group_ids)
         found = [group_of(row, known) async for row in in_slices(known.values())]
         return tuple(sorted(found, key=lambda group: group.path))
 
     async def child_counts(self, realm_id: str, group_ids: Sequence[str]) -> Mapping[str, int]:
-        """Return how many groups are directly below each; those without any are left out."""
         counts: dict[str, int] = {}
-        for some in _chunks(group_ids):
+        for some in portions(group_ids):
             rows = await self._transaction.execute(
                 select(groups.c.parent, func.count().label("number"))
                 .where(groups.c.realm_id == realm_id, groups.c.parent.in_(some))
@@ -104,9 +89,8 @@ class SqlGroupCatalogue:
         return counts
 
     async def roles(self, realm_id: str, group_ids: Sequence[str]) -> Mapping[str, EffectiveRoles]:
-        """Return the names of the roles given to each directly; those without are left out."""
         names: defaultdict[str, list[tuple[str, str | None]]] = defaultdict(list)
-        for some in _chunks(group_ids):
+        for some in portions(group_ids):
             for row in await self._transaction.execute(_role_names(realm_id, some)):
                 names[row.group_id].append((row.name, row.client_id))
         return {group_id: effective(pairs) for group_id, pairs in names.items()}
@@ -114,21 +98,12 @@ class SqlGroupCatalogue:
     async def members(
         self, realm_id: str, group_id: str, first: int, maximum: int
     ) -> tuple[User, ...]:
-        """Return a page of the members, by username; those of children are not implied."""
-        of_group = and_(
-            group_members.c.realm_id == users.c.realm_id,
-            group_members.c.user_id == users.c.id,
-            group_members.c.group_id == group_id,
-        )
-        page = select(users).join(group_members, of_group).where(users.c.realm_id == realm_id)
-        ordered = page.order_by(users.c.username).offset(first).limit(maximum)
-        rows = await self._transaction.execute(ordered)
-        return tuple([read_user(row) async for row in in_slices(rows)])
+        holder = (group_members.c.group_id, group_id)
+        return await linked_users(self._transaction, realm_id, holder, first, maximum)
 
     async def having_role(
         self, realm_id: str, role_id: str, first: int, maximum: int
     ) -> tuple[Group, ...]:
-        """Return a page of the groups that were given the role directly, by name."""
         given = and_(
             group_roles.c.realm_id == groups.c.realm_id,
             group_roles.c.group_id == groups.c.id,
@@ -139,7 +114,6 @@ class SqlGroupCatalogue:
         return await self._with_paths(realm_id, list(await self._transaction.execute(ordered)))
 
     async def height(self, realm_id: str, group_id: str) -> int:
-        """Return how many groups stand one below the other from this one down, itself counted."""
         one = select(groups.c.id, literal(1).label("level"))
         below = one.where(groups.c.realm_id == realm_id, groups.c.id == group_id)
         tree = below.cte("tree", recursive=True)
@@ -151,25 +125,16 @@ class SqlGroupCatalogue:
         return rows.scalar_one() or 0
 
     async def move(self, realm_id: str, group_id: str, parent: str | None) -> None:
-        """Put a group below another, or at the top; raises AlreadyExists."""
-        level = "Top level" if parent is None else "Sibling"
         found = await self.find(realm_id, group_id)
         name = "" if found is None else found.name
-        await self._transaction.change(
-            update(groups)
-            .where(groups.c.realm_id == realm_id, groups.c.id == group_id)
-            .values(parent=parent),
-            taken=f"{level} group named '{name}' already exists.",
-        )
+        one = update(groups).where(is_row(groups, realm_id, group_id))
+        await self._transaction.change(one.values(parent=parent), taken=name_taken(parent, name))
 
     async def remove(self, realm_id: str, group_id: str) -> None:
-        """Forget the group, all below it, and who was in them."""
-        await self._transaction.execute(
-            delete(groups).where(groups.c.realm_id == realm_id, groups.c.id == group_id)
-        )
+        await self._transaction.remove(groups, realm_id, group_id)
 
     async def _compared(self, realm_id: str, query: GroupQuery) -> Sequence[str]:
-        """Return the ids of all that match, where the database only knows who may match."""
+        """Return the ids of the matching groups, where the database selects a superset of them."""
         slim = _matching(select(groups.c.id, groups.c.name, groups.c.attributes), realm_id, query)
         return [
             row.id
@@ -190,7 +155,7 @@ class SqlGroupCatalogue:
 
     async def _lineage(self, realm_id: str, group_ids: Sequence[str]) -> dict[str, Row[Any]]:
         found: dict[str, Row[Any]] = {}
-        for some in _chunks(group_ids):
+        for some in portions(group_ids):
             rows = await self._transaction.execute(_with_all_above(realm_id, some))
             found |= {row.id: row async for row in in_slices(rows)}
         return found
@@ -198,7 +163,7 @@ class SqlGroupCatalogue:
     async def _descend(
         self, realm_id: str, parent: str | None, words: Sequence[str]
     ) -> Row[Any] | None:
-        """Return the group that the words lead to, each name made of one word or more."""
+        """Return the group at the path of these words; a name has one word or more."""
         names = {"/".join(words[:count]): count for count in range(1, len(words) + 1)}
         rows = await self._transaction.execute(
             select(groups).where(
@@ -216,12 +181,11 @@ class SqlGroupCatalogue:
 
 
 def _is_exact(query: GroupQuery) -> bool:
-    """Tell whether the database knows for certain who matches."""
+    """Return whether the database alone decides which groups match."""
     return not query.attributes and (query.exact or not query.search)
 
 
 def _matching(statement: Select[Any], realm_id: str, query: GroupQuery) -> Select[Any]:
-    """Let a statement select who may match, by name."""
     conditions = [groups.c.realm_id == realm_id, *_conditions(query)]
     return statement.where(*conditions).order_by(groups.c.name, groups.c.id)
 
@@ -257,14 +221,9 @@ def _with_all_above(realm_id: str, group_ids: Sequence[str]) -> Select[Any]:
 
 def _role_names(realm_id: str, group_ids: Sequence[str]) -> Select[Any]:
     given = and_(roles.c.realm_id == group_roles.c.realm_id, roles.c.id == group_roles.c.role_id)
-    of_client = and_(clients.c.realm_id == roles.c.realm_id, clients.c.id == roles.c.client)
     return (
         select(group_roles.c.group_id, roles.c.name, clients.c.client_id)
         .join_from(group_roles, roles, given)
-        .join(clients, of_client, isouter=True)
+        .join(clients, OWNED_BY_CLIENT, isouter=True)
         .where(group_roles.c.realm_id == realm_id, group_roles.c.group_id.in_(group_ids))
     )
-
-
-def _chunks(values: Sequence[str]) -> list[Sequence[str]]:
-    return [values[start : start + _AT_ONCE] for start in range(0, len(values), _AT_ONCE)]

@@ -1,10 +1,9 @@
-"""Groups, their members and the roles they bring. A path is made of the names on the way down.
+"""Groups, their members and their roles. A path joins the names from the top down.
 
 Keycloak: GroupRepresentation
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
@@ -12,9 +11,8 @@ from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.groups import Group
 from gateway.domain.limits.event_loop import in_slices
-from gateway.storage.sql.inserts import insert_into
 from gateway.storage.sql.schema import group_members, group_roles, groups
-from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.transaction import Transaction, is_row, links_by_owner
 from gateway.storage.sql.users import groups_of
 
 
@@ -25,86 +23,53 @@ class SqlGroups:
         self._transaction = transaction
 
     async def list(self, realm_id: str) -> tuple[Group, ...]:
-        """Return the realm's groups, by path."""
         return await _by_path(await self._rows(groups.c.realm_id == realm_id))
 
     async def add(self, group: Group) -> None:
-        """Store a new group, whose path follows from its parent; raises AlreadyExists."""
         if group.parent == group.id:
             error = FieldError("parent", "the group itself", "another group")
             raise InvalidInput((error,))
-        values = {
-            "realm_id": group.realm_id,
-            "id": group.id,
-            "parent": group.parent,
-            **_values(group),
-        }
-        level = "Top level" if group.parent is None else "Sibling"
+        key = {"realm_id": group.realm_id, "id": group.id, "parent": group.parent}
         await self._transaction.execute(
-            insert(groups), values, taken=f"{level} group named '{group.name}' already exists."
+            insert(groups), key | _values(group), taken=name_taken(group.parent, group.name)
         )
 
     async def replace(self, group: Group) -> None:
-        """Overwrite all of the group with the same id but its place in the tree."""
-        await self._transaction.change(
-            update(groups)
-            .where(groups.c.realm_id == group.realm_id, groups.c.id == group.id)
-            .values(_values(group)),
-            taken=f"Sibling group named '{group.name}' already exists.",
-        )
+        one = update(groups).where(is_row(groups, group.realm_id, group.id))
+        taken = f"Sibling group named '{group.name}' already exists."
+        await self._transaction.change(one.values(_values(group)), taken=taken)
 
     async def join(self, realm_id: str, user_id: str, group_id: str) -> None:
-        """Make the user a member; twice is once."""
         await self.join_all(realm_id, [(user_id, group_id)])
 
     async def join_all(self, realm_id: str, members: Sequence[tuple[str, str]]) -> None:
-        """Make users members, as pairs of user and group id."""
-        if members:
-            await self._transaction.execute(
-                insert_into(group_members, self._transaction.dialect).on_conflict_do_nothing(),
-                [
-                    {"realm_id": realm_id, "user_id": user_id, "group_id": group_id}
-                    for user_id, group_id in members
-                ],
-            )
+        rows = [
+            {"realm_id": realm_id, "user_id": user_id, "group_id": group_id}
+            for user_id, group_id in members
+        ]
+        await self._transaction.insert_missing(group_members, rows)
 
     async def leave(self, realm_id: str, user_id: str, group_id: str) -> None:
-        """Make the user no member; who is none stays none."""
+        of_user = and_(group_members.c.realm_id == realm_id, group_members.c.user_id == user_id)
         await self._transaction.execute(
-            delete(group_members).where(
-                group_members.c.realm_id == realm_id,
-                group_members.c.user_id == user_id,
-                group_members.c.group_id == group_id,
-            )
+            delete(group_members).where(of_user, group_members.c.group_id == group_id)
         )
 
     async def default(self, realm_id: str) -> tuple[str, ...]:
-        """Return the ids of the groups that new users join."""
         rows = await self._transaction.execute(
             select(groups.c.id).where(groups.c.realm_id == realm_id, groups.c.is_default)
         )
         return tuple(sorted(row.id for row in rows))
 
     async def members(self, realm_id: str) -> Mapping[str, frozenset[str]]:
-        """Return the ids of the groups that users are members of, by user id."""
-        rows = await self._transaction.execute(
-            select(group_members.c.user_id, group_members.c.group_id).where(
-                group_members.c.realm_id == realm_id
-            )
-        )
-        return await _gathered((row.user_id, row.group_id) for row in rows)
+        links = group_members.c.user_id, group_members.c.group_id
+        return await links_by_owner(self._transaction, realm_id, *links)
 
     async def granted(self, realm_id: str) -> Mapping[str, frozenset[str]]:
-        """Return the ids of the roles granted to groups directly, by group id."""
-        rows = await self._transaction.execute(
-            select(group_roles.c.group_id, group_roles.c.role_id).where(
-                group_roles.c.realm_id == realm_id
-            )
-        )
-        return await _gathered((row.group_id, row.role_id) for row in rows)
+        links = group_roles.c.group_id, group_roles.c.role_id
+        return await links_by_owner(self._transaction, realm_id, *links)
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[Group, ...]:
-        """Return the groups of a user, by path; parents are not implied."""
         lineage = select(groups_of(realm_id, user_id).c.group_id)
         known = await self._rows(and_(groups.c.realm_id == realm_id, groups.c.id.in_(lineage)))
         rows = await self._transaction.execute(
@@ -116,19 +81,19 @@ class SqlGroups:
         return tuple(group for group in await _by_path(known) if group.id in joined)
 
     async def grant(self, realm_id: str, group_id: str, role_ids: Sequence[str]) -> None:
-        """Give roles to a group: its members, and those of its children, have them."""
-        if role_ids:
-            await self._transaction.execute(
-                insert_into(group_roles, self._transaction.dialect).on_conflict_do_nothing(),
-                [
-                    {"realm_id": realm_id, "group_id": group_id, "role_id": role_id}
-                    for role_id in role_ids
-                ],
-            )
+        key = {"realm_id": realm_id, "group_id": group_id}
+        rows = [key | {"role_id": role_id} for role_id in role_ids]
+        await self._transaction.insert_missing(group_roles, rows)
 
     async def _rows(self, condition: ColumnElement[bool]) -> dict[str, Row[Any]]:
         rows = await self._transaction.execute(select(groups).where(condition))
         return {row.id: row async for row in in_slices(rows)}
+
+
+def name_taken(parent: str | None, name: str) -> str:
+    """Return Keycloak's text for a group below `parent` whose name is taken."""
+    level = "Top level" if parent is None else "Sibling"
+    return f"{level} group named '{name}' already exists."
 
 
 def _values(group: Group) -> dict[str, Any]:
@@ -140,20 +105,13 @@ def _values(group: Group) -> dict[str, Any]:
     }
 
 
-async def _gathered(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
-    gathered: dict[str, set[str]] = defaultdict(set)
-    async for one, other in in_slices(pairs):
-        gathered[one].add(other)
-    return {one: frozenset(others) for one, others in gathered.items()}
-
-
 async def _by_path(known: Mapping[str, Row[Any]]) -> tuple[Group, ...]:
     found = [group_of(row, known) async for row in in_slices(known.values())]
     return tuple(sorted(found, key=lambda group: group.path))
 
 
 def group_of(row: Row[Any], known: Mapping[str, Row[Any]]) -> Group:
-    """Return the group of a row of `known`, which holds its parents too, by id."""
+    """Return the group of a row; `known` are rows by id, with all its parents."""
     return Group(
         id=row.id,
         realm_id=row.realm_id,
@@ -167,7 +125,7 @@ def group_of(row: Row[Any], known: Mapping[str, Row[Any]]) -> Group:
 
 
 def path_of(row: Any, known: Mapping[str, Any]) -> str:
-    """Return the path of a row of `known`, which holds its parents too, by id."""
+    """Return the path of a row; `known` are rows by id, with all its parents."""
     names = [row.name]
     while row.parent is not None:
         row = known[row.parent]

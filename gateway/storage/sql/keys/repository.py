@@ -4,13 +4,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import insert, select, update
 
 from gateway.domain.keys import KeyProvider, KeyStatus, RealmKey, key_algorithm
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.schema import realm_keys, realms
-from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.transaction import Transaction, is_row
 
 
 class SqlKeys:
@@ -21,24 +21,17 @@ class SqlKeys:
         self._secrets = secrets
 
     async def list(self, realm_id: str) -> tuple[RealmKey, ...]:
-        """Return all keys of the realm, newest first."""
-        rows = await self._transaction.execute(
-            select(realm_keys)
-            .where(realm_keys.c.realm_id == realm_id)
-            .order_by(realm_keys.c.created_at.desc(), realm_keys.c.kid)
-        )
+        of_realm = select(realm_keys).where(realm_keys.c.realm_id == realm_id)
+        newest_first = of_realm.order_by(realm_keys.c.created_at.desc(), realm_keys.c.kid)
+        rows = await self._transaction.execute(newest_first)
         return tuple(read_key_row(row, self._secrets) for row in rows)
 
-    async def list_alone(self, realm_id: str) -> tuple[RealmKey, ...]:
-        """Return the same, and let nobody else change them until the transaction ends."""
-        # SQLite has no such lock and needs none: a transaction that may write is alone.
-        await self._transaction.execute(
-            select(realms.c.id).where(realms.c.id == realm_id).with_for_update(key_share=True)
-        )
+    async def list_for_update(self, realm_id: str) -> tuple[RealmKey, ...]:
+        realm = select(realms.c.id).where(realms.c.id == realm_id)
+        await self._transaction.execute(realm.with_for_update(key_share=True))
         return await self.list(realm_id)
 
     async def add(self, key: RealmKey) -> None:
-        """Store a new key."""
         values = {
             "realm_id": key.realm_id,
             "id": key.id,
@@ -48,28 +41,13 @@ class SqlKeys:
         }
         await self._transaction.execute(insert(realm_keys), values, taken=_taken(key))
 
-    async def replace(self, key: RealmKey) -> None:
-        """Overwrite all but the material of the key with the same id."""
-        await self._update(key, _changeable(key))
-
-    async def exchange(self, key: RealmKey) -> None:
-        """Overwrite all of the key with the same id, its material too."""
-        await self._update(key, {**self._material(key), **_changeable(key)})
+    async def replace(self, key: RealmKey, *, material: bool = False) -> None:
+        one = update(realm_keys).where(is_row(realm_keys, key.realm_id, key.id))
+        values = {**(self._material(key) if material else {}), **_changeable(key)}
+        await self._transaction.change(one.values(values), taken=_taken(key))
 
     async def remove(self, realm_id: str, key_id: str) -> bool:
-        """Forget the key; tell whether there was one."""
-        result = await self._transaction.execute(
-            delete(realm_keys).where(realm_keys.c.realm_id == realm_id, realm_keys.c.id == key_id)
-        )
-        return result.rowcount > 0
-
-    async def _update(self, key: RealmKey, values: Mapping[str, Any]) -> None:
-        await self._transaction.change(
-            update(realm_keys)
-            .where(realm_keys.c.realm_id == key.realm_id, realm_keys.c.id == key.id)
-            .values(values),
-            taken=_taken(key),
-        )
+        return await self._transaction.remove(realm_keys, realm_id, key_id)
 
     def _material(self, key: RealmKey) -> dict[str, Any]:
         context = _context(key.realm_id, key.kid)
@@ -123,6 +101,6 @@ def _changeable(key: RealmKey) -> dict[str, Any]:
 
 
 def _document(stored: Any) -> Mapping[str, str]:
-    """Return the document of the column; a row that was gathered as JSON holds its text."""
+    """Return the document of the column; a row from a JSON array holds its text."""
     found: Mapping[str, str] = json.loads(stored) if isinstance(stored, str) else stored
     return found

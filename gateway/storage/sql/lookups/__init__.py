@@ -1,6 +1,6 @@
-"""The look-ups of requests in SQL, by the driver's own connection."""
+"""The look-ups of requests in SQL, on the driver's own connection."""
 
 from gateway.storage.sql.lookups.answers import SqlLookups
-from gateway.storage.sql.lookups.on_sqlite import SqliteQuestions
-from gateway.storage.sql.lookups.question import Question, Questioner, Values
-from gateway.storage.sql.lookups.statements import Questions
+from gateway.storage.sql.lookups.prepared_query import PreparedQuery, QueryExecutor, Values
+from gateway.storage.sql.lookups.sqlite_executor import SqliteExecutor
+from gateway.storage.sql.lookups.statements import LookupQueries

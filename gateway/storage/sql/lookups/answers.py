@@ -1,4 +1,4 @@
-"""The Lookups port on SQL: what the rows of its questions mean.
+"""The Lookups port on SQL: values from the rows of its queries.
 
 Roles and groups come as JSON, in the order of the statement's columns.
 """
@@ -23,13 +23,13 @@ from gateway.storage.sql.clients import read_client_row
 from gateway.storage.sql.column_types import instant_of, is_name
 from gateway.storage.sql.groups import path_of
 from gateway.storage.sql.keys import read_key_row
-from gateway.storage.sql.lookups.question import Question, Questioner, mark_of
+from gateway.storage.sql.lookups.prepared_query import PreparedQuery, QueryExecutor, row_digest
 from gateway.storage.sql.lookups.statements import (
     CREDENTIAL_COLUMNS,
     GROUP_COLUMNS,
     KEY_COLUMNS,
     SCOPE_COLUMNS,
-    Questions,
+    LookupQueries,
 )
 from gateway.storage.sql.realms import read_realm_row
 from gateway.storage.sql.roles import effective
@@ -44,56 +44,51 @@ _Credential: Final = namedtuple("_Credential", [column.key for column in CREDENT
 _Group: Final = namedtuple("_Group", [*(column.key for column in GROUP_COLUMNS), "joined"])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
 _Scope: Final = namedtuple("_Scope", [column.key for column in SCOPE_COLUMNS])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
 _USUAL_SECRET: Final = 140
-"""How many characters hash and salt take, and how the hash was made."""
+"""Characters of hash and salt, and of the parameters of the hash."""
 _INSTANTS: Final = ("created_at", "active_from", "retire_at")
 
 
 class SqlLookups:
-    """Lookups by asking `questioner`."""
+    """Lookups by prepared queries."""
 
     def __init__(
-        self, questioner: Questioner, questions: Questions, secrets: SecretsAtRest
+        self, query_executor: QueryExecutor, queries: LookupQueries, secrets: SecretsAtRest
     ) -> None:
-        self._questioner = questioner
-        self._questions = questions
+        self._executor = query_executor
+        self._queries = queries
         self._secrets = secrets
-        self._nobody = _nobody(secrets)
-        """Opened where nobody was found: how long it took must not tell (attacks: D11)."""
+        self._no_user = _no_user(secrets)
+        """Decoded where no user was found, so that timing does not reveal it (attacks: D11)."""
 
     async def is_revoked(self, realm_id: str, token_id: str) -> bool:
-        """Tell whether the jti was revoked."""
         if not is_name(token_id):
             return False
-        question = self._questions.revocation
-        arguments = question.arguments(realm_id=realm_id, name=token_id)
-        return bool(await self._questioner.ask(question, arguments))
+        query = self._queries.revocation
+        arguments = query.arguments(realm_id=realm_id, name=token_id)
+        return bool(await self._executor.execute(query, arguments))
 
     async def realm(
         self, name: str, before: Found[StoredRealm] | None = None
     ) -> Found[StoredRealm] | None:
-        """Return the realm named exactly `name`."""
-        return await self._find(self._questions.realm, self._realm, before, "", name)
+        return await self._find(self._queries.realm, self._realm, before, "", name)
 
     async def client(
         self, realm_id: str, client_id: str, before: Found[ClientEntry] | None = None
     ) -> Found[ClientEntry] | None:
-        """Return the client whose public name is exactly `client_id`."""
-        return await self._find(self._questions.client, self._client, before, realm_id, client_id)
+        return await self._find(self._queries.client, self._client, before, realm_id, client_id)
 
     async def user(
         self, realm_id: str, user_id: str, before: Found[UserEntry] | None = None
     ) -> Found[UserEntry] | None:
-        """Return the user with that id, if it is one of this realm."""
-        return await self._find(self._questions.user, _user, before, realm_id, user_id)
+        return await self._find(self._queries.user, _user, before, realm_id, user_id)
 
     async def account(self, realm_id: str, name: str, address: str | None) -> SignInAccount | None:
-        """Return whose user name `name` is, or else who has the e-mail address."""
         if not is_name(name):
             return None
-        question = self._questions.account
-        arguments = question.arguments(realm_id=realm_id, name=name, address=address)
-        rows = await self._questioner.ask(question, arguments)
-        account = self._account(question.read(rows[0] if rows else self._nobody))
+        query = self._queries.account
+        arguments = query.arguments(realm_id=realm_id, name=name, address=address)
+        rows = await self._executor.execute(query, arguments)
+        account = self._account(query.read(rows[0] if rows else self._no_user))
         return account if rows else None
 
     def _account(self, row: Any) -> SignInAccount:
@@ -109,7 +104,7 @@ class SqlLookups:
 
     async def _find(
         self,
-        question: Question,
+        query: PreparedQuery,
         read: Callable[[Any], ValueT],
         before: Found[ValueT] | None,
         realm_id: str,
@@ -117,14 +112,14 @@ class SqlLookups:
     ) -> Found[ValueT] | None:
         if not is_name(name):
             return None
-        arguments = question.arguments(realm_id=realm_id, name=name)
-        rows = await self._questioner.ask(question, arguments)
+        arguments = query.arguments(realm_id=realm_id, name=name)
+        rows = await self._executor.execute(query, arguments)
         if not rows:
             return None
-        mark = mark_of(rows[0])
-        if before is not None and before.mark == mark:
+        digest = row_digest(rows[0])
+        if before is not None and before.digest == digest:
             return before
-        return Found(read(question.read(rows[0])), mark)
+        return Found(read(query.read(rows[0])), digest)
 
     def _realm(self, row: Any) -> StoredRealm:
         found = [_key(item) for item in _items(row.keys)]
@@ -148,8 +143,8 @@ class SqlLookups:
         return ClientEntry(client, read_user(account), effective(_items(row.roles)), in_scope)
 
 
-def _nobody(secrets: SecretsAtRest) -> tuple[Any, ...]:
-    """Return a row as of a user with a password."""
+def _no_user(secrets: SecretsAtRest) -> tuple[Any, ...]:
+    """Return a row like that of a user with a password."""
     sealed = secrets.seal("x" * _USUAL_SECRET, credential_context("", ""))
     held = dict.fromkeys(_Credential._fields, "") | {
         "created_at": 0,
@@ -189,7 +184,6 @@ def _sign_in(realm: Realm, row: Any) -> SignInRules:
 
 
 def _names(items: list[list[Any]]) -> EffectiveRoles:
-    """Return the roles of items that begin with their owner."""
     return effective([item[1:] for item in items])
 
 

@@ -1,6 +1,6 @@
-"""The statements of the look-ups: one row each, what hangs on it gathered in it as JSON.
+"""The statements of the look-ups: one row each, with roles, groups and keys in it as JSON.
 
-So a question sees one state of the database, and a large number of roles repeats no document.
+So a look-up sees one state of the database, and many roles do not repeat the document.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from sqlalchemy import (
 
 from gateway.domain.ports.storage.documents import DocumentKind
 from gateway.storage.sql.column_types import Name
-from gateway.storage.sql.lookups.question import Question
+from gateway.storage.sql.lookups.prepared_query import PreparedQuery
 from gateway.storage.sql.roles import names_in_client_scopes, names_in_scope_of, names_of_held
 from gateway.storage.sql.schema import (
     client_scopes,
@@ -41,21 +41,13 @@ from gateway.storage.sql.schema import (
 from gateway.storage.sql.users import groups_of
 
 KEY_COLUMNS: Final = tuple(realm_keys.c)
-"""What stands in each item of `keys`, in this order."""
+"""The columns of an item of `keys`, in this order; the same for those below."""
 CREDENTIAL_COLUMNS: Final = tuple(credentials.c)
-"""What stands in each item of `credentials`, in this order."""
 GROUP_COLUMNS: Final = (groups.c.id, groups.c.name, groups.c.parent, groups.c.attributes)
-"""What stands in each item of `groups`, in this order, before whether the user is a member."""
+"""Before whether the user is a member."""
 SCOPE_COLUMNS: Final = (client_scopes.c.id, client_scopes.c.realm_default, client_scopes.c.document)
-"""What stands in each item of `scopes`, in this order."""
-DOCUMENT_COLUMNS: Final = (
-    realm_documents.c.kind,
-    realm_documents.c.name,
-    realm_documents.c.document,
-)
-"""What stands in each item of `documents`, in this order."""
 _OF_SIGN_IN: Final = (DocumentKind.AUTHENTICATION_FLOW, DocumentKind.REQUIRED_ACTION)
-"""The documents of a realm that a sign-in goes by."""
+"""The documents that define sign-in rules."""
 
 _REALM: Final = bindparam("realm_id", type_=Name)
 _NAME: Final = bindparam("name", type_=Name)
@@ -67,21 +59,21 @@ _ARRAYS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
-    """The questions of one dialect.
+class LookupQueries:
+    """The queries of one dialect.
 
     Parameters are `realm_id` and `name`, and `address`, which may be null, for an account.
     """
 
-    revocation: Question
-    realm: Question
-    client: Question
-    user: Question
-    account: Question
+    revocation: PreparedQuery
+    realm: PreparedQuery
+    client: PreparedQuery
+    user: PreparedQuery
+    account: PreparedQuery
 
     @classmethod
-    def of(cls, dialect: Dialect) -> "Questions":
-        """Return those of the dialect, compiled once in a process: it takes 20 ms."""
+    def of(cls, dialect: Dialect) -> "LookupQueries":
+        """Return those of the dialect, compiled once in a process, which takes 20 ms."""
         kind = type(dialect)
         if kind not in _COMPILED:
             statements = (
@@ -91,13 +83,13 @@ class Questions:
                 _user(dialect.name),
                 _account(dialect.name),
             )
-            compiled = (Question(statement, dialect) for statement in statements)
+            compiled = (PreparedQuery(statement, dialect) for statement in statements)
             _COMPILED[kind] = cls(*compiled)
         return _COMPILED[kind]
 
 
-_COMPILED: Final[dict[type[Dialect], Questions]] = {}
-"""At most one for each kind of database that the gateway knows."""
+_COMPILED: Final[dict[type[Dialect], LookupQueries]] = {}
+"""One for each kind of database."""
 
 
 def _revocation() -> Select[Any]:
@@ -107,13 +99,16 @@ def _revocation() -> Select[Any]:
 
 
 def _realm(dialect: str) -> Select[Any]:
-    """Select a realm, its keys, its client scopes with their roles, and how one signs in."""
+    """Select a realm, its keys, its client scopes with their roles, and its sign-in documents."""
     named = realms.alias("named")
     this = select(named.c.id).where(named.c.name == _NAME).scalar_subquery()
     keys = select(*KEY_COLUMNS).where(realm_keys.c.realm_id == this)
     scopes = select(*SCOPE_COLUMNS).where(client_scopes.c.realm_id == this)
     kinds = (realm_documents.c.kind == literal_column(f"'{kind}'") for kind in _OF_SIGN_IN)
-    documents = select(*DOCUMENT_COLUMNS).where(realm_documents.c.realm_id == this, or_(*kinds))
+    document = realm_documents.c
+    documents = select(document.kind, document.name, document.document).where(
+        document.realm_id == this, or_(*kinds)
+    )
     return select(
         *realms.c,
         _gathered("keys", keys, dialect),
@@ -124,7 +119,7 @@ def _realm(dialect: str) -> Select[Any]:
 
 
 def _client(dialect: str) -> Select[Any]:
-    """Select a client, what is in its scope, its service account, and what that may do."""
+    """Select a client, the roles in its scope, its service account, and the roles of that."""
     of_client = and_(clients.c.realm_id == _REALM, clients.c.client_id == _NAME)
     is_account = and_(
         users.c.realm_id == clients.c.realm_id, users.c.service_account_client == clients.c.id
@@ -164,7 +159,7 @@ def _user(dialect: str) -> Select[Any]:
 
 
 def _account(dialect: str) -> Select[Any]:
-    """Select who has the user name, or else the first by name who has the address."""
+    """Select the user with the user name, or else the first by name with the address."""
     gather, array = _ARRAYS[dialect]
     held = (
         select(gather(array(*CREDENTIAL_COLUMNS)))
@@ -173,13 +168,13 @@ def _account(dialect: str) -> Select[Any]:
         .scalar_subquery()
     )
     by_name, by_address = users.c.username == _NAME, users.c.email == _ADDRESS
-    # Two look-ups by index: asked for either at once, SQLite would walk through the realm.
-    meant = union_all(
+    # Two searches by index: with OR, SQLite would walk through the realm.
+    found = union_all(
         *(select(users.c.id).where(users.c.realm_id == _REALM, by) for by in (by_name, by_address))
     )
     return (
         select(*users.c, type_coerce(held, Text).label("credentials"))
-        .where(users.c.realm_id == _REALM, users.c.id.in_(meant))
+        .where(users.c.realm_id == _REALM, users.c.id.in_(found))
         .order_by(by_name.desc(), users.c.username)
         .limit(literal_column("1"))
         .offset(literal_column("0"))
@@ -191,5 +186,5 @@ def _gathered(name: str, rows: Select[Any], dialect: str) -> Label[str]:
     gather, array = _ARRAYS[dialect]
     found = rows.subquery()
     gathered: ColumnElement[Any] = gather(array(*found.c))
-    # Its numbers and texts are as the columns hold them: read by whoever asked.
+    # Its numbers and texts are as stored: the reader converts them to the types of the columns.
     return type_coerce(select(gathered).scalar_subquery(), Text).label(name)

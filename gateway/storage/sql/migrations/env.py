@@ -1,4 +1,4 @@
-"""What Alembic runs: the caller's connection, inside the caller's transaction and lock."""
+"""Alembic's environment: the caller's connection, in the caller's transaction and lock."""
 
 from alembic import context
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Table, delete, func, insert, select, update
+from sqlalchemy import Table, delete, func, insert, select, update
 
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.realm import Realm
@@ -15,7 +15,7 @@ from gateway.storage.sql.transaction import Transaction
 
 _LARGE: Final = (user_events, admin_events, users)
 _AT_ONCE: Final = 10_000
-"""So many rows go in one statement, which a database is given seconds for."""
+"""Rows of one statement, which must end within seconds."""
 
 
 class SqlRealms:
@@ -26,55 +26,40 @@ class SqlRealms:
         self._secrets = secrets
 
     async def find_by_name(self, name: str) -> Realm | None:
-        """Return the realm named exactly `name`."""
         if not is_name(name):
             return None
-        found = await self._select(realms.c.name == name)
-        return found[0] if found else None
+        return await self._transaction.first(
+            select(realms).where(realms.c.name == name), self._read
+        )
 
-    async def find_alone(self, name: str) -> Realm | None:
-        """Return the same, and let nobody else change the realm until the transaction ends."""
+    async def get_for_update(self, name: str) -> Realm | None:
         if is_name(name):
-            # SQLite has no such lock and needs none: a transaction that may write is alone.
-            await self._transaction.execute(
-                select(realms.c.id).where(realms.c.name == name).with_for_update(key_share=True)
-            )
+            realm = select(realms.c.id).where(realms.c.name == name)
+            await self._transaction.execute(realm.with_for_update(key_share=True))
         return await self.find_by_name(name)
 
     async def exists(self, realm_id: str) -> bool:
-        """Return whether there is a realm with that id."""
         found = await self._transaction.execute(select(realms.c.id).where(realms.c.id == realm_id))
         return found.first() is not None
 
     async def list(self) -> tuple[Realm, ...]:
-        """Return every realm, by name."""
-        return await self._select()
-
-    async def _select(self, *conditions: ColumnElement[bool]) -> tuple[Realm, ...]:
-        rows = await self._transaction.execute(
-            select(realms).where(*conditions).order_by(realms.c.name)
-        )
-        return tuple(read_realm_row(row, self._secrets) for row in rows)
+        rows = await self._transaction.execute(select(realms).order_by(realms.c.name))
+        return tuple(map(self._read, rows))
 
     async def add(self, realm: Realm) -> None:
-        """Store a new realm; raises AlreadyExists."""
         await self._transaction.execute(insert(realms), self._values(realm), taken=_taken(realm))
 
     async def replace(self, realm: Realm) -> None:
-        """Overwrite the realm with the same id; raises AlreadyExists when its new name is taken."""
-        await self._transaction.change(
-            update(realms).where(realms.c.id == realm.id).values(self._values(realm)),
-            taken=_taken(realm),
-        )
+        one = update(realms).where(realms.c.id == realm.id).values(self._values(realm))
+        await self._transaction.change(one, taken=_taken(realm))
 
     async def remove(self, realm_id: str) -> None:
-        """Forget the realm and all that is in it; one that is gone is gone."""
         for table in _LARGE:
             await self._clear(table, realm_id)
         await self._transaction.execute(delete(realms).where(realms.c.id == realm_id))
 
     async def _clear(self, table: Table, realm_id: str) -> None:
-        """Remove the realm's rows in the order of their ids: those that have gone are not met."""
+        """Delete the realm's rows by ranges of ids: no statement walks over deleted rows."""
         of_realm, last = table.c.realm_id == realm_id, ""
         while True:
             some = select(table.c.id).where(of_realm, table.c.id > last).order_by(table.c.id)
@@ -85,6 +70,9 @@ class SqlRealms:
             gone = delete(table).where(of_realm, table.c.id > last, table.c.id <= end)
             await self._transaction.execute(gone)
             last = end
+
+    def _read(self, row: Any) -> Realm:
+        return read_realm_row(row, self._secrets)
 
     def _values(self, realm: Realm) -> dict[str, Any]:
         smtp = realm.smtp
@@ -112,7 +100,7 @@ def read_realm_row(row: Any, secrets: SecretsAtRest) -> Realm:
         return None if sealed is None else Secret(secrets.unseal(sealed, context))
 
     password = opened(row.smtp_password, _password_of(row.id))
-    # Before it had a place of its own it stood in the document, as any other setting.
+    # Before it had a column of its own it was in the document, like any other setting.
     token_secret = opened(row.smtp_token_secret, _token_secret_of(row.id))
     smtp = realm.smtp.with_secrets(password, token_secret or realm.smtp.token_secret)
     return replace(realm, smtp=smtp)

@@ -1,7 +1,12 @@
-"""Roles and who has them, in SQL."""
+"""Roles and their holders, in SQL."""
 
-from gateway.storage.sql.roles.account_roles import by_owner, roles_of_accounts
 from gateway.storage.sql.roles.catalogue import SqlRoleCatalogue
-from gateway.storage.sql.roles.repository import SqlRoles, effective, names_of_held
-from gateway.storage.sql.roles.scoped_roles import names_in_client_scopes, names_in_scope_of
-from gateway.storage.sql.roles.scopes import SqlRoleScopes
+from gateway.storage.sql.roles.repository import SqlRoles, SqlRoleScopes
+from gateway.storage.sql.roles.statements import (
+    OWNED_BY_CLIENT,
+    effective,
+    names_in_client_scopes,
+    names_in_scope_of,
+    names_of_accounts,
+    names_of_held,
+)

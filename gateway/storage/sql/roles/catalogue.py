@@ -1,4 +1,4 @@
-"""Looking roles up for administrators, in one statement however many roles there are.
+"""Roles for administrators, in one statement however many roles there are.
 
 Keycloak: roles, role mappings, scope mappings
 """
@@ -25,8 +25,13 @@ from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, Rol
 from gateway.domain.roles import ListedRole, Role
 from gateway.domain.users import User
 from gateway.storage.sql.column_types import is_name
-from gateway.storage.sql.inserts import insert_into
-from gateway.storage.sql.roles.sets import closure, containers, held_by_group, held_by_user
+from gateway.storage.sql.roles.statements import (
+    OWNED_BY_CLIENT,
+    closure,
+    containers,
+    held_by_group,
+    held_by_user,
+)
 from gateway.storage.sql.schema import (
     client_roles_in_scope,
     client_scope_roles,
@@ -35,21 +40,17 @@ from gateway.storage.sql.schema import (
     role_composites,
     roles,
     user_roles,
-    users,
 )
 from gateway.storage.sql.text_search import contains, may_contain
-from gateway.storage.sql.transaction import Transaction
-from gateway.storage.sql.users import read_user
-
-_AT_ONCE: Final = 1_000
-"""Databases limit how many values a statement has."""
+from gateway.storage.sql.transaction import Transaction, is_row, portions
+from gateway.storage.sql.users import linked_users
 
 
 def _link(table: Table, holder: str, role: str = "role_id") -> tuple[Column[Any], Column[Any]]:
     return table.c[holder], table.c[role]
 
 
-_LINKS: Final[Mapping[Holding, tuple[Column[Any], Column[Any]]]] = {
+LINKS: Final[Mapping[Holding, tuple[Column[Any], Column[Any]]]] = {
     Holding.CLIENT: _link(client_roles_in_scope, "client"),
     Holding.CLIENT_SCOPE: _link(client_scope_roles, "client_scope"),
     Holding.COMPOSITE: _link(role_composites, "role_id", "composite_id"),
@@ -66,7 +67,6 @@ class SqlRoleCatalogue:
         self._transaction = transaction
 
     async def list(self, realm_id: str, query: RoleQuery) -> tuple[ListedRole, ...]:
-        """Return the roles, by name."""
         if not _can_be_stored(query):
             return ()
         statement = _listed(realm_id).order_by(roles.c.name, roles.c.id)
@@ -78,8 +78,7 @@ class SqlRoleCatalogue:
             statement = statement.where(_share(realm_id, query.holder, query.share))
         if not query.search:
             page = statement.offset(query.first).limit(query.maximum)
-            rows = await self._transaction.execute(page)
-            return tuple([_read(row) async for row in in_slices(rows)])
+            return await self._transaction.read(page, _read)
         searched = (roles.c.name, roles.c.description)
         statement = statement.where(or_(*(may_contain(text, query.search) for text in searched)))
         found = [
@@ -90,49 +89,44 @@ class SqlRoleCatalogue:
         end = None if query.maximum is None else query.first + query.maximum
         return tuple(found[query.first : end])
 
-    async def find(self, realm_id: str, role_id: str, *, alone: bool = False) -> ListedRole | None:
-        """Return the role with that id; `alone` lets nobody else change it meanwhile."""
-        return await self._one(_listed(realm_id).where(roles.c.id == role_id), alone, role_id)
+    async def find(
+        self, realm_id: str, role_id: str, *, for_update: bool = False
+    ) -> ListedRole | None:
+        if not is_name(role_id):
+            return None
+        return await self._one(_listed(realm_id).where(roles.c.id == role_id), for_update)
 
     async def find_by_name(
-        self, realm_id: str, client: str | None, name: str, *, alone: bool = False
+        self, realm_id: str, client: str | None, name: str, *, for_update: bool = False
     ) -> ListedRole | None:
-        """Return the role of the client with internal id `client`, or of the realm, by name."""
-        named = _listed(realm_id).where(
-            roles.c.name == name, roles.c.client.is_not_distinct_from(client)
-        )
-        return await self._one(named, alone, name, client or "")
+        if not is_name(name) or not is_name(client or ""):
+            return None
+        of_client = roles.c.client.is_not_distinct_from(client)
+        named = _listed(realm_id).where(roles.c.name == name, of_client)
+        return await self._one(named, for_update)
 
     async def _one(
         self,
         statement: Select[Any],
-        alone: bool,  # noqa: FBT001 - passed on
-        *names: str,
+        for_update: bool,  # noqa: FBT001 - passed on
     ) -> ListedRole | None:
-        if not all(map(is_name, names)):
-            return None
-        if alone:
-            # SQLite has no such lock and needs none: a transaction that may write is alone.
+        if for_update:
             statement = statement.with_for_update(key_share=True, of=roles)
-        row = (await self._transaction.execute(statement)).first()
-        return None if row is None else _read(row)
+        return await self._transaction.first(statement, _read)
 
     async def by_ids(self, realm_id: str, role_ids: Sequence[str]) -> Mapping[str, ListedRole]:
-        """Return those of the roles that exist, by id."""
         found: dict[str, ListedRole] = {}
-        known = [role_id for role_id in role_ids if is_name(role_id)]
-        for start in range(0, len(known), _AT_ONCE):
-            some = _listed(realm_id).where(roles.c.id.in_(known[start : start + _AT_ONCE]))
-            rows = await self._transaction.execute(some)
-            found |= {row.id: _read(row) async for row in in_slices(rows)}
+        for some in portions([role_id for role_id in role_ids if is_name(role_id)]):
+            of_some = _listed(realm_id).where(roles.c.id.in_(some))
+            listed = await self._transaction.read(of_some, _read)
+            found |= {one.role.id: one for one in listed}
         return found
 
     async def containing(self, realm_id: str, role_ids: Sequence[str]) -> frozenset[str]:
-        """Return the ids of these roles, and of all that contain one of them in the end."""
         found: set[str] = set()
-        for start in range(0, len(role_ids), _AT_ONCE):
+        for some in portions(role_ids):
             begun = select(roles.c.id.label("role_id")).where(
-                roles.c.realm_id == realm_id, roles.c.id.in_(role_ids[start : start + _AT_ONCE])
+                roles.c.realm_id == realm_id, roles.c.id.in_(some)
             )
             held = containers(realm_id, begun)
             rows = await self._transaction.execute(select(held.c.role_id))
@@ -140,69 +134,40 @@ class SqlRoleCatalogue:
         return frozenset(found)
 
     async def replace(self, role: Role) -> None:
-        """Overwrite name, description and attributes of the role; raises AlreadyExists."""
-        await self._transaction.change(
-            update(roles)
-            .where(roles.c.realm_id == role.realm_id, roles.c.id == role.id)
-            .values(
-                name=role.name,
-                description=role.description,
-                attributes=write_attributes(role.attributes),
-            ),
-            taken=f"Role with name {role.name} already exists",
-        )
+        one = update(roles).where(is_row(roles, role.realm_id, role.id))
+        taken = f"Role with name {role.name} already exists"
+        await self._transaction.change(one.values(role_values(role)), taken=taken)
 
     async def remove(self, realm_id: str, role_id: str) -> None:
-        """Forget the role, and that anybody has it."""
-        await self._transaction.execute(
-            delete(roles).where(roles.c.realm_id == realm_id, roles.c.id == role_id)
-        )
+        await self._transaction.remove(roles, realm_id, role_id)
 
     async def give(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
-        """Let a holder have roles directly; twice is once."""
-        if not role_ids:
-            return
-        column, role = _LINKS[holder.kind]
-        statement = insert_into(column.table, self._transaction.dialect)
-        # In one order everywhere, or two who give the same roles would wait for each other.
-        await self._transaction.execute(
-            statement.on_conflict_do_nothing(),
-            [
-                {"realm_id": realm_id, column.key: holder.id, role.key: role_id}
-                for role_id in sorted(role_ids)
-            ],
-        )
+        column, role = LINKS[holder.kind]
+        key = {"realm_id": realm_id, column.key: holder.id}
+        # Sorted: two transactions that insert the same rows would wait for each other otherwise.
+        rows = [key | {role.key: role_id} for role_id in sorted(role_ids)]
+        await self._transaction.insert_missing(column.table, rows)
 
     async def take(self, realm_id: str, holder: RoleHolder, role_ids: Sequence[str]) -> None:
-        """Take roles from a holder that were given to it directly; others are left alone."""
-        column, role = _LINKS[holder.kind]
-        for start in range(0, len(role_ids), _AT_ONCE):
-            await self._transaction.execute(
-                delete(column.table).where(
-                    column.table.c.realm_id == realm_id,
-                    column == holder.id,
-                    role.in_(role_ids[start : start + _AT_ONCE]),
-                )
-            )
+        column, role = LINKS[holder.kind]
+        of_holder = and_(column.table.c.realm_id == realm_id, column == holder.id)
+        for some in portions(role_ids):
+            await self._transaction.execute(delete(column.table).where(of_holder, role.in_(some)))
 
     async def users(
         self, realm_id: str, role_id: str, first: int, maximum: int
     ) -> tuple[User, ...]:
-        """Return a page of the users who have the role directly, by username."""
-        of_role = and_(
-            user_roles.c.realm_id == users.c.realm_id,
-            user_roles.c.user_id == users.c.id,
-            user_roles.c.role_id == role_id,
-        )
-        page = select(users).join(user_roles, of_role).where(users.c.realm_id == realm_id)
-        ordered = page.order_by(users.c.username).offset(first).limit(maximum)
-        rows = await self._transaction.execute(ordered)
-        return tuple([read_user(row) async for row in in_slices(rows)])
+        holder = (user_roles.c.role_id, role_id)
+        return await linked_users(self._transaction, realm_id, holder, first, maximum)
 
 
-def write_attributes(attributes: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return what the column of attributes holds."""
-    return {name: list(texts) for name, texts in attributes.items()}
+def role_values(role: Role) -> dict[str, Any]:
+    """Return the columns of a role that may change."""
+    return {
+        "name": role.name,
+        "description": role.description,
+        "attributes": {name: list(texts) for name, texts in role.attributes.items()},
+    }
 
 
 def read_role(row: Row[Any]) -> Role:
@@ -230,10 +195,9 @@ def _listed(realm_id: str) -> Select[Any]:
     contains_others = exists().where(
         role_composites.c.realm_id == roles.c.realm_id, role_composites.c.role_id == roles.c.id
     )
-    of_client = and_(clients.c.realm_id == roles.c.realm_id, clients.c.id == roles.c.client)
     return (
         select(roles, contains_others.label("composite"), clients.c.client_id)
-        .join_from(roles, clients, of_client, isouter=True)
+        .join_from(roles, clients, OWNED_BY_CLIENT, isouter=True)
         .where(roles.c.realm_id == realm_id)
     )
 
@@ -250,7 +214,7 @@ def _share(realm_id: str, holder: RoleHolder, share: Share) -> ColumnElement[boo
 
 
 def _direct(realm_id: str, holder: RoleHolder) -> Select[tuple[str]]:
-    column, role = _LINKS[holder.kind]
+    column, role = LINKS[holder.kind]
     return select(role.label("role_id")).where(
         column.table.c.realm_id == realm_id, column == holder.id
     )

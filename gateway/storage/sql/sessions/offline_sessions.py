@@ -1,7 +1,7 @@
 """Offline sessions: they outlive the browser, and every restart. Keycloak: 3, offline sessions.
 
-Whoever changes a session changes its row first: a refresh that meets an end either comes before
-it or finds no row, and so brings nothing back.
+Every change of a session changes its row first: a refresh that runs at the same time as the end of
+a session either comes before it or finds no row, so it re-creates nothing.
 """
 
 from collections import defaultdict
@@ -13,22 +13,11 @@ from sqlalchemy import ColumnElement, Row, and_, delete, func, insert, select, u
 
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.storage.sql.column_types import is_name
-from gateway.storage.sql.inserts import insert_into
 from gateway.storage.sql.schema import offline_client_sessions as parts
 from gateway.storage.sql.schema import offline_sessions as sessions
-from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.transaction import Transaction, insert_into, is_row
 
-_OWN = (
-    "id",
-    "realm_id",
-    "user_id",
-    "username",
-    "ip_address",
-    "started_at",
-    "refreshed_at",
-    "remember_me",
-    "notes",
-)
+_OWN = tuple(column.key for column in sessions.c if column.key != "expires_at")
 _OF_PART = ("client", "started_at", "refreshed_at", "scope")
 
 
@@ -39,14 +28,12 @@ class SqlOfflineSessions:
         self._transaction = transaction
 
     async def add(self, session: UserSession, expires_at: datetime) -> None:
-        """Keep a new session; raises AlreadyExists, InvalidInput for an unknown user or client."""
         values = {field: getattr(session, field) for field in _OWN} | {"expires_at": expires_at}
         await self._transaction.execute(insert(sessions), values, taken="Session exists")
         for part in session.clients.values():
             await self._put(session.realm_id, session.id, session.started_at, part)
 
     async def find(self, realm_id: str, session_id: str) -> UserSession | None:
-        """Return the session; None when it was ended or forgotten."""
         if not is_name(session_id):
             return None
         found = await self._all(realm_id, sessions.c.id == session_id)
@@ -55,12 +42,11 @@ class SqlOfflineSessions:
     async def join(
         self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
     ) -> bool:
-        """Add or replace one client's part and move `refreshed_at`; False when it was ended."""
         if not is_name(session_id):
             return False
         rows = await self._transaction.execute(
             update(sessions)
-            .where(_is(realm_id, session_id))
+            .where(is_row(sessions, realm_id, session_id))
             .values(refreshed_at=client.refreshed_at, expires_at=expires_at)
             .returning(sessions.c.started_at)
         )
@@ -73,31 +59,25 @@ class SqlOfflineSessions:
     async def refresh(
         self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
     ) -> bool:
-        """Replace the client's part and move `refreshed_at`; False where it takes no part now."""
         if not is_name(session_id) or not await self._lock(realm_id, session_id):
             return False
-        of_session = and_(parts.c.realm_id == realm_id, parts.c.session_id == session_id)
-        rows = await self._transaction.execute(
-            select(parts.c.client).where(of_session, parts.c.client == client.client)
+        part = select(parts.c.client).where(
+            _of_session(realm_id, session_id), parts.c.client == client.client
         )
-        return rows.first() is not None and await self.join(
-            realm_id, session_id, client, expires_at
-        )
+        found = (await self._transaction.execute(part)).first()
+        return found is not None and await self.join(realm_id, session_id, client, expires_at)
 
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
-        """Take one client's part away; the last one ends the session."""
         if not is_name(session_id) or not await self._lock(realm_id, session_id):
             return
-        of_session = and_(parts.c.realm_id == realm_id, parts.c.session_id == session_id)
-        gone = await self._transaction.execute(
-            delete(parts).where(of_session, parts.c.client == client)
-        )
+        of_session = _of_session(realm_id, session_id)
+        removed = delete(parts).where(of_session, parts.c.client == client)
+        was_there = await self._transaction.count_changed(removed)
         left = await self._transaction.execute(select(parts.c.client).where(of_session).limit(1))
-        if gone.rowcount and left.first() is None:
+        if was_there and left.first() is None:
             await self.end(realm_id, session_id)
 
     async def leave_all(self, realm_id: str, client: str) -> None:
-        """Take one client's part out of every session; those it was alone in end."""
         of_client = and_(parts.c.realm_id == realm_id, parts.c.client == client)
         another = parts.alias("another")
         others = select(another.c.session_id).where(
@@ -110,26 +90,21 @@ class SqlOfflineSessions:
         await self._transaction.execute(delete(parts).where(of_client))
 
     async def end(self, realm_id: str, session_id: str) -> bool:
-        """End a session; tell whether there was one."""
-        return is_name(session_id) and await self._end_all(_is(realm_id, session_id)) > 0
+        return await self._transaction.remove(sessions, realm_id, session_id)
 
     async def end_of_user(self, realm_id: str, user_id: str) -> int:
-        """End every session of a user; return how many."""
         of_user = and_(sessions.c.realm_id == realm_id, sessions.c.user_id == user_id)
         return await self._end_all(of_user)
 
     async def end_of_realm(self, realm_id: str) -> int:
-        """End every session of a realm; return how many."""
         return await self._end_all(sessions.c.realm_id == realm_id)
 
     async def of_user(self, realm_id: str, user_id: str) -> tuple[UserSession, ...]:
-        """Return the user's sessions, oldest first."""
         return await self._all(realm_id, sessions.c.user_id == user_id)
 
     async def of_client(
         self, realm_id: str, client: str, first: int, maximum: int
     ) -> tuple[UserSession, ...]:
-        """Return a page of the sessions in which a client takes part, oldest first."""
         page = (
             select(parts.c.session_id)
             .where(parts.c.realm_id == realm_id, parts.c.client == client)
@@ -140,7 +115,6 @@ class SqlOfflineSessions:
         return await self._all(realm_id, sessions.c.id.in_(page))
 
     async def count_of_client(self, realm_id: str, client: str) -> int:
-        """Return in how many sessions a client takes part."""
         rows = await self._transaction.execute(
             select(func.count())
             .select_from(parts)
@@ -149,7 +123,6 @@ class SqlOfflineSessions:
         return int(rows.scalar_one())
 
     async def counts_of_clients(self, realm_id: str, clients: Sequence[str]) -> Mapping[str, int]:
-        """Return in how many sessions each of the clients takes part that is in any."""
         wanted = frozenset(clients)
         rows = await self._transaction.execute(
             select(parts.c.client, func.count().label("sessions"))
@@ -159,16 +132,14 @@ class SqlOfflineSessions:
         return {row.client: row.sessions for row in rows if row.client in wanted}
 
     async def purge(self, before: datetime) -> int:
-        """Forget sessions of all realms that expired before the instant; return how many."""
         return await self._end_all(sessions.c.expires_at < before)
 
     async def _end_all(self, condition: ColumnElement[bool]) -> int:
-        result = await self._transaction.execute(delete(sessions).where(condition))
-        return result.rowcount
+        return await self._transaction.count_changed(delete(sessions).where(condition))
 
     async def _lock(self, realm_id: str, session_id: str) -> bool:
         rows = await self._transaction.execute(
-            select(sessions.c.id).where(_is(realm_id, session_id)).with_for_update()
+            select(sessions.c.id).where(is_row(sessions, realm_id, session_id)).with_for_update()
         )
         return rows.first() is not None
 
@@ -209,8 +180,8 @@ class SqlOfflineSessions:
         return found
 
 
-def _is(realm_id: str, session_id: str) -> ColumnElement[bool]:
-    return and_(sessions.c.realm_id == realm_id, sessions.c.id == session_id)
+def _of_session(realm_id: str, session_id: str) -> ColumnElement[bool]:
+    return and_(parts.c.realm_id == realm_id, parts.c.session_id == session_id)
 
 
 def _session(row: Row[Any], clients: dict[str, ClientSession]) -> UserSession:

@@ -1,15 +1,15 @@
-"""Whose turn it is in a family of refresh tokens: compared, set and on disk before the answer.
+"""The current token of a family of refresh tokens: compared, set and on disk before the answer.
 
-A token is accepted when it is its turn, or when it is a successor of the one whose turn it was.
-The former may come again as often as the realm allows reuse, for an answer may have been lost on
-its way. Anything else ends the family, and what has ended stays ended.
+The current token is accepted, as often as the realm allows reuse, because an answer may get lost.
+A successor of it is accepted and becomes the current token. Any other token ends the family, and
+an ended family stays ended.
 
 A token that was issued while the realm did not rotate has no family: its first use begins one under
-its own id. The row is inserted with that use in it, so of many first uses one inserts it and the
-others find it.
+its own id. The row is inserted with that use in it, so of parallel first uses one inserts it and
+the others find it.
 
-A family is read, and written only where it still is as it was read: of many who come at the same
-time one gets through, and the others look again. So no lock is held while anybody waits.
+A family is read, and written only if it has not changed since: of parallel uses one succeeds, and
+the others read it again. So no lock is held while a request waits.
 Spec: RFC 9700 §4.14; Keycloak: 2.4; attacks: C9
 """
 
@@ -22,12 +22,12 @@ from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
 from gateway.domain.sessions import Rotation
 from gateway.storage.sql.column_types import is_name
-from gateway.storage.sql.inserts import insert_into
-from gateway.storage.sql.lookups import Question, Questioner
+from gateway.storage.sql.lookups import PreparedQuery, QueryExecutor
 from gateway.storage.sql.schema import refresh_families
+from gateway.storage.sql.transaction import insert_into
 
 _MOST_SUCCESSORS: Final = 1000
-"""The youngest are remembered; only a realm that allows endless reuse comes this far."""
+"""The newest are kept; only a realm that allows endless reuse gets here."""
 _COLUMNS: Final = ("token_id", "uses", "successors", "expires_at", "ended")
 _INSERTED: Final = ("realm_id", "family", "session_id", *_COLUMNS)
 
@@ -42,14 +42,14 @@ class _Family:
 
 
 class SqlRotations:
-    """Rotations: reads by `questioner`, writes by `commander`, durably."""
+    """Rotations by prepared queries; `writer` commits durably."""
 
-    def __init__(self, questioner: Questioner, commander: Questioner, dialect: Dialect) -> None:
-        self._questioner = questioner
-        self._commander = commander
-        self._find = Question(_find(), dialect)
-        self._exchange = Question(_exchange(), dialect)
-        self._begin = Question(_begin(dialect), dialect)
+    def __init__(self, reader: QueryExecutor, writer: QueryExecutor, dialect: Dialect) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._find = PreparedQuery(_find(), dialect)
+        self._exchange = PreparedQuery(_exchange(), dialect)
+        self._begin = PreparedQuery(_begin(dialect), dialect)
 
     async def rotate(
         self,
@@ -61,14 +61,13 @@ class SqlRotations:
         max_reuse: int,
         expires_at: datetime,
     ) -> Rotation:
-        """Use a token: accept it and remember its successor, or end the family."""
         while True:
             known = await self._lasting(realm_id, family)
             if known is None:
                 return Rotation.STALE
             rotation, after = _used(known, token_id, successor, max_reuse)
             if rotation is Rotation.ACCEPTED:
-                # The later of both: a token that was given out may still come.
+                # The later of both: an issued token may still come.
                 after = replace(after, expires_at=max(expires_at, known.expires_at))
             if await self._exchanged(realm_id, family, known, after):
                 return rotation
@@ -83,7 +82,6 @@ class SqlRotations:
         max_reuse: int,
         expires_at: datetime,
     ) -> Rotation:
-        """Use a token that has no family: begin the family `token_id`, or use the token in it."""
         if not is_name(token_id):
             return Rotation.STALE
         values = {
@@ -96,7 +94,7 @@ class SqlRotations:
             "expires_at": expires_at,
             "ended": False,
         }
-        if await self._commander.ask(self._begin, self._begin.arguments(**values)):
+        if await self._writer.execute(self._begin, self._begin.arguments(**values)):
             return Rotation.ACCEPTED
         return await self.rotate(
             realm_id,
@@ -108,12 +106,10 @@ class SqlRotations:
         )
 
     async def is_next(self, realm_id: str, family: str, token_id: str, *, max_reuse: int) -> bool:
-        """Tell whether `rotate` would accept the token; nothing changes."""
         known = await self._lasting(realm_id, family)
         return known is not None and _used(known, token_id, "", max_reuse)[0] is Rotation.ACCEPTED
 
     async def is_next_without_family(self, realm_id: str, token_id: str, *, max_reuse: int) -> bool:
-        """Tell whether `rotate_without_family` would accept the token; nothing changes."""
         known = await self._known(realm_id, token_id)
         if known is None:
             return is_name(token_id)
@@ -128,20 +124,20 @@ class SqlRotations:
         if not is_name(family):
             return None
         arguments = self._find.arguments(in_realm=realm_id, named=family)
-        rows = await self._questioner.ask(self._find, arguments)
+        rows = await self._reader.execute(self._find, arguments)
         return _Family(*self._find.read(rows[0])) if rows else None
 
     async def _exchanged(self, realm_id: str, family: str, was: _Family, new: _Family) -> bool:
-        """Write the family unless it has changed since; tell whether it was written."""
+        """Write the family unless it has changed; return whether it was written."""
         given = _prefixed("was", was) | _prefixed("new", new)
         arguments = self._exchange.arguments(in_realm=realm_id, named=family, **given)
-        return bool(await self._commander.ask(self._exchange, arguments))
+        return bool(await self._writer.execute(self._exchange, arguments))
 
 
 def _used(
     known: _Family, token_id: str, successor: str, max_reuse: int
 ) -> tuple[Rotation, _Family]:
-    """Return the answer to the token, and what becomes of its family."""
+    """Return the result for the token, and the family after it."""
     ended = replace(known, ended=True, successors=())
     if token_id == known.token_id:
         if known.uses > max_reuse:

@@ -1,7 +1,7 @@
-"""How user attributes are searched: by equality, capitals make no difference.
+"""The index of user attributes: search by equality, without regard to case.
 
-What is long, or no text for a database, stands in the index as its digest; so anything can be
-looked up, and no index row grows beyond what PostgreSQL takes. Keycloak: GET users, `q`
+Long values, and texts that a database refuses, are indexed by their digest: so every value can be
+searched, and no index row exceeds the limit of PostgreSQL. Keycloak: GET users, `q`
 """
 
 import hashlib
@@ -14,7 +14,7 @@ _LONGEST_BYTES: Final = 64
 
 
 def index_term(text: str) -> str:
-    """Return what stands in the index for a name or a value."""
+    """Return the index entry of a name or a value."""
     lowered = text.lower()
     encoded = lowered.encode("utf-8", "surrogatepass")
     if len(encoded) < _LONGEST_BYTES and is_name(lowered):

@@ -1,9 +1,9 @@
 """Pages of users and their number, at a cost that does not grow with the realm.
 
-The first users in the order of their names are looked at one after the other: where many match,
-that fills a page. Where it does not, few match, and they are found by what they have in common.
-What is left to grow: the users that are passed over on the way to a page, those that are counted,
-and what many users match, all of them late in the order.
+A page is first read along the order of names, which fills it quickly where many users match.
+Where it does not, few match, and an index of search terms finds them.
+The cost still grows with the users before the page, with those that are counted, and with many
+matches that are all late in the order.
 """
 
 from typing import Any, Final
@@ -38,13 +38,13 @@ from gateway.storage.sql.users.search import flags_as_terms, requirements
 from gateway.storage.sql.users.terms import Term, best_terms, fts5_query, tsquery
 
 SAMPLE = 500
-"""So many users, first by name and then by id, show how frequent a match is."""
+"""Users, first by name and then by id, that show how frequent a match is."""
 _WORTH: Final = 3
-"""A page is walked to where the square of the matches in the sample, so many times, is more than
-what there is up to the end of the page: in a realm of a million it then costs no more than to
-find all that match."""
-_PATIENCE: Final = 5_000
-"""So many users are walked along at least: names in their order are no sample by chance."""
+"""A page is read along the names where this factor times the square of the matches in the sample is
+more than the users up to the end of the page: in a realm of a million that costs no more than
+finding all matches."""
+_SHORTEST_WALK: Final = 5_000
+"""Users that are read along the names at least: the first names are not a random sample."""
 
 _SEARCHED: Final = (
     *("username", "email", "first_name_lower", "last_name_lower"),
@@ -63,7 +63,7 @@ _sqlite_terms = table("user_search_terms", column("rowid", Integer))
 
 
 class UserPages:
-    """Finds the people of a realm; service accounts are none."""
+    """Finds the users of a realm, without service accounts."""
 
     def __init__(self, transaction: Transaction, realm_id: str, query: UserQuery) -> None:
         """Prepare a search; raises InvalidInput for one that costs too much."""
@@ -84,13 +84,12 @@ class UserPages:
         return await self._rows(self._found(), first, maximum) if rows is None else rows
 
     async def count(self) -> int:
-        """Return how many there are."""
         if self._required is None:
             return 0
         return await self._number(self._found() if self._required else self._walk())
 
     async def _walked(self, first: int, maximum: int) -> list[Row[Any]] | None:
-        """Return the page by looking at users in their order, None where that takes too long."""
+        """Return the page by reading along the names, None where that takes too long."""
         needed = first + maximum
         beyond = await self._name_at(SAMPLE)
         rows = await self._rows(self._walk(beyond), first, maximum)
@@ -99,7 +98,7 @@ class UserPages:
         seen = await self._number(self._sample())
         if _WORTH * seen * seen <= needed:
             return None
-        beyond = await self._name_at(max(_PATIENCE, 2 * SAMPLE * needed // seen))
+        beyond = await self._name_at(max(_SHORTEST_WALK, 2 * SAMPLE * needed // seen))
         rows = await self._rows(self._walk(beyond), first, maximum)
         return rows if beyond is None or len(rows) == maximum else None
 
@@ -116,9 +115,9 @@ class UserPages:
         return names if beyond is None else names.where(people.username < beyond)
 
     def _sample(self) -> Select[tuple[str]]:
-        """Select the names of those that match among the first by id, which mean nothing."""
-        few = select(users).where(users.c.realm_id == self._realm_id)
-        some = few.order_by(users.c.id).limit(SAMPLE).subquery()
+        """Select the names of the matches among the first users by id, a random sample."""
+        of_realm = select(users).where(users.c.realm_id == self._realm_id)
+        some = of_realm.order_by(users.c.id).limit(SAMPLE).subquery()
         return select(some.c.username).where(
             some.c.service_account_client.is_(None), *self._hold(some)
         )
@@ -126,11 +125,11 @@ class UserPages:
     async def _name_at(self, place: int) -> str | None:
         """Return the name at a place in the order, None where there are fewer users."""
         people = self._people.c
-        everybody = select(people.username).where(
+        all_users = select(people.username).where(
             people.realm_id == self._realm_id, *self._are_people()
         )
         rows = await self._transaction.execute(
-            everybody.order_by(people.username).offset(place).limit(1)
+            all_users.order_by(people.username).offset(place).limit(1)
         )
         return rows.scalar_one_or_none()
 
@@ -146,9 +145,9 @@ class UserPages:
         return [required.holds(columns) for required in self._required or ()]
 
     def _found(self) -> Select[tuple[str]]:
-        """Select the names of those that match, found without looking at others in the order.
+        """Select the names of the matches by an index of search terms.
 
-        MATERIALIZED: a planner that believes that many match would walk along all names.
+        MATERIALIZED: a planner that expects many matches would read along all names.
         """
         people = self._people.c
         picked = select(*(people[name] for name in ("realm_id", "id", *_SEARCHED)))
@@ -159,7 +158,7 @@ class UserPages:
         )
 
     def _picks(self) -> ColumnElement[bool]:
-        """Return the condition for which there is an index, the best of those there are."""
+        """Return the condition with the best index."""
         required = self._required or ()
         terms = [term for one in required for term in one.terms]
         names = [one.usernames for one in required if one.usernames is not None]
@@ -180,7 +179,7 @@ class UserPages:
         return and_(users.c.realm_id == self._realm_id, of_user.bool_op("@@")(asked_for))
 
     async def _rows(self, names: Select[tuple[str]], first: int, maximum: int) -> list[Row[Any]]:
-        """Return whole rows: those that the page does not show are passed over by name alone."""
+        """Return whole rows; rows before the page are skipped by name alone."""
         name = names.selected_columns[0]
         page = names.order_by(name).offset(first).limit(maximum).subquery()
         of_page = and_(users.c.realm_id == self._realm_id, users.c.username == page.c.username)

@@ -1,22 +1,21 @@
-"""Users and their credentials; what a credential hides is sealed.
+"""Users and their credentials, whose secrets are sealed.
 
-Attributes, required actions and `not_before` stand in the document under Keycloak's names, where
-the version before this one looks for them; attributes are indexed beside it.
+Attributes, required actions and `not_before` are in the document under Keycloak's names, where
+the previous version of the gateway reads them; a table indexes attributes.
 Keycloak: UserRepresentation, CredentialRepresentation.
 """
 
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, Table, delete, func, insert, select, update
+from sqlalchemy import Column, Table, and_, delete, func, insert, select, update
 
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.users import Credential, User, UserQuery
 from gateway.storage.sql.column_types import is_name
-from gateway.storage.sql.inserts import insert_into
 from gateway.storage.sql.schema import credentials, user_attributes, users
-from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.transaction import Transaction, insert_into, is_row
 from gateway.storage.sql.users.attribute_index import index_terms
 from gateway.storage.sql.users.pages import UserPages
 
@@ -24,16 +23,8 @@ _TAKEN = "User exists with same username"
 _ID_TAKEN = "A credential with the same id exists"
 _OWNER = frozenset({"realm_id", "id", "user_id"})
 _FIELDS = (
-    "id",
-    "realm_id",
-    "username",
-    "enabled",
-    "created_at",
-    "email",
-    "email_verified",
-    "first_name",
-    "last_name",
-    "service_account_client",
+    *("id", "realm_id", "username", "enabled", "created_at", "email", "email_verified"),
+    *("first_name", "last_name", "service_account_client"),
 )
 
 
@@ -45,76 +36,53 @@ class SqlUsers:
         self._secrets = secrets
 
     async def find_by_username(self, realm_id: str, username: str) -> User | None:
-        """Return the user with that (lower-cased) username."""
-        if not is_name(username):
-            return None
-        return await self._find(realm_id, users.c.username == username)
+        return await self._find(realm_id, users.c.username, username)
 
     async def find_by_id(self, realm_id: str, user_id: str) -> User | None:
-        """Return the user with that id, if it is one of this realm."""
-        if not is_name(user_id):
-            return None
-        return await self._find(realm_id, users.c.id == user_id)
+        return await self._transaction.get(users, realm_id, user_id, read_user)
 
-    async def find_alone(self, realm_id: str, user_id: str) -> User | None:
-        """Return the same, and let nobody else change the user until the transaction ends."""
-        if not is_name(user_id):
-            return None
-        # SQLite has no such lock and needs none: a transaction that may write is alone.
-        one = _first(realm_id, users.c.id == user_id).with_for_update(key_share=True)
-        return await self._read(one)
+    async def get_for_update(self, realm_id: str, user_id: str) -> User | None:
+        return await self._transaction.get(
+            users, realm_id, user_id, read_user, for_update=True, key_share=True
+        )
 
     async def find_by_email(self, realm_id: str, email: str) -> User | None:
-        """Return the first user with that (lower-cased) e-mail address, by username."""
-        if not is_name(email):
-            return None
-        return await self._find(realm_id, users.c.email == email)
+        return await self._find(realm_id, users.c.email, email)
 
     async def search(
         self, realm_id: str, query: UserQuery, first: int, maximum: int
     ) -> tuple[User, ...]:
-        """Return a page of the users that match, by username; service accounts left out."""
         rows = await UserPages(self._transaction, realm_id, query).page(first, maximum)
         return tuple([read_user(row) async for row in in_slices(rows)])
 
     async def count(self, realm_id: str, query: UserQuery) -> int:
-        """Return how many users match."""
         return await UserPages(self._transaction, realm_id, query).count()
 
     async def known(self, realm_id: str, usernames: Sequence[str]) -> frozenset[str]:
-        """Return which of the (lower-cased) usernames are taken."""
         names = [name for name in usernames if is_name(name)]
-        rows = await self._transaction.execute(
-            select(users.c.username).where(
-                users.c.realm_id == realm_id, users.c.username.in_(names)
-            )
-        )
+        of_realm = select(users.c.username).where(users.c.realm_id == realm_id)
+        rows = await self._transaction.execute(of_realm.where(users.c.username.in_(names)))
         return frozenset(row.username for row in rows)
 
     async def find_service_account(self, realm_id: str, client: str) -> User | None:
-        """Return the service-account user of the client with internal id `client`."""
-        return await self._find(realm_id, users.c.service_account_client == client)
+        return await self._find(realm_id, users.c.service_account_client, client)
 
-    async def _find(self, realm_id: str, condition: ColumnElement[bool]) -> User | None:
-        return await self._read(_first(realm_id, condition))
-
-    async def _read(self, one: Select[Any]) -> User | None:
-        row = (await self._transaction.execute(one)).first()
-        return None if row is None else read_user(row)
+    async def _find(self, realm_id: str, column: Column[Any], value: str) -> User | None:
+        if not is_name(value):
+            return None
+        # An expression: SQLite would walk along the names to find an address.
+        by_name = users.c.username.concat("")
+        found = select(users).where(users.c.realm_id == realm_id, column == value)
+        return await self._transaction.first(found.order_by(by_name).limit(1), read_user)
 
     async def list(self, realm_id: str) -> tuple[User, ...]:
-        """Return the realm's users, by username."""
-        rows = await self._transaction.execute(
-            select(users).where(users.c.realm_id == realm_id).order_by(users.c.username)
-        )
-        return tuple([read_user(row) async for row in in_slices(rows)])
+        of_realm = select(users).where(users.c.realm_id == realm_id)
+        return await self._transaction.read(of_realm.order_by(users.c.username), read_user)
 
     async def add(self, user: User) -> None:
-        """Store a new user; raises AlreadyExists."""
         await self.add_all([user], ())
 
     async def add_all(self, added: Sequence[User], held: Sequence[Credential]) -> None:
-        """Store new users of one realm with the credentials they hold; raises AlreadyExists."""
         rows: tuple[tuple[Table, list[dict[str, Any]], str], ...] = (
             (users, [_values(user) for user in added], _TAKEN),
             (user_attributes, [term for user in added for term in _terms(user)], ""),
@@ -125,13 +93,8 @@ class SqlUsers:
                 await self._transaction.execute(insert(table), values, taken=taken)
 
     async def replace(self, user: User) -> None:
-        """Overwrite the user with the same id in the same realm."""
-        await self._transaction.change(
-            update(users)
-            .where(users.c.realm_id == user.realm_id, users.c.id == user.id)
-            .values(_values(user)),
-            taken=_TAKEN,
-        )
+        one = update(users).where(is_row(users, user.realm_id, user.id))
+        await self._transaction.change(one.values(_values(user)), taken=_TAKEN)
         of_user = (
             user_attributes.c.realm_id == user.realm_id,
             user_attributes.c.user_id == user.id,
@@ -142,45 +105,33 @@ class SqlUsers:
             await self._transaction.execute(insert(user_attributes), terms)
 
     async def remove(self, realm_id: str, user_id: str) -> bool:
-        """Forget the user and all that is its own; tell whether there was one."""
-        result = await self._transaction.execute(
-            delete(users).where(users.c.realm_id == realm_id, users.c.id == user_id)
-        )
-        return result.rowcount > 0
+        return await self._transaction.remove(users, realm_id, user_id)
 
-    async def hold_names(self, realm_id: str, names: Collection[str]) -> None:
-        """Let nobody else hold any of the names until the transaction ends."""
+    async def lock_names(self, realm_id: str, names: Collection[str]) -> None:
         if self._transaction.dialect == "sqlite":
-            return  # a transaction that may write is alone
-        # In one order everywhere, or two who want the same names would wait for each other.
+            return  # only one transaction at a time may write
+        # Sorted: two transactions that lock the same names would wait for each other otherwise.
         for name in sorted(set(names)):
             key = func.hashtextextended(f"{realm_id}/{name}", 0)
             await self._transaction.execute(select(func.pg_advisory_xact_lock(key)))
 
     async def credentials(self, realm_id: str, user_id: str) -> tuple[Credential, ...]:
-        """Return the user's credentials by priority."""
-        rows = await self._transaction.execute(
-            select(credentials)
-            .where(credentials.c.realm_id == realm_id, credentials.c.user_id == user_id)
-            .order_by(credentials.c.priority, credentials.c.created_at, credentials.c.id)
-        )
-        return tuple(self._credential(row) for row in rows)
+        return await credentials_of(self._transaction, self._secrets, realm_id, [user_id])
 
     async def having_credential(
         self, realm_id: str, user_ids: Sequence[str], type_: str
     ) -> frozenset[str]:
-        """Return which of the users hold a credential of the type."""
+        columns = credentials.c
         rows = await self._transaction.execute(
-            select(credentials.c.user_id).where(
-                credentials.c.realm_id == realm_id,
-                credentials.c.user_id.in_(user_ids),
-                credentials.c.type == type_,
+            select(columns.user_id).where(
+                columns.realm_id == realm_id,
+                columns.user_id.in_(user_ids),
+                columns.type == type_,
             )
         )
         return frozenset(row.user_id for row in rows)
 
     async def set_credential(self, realm_id: str, credential: Credential) -> None:
-        """Add the credential, or overwrite the one with the same id."""
         row = self._row(realm_id, credential)
         values = {name: value for name, value in row.items() if name not in _OWNER}
         statement = insert_into(credentials, self._transaction.dialect).values(row)
@@ -188,33 +139,29 @@ class SqlUsers:
             statement.on_conflict_do_update(
                 index_elements=["realm_id", "id"],
                 set_=values,
-                # An id that is another user's is not a way to that user's password.
+                # The id of another user's credential must not overwrite that user's password.
                 where=credentials.c.user_id == credential.user_id,
             )
         )
 
     async def remove_credential(self, realm_id: str, credential: Credential) -> None:
-        """Forget the credential; one that is gone is gone."""
+        of_user = credentials.c.user_id == credential.user_id
         await self._transaction.execute(
-            delete(credentials).where(
-                credentials.c.realm_id == realm_id,
-                credentials.c.id == credential.id,
-                credentials.c.user_id == credential.user_id,
-            )
+            delete(credentials).where(is_row(credentials, realm_id, credential.id), of_user)
         )
 
     async def exchange_credential(
         self, realm_id: str, before: Credential, after: Credential
     ) -> bool:
-        """Overwrite the credential unless it has changed since; tell whether it was overwritten."""
-        # Locked first, compared then: who changes it meanwhile is waited for, and believed.
-        rows = await self._transaction.execute(
-            select(credentials)
-            .where(credentials.c.realm_id == realm_id, credentials.c.id == before.id)
-            .with_for_update()
+        # Lock, then compare: a change by another transaction is waited for, and wins.
+        found = await self._transaction.get(
+            credentials,
+            realm_id,
+            before.id,
+            lambda row: read_credential(row, self._secrets),
+            for_update=True,
         )
-        row = rows.first()
-        if row is None or self._credential(row) != before:
+        if found != before:
             return False
         await self.set_credential(realm_id, after)
         return True
@@ -234,18 +181,34 @@ class SqlUsers:
             "user_label": credential.label,
         }
 
-    def _credential(self, row: Row[Any]) -> Credential:
-        return read_credential(row, self._secrets)
 
-
-def _first(realm_id: str, condition: ColumnElement[bool]) -> Select[Any]:
-    return (
-        select(users)
-        .where(users.c.realm_id == realm_id, condition)
-        # An expression: SQLite would walk along the names to find an address.
-        .order_by(users.c.username.concat(""))
-        .limit(1)
+async def credentials_of(
+    transaction: Transaction, secrets: SecretsAtRest, realm_id: str, user_ids: Sequence[str]
+) -> tuple[Credential, ...]:
+    """Return the credentials of the users, those of one by priority."""
+    rows = await transaction.execute(
+        select(credentials)
+        .where(credentials.c.realm_id == realm_id, credentials.c.user_id.in_(user_ids))
+        .order_by(credentials.c.priority, credentials.c.created_at, credentials.c.id)
     )
+    return tuple(read_credential(row, secrets) for row in rows)
+
+
+async def linked_users(
+    transaction: Transaction, realm_id: str, holder: tuple[Column[Any], str], *page: int
+) -> tuple[User, ...]:
+    """Return a page, by username, of the users in rows with a value in a column of links.
+
+    `holder` is column and value, `page` the number of users before it and its length.
+    """
+    (column, identity), (first, maximum) = holder, page
+    links = column.table
+    of_user = and_(
+        links.c.realm_id == users.c.realm_id, links.c.user_id == users.c.id, column == identity
+    )
+    linked = select(users).join(links, of_user).where(users.c.realm_id == realm_id)
+    ordered = linked.order_by(users.c.username).offset(first).limit(maximum)
+    return await transaction.read(ordered, read_user)
 
 
 def read_credential(row: Any, secrets: SecretsAtRest) -> Credential:
@@ -263,7 +226,7 @@ def read_credential(row: Any, secrets: SecretsAtRest) -> Credential:
 
 
 def credential_context(realm_id: str, credential_id: str) -> str:
-    """Return what a credential's secret is sealed for."""
+    """Return the context that a credential's secret is sealed with."""
     return f"credential:{realm_id}:{credential_id}"
 
 

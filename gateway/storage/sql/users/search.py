@@ -1,29 +1,29 @@
-"""What a search for users means: what must hold of a user, and how the few that match are found.
+"""Searches for users: the conditions of a match, and the index entries that find matches.
 
-Keycloak: GET users. `search` is a prefix, `*` stands for anything, quotes for the whole; the other
-texts are part of their field, the whole of it where `exact`.
+Keycloak: GET users. `search` is a prefix, with `*` for any text, or the whole field in quotes; the
+other texts are a part of their field, or the whole of it with `exact`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, Text, and_, literal, or_, select
+from sqlalchemy import ColumnElement, Select, and_, literal, or_, select
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.users import UserQuery
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import user_attributes, users
+from gateway.storage.sql.text_search import escape, is_like
 from gateway.storage.sql.users.attribute_index import index_term
 from gateway.storage.sql.users.terms import Term, flag_terms, terms_at_start, terms_within
 
-_ESCAPE: Final = "/"
 _BY_ID: Final = "id:"
 _MOST_WORDS: Final = 10
 _MOST_WILDCARDS: Final = 3
-"""Before the end of a word; each more multiplies what one comparison may take."""
+"""Before the end of a word; each further one multiplies the cost of a comparison."""
 _MOST_ATTRIBUTES: Final = 10
-"""Each is a look-up of its own."""
+"""Each takes a search of its own."""
 _SEARCHED: Final = ("username", "email", "first_name_lower", "last_name_lower")
 
 Columns = Mapping[str, ColumnElement[Any]]
@@ -33,7 +33,7 @@ Condition = ColumnElement[bool]
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One thing that must hold of a user, and what finds those of whom it holds.
+    """One condition of a match, and the index entries that find its users.
 
     `terms` are had by all of them, and by some others; `usernames` selects exactly them.
     """
@@ -42,11 +42,11 @@ class Requirement:
     terms: tuple[Term, ...] = ()
     usernames: Select[tuple[str]] | None = None
     few: bool = False
-    """Whether it holds of a handful of users at most, however many there are."""
+    """Whether it holds for a handful of users at most in a realm of any size."""
 
 
 def requirements(realm_id: str, query: UserQuery) -> tuple[Requirement, ...] | None:
-    """Return what must hold of a user, nothing for everybody, None where nobody is meant.
+    """Return the conditions of a match: empty if every user matches, None if no user can.
 
     Raises InvalidInput for a search that costs too much.
     """
@@ -90,14 +90,14 @@ def _searched(realm_id: str, search: str) -> Iterator[Requirement]:
 
 
 def _begins_with(word: str) -> Requirement:
-    """Require a field that begins with `word`, in which `*` stands for anything."""
+    """Require a field that begins with `word`, in which `*` matches any text."""
     prefix, *others = word.rstrip("*").split("*")
     if len(others) > _MOST_WILDCARDS:
         raise _too_costly("search", f"at most {_MOST_WILDCARDS} times * within a word")
-    pattern = "%".join(map(_literal, (prefix, *others))) + "%"
+    pattern = "%".join(map(escape, (prefix, *others))) + "%"
     terms = [*(terms_at_start(prefix) if prefix else ())]
     terms += [term for part in others if part for term in terms_within(part)]
-    return _any(lambda column: _is_like(column, pattern), terms)
+    return _any(lambda column: is_like(column, pattern), terms)
 
 
 def _any(
@@ -111,8 +111,8 @@ def _any(
 
 def _contains(name: str, text: str) -> Requirement:
     part = text.lower()
-    pattern = f"%{_literal(part)}%"
-    return Requirement(lambda columns: _is_like(columns[name], pattern), tuple(terms_within(part)))
+    pattern = f"%{escape(part)}%"
+    return Requirement(lambda columns: is_like(columns[name], pattern), tuple(terms_within(part)))
 
 
 def _equals(realm_id: str, name: str, text: str) -> Requirement:
@@ -156,7 +156,7 @@ def _has_attribute(realm_id: str, name: str, value: str) -> Requirement:
     )
 
     def holds(columns: Columns) -> Condition:
-        # A value, not EXISTS: that may be turned into a list of all who have the attribute.
+        # A value, not EXISTS, which may become a list of all users with the attribute.
         one = select(literal(1)).where(of_name, user_attributes.c.user_id == columns["id"])
         return one.limit(1).correlate_except(user_attributes).scalar_subquery().is_not(None)
 
@@ -180,20 +180,8 @@ def _created(realm_id: str, is_then: Callable[[ColumnElement[Any]], Condition]) 
 
 
 def flags_as_terms(query: UserQuery) -> tuple[Term, ...]:
-    """Return what finds users where nothing else is asked."""
+    """Return the terms that find users where nothing else does."""
     return tuple(flag_terms(enabled=query.enabled, email_verified=query.email_verified))
-
-
-def _literal(text: str) -> str:
-    """Return the pattern that stands for the text itself."""
-    for character in (_ESCAPE, "%", "_"):
-        text = text.replace(character, _ESCAPE + character)
-    return text
-
-
-def _is_like(column: ColumnElement[Any], pattern: str) -> Condition:
-    # Not of the column's type: a pattern is longer than what it stands for.
-    return column.like(literal(pattern, Text), escape=_ESCAPE)
 
 
 def _too_costly(parameter: str, allowed: str) -> InvalidInput:

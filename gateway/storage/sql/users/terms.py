@@ -1,7 +1,7 @@
 """The terms under which the databases index users, so that any part of a name is found quickly.
 
 A term is three characters that follow each other in a user name, an address or a name; the last
-one and two stand for themselves, so what is shorter than three is the beginning of a term. A mark
+one and two are terms as well, so a shorter text is the beginning of a term. A mark
 before each text makes its beginning a term of its own. Triggers (SQLite) and the expression of an
 index (PostgreSQL) make the same terms, see revision 0003. A user may have all terms of a search
 and not match it: what is found by them is compared again.
@@ -14,7 +14,7 @@ from typing import Final
 
 _LENGTH: Final = 3
 _MOST: Final = 12
-"""More terms of a long text would hardly leave fewer users."""
+"""More terms of a long text would hardly exclude more users."""
 _START: Final = "\x02"
 _ENABLED: Final = "\x03"
 _EMAIL_VERIFIED: Final = "\x04"
@@ -43,7 +43,7 @@ def terms_at_start(text: str) -> Iterator[Term]:
 
 
 def flag_terms(*, enabled: bool | None, email_verified: bool | None) -> Iterator[Term]:
-    """Return the terms of what is asked for; few users may be disabled, or all of them."""
+    """Return the terms of the flags; few users may be disabled, or all of them."""
     for mark, flag in ((_ENABLED, enabled), (_EMAIL_VERIFIED, email_verified)):
         if flag is not None:
             yield Term(f"{mark}{int(flag)}")

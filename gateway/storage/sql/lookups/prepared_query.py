@@ -1,7 +1,6 @@
-"""A question: a statement that is compiled once and asked on the driver's own connection.
+"""Queries on the driver's own connection: compiled once by SQLAlchemy, executed without it.
 
-SQLAlchemy writes the statement and reads the columns; what lies between, its sessions with a
-thread or a server, costs many times what the database needs for one row, and is left out.
+Its execution costs many times what the database needs for one row (decision 0008).
 """
 
 import hashlib
@@ -15,7 +14,7 @@ from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 Values = tuple[Any, ...]
 
 
-class Question:
+class PreparedQuery:
     """A statement with named parameters and rows, for a dialect whose parameters have positions."""
 
     def __init__(
@@ -52,18 +51,16 @@ class Question:
         )
 
 
-class Questioner(Protocol):
-    """Asks questions of one database."""
+class QueryExecutor(Protocol):
+    """Executes prepared queries in one database, each in a transaction of its own."""
 
-    async def ask(self, question: Question, arguments: Values) -> Sequence[Values]:
+    async def execute(self, query: PreparedQuery, arguments: Values) -> Sequence[Values]:
         """Return the rows; raises StoreUnavailable."""
-        ...
 
     async def dispose(self) -> None:
         """Close the connections."""
-        ...
 
 
-def mark_of(values: Values) -> bytes:
-    """Return what two equal rows have in common, and no others."""
+def row_digest(values: Values) -> bytes:
+    """Return a digest that is equal for equal rows only."""
     return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).digest()

@@ -1,15 +1,14 @@
-"""Families of refresh tokens: begun, ended and forgotten; `rotations` uses their tokens.
+"""Families of refresh tokens, which `rotations` uses, and revoked tokens, which `lookups` find.
 
-Spec: RFC 9700 §4.14; Keycloak: 2.4
+Spec: RFC 9700 §4.14, RFC 7009 §2; Keycloak: 2.4
 """
 
 from datetime import datetime
-from typing import Any, Final
 
 from sqlalchemy import delete, insert, select, update
 
-from gateway.storage.sql.schema import offline_sessions, refresh_families
-from gateway.storage.sql.transaction import Transaction
+from gateway.storage.sql.schema import offline_sessions, refresh_families, revocations
+from gateway.storage.sql.transaction import Transaction, insert_into
 
 
 class SqlRefreshTokens:
@@ -21,7 +20,6 @@ class SqlRefreshTokens:
     async def begin(
         self, realm_id: str, family: str, *, session_id: str, token_id: str, expires_at: datetime
     ) -> None:
-        """Keep a new family whose first token is `token_id`; raises AlreadyExists."""
         values = {
             "realm_id": realm_id,
             "family": family,
@@ -37,20 +35,18 @@ class SqlRefreshTokens:
         )
 
     async def end_of_session(self, realm_id: str, session_id: str) -> int:
-        """End the families of a session; return how many."""
-        result = await self._transaction.execute(
+        return await self._transaction.count_changed(
             update(refresh_families)
             .where(
                 refresh_families.c.realm_id == realm_id,
                 refresh_families.c.session_id == session_id,
                 refresh_families.c.ended.is_(False),
             )
-            .values(_ENDED)
+            .values(ended=True, successors=())
         )
-        return result.rowcount
 
     async def purge(self, before: datetime) -> int:
-        """Forget families that expired before the instant; return how many.
+        """Remove families that expired before the instant; return how many.
 
         Those of an offline session stay as long as it does: a token without a family that does not
         expire would begin its family again, and so could be used again.
@@ -60,10 +56,29 @@ class SqlRefreshTokens:
             offline_sessions.c.realm_id == families.realm_id,
             offline_sessions.c.id == families.session_id,
         )
-        result = await self._transaction.execute(
+        return await self._transaction.count_changed(
             delete(refresh_families).where(families.expires_at < before, ~session.exists())
         )
-        return result.rowcount
 
 
-_ENDED: Final[dict[str, Any]] = {"ended": True, "successors": ()}
+class SqlRevocations:
+    """RevocationRepository on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def revoke(self, realm_id: str, token_id: str, expires_at: datetime) -> None:
+        statement = insert_into(revocations, self._transaction.dialect)
+        later = statement.on_conflict_do_update(
+            index_elements=["realm_id", "token_id"],
+            set_={"expires_at": statement.excluded.expires_at},
+            where=revocations.c.expires_at < statement.excluded.expires_at,
+        )
+        await self._transaction.execute(
+            later, {"realm_id": realm_id, "token_id": token_id, "expires_at": expires_at}
+        )
+
+    async def purge(self, before: datetime) -> int:
+        return await self._transaction.count_changed(
+            delete(revocations).where(revocations.c.expires_at < before)
+        )
