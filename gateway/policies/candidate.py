@@ -26,9 +26,7 @@ class EarlierPassword(Protocol):
     """A password that the user has, or had."""
 
     @property
-    def made_at(self) -> datetime:
-        """When it was set."""
-        ...
+    def made_at(self) -> datetime: ...
 
     async def is_it(self, password: Secret) -> bool:
         """Tell whether `password` is the same; costs a hash."""
@@ -47,7 +45,6 @@ class NoBlacklists:
     """There are no lists: whoever asks for one is refused, since nothing could be compared."""
 
     async def contains(self, name: str, password: Secret) -> bool:  # noqa: ARG002 - the port's
-        """Refuse."""
         raise missing_blacklist(name)
 
 
@@ -77,5 +74,4 @@ class Candidate:
 
     @property
     def text(self) -> str:
-        """The password in clear."""
         return self.password.reveal()

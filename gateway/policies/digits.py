@@ -16,7 +16,6 @@ class Digits:
     name: Final = "digits"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
         wanted = int(argument or _DEFAULT)
         if sum(map(str.isdecimal, candidate.text)) < wanted:
             raise PasswordRefused(

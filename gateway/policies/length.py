@@ -16,7 +16,6 @@ class Length:
     name: Final = "length"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
         wanted = int(argument or _DEFAULT)
         if len(candidate.text) < wanted:
             raise PasswordRefused(

@@ -16,7 +16,6 @@ class LowerCase:
     name: Final = "lowerCase"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
         wanted = int(argument or _DEFAULT)
         if sum(map(str.islower, candidate.text)) < wanted:
             raise PasswordRefused(

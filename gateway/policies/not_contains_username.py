@@ -15,7 +15,6 @@ class NotContainsUsername:
     name: Final = "notContainsUsername"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:  # noqa: ARG002 - the port's
-        """Raise PasswordRefused where the password breaks it."""
         if canonical_name(candidate.username) in canonical_name(candidate.text):
             raise PasswordRefused(
                 "invalidPasswordNotContainsUsernameMessage",

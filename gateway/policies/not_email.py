@@ -15,7 +15,6 @@ class NotEmail:
     name: Final = "notEmail"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:  # noqa: ARG002 - the port's
-        """Raise PasswordRefused where the password breaks it."""
         if candidate.email and canonical_name(candidate.text) == canonical_name(candidate.email):
             raise PasswordRefused(
                 "invalidPasswordNotEmailMessage",

@@ -15,7 +15,6 @@ class NotUsername:
     name: Final = "notUsername"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:  # noqa: ARG002 - the port's
-        """Raise PasswordRefused where the password breaks it."""
         if canonical_name(candidate.text) == canonical_name(candidate.username):
             raise PasswordRefused(
                 "invalidPasswordNotUsernameMessage",

@@ -18,7 +18,6 @@ class PasswordAge:
     name: Final = "passwordAge"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
         days = int(argument or _DEFAULT)
         if days == _OFF:
             return

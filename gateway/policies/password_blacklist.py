@@ -14,7 +14,6 @@ class PasswordBlacklist:
     name: Final = "passwordBlacklist"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it, InvalidInput without the list."""
         if await candidate.blacklists.contains(argument or "", candidate.password):
             raise PasswordRefused(
                 "invalidPasswordBlacklistedMessage",

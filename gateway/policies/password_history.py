@@ -18,7 +18,6 @@ class PasswordHistory:
     name: Final = "passwordHistory"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
         wanted = int(argument or _DEFAULT)
         if wanted == _OFF:
             return

@@ -17,7 +17,6 @@ class RegexPattern:
     name: Final = "regexPattern"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
         verdict = candidate.matches.verdict(argument or "", candidate.text)
         if candidate.matches.pending:
             await asyncio.to_thread(candidate.matches.run_pending)

@@ -16,7 +16,6 @@ class SpecialChars:
     name: Final = "specialChars"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
         wanted = int(argument or _DEFAULT)
         if sum(map(_is_special, candidate.text)) < wanted:
             raise PasswordRefused(

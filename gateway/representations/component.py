@@ -27,7 +27,6 @@ class ConfigLists:
     """The settings of a component: lists of texts by name."""
 
     def read(self, value: Any, path: str) -> Config:
-        """Return the texts that are not blank."""
         if not isinstance(value, Mapping) or len(value) > _MOST_SETTINGS:
             # It may be a key, put one level too high, or without its list.
             raise refused_secret(path, f"an object of at most {_MOST_SETTINGS} lists of texts")
@@ -40,7 +39,6 @@ class ConfigLists:
         return config
 
     def write(self, value: Config) -> dict[str, list[str]]:
-        """Return the object."""
         return {name: list(texts) for name, texts in value.items()}
 
 

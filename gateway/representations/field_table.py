@@ -73,7 +73,6 @@ class FieldTable:
     """The fields of one representation."""
 
     def __init__(self, entries: Iterable[Setting | Kept], beside: Iterable[str] = ()) -> None:
-        """Take the fields in the order of the answer, and names that others read."""
         self._entries = tuple(entries)
         self._settings = {
             entry.name: entry for entry in self._entries if isinstance(entry, Setting)
@@ -84,7 +83,6 @@ class FieldTable:
 
     @property
     def shapes(self) -> dict[str, Shape]:
-        """The shape of each field that is answered, in the order of the answer."""
         return {entry.name: entry.shape for entry in self._entries}
 
     @property
@@ -98,11 +96,9 @@ class FieldTable:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The names that others read."""
         return tuple(sorted(self._beside))
 
     def collect(self, document: Mapping[str, Any], path: str, errors: list[FieldError]) -> Given:
-        """Return what was given, whichever way it is spelled; null is not given."""
         return self._names.collect(document, path, errors)
 
     def require_known(

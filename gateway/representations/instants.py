@@ -14,10 +14,8 @@ class Milliseconds:
     """An instant of the first thousand years after 1970."""
 
     def read(self, value: Any, path: str) -> datetime:
-        """Return the instant in UTC."""
         count = Count(most=_YEAR_3000, unit="milliseconds since 1970").read(value, path)
         return _EPOCH + count * _MILLISECOND
 
     def write(self, value: datetime) -> int:
-        """Return the milliseconds."""
         return (value - _EPOCH) // _MILLISECOND

@@ -19,7 +19,6 @@ class UrlName(Same):
     """A name that stands in a path segment as it is."""
 
     def read(self, value: Any, path: str) -> str:
-        """Return the name."""
         if not _is_printable_name(value) or set(value) & _RESERVED or value in _DOTS:
             raise refused(
                 path, value, f"1 to {_LONGEST} visible characters without spaces and reserved ones"
@@ -31,7 +30,6 @@ class VisibleName(Same):
     """A name without spaces; URL characters are allowed."""
 
     def read(self, value: Any, path: str) -> str:
-        """Return the name."""
         if not _is_printable_name(value) or " " in value:
             raise refused(path, value, f"1 to {_LONGEST} visible characters without spaces")
         return str(value)
@@ -41,7 +39,6 @@ class PrintableName(Same):
     """A name that may have spaces inside."""
 
     def read(self, value: Any, path: str) -> str:
-        """Return the name."""
         if not _is_printable_name(value) or value.strip() != value or value in _DOTS:
             raise refused(path, value, f"1 to {_LONGEST} printable characters, none of them hidden")
         return str(value)

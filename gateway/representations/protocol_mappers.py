@@ -58,7 +58,6 @@ class ProtocolMappers:
         return mappers
 
     def write(self, value: tuple[ProtocolMapper, ...]) -> list[dict[str, Any]]:
-        """Return the list."""
         return [write_mapper(mapper) for mapper in value]
 
 

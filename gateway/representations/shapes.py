@@ -40,7 +40,6 @@ class Same:
     """Base of shapes whose domain value is the JSON value."""
 
     def write(self, value: Any) -> Any:
-        """Return the value itself."""
         return value
 
 
@@ -48,7 +47,6 @@ class Flag(Same):
     """A boolean; the words "true" and "false" are taken too."""
 
     def read(self, value: Any, path: str) -> bool:
-        """Return the boolean."""
         flag = _SPELLED_FLAGS.get(value) if isinstance(value, str) else value
         if not isinstance(flag, bool):
             raise refused(path, value, "true or false")
@@ -64,7 +62,6 @@ class Count(Same):
     unit: str = ""
 
     def read(self, value: Any, path: str) -> int:
-        """Return the number."""
         number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
         if isinstance(number, bool) or not isinstance(number, int):
             raise refused(path, value, self._allowed())
@@ -86,12 +83,10 @@ class Duration:
     unit: timedelta = timedelta(seconds=1)
 
     def read(self, value: Any, path: str) -> timedelta:
-        """Return the duration."""
         name = "seconds" if self.unit == timedelta(seconds=1) else "milliseconds"
         return Count(self.least, self.most, name).read(value, path) * self.unit
 
     def write(self, value: timedelta) -> int:
-        """Return the number of units."""
         return value // self.unit
 
 
@@ -102,7 +97,6 @@ class OneOf(Same):
     allowed: tuple[int | str, ...]
 
     def read(self, value: Any, path: str) -> int | str:
-        """Return the number or word."""
         if type(value) not in (int, str) or value not in self.allowed:
             raise refused(path, value, "one of " + ", ".join(map(str, self.allowed)))
         return cast("int | str", value)
@@ -120,7 +114,6 @@ class Choice(Generic[ChoiceT]):
     empty: ChoiceT | None = None
 
     def read(self, value: Any, path: str) -> ChoiceT:
-        """Return the member."""
         text = value.lower() if self.any_case and isinstance(value, str) else value
         if text == "" and self.empty is not None:
             return self.empty
@@ -130,7 +123,6 @@ class Choice(Generic[ChoiceT]):
         raise refused(path, value, "one of " + ", ".join(self.choices))
 
     def write(self, value: ChoiceT) -> str:
-        """Return the value of the member."""
         return value.value
 
 
@@ -142,7 +134,6 @@ class Text(Same):
     most: int = _MAX_TEXT
 
     def read(self, value: Any, path: str) -> str:
-        """Return the text."""
         if not isinstance(value, str) or not self.least <= len(value) <= self.most:
             raise refused(path, value, f"text of {self.least} to {self.most} characters")
         check_text(value, path)
@@ -156,7 +147,6 @@ class TextOfScalar(Same):
     most: int = _MAX_TEXT
 
     def read(self, value: Any, path: str) -> str:
-        """Return the text."""
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, (int, float)) and "e" not in repr(value):
@@ -171,7 +161,6 @@ class TextList:
     item: Shape = Text(most=2000)
 
     def read(self, value: Any, path: str) -> tuple[str, ...]:
-        """Return the texts."""
         if not isinstance(value, list) or len(value) > _MAX_ENTRIES:
             raise refused(path, value, f"a list of at most {_MAX_ENTRIES} texts")
         errors: list[FieldError] = []
@@ -183,7 +172,6 @@ class TextList:
         return tuple(texts)
 
     def write(self, value: tuple[str, ...]) -> list[str]:
-        """Return the list."""
         return list(value)
 
 
@@ -194,7 +182,6 @@ class TextMap:
     longest: int = 100_000
 
     def read(self, value: Any, path: str) -> dict[str, str]:
-        """Return the entries."""
         if not isinstance(value, Mapping) or len(value) > _MAX_ENTRIES:
             raise refused(path, value, f"an object of at most {_MAX_ENTRIES} texts")
         errors: list[FieldError] = []
@@ -208,7 +195,6 @@ class TextMap:
         return texts
 
     def write(self, value: Mapping[str, str]) -> dict[str, str]:
-        """Return the object."""
         return dict(value)
 
 
@@ -216,7 +202,6 @@ class Verbatim(Same):
     """Any JSON, kept as it is."""
 
     def read(self, value: Any, path: str) -> Any:
-        """Return the value itself."""
         check_json(value, path)
         return value
 
@@ -226,7 +211,6 @@ class VerbatimList(Same):
     """A list of any JSON, kept as it is."""
 
     def read(self, value: Any, path: str) -> list[Any]:
-        """Return the list itself."""
         if not isinstance(value, list):
             raise refused(path, value, "a list")
         check_json(value, path)
@@ -238,7 +222,6 @@ class VerbatimObject(Same):
     """An object of any JSON, kept as it is."""
 
     def read(self, value: Any, path: str) -> dict[str, Any]:
-        """Return the object itself."""
         if not isinstance(value, dict):
             raise refused(path, value, "an object")
         check_json(value, path)

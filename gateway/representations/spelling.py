@@ -29,7 +29,6 @@ class Names:
     """The known field names of one representation."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Take the names in camelCase."""
         self._camel = {spelling: name for name in names for spelling in (name, snake_case(name))}
 
     def known(self, spelling: str) -> bool:

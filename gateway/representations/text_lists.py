@@ -18,7 +18,6 @@ class TextLists:
     """
 
     def read(self, value: Any, path: str) -> dict[str, tuple[str, ...]]:
-        """Return the lists."""
         if not isinstance(value, Mapping) or len(value) > _MOST_ATTRIBUTES:
             raise refused(path, value, f"an object of at most {_MOST_ATTRIBUTES} lists of texts")
         errors: list[FieldError] = []
@@ -31,7 +30,6 @@ class TextLists:
         return lists
 
     def write(self, value: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
-        """Return the object."""
         return {name: list(texts) for name, texts in value.items()}
 
 

@@ -33,7 +33,6 @@ class ScopeName(Same):
     """A name that may stand in the `scope` of a request."""
 
     def read(self, value: Any, path: str) -> str:
-        """Return the name."""
         if not is_scope_name(value):
             allowed = "1 to 255 visible ASCII characters without quotes and backslashes"
             raise refused(path, value, allowed)

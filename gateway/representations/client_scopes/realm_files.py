@@ -51,7 +51,6 @@ class GivenScopes:
     """Where the lists stand in the file, by their names."""
 
     def place(self, name: str) -> str:
-        """Return where a list stands."""
         return (self.at or {}).get(name, name)
 
 

@@ -63,7 +63,6 @@ class _ShownWhereTrue(Flag):
     """A boolean that Keycloak leaves out where it is false."""
 
     def write(self, value: Any) -> Any:
-        """Return true or nothing."""
         return value or None
 
 

@@ -46,7 +46,6 @@ class Authenticator:
     role: Role = Role.USER
 
     def listed(self) -> dict[str, Any]:
-        """Return how lists of authenticators tell of it."""
         told: dict[str, Any] = {"displayName": self.name, "description": self.help, "id": self.id}
         if self.role is Role.CLIENT:
             return {"supportsSecret": self.id in _WITH_SECRET, **told}

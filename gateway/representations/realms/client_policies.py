@@ -35,11 +35,9 @@ class _Parts:
         self._representation = f"ClientPolicy{kind.capitalize()}Representation"
 
     def read(self, value: Any, path: str) -> list[dict[str, Any]]:
-        """Return the list."""
         return [self._part(item, at) for item, at in _items(value, path)]
 
     def write(self, value: Any) -> Any:
-        """Return the value itself."""
         return value
 
     def _part(self, item: Mapping[str, Any], at: str) -> dict[str, Any]:

@@ -102,7 +102,6 @@ class PasswordPolicyText:
     """The shape of the field; an empty text is a policy without rules."""
 
     def read(self, value: Any, path: str) -> PasswordPolicy:
-        """Return the rules; raises InvalidInput with every wrong one."""
         if not isinstance(value, str) or len(value) > _LONGEST:
             raise refused(path, value, f"rules joined with and, at most {_LONGEST} characters")
         check_text(value, path)
@@ -117,7 +116,6 @@ class PasswordPolicyText:
         return PasswordPolicy(rules)
 
     def write(self, value: PasswordPolicy) -> str:
-        """Return the text of the rules."""
         return " and ".join(
             f"{rule.name}({rule.argument})" if rule.argument else rule.name for rule in value.rules
         )

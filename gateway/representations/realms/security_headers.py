@@ -26,7 +26,6 @@ class SecurityHeadersMap:
     """The shape of the field."""
 
     def read(self, value: Any, path: str) -> SecurityHeaders:
-        """Return the pairs in the given order; raises InvalidInput with every wrong one."""
         texts = TextMap().read(value, path)
         errors: list[FieldError] = []
         for name, text in texts.items():
@@ -39,7 +38,6 @@ class SecurityHeadersMap:
         return SecurityHeaders(tuple(texts.items()))
 
     def write(self, value: SecurityHeaders) -> dict[str, str]:
-        """Return the map."""
         return dict(value.values)
 
 

@@ -45,7 +45,6 @@ class SmtpMap:
         return Smtp(settings, password, token_secret)
 
     def write(self, value: Smtp) -> dict[str, str]:
-        """Return the map with the secrets masked."""
         return {**value.settings, **dict.fromkeys(_secrets(value), MASK)}
 
 

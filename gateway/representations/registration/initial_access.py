@@ -38,7 +38,6 @@ class InitialAccess:
         return self.timestamp + self.expiration if self.expiration else 0
 
     def is_spent(self, now: int) -> bool:
-        """Tell whether nothing can be registered by it any more."""
         return self.remaining == 0 or 0 < self.expires_at <= now
 
 

@@ -87,7 +87,6 @@ class _Anything(Text):
     """A value that is not read."""
 
     def read(self, value: Any, path: str) -> Any:  # noqa: ARG002 - the protocol of shapes
-        """Return it."""
         return value
 
 

@@ -14,11 +14,9 @@ class DefaultRole:
     """The name of the role, as an object."""
 
     def read(self, value: Any, path: str) -> str:
-        """Return the name."""
         if not isinstance(value, Mapping):
             raise refused(path, value, "a role")
         return PrintableName().read(value.get("name"), join(path, "name"))
 
     def write(self, value: str) -> dict[str, Any]:
-        """Return the object."""
         return {"name": value}

@@ -35,7 +35,6 @@ class IneffectiveSetting(FieldError):
     reason: str
 
     def __str__(self) -> str:
-        """Render as one line."""
         return f"{self.path}: {self.given} has no effect, {self.reason}; allowed: {self.allowed}"
 
 
@@ -50,7 +49,6 @@ class _Refusals:
     def __call__(
         self, after: Mapping[str, Any], before: Mapping[str, Any], path: str
     ) -> Iterator[IneffectiveSetting]:
-        """Yield what `after` newly sets."""
         for name, value in after.items():
             row = self._row(name)
             if row is None or row.refuses is None or not row.refuses(value):

@@ -50,11 +50,9 @@ class SettingRow:
 
     @property
     def example(self) -> str:
-        """A name that the row covers."""
         return self.name.replace("*", "example")
 
     def covers(self, name: str) -> bool:
-        """Tell whether the row describes the setting `name`."""
         if self.name.endswith("*"):
             return name.startswith(self.name[:-1])
         return name == self.name
@@ -96,7 +94,6 @@ class OtherThan:
     accepted: tuple[str, ...] = ()
 
     def __call__(self, value: Any) -> bool:
-        """Tell whether the value is another one."""
         return str(value).strip().lower() not in {"", *self.accepted}
 
 

@@ -33,11 +33,9 @@ class StoredProfile:
 
     @property
     def config(self) -> str:
-        """What the component shows."""
         return _text(self.document) if self.text is None else self.text
 
     def stored(self) -> dict[str, Any]:
-        """Return what is stored."""
         return {"id": self.id, "name": self.name, "text": self.text, "profile": self.document}
 
 

@@ -28,7 +28,6 @@ class Username(Same):
     """A user name; neither capitals nor the composition of accents make a difference."""
 
     def read(self, value: Any, path: str) -> str:
-        """Return the name in its canonical form."""
         return VisibleName().read(canonical_name(VisibleName().read(value, path)), path)
 
 
@@ -36,7 +35,6 @@ class EmailAddress(Same):
     """An e-mail address in lower case; an empty one takes the address away."""
 
     def read(self, value: Any, path: str) -> str | None:
-        """Return the address."""
         if value == "":
             return None
         text = Text(most=_LONGEST_EMAIL).read(value, path)

@@ -128,7 +128,6 @@ class _Connection(TCPServer):
         self.writer.transport.abort()
 
     async def protocol_send(self, event: Event) -> None:
-        """Send what h11 wrote, and wait while the client reads slowly."""
         if isinstance(event, RawData):
             with self._peer_timeout.waiting_for_reader():
                 await super().protocol_send(event)
