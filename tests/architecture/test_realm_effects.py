@@ -7,7 +7,7 @@ import pytest
 
 from gateway.representations.field_table import Kept, Setting
 from gateway.representations.realms.fields import REALM_FIELDS
-from gateway.representations.setting_effects.realm_effects import WAITING, WITHOUT_EFFECT
+from gateway.representations.setting_effects.realm_rows import WAITING, WITHOUT_EFFECT
 from scripts import realm_settings_page
 from tests.support.setting_reads import Read, settings_read
 
