@@ -15,7 +15,7 @@ _OFF: Final = -1
 class PasswordHistory:
     """The rule, with its number."""
 
-    name: Final = "passwordHistory"
+    name = "passwordHistory"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         wanted = int(argument or _DEFAULT)
@@ -25,6 +25,5 @@ class PasswordHistory:
         for earlier in (*current, *candidate.former[: max(0, wanted - 1)]):
             if await earlier.is_it(candidate.password):
                 raise PasswordRefused(
-                    "invalidPasswordHistoryMessage",
-                    f"Invalid password: must not be equal to any of last {wanted} passwords.",
+                    "History", f"must not be equal to any of last {wanted} passwords."
                 )
