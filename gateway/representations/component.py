@@ -11,7 +11,7 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.representations.json_input import check_text
 from gateway.representations.names import UrlName
-from gateway.representations.refusals import attempt, join, raise_all, refused_secret
+from gateway.representations.refusals import attempt, join, raise_all, read_each, refused_secret
 from gateway.representations.shapes import Shape, Text
 from gateway.representations.strict_fields import read_strictly
 
@@ -47,19 +47,12 @@ def _read_texts(value: Any, path: str) -> tuple[str, ...]:
         return ()
     if not isinstance(value, list) or len(value) > _MOST_SETTINGS:
         raise refused_secret(path, f"a list of at most {_MOST_SETTINGS} texts")
-    errors: list[FieldError] = []
-    texts = [
-        attempt(errors, "", _read_setting, text, f"{path}[{index}]")
-        for index, text in enumerate(value)
-        if text is not None
-    ]
-    raise_all(errors)
-    return tuple(text for text in texts if text.strip())
+    return tuple(text for text in read_each(value, _read_setting, path) if text.strip())
 
 
 def _read_setting(value: Any, path: str) -> str:
     try:
-        return _SETTING.read(value, path)
+        return "" if value is None else _SETTING.read(value, path)
     except InvalidInput as error:
         raise refused_secret(path, f"text of at most {_LONGEST} characters") from error
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from gateway.domain.errors import FieldError
 from gateway.representations.json_input import check_json, check_text
-from gateway.representations.refusals import UnknownField, attempt
+from gateway.representations.refusals import attempt, require_known
 from gateway.representations.shapes import Choice, Count, Duration, Flag, OneOf, Shape
 from gateway.representations.spelling import Names
 
@@ -105,9 +105,7 @@ class FieldTable:
         self, document: Mapping[str, Any], representation: str, path: str = ""
     ) -> None:
         """Raise UnknownField for the first field that Keycloak's representation has not."""
-        for spelling in document:
-            if not self._names.known(spelling):
-                raise UnknownField(path, spelling, representation)
+        require_known(document, self._names, representation, path)
 
     def read_settings(self, given: Given, errors: list[FieldError]) -> dict[str, Any]:
         """Return the domain values of the settings that were given, by JSON name."""

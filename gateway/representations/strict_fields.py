@@ -1,4 +1,4 @@
-"""Small representations of which every field is known: any other is refused by its name.
+"""Small representations, each a table of shapes by name: null is not sent.
 
 Keycloak: its strict decoders
 """
@@ -7,22 +7,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.domain.errors import FieldError
-from gateway.representations.refusals import UnknownField, attempt, raise_all
+from gateway.representations.refusals import attempt, join, raise_all, require_known
 from gateway.representations.shapes import Shape
+
+
+def read_fields(
+    document: Mapping[str, Any], fields: Mapping[str, Shape], path: str, errors: list[FieldError]
+) -> dict[str, Any]:
+    """Return what was sent of `fields`, by name; other members are ignored."""
+    return {
+        name: attempt(errors, None, shape.read, document[name], join(path, name))
+        for name, shape in fields.items()
+        if document.get(name) is not None
+    }
 
 
 def read_strictly(
     document: Mapping[str, Any], fields: Mapping[str, Shape], representation: str
 ) -> dict[str, Any]:
-    """Return what was sent by name; null is not sent. Raises InvalidInput."""
-    for name in document:
-        if name not in fields:
-            raise UnknownField("", name, representation)
+    """Return what was sent by name; raises UnknownField and InvalidInput."""
+    require_known(document, fields, representation)
     errors: list[FieldError] = []
-    values: dict[str, Any] = {
-        name: attempt(errors, None, shape.read, document[name], name)
-        for name, shape in fields.items()
-        if document.get(name) is not None
-    }
+    values = read_fields(document, fields, "", errors)
     raise_all(errors)
     return values

@@ -37,3 +37,10 @@ def _listed(item: Any) -> Any:
     if item is None:
         return []
     return [item] if isinstance(item, (str, int, float)) else item
+
+
+def without_empty(
+    attributes: Mapping[str, tuple[str, ...]] | None,
+) -> Mapping[str, tuple[str, ...]] | None:
+    """Leave out attributes without a value: Keycloak does not keep them."""
+    return attributes and {name: texts for name, texts in attributes.items() if texts}

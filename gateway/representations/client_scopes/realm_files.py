@@ -139,7 +139,7 @@ def _mapping(item: Any, at: str, of_client: str | None) -> ScopeMapping:
     errors.extend(
         FieldError(join(at, name), "an unknown field", "client, clientScope and roles")
         for name in given
-        if not _HOLDERS.known(name)
+        if name not in _HOLDERS
     )
     raise_all(errors)
     if ("client" in given) == ("clientScope" in given):

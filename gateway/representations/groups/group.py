@@ -1,7 +1,7 @@
-"""Groups of a realm file, a tree: Keycloak's JSON, or its snake_case, and back.
+"""Groups: Keycloak's JSON to values and back; a realm file has a tree of them.
 
-Paths and counts are computed: what a file says of them is passed over. Members stand with the
-users. Keycloak: GroupRepresentation
+Paths and counts are computed: what a document says of them is ignored. Members stand with the
+users. A file may use snake_case. Keycloak: GroupRepresentation
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,28 +10,31 @@ from typing import Any, Final
 
 from gateway.domain.errors import FieldError
 from gateway.domain.groups import Group
+from gateway.domain.roles import EffectiveRoles
 from gateway.representations.names import PrintableName, UrlName
-from gateway.representations.refusals import attempt, describe, join, raise_all, refused
-from gateway.representations.roles import RoleName, read_role_names
-from gateway.representations.shapes import Text, TextList
-from gateway.representations.spelling import Names
-from gateway.representations.text_lists import TextLists
-
-_NAMES: Final = Names(
-    (
-        "id",
-        "name",
-        "description",
-        "path",
-        "parentId",
-        "subGroupCount",
-        "subGroups",
-        "attributes",
-        "realmRoles",
-        "clientRoles",
-        "access",
-    )
+from gateway.representations.refusals import (
+    attempt,
+    describe,
+    join,
+    raise_all,
+    refused,
+    require_known,
 )
+from gateway.representations.roles import RoleName, read_role_names
+from gateway.representations.shapes import Shape, Text, TextList
+from gateway.representations.spelling import Names
+from gateway.representations.strict_fields import read_fields
+from gateway.representations.text_lists import TextLists, without_empty
+
+_FIELDS: Final = frozenset(
+    {
+        *("id", "name", "description", "path", "parentId", "subGroupCount", "subGroups"),
+        *("attributes", "realmRoles", "clientRoles", "access"),
+    }
+)
+_NAMES: Final = Names(_FIELDS)
+_TEXTS: Final[Mapping[str, Shape]] = {"description": Text(most=255), "attributes": TextLists()}
+_FILE_TEXTS: Final[Mapping[str, Shape]] = {"id": UrlName(), **_TEXTS}
 _MOST: Final = 10_000
 _DEEPEST: Final = 50
 _LONGEST_PATH: Final = 256 * _DEEPEST
@@ -39,15 +42,83 @@ _LONGEST_PATH: Final = 256 * _DEEPEST
 
 @dataclass(frozen=True, slots=True)
 class GivenGroup:
-    """A group as a file has it; what is None is not told. `at` is its place in the file."""
+    """A group as it was sent; what is None was not. `at` is its place in a file.
+
+    Of a group of the admin API, the name may be empty; roles and children have their own URLs.
+    """
 
     name: str
     id: str | None
     description: str | None
     attributes: Mapping[str, tuple[str, ...]] | None
-    roles: tuple[RoleName, ...]
-    children: "tuple[GivenGroup, ...]"
-    at: str
+    roles: tuple[RoleName, ...] = ()
+    children: "tuple[GivenGroup, ...]" = ()
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDetails:
+    """What an answer contains of a group beside the group itself; None is left out.
+
+    `roles` are those given to it directly, and come with its attributes.
+    """
+
+    children: int | None = None
+    roles: EffectiveRoles | None = None
+    access: Mapping[str, bool] | None = None
+
+
+def group_answer(
+    group: Group, details: GroupDetails, below: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """Return the JSON object of a group; `below` are the answers of groups directly below it."""
+    answer: dict[str, Any] = {
+        "id": group.id,
+        "name": group.name,
+        "description": group.description,
+        "path": group.path,
+        "parentId": group.parent,
+        "subGroupCount": details.children,
+        "subGroups": list(below),
+    }
+    if details.roles is not None:
+        answer["attributes"] = TextLists().write(group.attributes)
+        answer["realmRoles"] = list(details.roles.realm)
+        answer["clientRoles"] = {client: list(names) for client, names in details.roles.clients}
+    if details.access is not None:
+        answer["access"] = dict(details.access)
+    return {name: value for name, value in answer.items() if value is not None}
+
+
+def write_groups(
+    groups: Sequence[Group], roles: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the tree of groups that are sorted by path; `roles` are named by group id."""
+    written: dict[str, dict[str, Any]] = {}
+    top: list[dict[str, Any]] = []
+    for group in sorted(groups, key=lambda group: (group.path.count("/"), group.path)):
+        written[group.id] = group_answer(group, GroupDetails()) | {
+            "attributes": TextLists().write(group.attributes),
+            "realmRoles": roles[group.id]["realm"],
+            "clientRoles": roles[group.id]["client"],
+        }
+        siblings = top if group.parent is None else written[group.parent]["subGroups"]
+        siblings.append(written[group.id])
+    return top
+
+
+def read_group(document: Mapping[str, Any]) -> GivenGroup:
+    """Return the group that was sent; raises UnknownField, and InvalidInput."""
+    require_known(document, _FIELDS, "GroupRepresentation")
+    errors: list[FieldError] = []
+    given = document.get("name")
+    blank = given is None or (isinstance(given, str) and not given.strip())
+    name = "" if blank else attempt(errors, "", PrintableName().read, given, "name")
+    identity = attempt(errors, None, _identity, document.get("id"))
+    texts = read_fields(document, _TEXTS, "", errors)
+    raise_all(errors)
+    attributes = without_empty(texts.get("attributes"))
+    return GivenGroup(name, identity, texts.get("description"), attributes)
 
 
 def read_groups(value: Any, path: str) -> tuple[GivenGroup, ...]:
@@ -67,29 +138,10 @@ def read_group_paths(value: Any, path: str) -> tuple[str, ...]:
     return texts
 
 
-def write_groups(
-    groups: Sequence[Group], roles: Mapping[str, Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return the tree of groups that are sorted by path; `roles` are named by group id."""
-    written: dict[str, dict[str, Any]] = {}
-    top: list[dict[str, Any]] = []
-    for group in sorted(groups, key=lambda group: (group.path.count("/"), group.path)):
-        parent = {} if group.parent is None else {"parentId": group.parent}
-        described = {} if group.description is None else {"description": group.description}
-        written[group.id] = {
-            "id": group.id,
-            "name": group.name,
-            **described,
-            "path": group.path,
-            **parent,
-            "subGroups": [],
-            "attributes": {name: list(texts) for name, texts in group.attributes.items()},
-            "realmRoles": roles[group.id]["realm"],
-            "clientRoles": roles[group.id]["client"],
-        }
-        siblings = top if group.parent is None else written[group.parent]["subGroups"]
-        siblings.append(written[group.id])
-    return top
+def _identity(value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise refused("id", value, "text")
+    return value
 
 
 def _read_level(value: Any, path: str, depth: int) -> tuple[GivenGroup, ...]:
@@ -103,47 +155,40 @@ def _read_level(value: Any, path: str, depth: int) -> tuple[GivenGroup, ...]:
         for index, item in enumerate(value)
     ]
     groups = tuple(group for group in read if group is not None)
-    errors.extend(_repeated(groups))
-    raise_all(errors)
-    return groups
-
-
-def _repeated(groups: Sequence[GivenGroup]) -> list[FieldError]:
     first = {group.name: group for group in reversed(groups)}
-    return [
+    errors.extend(
         FieldError(join(group.at, "name"), describe(group.name), "a name that no sibling has")
         for group in groups
         if first[group.name] is not group
-    ]
+    )
+    raise_all(errors)
+    return groups
 
 
 def _read(value: Any, path: str, depth: int) -> GivenGroup:
     if not isinstance(value, Mapping):
         raise refused(path, value, "an object")
     errors: list[FieldError] = []
-    given = _NAMES.collect(value, path, errors)
-    errors.extend(
-        FieldError(at, describe(name), "a field of a group")
-        for name, (at, _) in given.items()
-        if not _NAMES.known(name)
-    )
-
-    def optional(name: str, shape: Any) -> Any:
-        at, found = given.get(name, ("", None))
-        return None if found is None else attempt(errors, None, shape.read, found, at)
-
+    given = _NAMES.collect(value, path, errors, allowed="a field of a group")
     name_at, name = given.get("name", (join(path, "name"), None))
+    name = attempt(errors, "", PrintableName().read, name, name_at)
+    texts = {
+        field: attempt(errors, None, shape.read, given[field][1], given[field][0])
+        for field, shape in _FILE_TEXTS.items()
+        if field in given
+    }
     nothing = ("", None)
     roles_at = (given.get("realmRoles", nothing), given.get("clientRoles", nothing))
+    roles = attempt(errors, (), read_role_names, *roles_at)
     children_at, children = given.get("subGroups", ("", []))
-    group = GivenGroup(
-        name=attempt(errors, "", PrintableName().read, name, name_at),
-        id=optional("id", UrlName()),
-        description=optional("description", Text(most=255)),
-        attributes=optional("attributes", TextLists()),
-        roles=attempt(errors, (), read_role_names, *roles_at),
-        children=attempt(errors, (), _read_level, children, children_at, depth + 1),
+    below = attempt(errors, (), _read_level, children, children_at, depth + 1)
+    raise_all(errors)
+    return GivenGroup(
+        name=name,
+        id=texts.get("id"),
+        description=texts.get("description"),
+        attributes=texts.get("attributes"),
+        roles=roles,
+        children=below,
         at=path,
     )
-    raise_all(errors)
-    return group

@@ -1,4 +1,4 @@
-"""Roles as the admin API tells of them, and as it is told of them. Keycloak: RoleRepresentation."""
+"""Roles as the admin API sends and receives them. Keycloak: RoleRepresentation."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,33 +6,34 @@ from typing import Any, Final
 
 from gateway.domain.errors import FieldError
 from gateway.domain.roles import ListedRole
-from gateway.representations.names import PrintableName
-from gateway.representations.refusals import UnknownField, attempt, raise_all, refused
-from gateway.representations.roles.role import RoleName, read_role_names
-from gateway.representations.shapes import Text
-from gateway.representations.text_lists import TextLists
-
-_FIELDS: Final = frozenset(
-    {
-        *("id", "name", "description", "scopeParamRequired", "composite", "composites"),
-        *("clientRole", "containerId", "attributes"),
-    }
+from gateway.representations.refusals import attempt, raise_all, refused, require_known
+from gateway.representations.roles.role import (
+    ROLE_FIELDS,
+    ROLE_NAME,
+    RoleName,
+    attributes_of,
+    read_composites,
+    role_members,
 )
-_NAME: Final = PrintableName()
+from gateway.representations.shapes import Shape, Text
+from gateway.representations.strict_fields import read_fields
+from gateway.representations.text_lists import TextLists, without_empty
+
 _REPRESENTATION: Final = "RoleRepresentation"
+_TEXTS: Final[Mapping[str, Shape]] = {"description": Text(most=255), "attributes": TextLists()}
 
 
 @dataclass(frozen=True, slots=True)
 class RoleReference:
-    """A role as lists of roles name it; what is not told is empty."""
+    """A role as lists of roles name it; what was not sent is empty."""
 
     id: str
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRole:
-    """A role as it is to be; None is not told."""
+class RoleInput:
+    """A role as it is to be; None was not sent."""
 
     name: str
     description: str | None
@@ -43,19 +44,8 @@ class ToldRole:
 
 def role_answer(listed: ListedRole, *, brief: bool = True) -> dict[str, Any]:
     """Return the JSON object of a role; in brief without its attributes."""
-    role = listed.role
-    described = {} if role.description is None else {"description": role.description}
-    answer = {
-        "id": role.id,
-        "name": role.name,
-        **described,
-        "composite": listed.composite,
-        "clientRole": role.client is not None,
-        "containerId": role.client or role.realm_id,
-    }
-    if not brief:
-        answer["attributes"] = {name: list(texts) for name, texts in role.attributes.items()}
-    return answer
+    members = role_members(listed.role, composite=listed.composite)
+    return members if brief else members | {"attributes": attributes_of(listed.role)}
 
 
 def mappings_answer(listed: Iterable[ListedRole]) -> dict[str, Any]:
@@ -75,28 +65,24 @@ def mappings_answer(listed: Iterable[ListedRole]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def read_role(document: Mapping[str, Any]) -> ToldRole | None:
-    """Return the role that is told of, None without a name.
+def read_role(document: Mapping[str, Any]) -> RoleInput | None:
+    """Return the role that was sent, None without a name.
 
     Raises UnknownField, and InvalidInput with every wrong field.
     """
-    _require_known(document)
+    require_known(document, ROLE_FIELDS, _REPRESENTATION)
     if not document.get("name"):
         return None
     errors: list[FieldError] = []
-
-    def optional(name: str, shape: Any) -> Any:
-        value = document.get(name)
-        return None if value is None else attempt(errors, None, shape.read, value, name)
-
-    told = ToldRole(
-        name=attempt(errors, "", _NAME.read, document["name"], "name"),
-        description=optional("description", Text(most=255)),
-        attributes=_without_empty(optional("attributes", TextLists())),
-        composites=attempt(errors, (), _composites, document),
-    )
+    name = attempt(errors, "", ROLE_NAME.read, document["name"], "name")
+    texts = read_fields(document, _TEXTS, "", errors)
+    parts = document.get("composites")
+    composites: tuple[RoleName, ...] = ()
+    if document.get("composite") is True and parts is not None:
+        composites = attempt(errors, (), read_composites, parts, "composites")
     raise_all(errors)
-    return told
+    attributes = without_empty(texts.get("attributes"))
+    return RoleInput(name, texts.get("description"), attributes, composites)
 
 
 def read_role_references(document: Sequence[Any]) -> tuple[RoleReference, ...]:
@@ -104,34 +90,11 @@ def read_role_references(document: Sequence[Any]) -> tuple[RoleReference, ...]:
     return tuple(_reference(item, f"[{index}]") for index, item in enumerate(document))
 
 
-def _without_empty(
-    attributes: Mapping[str, tuple[str, ...]] | None,
-) -> Mapping[str, tuple[str, ...]] | None:
-    """Leave out attributes without a value: Keycloak does not keep them."""
-    return attributes and {name: texts for name, texts in attributes.items() if texts}
-
-
 def _reference(item: Any, path: str) -> RoleReference:
     if not isinstance(item, Mapping):
         raise refused(path, item, "a role")
-    _require_known(item, path)
+    require_known(item, ROLE_FIELDS, _REPRESENTATION, path)
     identity, name = (item.get(field) for field in ("id", "name"))
     return RoleReference(
         identity if isinstance(identity, str) else "", name if isinstance(name, str) else ""
     )
-
-
-def _require_known(document: Mapping[str, Any], path: str = "") -> None:
-    for name in document:
-        if name not in _FIELDS:
-            raise UnknownField(path, name, _REPRESENTATION)
-
-
-def _composites(document: Mapping[str, Any]) -> tuple[RoleName, ...]:
-    given = document.get("composites")
-    if document.get("composite") is not True or given is None:
-        return ()
-    if not isinstance(given, Mapping) or not given.keys() <= {"realm", "client"}:
-        raise refused("composites", given, "an object with realm and client")
-    realm = ("composites.realm", given.get("realm"))
-    return read_role_names(realm, ("composites.client", given.get("client")))

@@ -2,31 +2,25 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from gateway.domain.errors import FieldError
 from gateway.domain.roles import Role
 from gateway.representations.names import PrintableName
-from gateway.representations.refusals import attempt, describe, join, raise_all, refused
+from gateway.representations.refusals import attempt, join, raise_all, read_each, refused
 from gateway.representations.shapes import Text, TextList
 from gateway.representations.spelling import Names
 from gateway.representations.text_lists import TextLists
 
-_NAMES = Names(
-    (
-        "id",
-        "name",
-        "description",
-        "composite",
-        "composites",
-        "clientRole",
-        "containerId",
-        "attributes",
-        "scopeParamRequired",
-    )
+ROLE_FIELDS: Final = frozenset(
+    {
+        *("id", "name", "description", "composite", "composites"),
+        *("clientRole", "containerId", "attributes", "scopeParamRequired"),
+    }
 )
-_ROLE_NAME = PrintableName()
-_MOST = 10_000
+_NAMES: Final = Names(ROLE_FIELDS)
+ROLE_NAME: Final = PrintableName()
+_MOST: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +46,14 @@ def read_roles(value: Any, path: str) -> tuple[GivenRole, ...]:
     """Return the roles of `{"realm": [...], "client": {<client id>: [...]}}`; null is none."""
     if value is None:
         return ()
-    if not isinstance(value, Mapping) or not value.keys() <= {"realm", "client"}:
-        raise refused(path, value, "an object with realm and client")
+    realm, clients = _by_owner(value, path)
     errors: list[FieldError] = []
-    realm_roles = value.get("realm")
-    found: list[GivenRole] = attempt(errors, [], _read_list, realm_roles, join(path, "realm"), None)
-    clients = {} if value.get("client") is None else value["client"]
-    if not isinstance(clients, Mapping):
-        raise refused(join(path, "client"), clients, "an object of lists of roles")
-    for client, roles in clients.items():
-        at = join(join(path, "client"), client)
-        found += attempt(errors, [], _read_list, roles, at, client)
+    found: list[GivenRole] = attempt(errors, [], _read_list, *realm, None)
+    at, lists = clients
+    if lists is not None and not isinstance(lists, Mapping):
+        raise refused(at, lists, "an object of lists of roles")
+    for client, roles in (lists or {}).items():
+        found += attempt(errors, [], _read_list, join(at, client), roles, client)
     raise_all(errors)
     return tuple(found)
 
@@ -72,74 +63,76 @@ def read_role_names(realm: tuple[str, Any], clients: tuple[str, Any]) -> tuple[R
 
     Each argument is a path and what stands there.
     """
-    realm_at, realm_roles = realm
-    clients_at, client_roles = clients
-    names = [RoleName(name) for name in _names(realm_roles, realm_at)]
-    if client_roles is not None and not isinstance(client_roles, Mapping):
-        raise refused(clients_at, client_roles, "an object of lists of role names")
-    for client, roles in (client_roles or {}).items():
-        names += [RoleName(name, client) for name in _names(roles, join(clients_at, client))]
+    names = [RoleName(name) for name in _names(*realm)]
+    at, lists = clients
+    if lists is not None and not isinstance(lists, Mapping):
+        raise refused(at, lists, "an object of lists of role names")
+    for client, roles in (lists or {}).items():
+        names += [RoleName(name, client) for name in _names(join(at, client), roles)]
     return tuple(names)
+
+
+def read_composites(value: Any, path: str) -> tuple[RoleName, ...]:
+    """Return the roles named by `{"realm": [...], "client": {<client id>: [...]}}`."""
+    return read_role_names(*_by_owner(value, path))
+
+
+def role_members(role: Role, *, composite: bool, **composites: Any) -> dict[str, Any]:
+    """Return the members of a role in Keycloak's order, without its attributes."""
+    return {
+        "id": role.id,
+        "name": role.name,
+        **({} if role.description is None else {"description": role.description}),
+        "composite": composite,
+        **composites,
+        "clientRole": role.client is not None,
+        "containerId": role.client or role.realm_id,
+    }
+
+
+def attributes_of(role: Role) -> dict[str, list[str]]:
+    """Return the attributes as JSON."""
+    return TextLists().write(role.attributes)
 
 
 def write_role(role: Role, composites: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON object of `role`; `composites` are its parts by name."""
-    written: dict[str, Any] = {"id": role.id, "name": role.name}
-    if role.description is not None:
-        written["description"] = role.description
-    written["composite"] = bool(role.composites)
-    if role.composites:
-        written["composites"] = dict(composites)
-    kept = {name: list(texts) for name, texts in role.attributes.items()}
-    return written | {
-        "clientRole": role.client is not None,
-        "containerId": role.client or role.realm_id,
-        "attributes": kept,
-    }
+    parts = {"composites": dict(composites)} if role.composites else {}
+    members = role_members(role, composite=bool(role.composites), **parts)
+    return members | {"attributes": attributes_of(role)}
 
 
-def _names(value: Any, path: str) -> tuple[str, ...]:
-    return TextList(_ROLE_NAME).read([] if value is None else value, path)
+def _by_owner(value: Any, path: str) -> tuple[tuple[str, Any], tuple[str, Any]]:
+    """Return path and value of the parts `realm` and `client`."""
+    if not isinstance(value, Mapping) or not value.keys() <= {"realm", "client"}:
+        raise refused(path, value, "an object with realm and client")
+    return (join(path, "realm"), value.get("realm")), (join(path, "client"), value.get("client"))
 
 
-def _read_list(value: Any, path: str, client: str | None) -> list[GivenRole]:
+def _names(path: str, value: Any) -> tuple[str, ...]:
+    return TextList(ROLE_NAME).read([] if value is None else value, path)
+
+
+def _read_list(path: str, value: Any, client: str | None) -> list[GivenRole]:
     if value is None:
         return []
     if not isinstance(value, list) or len(value) > _MOST:
         raise refused(path, value, f"a list of at most {_MOST} roles")
-    errors: list[FieldError] = []
-    roles = [
-        attempt(errors, None, _read, item, f"{path}[{index}]", client)
-        for index, item in enumerate(value)
-    ]
-    raise_all(errors)
-    return [role for role in roles if role is not None]
+    return read_each(value, _read, path, client)
 
 
 def _read(value: Any, path: str, client: str | None) -> GivenRole:
     if not isinstance(value, Mapping):
         raise refused(path, value, "an object")
     errors: list[FieldError] = []
-    given = _NAMES.collect(value, path, errors)
-    errors.extend(
-        FieldError(at, describe(name), "a field of a role")
-        for name, (at, _) in given.items()
-        if not _NAMES.known(name)
-    )
+    given = _NAMES.collect(value, path, errors, allowed="a field of a role")
     name_at, name = given.get("name", (join(path, "name"), None))
-    name = attempt(errors, "", _ROLE_NAME.read, name, name_at)
+    name = attempt(errors, "", ROLE_NAME.read, name, name_at)
     at, description = given.get("description", ("", ""))
     description = attempt(errors, "", Text().read, description, at)
     at, parts = given.get("composites", ("", {}))
-    composites = attempt(errors, (), _read_composites, parts, at)
+    composites = attempt(errors, (), read_composites, parts, at)
     at, lists = given.get("attributes", ("", {}))
     attributes = attempt(errors, {}, TextLists().read, lists, at)
     raise_all(errors)
     return GivenRole(RoleName(name, client), description or None, composites, path, attributes)
-
-
-def _read_composites(value: Any, path: str) -> tuple[RoleName, ...]:
-    if not isinstance(value, Mapping) or not value.keys() <= {"realm", "client"}:
-        raise refused(path, value, "an object with realm and client")
-    realm, client = (join(path, "realm"), join(path, "client"))
-    return read_role_names((realm, value.get("realm")), (client, value.get("client")))

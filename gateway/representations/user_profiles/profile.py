@@ -24,7 +24,7 @@ from gateway.domain.user_profile.profile import (
 )
 from gateway.domain.user_profile.validators import VALIDATORS
 from gateway.domain.user_profile.validators.multivalued import Multivalued, at_most
-from gateway.representations.refusals import UnknownField, join
+from gateway.representations.refusals import join, require_known
 from gateway.representations.shapes import Choice, Flag, Shape, Text, TextList, VerbatimObject
 from gateway.representations.user_profiles.reasons import wrong_about
 
@@ -159,9 +159,7 @@ def _members(
 ) -> dict[str, Any]:
     """Return the members that are not null, in the order of the table, as JSON."""
     document = VerbatimObject().read(value, path)
-    for name in document:
-        if name not in shapes:
-            raise UnknownField(path, name, representation)
+    require_known(document, shapes, representation, path)
     return {
         name: document[name] if shape is None else _checked(shape, document[name], join(path, name))
         for name, shape in shapes.items()

@@ -20,12 +20,13 @@ from gateway.representations.instants import Milliseconds
 from gateway.representations.json_input import is_plain_text
 from gateway.representations.masking import MASK
 from gateway.representations.refusals import (
-    UnknownField,
     attempt,
     join,
     raise_all,
+    read_each,
     refused,
     refused_secret,
+    require_known,
 )
 from gateway.representations.shapes import Count, Flag, Text
 from gateway.representations.spelling import Names
@@ -33,15 +34,8 @@ from gateway.representations.spelling import Names
 PASSWORD = "password"  # noqa: S105 - the type of a credential
 _NAMES = Names(
     (
-        "id",
-        "type",
-        "userLabel",
-        "createdDate",
-        "priority",
-        "secretData",
-        "credentialData",
-        "value",
-        "temporary",
+        *("id", "type", "userLabel", "createdDate", "priority", "secretData", "credentialData"),
+        *("value", "temporary"),
     )
 )
 _LEGACY = frozenset(
@@ -73,12 +67,7 @@ def read_credentials(
     """
     if not isinstance(value, list) or len(value) > _MOST:
         raise refused(path, None, f"a list of at most {_MOST} credentials")
-    errors: list[FieldError] = []
-    read = [
-        attempt(errors, None, _read, item, f"{path}[{index}]", owner, standard)
-        for index, item in enumerate(value)
-    ]
-    raise_all(errors)
+    read = read_each(value, _read, path, owner, standard)
     return tuple(credential for credential in read if credential is not None)
 
 
@@ -88,9 +77,8 @@ def read_new_password(document: Mapping[str, Any] | None) -> NewPassword | None:
     Keycloak looks at nothing else there, the type included.
     """
     given = document or {}
-    for name in given:
-        if not _NAMES.known(name) and name not in _LEGACY:
-            raise UnknownField("", name, "CredentialRepresentation")
+    current = [name for name in given if name not in _LEGACY]
+    require_known(current, _NAMES, "CredentialRepresentation")
     if given.get("value") is None:
         return None
     fields = {name: given[name] for name in ("value", "temporary") if given.get(name) is not None}
