@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
+from gateway.representations.field_table import without_none
 from gateway.representations.json_input import check_text
 from gateway.representations.names import UrlName
 from gateway.representations.refusals import attempt, join, raise_all, read_each, refused_secret
 from gateway.representations.shapes import Shape, Text
+from gateway.representations.spelling import snake_case
 from gateway.representations.strict_fields import read_strictly
 
 _NAME: Final = Text(most=255)
@@ -70,7 +72,7 @@ _FIELDS: Final[Mapping[str, Shape]] = {
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A component; None is what nobody has given."""
+    """A component; None is what was not given."""
 
     id: str | None = None
     name: str | None = None
@@ -84,31 +86,15 @@ class Component:
 def read_component(document: Mapping[str, Any]) -> Component:
     """Return what was sent; raises InvalidInput with every wrong field."""
     given = read_strictly(document, _FIELDS, "ComponentRepresentation")
-    return Component(
-        id=given.get("id"),
-        name=given.get("name"),
-        provider_id=given.get("providerId"),
-        provider_type=given.get("providerType"),
-        parent_id=given.get("parentId"),
-        sub_type=given.get("subType"),
-        config=given.get("config", {}),
-    )
+    return Component(**{snake_case(name): value for name, value in given.items()})
 
 
 def write_component(component: Component) -> dict[str, Any]:
     """Return the JSON object, members in Keycloak's order."""
-    texts = {
-        "id": component.id,
-        "name": component.name,
-        "providerId": component.provider_id,
-        "providerType": component.provider_type,
-        "parentId": component.parent_id,
-        "subType": component.sub_type,
-    }
-    config = ConfigLists().write(component.config)
-    return {name: text for name, text in texts.items() if text is not None} | {"config": config}
+    members = {name: getattr(component, snake_case(name)) for name in _FIELDS}
+    return without_none(members | {"config": ConfigLists().write(component.config)})
 
 
 def merged(before: Config, given: Config) -> dict[str, tuple[str, ...]]:
-    """Return what was set with what was given: what is not named stays, what is empty goes."""
+    """Return `before` with `given`: what is not named stays, what is empty is removed."""
     return {name: values for name, values in {**before, **given}.items() if values}

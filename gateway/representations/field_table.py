@@ -4,10 +4,9 @@ One table reads a representation, merges a partial one, and writes it in Keycloa
 the domain has no field for is kept by name, without what stands at its default.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any, Final, TypeVar
 
 from gateway.domain.errors import FieldError
@@ -25,35 +24,25 @@ Given = Mapping[str, tuple[str, Any]]
 DomainT = TypeVar("DomainT")
 
 
-def never(_value: Any) -> bool:
-    """Hide no value."""
-    return False
-
-
-def absent(value: Any) -> bool:
-    """Hide None."""
-    return value is None
-
-
-def empty(value: Any) -> bool:
-    """Hide an empty tuple and a zero duration."""
-    return value in ((), timedelta())
+def without_none(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of a JSON object that have a value."""
+    return {name: value for name, value in members.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A field of the domain: `attribute` of the value itself, or of its part `group`.
 
-    `hidden` tells which values Keycloak leaves out of its answer; `public` says that the text is
+    With `omit_empty`, an answer has no empty value, as Keycloak's. `public` is for text that is
     never a secret, a password, a key or a certificate, so that admin events may record it.
     """
 
     name: str
-    group: str | None
     attribute: str
     shape: Shape
-    hidden: Callable[[Any], bool] = never
+    omit_empty: bool = False
     public: bool = False
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +147,9 @@ class FieldTable:
     def answer(self, value: Any, kept: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON object, unknown fields last."""
         written = ((entry.name, _written(entry, value, kept)) for entry in self._entries)
-        known = {name: field for name, field in written if field is not None}
-        return known | {name: field for name, field in kept.items() if name not in self._kept}
+        return without_none(dict(written)) | {
+            name: field for name, field in kept.items() if name not in self._kept
+        }
 
     def _at_default(self, name: str, value: Any) -> bool:
         return name in self._kept and value == self._kept[name].default
@@ -176,8 +166,9 @@ def _check_unknown(name: str, value: Any, at: str) -> None:
 
 def _written(entry: Setting | Kept, value: Any, kept: Mapping[str, Any]) -> Any:
     if isinstance(entry, Kept):
-        # A copy: the answer belongs to the caller, the default to everybody.
+        # A copy: the caller may change the answer, but not the default.
         return deepcopy(kept.get(entry.name, entry.default))
     group = value if entry.group is None else getattr(value, entry.group)
     field = getattr(group, entry.attribute)
-    return None if entry.hidden(field) else entry.shape.write(field)
+    written = entry.shape.write(field)
+    return None if entry.omit_empty and not (field and written) else written

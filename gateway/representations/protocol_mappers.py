@@ -20,11 +20,11 @@ from gateway.representations.shapes import Flag, OneOf, Text, TextMap
 PROTOCOLS: Final = (OPENID_CONNECT, "saml", "docker-v2")
 MAPPER_TABLE = FieldTable(
     (
-        Setting("id", None, "id", UrlName(), public=True),
-        Setting("name", None, "name", Text(least=1, most=255), public=True),
-        Setting("protocol", None, "protocol", OneOf(PROTOCOLS)),
-        Setting("protocolMapper", None, "mapper_type", Text(least=1, most=255), public=True),
-        Setting("config", None, "config", TextMap()),
+        Setting("id", "id", UrlName(), public=True),
+        Setting("name", "name", Text(least=1, most=255), public=True),
+        Setting("protocol", "protocol", OneOf(PROTOCOLS)),
+        Setting("protocolMapper", "mapper_type", Text(least=1, most=255), public=True),
+        Setting("config", "config", TextMap()),
     ),
     beside=("consentRequired", "consentText"),
 )
@@ -34,6 +34,7 @@ _KNOWN = "a field of a protocol mapper"
 MOST_MAPPERS: Final = 200
 """Of one client or client scope."""
 _REPRESENTATION: Final = "ProtocolMapperRepresentation"
+_NONE: Final = ProtocolMapper("", "", "", {})
 
 
 class ProtocolMappers:
@@ -44,9 +45,8 @@ class ProtocolMappers:
         if not isinstance(value, list) or len(value) > MOST_MAPPERS:
             raise refused(path, value, f"a list of at most {MOST_MAPPERS} protocol mappers")
         errors: list[FieldError] = []
-        nothing = ProtocolMapper("", "", "", {})
         mappers = tuple(
-            attempt(errors, nothing, read_mapper, item, f"{path}[{index}]")
+            attempt(errors, _NONE, read_mapper, item, f"{path}[{index}]")
             for index, item in enumerate(value)
         )
         names = ((mapper.protocol, mapper.name) for mapper in mappers if mapper.name)
@@ -122,4 +122,4 @@ def read_mapper(value: Any, path: str) -> ProtocolMapper:
         # Passed over, it would tell everybody the one subject that it was to hide.
         errors.append(FieldError(join(path, "protocolMapper"), describe(_PAIRWISE), _SAME_SUBJECT))
     raise_all(errors)
-    return MAPPER_TABLE.updated(ProtocolMapper("", "", "", {}), updates)
+    return MAPPER_TABLE.updated(_NONE, updates)

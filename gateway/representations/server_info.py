@@ -14,27 +14,6 @@ from gateway.representations.realms import RULES
 
 COMPATIBLE_WITH: Final = "26.7.3"
 """The version of Keycloak whose API this is: clients decide by it what to send."""
-_RULES: Final[Mapping[str, tuple[str, str, str]]] = {
-    "length": ("Minimum Length", "int", "8"),
-    "maxLength": ("Maximum Length", "int", "64"),
-    "digits": ("Digits", "int", "1"),
-    "lowerCase": ("Lowercase Characters", "int", "1"),
-    "upperCase": ("Uppercase Characters", "int", "1"),
-    "specialChars": ("Special Characters", "int", "1"),
-    "regexPattern": ("Regular Expression", "String", ""),
-    "notUsername": ("Not Username", "", ""),
-    "notContainsUsername": ("Not Contains Username", "", ""),
-    "notEmail": ("Not Email", "", ""),
-    "passwordHistory": ("Not Recently Used", "int", "3"),
-    "passwordAge": ("Not Recently Used (In Days)", "int", "30"),
-    "passwordBlacklist": ("Password Blacklist", "String", ""),
-    "forceExpiredPasswordChange": ("Expire Password", "String", "365"),
-    "hashAlgorithm": ("Hashing Algorithm", "String", "argon2"),
-    "hashIterations": ("Hashing Iterations", "int", "-1"),
-    "maxAuthAge": ("Maximum Authentication Age", "int", "300"),
-    "recoveryCodesWarningThreshold": ("Recovery Codes Warning Threshold", "int", "4"),
-}
-"""Of each rule of a password policy: its name for people, and what its argument is."""
 _FEATURES: Final = (
     ("ADMIN_API", "Admin API", True),
     ("ACCOUNT_API", "Account Management REST API", False),
@@ -160,11 +139,10 @@ def write_enums() -> dict[str, list[str]]:
 
 
 def _rule(name: str) -> dict[str, Any]:
-    shown, kind, standard = _RULES[name]
-    told: dict[str, Any] = {"id": name, "displayName": shown}
-    if kind:
-        told |= {"configType": kind, "defaultValue": standard}
-    return {**told, "multipleSupported": name == "regexPattern"}
+    rule = RULES[name]
+    argument = {"configType": rule.kind, "defaultValue": rule.default} if rule.kind else {}
+    several = {"multipleSupported": name == "regexPattern"}
+    return {"id": name, "displayName": rule.label, **argument, **several}
 
 
 def _memory(machine: Machine) -> dict[str, Any]:

@@ -7,7 +7,7 @@ number, a number or boolean for a text of a map or of attributes), and no furthe
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar, cast
 
@@ -16,6 +16,9 @@ from gateway.representations.json_input import check_json, check_text
 from gateway.representations.refusals import attempt, join, raise_all, read_each, refused
 
 MAX_INTEGER = 2**31 - 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+_YEAR_3000 = 32_503_680_000_000
 _MAX_ENTRIES = 1000
 _MAX_TEXT = 10_000
 _DIGITS = re.compile("-?[0-9]{1,18}")
@@ -88,6 +91,17 @@ class Duration:
 
     def write(self, value: timedelta) -> int:
         return value // self.unit
+
+
+class Milliseconds:
+    """An instant of the first thousand years after 1970."""
+
+    def read(self, value: Any, path: str) -> datetime:
+        count = Count(most=_YEAR_3000, unit="milliseconds since 1970").read(value, path)
+        return _EPOCH + count * _MILLISECOND
+
+    def write(self, value: datetime) -> int:
+        return (value - _EPOCH) // _MILLISECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +204,42 @@ class TextMap:
 
     def write(self, value: Mapping[str, str]) -> dict[str, str]:
         return dict(value)
+
+
+class TextLists:
+    """`attributes`: lists of texts by name; a single value counts as a list of one.
+
+    A number or a boolean counts as its text, for so kcadm sends what looks like one, and null as
+    nothing.
+    """
+
+    def read(self, value: Any, path: str) -> dict[str, tuple[str, ...]]:
+        if not isinstance(value, Mapping) or len(value) > _MAX_ENTRIES:
+            raise refused(path, value, f"an object of at most {_MAX_ENTRIES} lists of texts")
+        errors: list[FieldError] = []
+        lists: dict[str, tuple[str, ...]] = {}
+        for name, item in value.items():
+            at = join(path, name)
+            attempt(errors, "", Text(least=1, most=255).read, name, at)
+            lists[name] = attempt(errors, (), TextList(TextOfScalar()).read, _listed(item), at)
+        raise_all(errors)
+        return lists
+
+    def write(self, value: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
+        return {name: list(texts) for name, texts in value.items()}
+
+
+def _listed(item: Any) -> Any:
+    if item is None:
+        return []
+    return [item] if isinstance(item, (str, int, float)) else item
+
+
+def without_empty(
+    attributes: Mapping[str, tuple[str, ...]] | None,
+) -> Mapping[str, tuple[str, ...]] | None:
+    """Leave out attributes without a value: Keycloak does not keep them."""
+    return attributes and {name: texts for name, texts in attributes.items() if texts}
 
 
 class Verbatim(Same):

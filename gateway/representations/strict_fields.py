@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.domain.errors import FieldError
+from gateway.representations.field_table import Given
 from gateway.representations.refusals import attempt, join, raise_all, require_known
 from gateway.representations.shapes import Shape
 
@@ -19,6 +20,17 @@ def read_fields(
         name: attempt(errors, None, shape.read, document[name], join(path, name))
         for name, shape in fields.items()
         if document.get(name) is not None
+    }
+
+
+def read_given(
+    given: Given, fields: Mapping[str, Shape], errors: list[FieldError]
+) -> dict[str, Any]:
+    """Return what was given of `fields`, by name."""
+    return {
+        name: attempt(errors, None, shape.read, given[name][1], given[name][0])
+        for name, shape in fields.items()
+        if name in given
     }
 
 

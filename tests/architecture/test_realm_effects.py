@@ -7,7 +7,7 @@ import pytest
 
 from gateway.representations.field_table import Kept, Setting
 from gateway.representations.realms.fields import REALM_FIELDS
-from gateway.representations.setting_effects.realm_rows import WAITING, WITHOUT_EFFECT
+from gateway.representations.setting_effects.realm_rows import WAITING
 from scripts import realm_settings_page
 from tests.support.setting_reads import Read, settings_read
 
@@ -24,6 +24,7 @@ RULES = (
 )
 _OF_THE_REALM = ROOT / "domain" / "realm"
 _STORED = ROOT / "storage" / "sql" / "realms" / "repository.py"
+WITHOUT_EFFECT = frozenset(name for names in WAITING.values() for name in names)
 READ_OTHERWISE = {"defaultRole", "id", "realm"}
 """What rules read under another name."""
 READ_FOR_KEYS = {"accessTokenLifespanForImplicitFlow"}

@@ -13,7 +13,7 @@ from uuid import uuid4
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.errors import FieldError
-from gateway.representations.field_table import FieldTable, Given, Setting, absent, empty
+from gateway.representations.field_table import FieldTable, Given, Setting
 from gateway.representations.names import UrlName
 from gateway.representations.protocol_mappers import (
     ProtocolMappers,
@@ -46,12 +46,12 @@ def is_scope_name(value: object) -> bool:
 
 CLIENT_SCOPE_TABLE: Final = FieldTable(
     (
-        Setting("id", None, "id", UrlName(), public=True),
-        Setting("name", None, "name", ScopeName(), public=True),
-        Setting("description", None, "description", Text(), absent, public=True),
-        Setting("protocol", None, "protocol", OneOf(SCOPE_PROTOCOLS)),
-        Setting("attributes", None, "attributes", TextMap()),
-        Setting("protocolMappers", None, "mappers", ProtocolMappers(), empty),
+        Setting("id", "id", UrlName(), public=True),
+        Setting("name", "name", ScopeName(), public=True),
+        Setting("description", "description", Text(), public=True),
+        Setting("protocol", "protocol", OneOf(SCOPE_PROTOCOLS)),
+        Setting("attributes", "attributes", TextMap()),
+        Setting("protocolMappers", "mappers", ProtocolMappers(), omit_empty=True),
     )
 )
 

@@ -1,6 +1,5 @@
 """JSON of clients, their certificates and adapter configurations."""
 
-from gateway.representations.clients.answer import told_client
 from gateway.representations.clients.attributes import ClientAttributes, is_left_out
 from gateway.representations.clients.certificates import (
     JWT_CREDENTIAL,
@@ -17,6 +16,8 @@ from gateway.representations.clients.client import (
     CLIENT_FIELDS,
     InheritedScopes,
     read_client,
+    restore_client,
+    told_client,
     write_client,
 )
 from gateway.representations.clients.installation import (
@@ -25,11 +26,13 @@ from gateway.representations.clients.installation import (
     InstallationKind,
     installation_document,
 )
-from gateway.representations.clients.nodes import nodes_of, told_nobody, with_nodes
 from gateway.representations.clients.requests import (
     changed_client_document,
     given_field,
     new_client_document,
+    nodes_of,
+    told_nobody,
+    with_nodes,
 )
 from gateway.representations.clients.secret_times import (
     replace_secrets,
@@ -42,7 +45,6 @@ from gateway.representations.clients.secret_times import (
     without_rotated_secret,
 )
 from gateway.representations.clients.settings import SECRET_EXPIRES, with_attributes
-from gateway.representations.clients.stored import restore_client
 from gateway.representations.clients.uris import (
     WrongAddress,
     explained,

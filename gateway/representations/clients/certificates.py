@@ -1,4 +1,4 @@
-"""Keys and certificates of clients as the admin API tells and takes them.
+"""Keys and certificates of clients: Keycloak's JSON to values and back.
 
 Keycloak: CertificateRepresentation, KeyStoreConfig; attributes `jwt.credential.*`
 """
@@ -11,6 +11,7 @@ from gateway.domain.clients import Client
 from gateway.domain.ports.client_keys import ClientKey, GeneratedKey
 from gateway.domain.secrets import Secret
 from gateway.representations.clients.settings import with_attributes
+from gateway.representations.field_table import without_none
 from gateway.representations.refusals import refused_secret
 from gateway.representations.shapes import Count, Flag, OneOf, Shape, Text
 from gateway.representations.strict_fields import read_strictly
@@ -107,15 +108,16 @@ def with_key(client: Client, key: ClientKey) -> Client:
 
 def write_key(key: ClientKey) -> dict[str, str]:
     """Return the JSON object of what there is."""
-    told = {
-        "publicKey": key.public_key,
-        "certificate": key.certificate,
-        "kid": key.kid,
-        "jwks": key.key_set,
-    }
-    return {name: text for name, text in told.items() if text is not None}
+    return without_none(
+        {
+            "publicKey": key.public_key,
+            "certificate": key.certificate,
+            "kid": key.kid,
+            "jwks": key.key_set,
+        }
+    )
 
 
 def write_generated(key: GeneratedKey) -> dict[str, str]:
-    """Return the JSON object of a new key, with the private part: it is told this once."""
+    """Return the JSON object of a new key, with the private part: no later answer contains it."""
     return {"privateKey": key.private_key.reveal(), "certificate": key.certificate}

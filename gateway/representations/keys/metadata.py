@@ -1,12 +1,13 @@
 """What may be known of a realm's keys. Keycloak: KeysMetadataRepresentation."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from gateway.domain.keys import KeyStatus, RealmKey
 from gateway.domain.ports.signing import PublicKeyData
-from gateway.representations.instants import Milliseconds
+from gateway.representations.field_table import without_none
+from gateway.representations.shapes import Milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ def write_keys(keys: Iterable[ShownKey]) -> dict[str, Any]:
 def _write(shown: ShownKey) -> dict[str, Any]:
     key, data = shown.key, shown.data
     end = None if data.valid_to is None else Milliseconds().write(data.valid_to)
-    document: Mapping[str, Any] = {
+    document = {
         "providerId": key.id,
         "providerPriority": key.priority,
         "kid": key.kid,
@@ -43,4 +44,4 @@ def _write(shown: ShownKey) -> dict[str, Any]:
         "use": "SIG",
         "validTo": end,
     }
-    return {name: value for name, value in document.items() if value is not None}
+    return without_none(document)

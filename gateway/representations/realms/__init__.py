@@ -7,10 +7,6 @@ from gateway.representations.realms.client_policies import (
     with_profiles,
 )
 from gateway.representations.realms.fields import IMPORTED, NOT_IMPORTED
-from gateway.representations.realms.known_fields import (
-    require_known_realm_fields,
-    require_known_resources,
-)
 from gateway.representations.realms.localization import (
     MOST_LOCALES,
     MOST_TEXTS,
@@ -24,6 +20,8 @@ from gateway.representations.realms.realm import (
     create_realm,
     merge_realm,
     read_realm,
+    require_known_realm_fields,
+    require_known_resources,
     resources_not_imported,
     update_realm,
     write_realm,

@@ -8,6 +8,7 @@ Keycloak: PasswordPolicy.parse, PasswordPolicyConfigException
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
@@ -26,12 +27,8 @@ from gateway.representations.repetitions import repeated
 from gateway.representations.shapes import MAX_INTEGER
 
 HASH_ALGORITHMS: Final = (
-    "argon2",
-    "pbkdf2",
-    "pbkdf2-sha256",
-    "pbkdf2-sha512",
-    "pbkdf2-sha-256",
-    "pbkdf2-sha-512",
+    *("argon2", "pbkdf2", "pbkdf2-sha256", "pbkdf2-sha512"),
+    *("pbkdf2-sha-256", "pbkdf2-sha-512"),
 )
 _LONGEST = 4000
 _PATTERN: Final = "regexPattern"
@@ -75,27 +72,40 @@ def _ignored(_argument: str) -> str | None:
     return None
 
 
-RULES: Final[Mapping[str, Callable[[str], str | None]]] = {
-    "length": _number,
-    "maxLength": _number,
-    "digits": _number,
-    "lowerCase": _number,
-    "upperCase": _number,
-    "specialChars": _number,
-    _PATTERN: _pattern,
-    "notUsername": _ignored,
-    "notContainsUsername": _ignored,
-    "notEmail": _ignored,
-    "passwordHistory": _number,
-    "passwordAge": _number,
-    "passwordBlacklist": _file_name,
-    "forceExpiredPasswordChange": _number,
-    "hashAlgorithm": _hash_algorithm,
-    "hashIterations": _iterations,
-    "maxAuthAge": _number,
-    "recoveryCodesWarningThreshold": _number,
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule: the check of its argument, its name for people, and the argument's type and default.
+
+    The check returns what is wrong, None for nothing; a rule without an argument has no type.
+    """
+
+    check: Callable[[str], str | None]
+    label: str
+    kind: str = "int"
+    default: str = ""
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    "length": Rule(_number, "Minimum Length", default="8"),
+    "maxLength": Rule(_number, "Maximum Length", default="64"),
+    "digits": Rule(_number, "Digits", default="1"),
+    "lowerCase": Rule(_number, "Lowercase Characters", default="1"),
+    "upperCase": Rule(_number, "Uppercase Characters", default="1"),
+    "specialChars": Rule(_number, "Special Characters", default="1"),
+    _PATTERN: Rule(_pattern, "Regular Expression", "String"),
+    "notUsername": Rule(_ignored, "Not Username", ""),
+    "notContainsUsername": Rule(_ignored, "Not Contains Username", ""),
+    "notEmail": Rule(_ignored, "Not Email", ""),
+    "passwordHistory": Rule(_number, "Not Recently Used", default="3"),
+    "passwordAge": Rule(_number, "Not Recently Used (In Days)", default="30"),
+    "passwordBlacklist": Rule(_file_name, "Password Blacklist", "String"),
+    "forceExpiredPasswordChange": Rule(_number, "Expire Password", "String", "365"),
+    "hashAlgorithm": Rule(_hash_algorithm, "Hashing Algorithm", "String", "argon2"),
+    "hashIterations": Rule(_iterations, "Hashing Iterations", default="-1"),
+    "maxAuthAge": Rule(_number, "Maximum Authentication Age", default="300"),
+    "recoveryCodesWarningThreshold": Rule(_number, "Recovery Codes Warning Threshold", default="4"),
 }
-"""Every rule's name, with the check of its argument."""
+"""Every rule by its name."""
 
 
 class PasswordPolicyText:
@@ -128,11 +138,11 @@ def _parse(text: str) -> PasswordRule:
 
 
 def _errors(rule: PasswordRule, path: str) -> list[FieldError]:
-    check = RULES.get(rule.name)
-    if check is None:
+    known = RULES.get(rule.name)
+    if known is None:
         given = f"{describe(rule.name)} (Password policy not found)"
         return [FieldError(path, given, "rules among " + ", ".join(RULES))]
-    reason = check(rule.argument or "")
+    reason = known.check(rule.argument or "")
     if reason is None:
         return []
     given = f"{rule.name}({rule.argument or ''})"

@@ -5,19 +5,16 @@ Keycloak: RealmRepresentation, PUT of a realm (absent and null fields stay, maps
 for `browserSecurityHeaders`)
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
-import orjson
-
 from gateway.domain.errors import FieldError
 from gateway.domain.realm import MASTER, Realm, SecurityHeaders, TokenLifespans
-from gateway.representations.clients import is_left_out
+from gateway.representations.clients import CLIENT_FIELDS, is_left_out
 from gateway.representations.field_table import FieldTable, Given
 from gateway.representations.realms.fields import COMPUTED, IMPORTED, NOT_IMPORTED, REALM_FIELDS
-from gateway.representations.realms.login import with_one_use_of_addresses
 from gateway.representations.realms.password_policy import check_hash_cost
 from gateway.representations.realms.security_headers import with_lasting
 from gateway.representations.realms.sign_in import left_out
@@ -29,8 +26,13 @@ from gateway.representations.setting_effects import (
     with_written,
 )
 from gateway.representations.user_profiles import carries_other_components
+from gateway.representations.users import USER_TABLE
 
 REALM_TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED)
+_EMBEDDED: Final[Mapping[str, tuple[FieldTable, str]]] = {
+    "clients": (CLIENT_FIELDS, "ClientRepresentation"),
+    "users": (USER_TABLE, "UserRepresentation"),
+}
 _DEFAULT_ROLE: Final = "defaultRole"
 _HEADERS: Final = "browserSecurityHeaders"
 _REUSABLE_CODE: Final = "realmReusableOtpCode"
@@ -66,7 +68,7 @@ def read_realm(
     raise_all(errors)
     realm = replace(REALM_TABLE.updated(before, updates), unmodelled=unmodelled)
     if base is not None and realm.login != base.login:
-        realm = with_one_use_of_addresses(realm, given)
+        realm = _with_one_use_of_addresses(realm, given)
     realm = replace(
         with_written(realm, _answer(realm)),
         id=before.id,
@@ -89,7 +91,7 @@ def create_realm(
         read_realm(document, path=path, report_ineffective=report_ineffective)
     )
     _check_written(realm, None, path)
-    realm = with_one_use_of_addresses(realm, REALM_TABLE.collect(document, path, []))
+    realm = _with_one_use_of_addresses(realm, REALM_TABLE.collect(document, path, []))
     default = Realm(id=realm.id, name=realm.name).security_headers
     headers = dict(default.values) | dict(realm.security_headers.values)
     return replace(realm, security_headers=SecurityHeaders(tuple(headers.items())))
@@ -109,6 +111,24 @@ def _check_written(realm: Realm, before: Realm | None, path: str) -> None:
     """Check what only a new value must keep: what is stored already can be read and put back."""
     if before is None or realm.password_policy != before.password_policy:
         check_hash_cost(realm.password_policy, join(path, "passwordPolicy"))
+
+
+def _with_one_use_of_addresses(realm: Realm, given: Collection[str]) -> Realm:
+    """Return the realm without what the settings named in `given` exclude.
+
+    Two users of one address can neither sign in by it nor have it for a user name. If all of it is
+    given at once, addresses may be shared.
+    Keycloak: the setters of a realm's registrationEmailAsUsername, loginWithEmailAllowed and
+    duplicateEmailsAllowed, in the order in which an update calls them
+    """
+    login = realm.login
+    if "duplicateEmailsAllowed" in given and login.duplicate_emails_allowed:
+        login = replace(login, login_with_email_allowed=False, registration_email_as_username=False)
+    elif ("loginWithEmailAllowed" in given and login.login_with_email_allowed) or (
+        "registrationEmailAsUsername" in given and login.registration_email_as_username
+    ):
+        login = replace(login, duplicate_emails_allowed=False)
+    return realm if login == realm.login else replace(realm, login=login)
 
 
 def _with_default_attributes(realm: Realm) -> Realm:
@@ -146,10 +166,23 @@ def write_realm(realm: Realm, *, masked: bool = True) -> dict[str, Any]:
     return answer
 
 
-def dump_realm(realm: Realm, *, masked: bool = True) -> bytes:
-    """Return the JSON text of `realm`: equal realms give equal bytes."""
-    written = write_realm(realm, masked=masked)
-    return orjson.dumps(written, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+def require_known_realm_fields(document: Mapping[str, Any]) -> None:
+    """Raise UnknownField for the first unknown field of the realm, its clients or its users.
+
+    The admin API alone asks for it: realm files may come from a later version. Keycloak: strict
+    decoding
+    """
+    REALM_TABLE.require_known(document, "RealmRepresentation")
+    require_known_resources(document)
+
+
+def require_known_resources(document: Mapping[str, Any]) -> None:
+    """Raise UnknownField for the first unknown field of the clients or users of a document."""
+    for list_name, (table, representation) in _EMBEDDED.items():
+        items = document.get(list_name)
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            if isinstance(item, Mapping):
+                table.require_known(item, representation, f"{list_name}[{index}]")
 
 
 def resources_not_imported(document: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What is told of a realm: all of it, its head, or what every administrator of it needs.
+"""Views of a realm: all of it, its head, or what every administrator of it needs.
 
 Keycloak: 7.1 (briefRepresentation, the reduced body of weaker administrators), 8.1 (order)
 """
@@ -9,17 +9,13 @@ from typing import Any, Final
 from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
 from gateway.representations.realms.realm import write_realm
+from gateway.representations.roles import role_members
 
 _BRIEF: Final = ("id", "realm", "displayName", "displayNameHtml", "enabled")
 _OF_USERS: Final = "registrationEmailAsUsername"
 _REDUCED: Final = (
-    "realm",
-    "displayName",
-    "displayNameHtml",
-    _OF_USERS,
-    "bruteForceProtected",
-    "supportedLocales",
-    "organizationsEnabled",
+    *("realm", "displayName", "displayNameHtml", _OF_USERS, "bruteForceProtected"),
+    *("supportedLocales", "organizationsEnabled"),
 )
 _AFTER_DEFAULTS: Final = "requiredCredentials"
 
@@ -29,7 +25,7 @@ def full_realm(
 ) -> dict[str, Any]:
     """Return every setting, secrets masked, and the role and groups that new users have.
 
-    Groups are told by path, where there are some.
+    Groups are named by path, where there are some.
     """
     answer: dict[str, Any] = {}
     for name, value in write_realm(realm).items():
@@ -49,7 +45,7 @@ def brief_realm(realm: Realm) -> dict[str, Any]:
 
 
 def reduced_realm(realm: Realm, *, sees_users: bool) -> dict[str, Any]:
-    """Return what somebody sees who may not look at the realm's settings."""
+    """Return what an administrator sees without the right to view the realm's settings."""
     answer = write_realm(realm)
     hidden = set() if sees_users else {_OF_USERS}
     if not realm.localization.enabled:
@@ -64,12 +60,4 @@ def named_realm(realm: Realm) -> dict[str, Any]:
 
 def default_role(role: Role, *, composite: bool) -> dict[str, Any]:
     """Return the role that new users have, as a realm shows it."""
-    described = {} if role.description is None else {"description": role.description}
-    return {
-        "id": role.id,
-        "name": role.name,
-        **described,
-        "composite": composite,
-        "clientRole": False,
-        "containerId": role.realm_id,
-    }
+    return role_members(role, composite=composite)

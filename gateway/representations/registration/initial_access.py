@@ -1,4 +1,4 @@
-"""Initial access tokens: what is asked for, what is kept of one, and what is told.
+"""Initial access tokens: requests, stored documents and answers.
 
 Keycloak: ClientInitialAccessCreatePresentation, ClientInitialAccessPresentation
 """
@@ -15,6 +15,10 @@ _FIELDS: Final[Mapping[str, Shape]] = {
     "expiration": Count(least=-MAX_INTEGER, unit="seconds"),
     "count": Count(least=-MAX_INTEGER),
     "webOrigins": TextList(),
+}
+_MEMBERS: Final = {
+    **{name: name for name in ("id", "timestamp", "expiration", "count")},
+    "remainingCount": "remaining",
 }
 
 
@@ -48,28 +52,16 @@ def read_wish(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:
 
 
 def write_initial_access(access: InitialAccess) -> dict[str, Any]:
-    """Return what is told of one."""
-    return {
-        "id": access.id,
-        "timestamp": access.timestamp,
-        "expiration": access.expiration,
-        "count": access.count,
-        "remainingCount": access.remaining,
-    }
+    """Return the JSON object of one."""
+    return {name: getattr(access, attribute) for name, attribute in _MEMBERS.items()}
 
 
 def stored_initial_access(access: InitialAccess) -> dict[str, Any]:
-    """Return what is kept of one."""
+    """Return the stored document of one."""
     return {**write_initial_access(access), "webOrigins": list(access.web_origins)}
 
 
 def restore_initial_access(document: Mapping[str, Any]) -> InitialAccess:
-    """Return one from what is kept."""
-    return InitialAccess(
-        id=document["id"],
-        timestamp=document["timestamp"],
-        expiration=document["expiration"],
-        count=document["count"],
-        remaining=document["remainingCount"],
-        web_origins=tuple(document["webOrigins"]),
-    )
+    """Return one from its stored document."""
+    values = {attribute: document[name] for name, attribute in _MEMBERS.items()}
+    return InitialAccess(**values, web_origins=tuple(document["webOrigins"]))

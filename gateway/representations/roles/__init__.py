@@ -7,11 +7,12 @@ from gateway.representations.roles.answers import (
     read_role_references,
     role_answer,
 )
-from gateway.representations.roles.default_role import DefaultRole
 from gateway.representations.roles.role import (
+    DefaultRole,
     GivenRole,
     RoleName,
     read_role_names,
     read_roles,
+    role_members,
     write_role,
 )

@@ -15,9 +15,8 @@ from gateway.representations.roles.role import (
     read_composites,
     role_members,
 )
-from gateway.representations.shapes import Shape, Text
+from gateway.representations.shapes import Shape, Text, TextLists, without_empty
 from gateway.representations.strict_fields import read_fields
-from gateway.representations.text_lists import TextLists, without_empty
 
 _REPRESENTATION: Final = "RoleRepresentation"
 _TEXTS: Final[Mapping[str, Shape]] = {"description": Text(most=255), "attributes": TextLists()}

@@ -8,9 +8,8 @@ from gateway.domain.errors import FieldError
 from gateway.domain.roles import Role
 from gateway.representations.names import PrintableName
 from gateway.representations.refusals import attempt, join, raise_all, read_each, refused
-from gateway.representations.shapes import Text, TextList
+from gateway.representations.shapes import Text, TextList, TextLists
 from gateway.representations.spelling import Names
-from gateway.representations.text_lists import TextLists
 
 ROLE_FIELDS: Final = frozenset(
     {
@@ -40,6 +39,21 @@ class GivenRole:
     composites: tuple[RoleName, ...]
     path: str
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class DefaultRole:
+    """The shape of `defaultRole` of a realm: an object with the name of every new user's role.
+
+    Other members are ignored: they stand with the roles.
+    """
+
+    def read(self, value: Any, path: str) -> str:
+        if not isinstance(value, Mapping):
+            raise refused(path, value, "a role")
+        return PrintableName().read(value.get("name"), join(path, "name"))
+
+    def write(self, value: str) -> dict[str, Any]:
+        return {"name": value}
 
 
 def read_roles(value: Any, path: str) -> tuple[GivenRole, ...]:

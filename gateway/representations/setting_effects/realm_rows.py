@@ -56,7 +56,6 @@ _WAITING: Final[Mapping[str, str]] = {
 }
 WAITING: Final = {reason: tuple(names.split()) for reason, names in _WAITING.items()}
 """Fields that are stored and returned, and have no effect yet, by what they wait for."""
-WITHOUT_EFFECT: Final = frozenset(name for names in WAITING.values() for name in names)
 
 _NO_PERMISSIONS: Final = (
     "fine-grained permissions of administrators are not evaluated: roles alone decide"

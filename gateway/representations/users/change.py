@@ -1,8 +1,7 @@
-"""Users as an administrator sends them: what is to become of one, judged by its shape alone.
+"""Users as an administrator sends them: the changes of one, checked by their shape alone.
 
-The profile of the realm judges the values. Roles are not taken, nor what a user has from identity
-providers and consents: Keycloak passes over them here, too. Keycloak: UserRepresentation, a
-strict decoder
+The profile of the realm checks the values. Roles, identity providers and consents are ignored, as
+Keycloak does here. Keycloak: UserRepresentation, a strict decoder
 """
 
 from collections.abc import Mapping
@@ -16,10 +15,9 @@ from gateway.domain.user_profile.profile import EMAIL, FIRST_NAME, LAST_NAME, US
 from gateway.domain.users import Credential, User, canonical_name
 from gateway.representations.field_table import Given
 from gateway.representations.groups import read_group_paths
-from gateway.representations.instants import Milliseconds
 from gateway.representations.refusals import attempt, raise_all, refused
-from gateway.representations.shapes import Flag, Shape, Text, TextList
-from gateway.representations.text_lists import TextLists
+from gateway.representations.shapes import Flag, Milliseconds, Shape, Text, TextList, TextLists
+from gateway.representations.strict_fields import read_given
 from gateway.representations.users.credentials import NewPassword, read_credentials
 from gateway.representations.users.user import USER_TABLE, EmailAddress, Username
 
@@ -32,6 +30,7 @@ _SHAPES: Final[Mapping[str, Shape]] = {
     "emailVerified": Flag(),
     "enabled": Flag(),
     "requiredActions": TextList(Text(most=255)),
+    **dict.fromkeys(_TEXTS, Text()),
 }
 _LISTS: Final = (
     "clientConsents",
@@ -60,16 +59,8 @@ def read_given_user(document: Mapping[str, Any], now: datetime) -> GivenUser:
     USER_TABLE.require_known(document, "UserRepresentation")
     errors: list[FieldError] = []
     given = USER_TABLE.collect(document, "", errors)
-    read = {
-        name: attempt(errors, None, shape.read, given[name][1], given[name][0])
-        for name, shape in _SHAPES.items()
-        if name in given
-    }
-    texts = {
-        name: attempt(errors, "", Text().read, given[name][1], given[name][0])
-        for name in _TEXTS
-        if name in given
-    }
+    read = read_given(given, _SHAPES, errors)
+    texts: dict[str, str] = {name: read[name] for name in _TEXTS if name in read}
     groups = attempt(errors, (), _read_groups, given)
     credentials = attempt(errors, (), _read_credentials, given, now)
     errors += [

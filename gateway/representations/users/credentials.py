@@ -16,7 +16,6 @@ from gateway.domain.limits.password_hashing import (
 )
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
-from gateway.representations.instants import Milliseconds
 from gateway.representations.json_input import is_plain_text
 from gateway.representations.masking import MASK
 from gateway.representations.refusals import (
@@ -28,7 +27,7 @@ from gateway.representations.refusals import (
     refused_secret,
     require_known,
 )
-from gateway.representations.shapes import Count, Flag, Text
+from gateway.representations.shapes import Count, Flag, Milliseconds, Text
 from gateway.representations.spelling import Names
 
 PASSWORD = "password"  # noqa: S105 - the type of a credential

@@ -5,20 +5,26 @@ Keycloak: UserRepresentation
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from gateway.domain.errors import FieldError
 from gateway.domain.users import User, canonical_name
-from gateway.representations.field_table import FieldTable, Kept, Setting, absent
-from gateway.representations.instants import Milliseconds
+from gateway.representations.field_table import FieldTable, Kept, Setting
 from gateway.representations.names import UrlName, VisibleName
 from gateway.representations.refusals import join, raise_all, refused
-from gateway.representations.shapes import Count, Flag, Same, Shape, Text, TextList
-from gateway.representations.text_lists import TextLists
+from gateway.representations.shapes import (
+    Count,
+    Flag,
+    Milliseconds,
+    Same,
+    Text,
+    TextList,
+    TextLists,
+)
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _LONGEST_EMAIL = 254
@@ -43,51 +49,34 @@ class EmailAddress(Same):
         return canonical_name(text)
 
 
-def _empty(value: Mapping[str, Any]) -> bool:
-    return not value
-
-
-def _own(
-    name: str,
-    attribute: str,
-    shape: Shape,
-    hidden: Callable[[Any], bool] = absent,
-    *,
-    public: bool = False,
-) -> Setting:
-    return Setting(name, None, attribute, shape, hidden, public)
-
-
 USER_TABLE = FieldTable(
     (
-        _own("id", "id", UrlName(), public=True),
-        _own("username", "username", Username(), public=True),
-        _own("firstName", "first_name", Text(most=255), public=True),
-        _own("lastName", "last_name", Text(most=255), public=True),
-        _own("email", "email", EmailAddress(), public=True),
-        _own("emailVerified", "email_verified", Flag()),
-        _own("attributes", "attributes", TextLists(), hidden=_empty),
-        _own("enabled", "enabled", Flag()),
-        _own("createdTimestamp", "created_at", Milliseconds(), public=True),
+        Setting("id", "id", UrlName(), public=True),
+        Setting("username", "username", Username(), public=True),
+        Setting("firstName", "first_name", Text(most=255), public=True),
+        Setting("lastName", "last_name", Text(most=255), public=True),
+        Setting("email", "email", EmailAddress(), public=True),
+        Setting("emailVerified", "email_verified", Flag()),
+        Setting("attributes", "attributes", TextLists(), omit_empty=True),
+        Setting("enabled", "enabled", Flag()),
+        Setting("createdTimestamp", "created_at", Milliseconds(), public=True),
         Kept("federationLink", None, Text(most=255), public=True),
-        _own("requiredActions", "required_actions", TextList(), public=True),
-        _own("notBefore", "not_before", Count(unit="seconds since 1970")),
+        Setting("requiredActions", "required_actions", TextList(), public=True),
+        Setting("notBefore", "not_before", Count(unit="seconds since 1970")),
     ),
     beside=(
-        "access",
-        "clientConsents",
-        "clientRoles",
-        "credentials",
-        "disableableCredentialTypes",
-        "federatedIdentities",
-        "groups",
-        "origin",
-        "realmRoles",
-        "self",
-        "serviceAccountClientId",
-        "totp",
-        "userProfileMetadata",
+        *("access", "clientConsents", "clientRoles", "credentials", "disableableCredentialTypes"),
+        *("federatedIdentities", "groups", "origin", "realmRoles", "self"),
+        *("serviceAccountClientId", "totp", "userProfileMetadata"),
     ),
+)
+
+
+_BRIEF: Final = frozenset(
+    {
+        *("id", "username", "firstName", "lastName", "email", "emailVerified", "enabled"),
+        *("createdTimestamp", "federationLink"),
+    }
 )
 
 
@@ -124,3 +113,30 @@ def read_user(
 def write_user(user: User) -> dict[str, Any]:
     """Return the JSON object of `user`, keys in Keycloak's order, unknown ones last."""
     return USER_TABLE.answer(user, user.document)
+
+
+def brief_user(user: User) -> dict[str, Any]:
+    """Return the brief form of a listing."""
+    return {name: value for name, value in write_user(user).items() if name in _BRIEF}
+
+
+def with_metadata(document: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the whole user with the metadata of its forms, where Keycloak puts it."""
+    answer: dict[str, Any] = {}
+    for name, value in document.items():
+        answer[name] = value
+        if name == "emailVerified":
+            answer["userProfileMetadata"] = metadata
+    return answer
+
+
+def full_user(user: User, *, totp: bool) -> dict[str, Any]:
+    """Return the whole user; `totp` is whether it has a one-time password."""
+    answer: dict[str, Any] = {}
+    for name, value in write_user(user).items():
+        if name == "requiredActions":
+            answer["disableableCredentialTypes"] = []
+        answer[name] = value
+        if name == "createdTimestamp":
+            answer["totp"] = totp
+    return answer

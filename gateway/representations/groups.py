@@ -11,6 +11,7 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError
 from gateway.domain.groups import Group
 from gateway.domain.roles import EffectiveRoles
+from gateway.representations.field_table import without_none
 from gateway.representations.names import PrintableName, UrlName
 from gateway.representations.refusals import (
     attempt,
@@ -21,10 +22,9 @@ from gateway.representations.refusals import (
     require_known,
 )
 from gateway.representations.roles import RoleName, read_role_names
-from gateway.representations.shapes import Shape, Text, TextList
+from gateway.representations.shapes import Shape, Text, TextList, TextLists, without_empty
 from gateway.representations.spelling import Names
-from gateway.representations.strict_fields import read_fields
-from gateway.representations.text_lists import TextLists, without_empty
+from gateway.representations.strict_fields import read_fields, read_given
 
 _FIELDS: Final = frozenset(
     {
@@ -87,7 +87,7 @@ def group_answer(
         answer["clientRoles"] = {client: list(names) for client, names in details.roles.clients}
     if details.access is not None:
         answer["access"] = dict(details.access)
-    return {name: value for name, value in answer.items() if value is not None}
+    return without_none(answer)
 
 
 def write_groups(
@@ -172,11 +172,7 @@ def _read(value: Any, path: str, depth: int) -> GivenGroup:
     given = _NAMES.collect(value, path, errors, allowed="a field of a group")
     name_at, name = given.get("name", (join(path, "name"), None))
     name = attempt(errors, "", PrintableName().read, name, name_at)
-    texts = {
-        field: attempt(errors, None, shape.read, given[field][1], given[field][0])
-        for field, shape in _FILE_TEXTS.items()
-        if field in given
-    }
+    texts = read_given(given, _FILE_TEXTS, errors)
     nothing = ("", None)
     roles_at = (given.get("realmRoles", nothing), given.get("clientRoles", nothing))
     roles = attempt(errors, (), read_role_names, *roles_at)
