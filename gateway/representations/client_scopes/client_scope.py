@@ -5,7 +5,7 @@ an entry that is null goes. Keycloak: ClientScopeRepresentation. Spec: RFC 6749 
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
@@ -40,7 +40,7 @@ class ScopeName(Same):
 
 
 def is_scope_name(value: object) -> bool:
-    """Tell whether a scope may be called so."""
+    """Return whether a scope may have this name."""
     return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
 
@@ -114,11 +114,7 @@ def restore_client_scope(
 ) -> ClientScope:
     """Return the scope of a document in storage, unjudged."""
     own, _ = CLIENT_SCOPE_TABLE.restore(document)
-    for attribute, restore in _RESTORED.items():
-        if attribute in own:
-            own[attribute] = restore(own[attribute])
+    if "mappers" in own:
+        own["mappers"] = restore_mappers(own["mappers"])
     listed = None if realm_default is None else RealmDefault(realm_default)
     return ClientScope(realm_id=realm_id, realm_default=listed, **own)
-
-
-_RESTORED: Final[Mapping[str, Callable[[Any], Any]]] = {"mappers": restore_mappers}

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from gateway.domain.events import ResourceType
 from gateway.domain.secrets import looks_secret
-from gateway.representations.events.admin_event_fields import FIELDS, Fields, Lists, Named, Node
+from gateway.representations.events.recorded_fields import FIELDS, Fields, Lists, Named, Node
 from gateway.representations.masking import MASK
 
 LARGEST: Final = 64 * 1024

@@ -60,52 +60,41 @@ _STANDING: Final = (
 )
 _RSA_ALGORITHM: Final = _choice("algorithm", "Algorithm", "What the key signs with", _RSA)
 
+
+def _provider(name: str, text: str, *own: Property) -> ProviderDescription:
+    return ProviderDescription(name, text, (*_STANDING, *own))
+
+
 KEY_PROVIDERS: Final = (
-    ProviderDescription(
-        KeyProvider.RSA_GENERATED,
-        "Makes an RSA key and a certificate of its own",
-        (
-            *_STANDING,
-            _choice("keySize", "Key size", "In bits", ("2048", "3072", "4096")),
-            _RSA_ALGORITHM,
-        ),
+    _provider(
+        *(KeyProvider.RSA_GENERATED, "Makes an RSA key and a certificate of its own"),
+        _choice("keySize", "Key size", "In bits", ("2048", "3072", "4096")),
+        _RSA_ALGORITHM,
     ),
-    ProviderDescription(
-        KeyProvider.ECDSA_GENERATED,
-        "Makes an elliptic curve key",
-        (
-            *_STANDING,
-            _flag(_CERTIFIED, "Generate Certificate", "Whether it gets a certificate", "false"),
-            _choice(_CURVE, "Elliptic Curve", "The curve", ("P-256", "P-384", "P-521")),
-        ),
+    _provider(
+        *(KeyProvider.ECDSA_GENERATED, "Makes an elliptic curve key"),
+        _flag(_CERTIFIED, "Generate Certificate", "Whether it gets a certificate", "false"),
+        _choice(_CURVE, "Elliptic Curve", "The curve", ("P-256", "P-384", "P-521")),
     ),
-    ProviderDescription(
-        KeyProvider.EDDSA_GENERATED,
-        "Makes an Edwards curve key",
-        (*_STANDING, _choice(_EDWARDS_CURVE, "Elliptic Curve", "The curve", ("Ed25519",))),
+    _provider(
+        *(KeyProvider.EDDSA_GENERATED, "Makes an Edwards curve key"),
+        _choice(_EDWARDS_CURVE, "Elliptic Curve", "The curve", ("Ed25519",)),
     ),
-    ProviderDescription(
+    _provider(
         KeyProvider.HMAC_GENERATED,
         "Makes a secret key, which signs refresh tokens and, for clients that ask, by HMAC",
-        (
-            *_STANDING,
-            _choice("secretSize", "Secret size", "In bytes", ("64", "128", "256", "512")),
-            _choice("algorithm", "Algorithm", "What the key signs with", tuple(SecretAlgorithm)),
-        ),
+        _choice("secretSize", "Secret size", "In bytes", ("64", "128", "256", "512")),
+        _choice("algorithm", "Algorithm", "What the key signs with", tuple(SecretAlgorithm)),
     ),
-    ProviderDescription(
-        KeyProvider.RSA,
-        "Takes an RSA key that was made elsewhere",
-        (
-            *_STANDING,
-            Property(
-                *(PRIVATE_KEY, "Private RSA Key", "PEM, not encrypted", Kind.FILE),
-                secret=True,
-                required=True,
-            ),
-            Property(CERTIFICATE, "X509 Certificate", "PEM", Kind.FILE),
-            _RSA_ALGORITHM,
+    _provider(
+        *(KeyProvider.RSA, "Takes an RSA key that was made elsewhere"),
+        Property(
+            *(PRIVATE_KEY, "Private RSA Key", "PEM, not encrypted", Kind.FILE),
+            secret=True,
+            required=True,
         ),
+        Property(CERTIFICATE, "X509 Certificate", "PEM", Kind.FILE),
+        _RSA_ALGORITHM,
     ),
 )
 """What each provider does, and its settings, in the order in which they are checked."""

@@ -10,10 +10,11 @@ from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.realm import Realm
 from gateway.representations.field_table import FieldTable, Kept
 from gateway.representations.realms.realm import read_realm, write_realm
-from gateway.representations.refusals import join, raise_all, refused
+from gateway.representations.refusals import join, raise_all, refused, require_known
 from gateway.representations.secret_rotation import SECRET_ROTATION, read_secret_rotation
 from gateway.representations.setting_effects import GLOBAL_PROFILES
-from gateway.representations.shapes import Flag, Text, TextList, VerbatimObject
+from gateway.representations.shapes import Flag, Text, TextList, Verbatim, VerbatimObject
+from gateway.representations.spelling import Names
 
 _MOST: Final = 200
 _NAME: Final = Text(most=255)
@@ -27,8 +28,8 @@ class RefusedPolicies(InvalidInput):
         self.args = (sentence,)
 
 
-class _Parts:
-    """Conditions or executors: what is to be done, by a name, and how."""
+class _Parts(Verbatim):
+    """The shape of conditions or executors: each has a name and a configuration."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -37,12 +38,8 @@ class _Parts:
     def read(self, value: Any, path: str) -> list[dict[str, Any]]:
         return [self._part(item, at) for item, at in _items(value, path)]
 
-    def write(self, value: Any) -> Any:
-        return value
-
     def _part(self, item: Mapping[str, Any], at: str) -> dict[str, Any]:
-        table = FieldTable((Kept(self._kind, None, _NAME), Kept("configuration", None, _NAME)))
-        table.require_known(item, self._representation, at)
+        require_known(item, (self._kind, "configuration"), self._representation, at)
         given = item.get("configuration")
         name = Text(least=1, most=255).read(item.get(self._kind), join(at, self._kind))
         configuration = {} if given is None else given
@@ -82,39 +79,55 @@ def shown_policies(realm: Realm) -> dict[str, Any]:
 
 
 def with_profiles(realm: Realm, document: Mapping[str, Any]) -> Realm:
-    """Return the realm with other profiles.
-
-    Raises UnknownField, InvalidInput and RefusedPolicies.
-    """
-    _require_names(document, ("profiles", "globalProfiles"), "ClientProfilesRepresentation")
-    if document.get("globalProfiles"):
-        raise RefusedPolicies("Global profiles cannot be updated")
-    profiles = _entries(document.get("profiles"), "profiles", _PROFILE, "ClientProfile")
-    _require_distinct(
-        profiles,
-        "client profile without its name not allowed.",
-        "proposed client profile name duplicated.",
+    """Return the realm with other profiles; raises UnknownField, InvalidInput, RefusedPolicies."""
+    profiles = _read_entries(
+        *(document, "profiles", _PROFILE, "ClientProfile"),
+        nameless="client profile without its name not allowed.",
+        repeated="proposed client profile name duplicated.",
     )
     _require_executors(profiles)
     return read_realm({"clientProfiles": {"profiles": profiles}}, base=realm)
 
 
 def with_policies(realm: Realm, document: Mapping[str, Any]) -> Realm:
-    """Return the realm with other policies.
-
-    Raises UnknownField, InvalidInput and RefusedPolicies.
-    """
-    _require_names(document, ("policies", "globalPolicies"), "ClientPoliciesRepresentation")
-    if document.get("globalPolicies"):
-        raise RefusedPolicies("Global policies cannot be updated")
-    policies = _entries(document.get("policies"), "policies", _POLICY, "ClientPolicy")
-    _require_distinct(
-        policies,
-        "client policy without name not allowed",
-        "proposed client policy name duplicated",
+    """Return the realm with other policies; raises UnknownField, InvalidInput, RefusedPolicies."""
+    policies = _read_entries(
+        *(document, "policies", _POLICY, "ClientPolicy"),
+        nameless="client policy without name not allowed",
+        repeated="proposed client policy name duplicated",
     )
     _require_profiles(policies, realm)
     return read_realm({"clientPolicies": {"policies": policies}}, base=realm)
+
+
+def _read_entries(
+    document: Mapping[str, Any],
+    kind: str,
+    table: FieldTable,
+    representation: str,
+    *,
+    nameless: str,
+    repeated: str,
+) -> list[dict[str, Any]]:
+    """Return profiles or policies; `nameless` and `repeated` refuse what has no name of its own."""
+    others = f"global{kind.capitalize()}"
+    require_known(document, Names((kind, others)), f"Client{kind.capitalize()}Representation")
+    if document.get(others):
+        raise RefusedPolicies(f"Global {kind} cannot be updated")
+    entries = []
+    errors: list[FieldError] = []
+    for item, at in _items(document.get(kind), kind):
+        table.require_known(item, f"{representation}Representation", at)
+        given = table.collect(item, at, errors)
+        kept = table.read_kept(given, {}, errors)
+        raise_all(errors)
+        entries.append(table.answer(None, kept))
+    names = [entry.get("name") for entry in entries]
+    if not all(names):
+        raise RefusedPolicies(nameless)
+    if len(set(names)) != len(names):
+        raise RefusedPolicies(repeated)
+    return entries
 
 
 def _require_executors(profiles: list[dict[str, Any]]) -> None:
@@ -141,25 +154,6 @@ def _require_profiles(policies: list[dict[str, Any]], realm: Realm) -> None:
                 raise RefusedPolicies(f"Policy {policy['name']} contains invalid profile {name}")
 
 
-def _require_names(
-    document: Mapping[str, Any], names: tuple[str, ...], representation: str
-) -> None:
-    table = FieldTable(Kept(name, None, _NAME) for name in names)
-    table.require_known(document, representation)
-
-
-def _entries(value: Any, path: str, table: FieldTable, kind: str) -> list[dict[str, Any]]:
-    entries = []
-    errors: list[FieldError] = []
-    for item, at in _items(value, path):
-        table.require_known(item, f"{kind}Representation", at)
-        given = table.collect(item, at, errors)
-        kept = table.read_kept(given, {}, errors)
-        raise_all(errors)
-        entries.append(table.answer(None, kept))
-    return entries
-
-
 def _items(value: Any, path: str) -> list[tuple[Mapping[str, Any], str]]:
     if value is None:
         return []
@@ -169,11 +163,3 @@ def _items(value: Any, path: str) -> list[tuple[Mapping[str, Any], str]]:
         if not isinstance(item, Mapping):
             raise refused(f"{path}[{index}]", item, "an object")
     return [(item, f"{path}[{index}]") for index, item in enumerate(value)]
-
-
-def _require_distinct(entries: list[dict[str, Any]], nameless: str, repeated: str) -> None:
-    names = [entry.get("name") for entry in entries]
-    if not all(names):
-        raise RefusedPolicies(nameless)
-    if len(set(names)) != len(names):
-        raise RefusedPolicies(repeated)

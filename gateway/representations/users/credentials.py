@@ -1,4 +1,4 @@
-"""`credentials` of a user as they are sent: a password in clear, or a credential made elsewhere.
+"""`credentials` of a user as they are sent: a password in clear, or a hashed credential.
 
 Keycloak: CredentialRepresentation
 """
@@ -6,7 +6,7 @@ Keycloak: CredentialRepresentation
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from gateway.domain.errors import FieldError
 from gateway.domain.limits.password_hashing import (
@@ -27,8 +27,9 @@ from gateway.representations.refusals import (
     refused_secret,
     require_known,
 )
-from gateway.representations.shapes import Count, Flag, Milliseconds, Text
+from gateway.representations.shapes import Count, Flag, Milliseconds, Shape, Text
 from gateway.representations.spelling import Names
+from gateway.representations.strict_fields import read_fields
 
 PASSWORD = "password"  # noqa: S105 - the type of a credential
 _NAMES = Names(
@@ -43,6 +44,11 @@ _LEGACY = frozenset(
         *("hashIterations", "hashedSaltedValue", "period", "salt"),
     }
 )
+_OPTIONAL: Final[Mapping[str, Shape]] = {
+    "priority": Count(),
+    "createdDate": Milliseconds(),
+    "id": Text(1, 255),
+}
 _HASHED = frozenset({PASSWORD, "password-history"})
 _MOST = 100
 _LONGEST_DATA = 100_000
@@ -122,31 +128,19 @@ def _read(
     for name in ("secretData", "credentialData"):
         attempt(errors, None, _check_data, fields.get(name), join(path, name))
     kind = attempt(errors, "", Text(1, 255).read, fields.get("type"), join(path, "type"))
-    priority = attempt(
-        errors, 0, Count().read, fields.get("priority", standard.priority), join(path, "priority")
-    )
-    created = attempt(
-        errors,
-        standard.created_at,
-        Milliseconds().read,
-        fields.get("createdDate", Milliseconds().write(standard.created_at)),
-        join(path, "createdDate"),
-    )
-    identity = attempt(
-        errors, "", Text(1, 255).read, fields.get("id", standard.id), join(path, "id")
-    )
+    read = read_fields(fields, _OPTIONAL, path, errors)
     label = attempt(errors, None, read_label, fields.get("userLabel"), join(path, "userLabel"))
     raise_all(errors)
     if kind in _HASHED:
         _check_cost(fields, path)
     return Credential(
-        id=identity,
+        id=read.get("id", standard.id),
         user_id=owner,
         type=kind,
-        created_at=created,
+        created_at=read.get("createdDate", standard.created_at),
         credential_data=fields["credentialData"],
         secret_data=fields["secretData"],
-        priority=priority,
+        priority=read.get("priority", standard.priority),
         label=label,
     )
 

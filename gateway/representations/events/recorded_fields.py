@@ -181,32 +181,29 @@ _REALM: Final = _fields(
 
 FIELDS: Final[Mapping[ResourceType, Node]] = {
     ResourceType.REALM: _REALM,
-    ResourceType.REALM_ROLE: _ROLE,
-    ResourceType.REALM_ROLE_MAPPING: _ROLE,
-    ResourceType.REALM_SCOPE_MAPPING: _ROLE,
-    ResourceType.AUTH_FLOW: _FLOW,
-    ResourceType.AUTH_EXECUTION_FLOW: _FLOW,
-    ResourceType.AUTH_EXECUTION: _FLOW,
     ResourceType.AUTHENTICATOR_CONFIG: _fields("id alias", config=_named("defaultProvider")),
-    ResourceType.REQUIRED_ACTION: _REQUIRED_ACTION,
-    ResourceType.REQUIRED_ACTION_CONFIG: _REQUIRED_ACTION,
     ResourceType.PROTOCOL_MAPPER: _MAPPER,
     ResourceType.USER: _USER,
     ResourceType.USER_LOGIN_FAILURE: Fields(),
     ResourceType.USER_SESSION: _fields("id username userId ipAddress start lastAccess"),
     ResourceType.USER_PROFILE: _PROFILE,
-    ResourceType.GROUP: _GROUP,
-    ResourceType.GROUP_MEMBERSHIP: _GROUP,
     ResourceType.CLIENT: _CLIENT,
     ResourceType.CLIENT_INITIAL_ACCESS_MODEL: _fields(
         "id timestamp expiration count remainingCount webOrigins", masked="token"
     ),
-    ResourceType.CLIENT_ROLE: _ROLE,
-    ResourceType.CLIENT_ROLE_MAPPING: _ROLE,
-    ResourceType.CLIENT_SCOPE: _CLIENT_SCOPE,
-    ResourceType.CLIENT_SCOPE_MAPPING: _ROLE,
-    ResourceType.CLIENT_SCOPE_CLIENT_MAPPING: _CLIENT_SCOPE,
     ResourceType.CLUSTER_NODE: _fields("node"),
     ResourceType.COMPONENT: _COMPONENT,
+    **{
+        resource: node
+        for node, resources in (
+            (_ROLE, ("REALM_ROLE", "REALM_ROLE_MAPPING", "REALM_SCOPE_MAPPING", "CLIENT_ROLE")),
+            (_ROLE, ("CLIENT_ROLE_MAPPING", "CLIENT_SCOPE_MAPPING")),
+            (_FLOW, ("AUTH_FLOW", "AUTH_EXECUTION_FLOW", "AUTH_EXECUTION")),
+            (_REQUIRED_ACTION, ("REQUIRED_ACTION", "REQUIRED_ACTION_CONFIG")),
+            (_GROUP, ("GROUP", "GROUP_MEMBERSHIP")),
+            (_CLIENT_SCOPE, ("CLIENT_SCOPE", "CLIENT_SCOPE_CLIENT_MAPPING")),
+        )
+        for resource in map(ResourceType, resources)
+    },
 }
-"""Every kind of resource; a test holds that none is missing."""
+"""Every kind of resource; a test checks that none is missing."""
