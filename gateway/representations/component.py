@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.representations.field_table import without_none
+from gateway.representations.field_table import read_strictly, without_none
 from gateway.representations.json_input import check_text
 from gateway.representations.names import UrlName
 from gateway.representations.refusals import attempt, join, raise_all, read_each, refused_secret
 from gateway.representations.shapes import Shape, Text
 from gateway.representations.spelling import snake_case
-from gateway.representations.strict_fields import read_strictly
 
 _NAME: Final = Text(most=255)
 _MOST_SETTINGS: Final = 100

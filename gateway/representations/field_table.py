@@ -1,7 +1,8 @@
-"""Tables of fields: JSON name, shape, and where the value stands in the domain.
+"""Tables of fields: JSON name, shape, and the place of the value in the domain.
 
-One table reads a representation, merges a partial one, and writes it in Keycloak's order. What
-the domain has no field for is kept by name, without what stands at its default.
+One table reads a representation, merges a partial one, and writes it in Keycloak's order. A field
+without a place in the domain is stored by name, unless it has its default value. A small
+representation is a mapping of shapes by name.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from gateway.domain.errors import FieldError
 from gateway.representations.json_input import check_json, check_text
-from gateway.representations.refusals import attempt, require_known
+from gateway.representations.refusals import attempt, join, raise_all, require_known
 from gateway.representations.shapes import Choice, Count, Duration, Flag, OneOf, Shape
 from gateway.representations.spelling import Names
 
@@ -172,3 +173,36 @@ def _written(entry: Setting | Kept, value: Any, kept: Mapping[str, Any]) -> Any:
     field = getattr(group, entry.attribute)
     written = entry.shape.write(field)
     return None if entry.omit_empty and not (field and written) else written
+
+
+def read_fields(
+    document: Mapping[str, Any], fields: Mapping[str, Shape], path: str, errors: list[FieldError]
+) -> dict[str, Any]:
+    """Return what was sent of `fields`, by name; other members are ignored."""
+    return {
+        name: attempt(errors, None, shape.read, document[name], join(path, name))
+        for name, shape in fields.items()
+        if document.get(name) is not None
+    }
+
+
+def read_given(
+    given: Given, fields: Mapping[str, Shape], errors: list[FieldError]
+) -> dict[str, Any]:
+    """Return what was given of `fields`, by name."""
+    return {
+        name: attempt(errors, None, shape.read, given[name][1], given[name][0])
+        for name, shape in fields.items()
+        if name in given
+    }
+
+
+def read_strictly(
+    document: Mapping[str, Any], fields: Mapping[str, Shape], representation: str
+) -> dict[str, Any]:
+    """Return what was sent by name; raises UnknownField and InvalidInput."""
+    require_known(document, fields, representation)
+    errors: list[FieldError] = []
+    values = read_fields(document, fields, "", errors)
+    raise_all(errors)
+    return values

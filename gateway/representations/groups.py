@@ -11,7 +11,7 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError
 from gateway.domain.groups import Group
 from gateway.domain.roles import EffectiveRoles
-from gateway.representations.field_table import without_none
+from gateway.representations.field_table import read_fields, read_given, without_none
 from gateway.representations.names import PrintableName, UrlName
 from gateway.representations.refusals import (
     attempt,
@@ -24,7 +24,6 @@ from gateway.representations.refusals import (
 from gateway.representations.roles import RoleName, read_role_names
 from gateway.representations.shapes import Shape, Text, TextList, TextLists, without_empty
 from gateway.representations.spelling import Names
-from gateway.representations.strict_fields import read_fields, read_given
 
 _FIELDS: Final = frozenset(
     {

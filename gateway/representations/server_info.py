@@ -1,4 +1,4 @@
-"""What the server is and what it has, as clients ask before they begin.
+"""Information about the server: version, features, providers, algorithms.
 
 Keycloak: ServerInfoRepresentation. Only what exists here is listed.
 """
@@ -42,7 +42,7 @@ _HOUR: Final = 60 * _MINUTE
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What may be told of the process and where it runs, to who administers the server."""
+    """The process and its machine, for administrators of the server."""
 
     started_at: datetime
     system: str
@@ -55,7 +55,7 @@ class Machine:
 
 
 def write_system(now: datetime, program: str, machine: Machine | None) -> dict[str, Any]:
-    """Return what tells of the system; of the machine only where it is given."""
+    """Return the system; the machine only where it is given."""
     system: dict[str, Any] = {
         "version": COMPATIBLE_WITH,
         "product": "Realmgate",
@@ -125,24 +125,25 @@ def write_providers(providers: Mapping[str, Collection[str]]) -> dict[str, Any]:
 
 def write_password_policies() -> list[dict[str, Any]]:
     """Return the rules that a password policy may consist of."""
-    return [_rule(name) for name in RULES]
+    return [
+        {
+            "id": name,
+            "displayName": rule.label,
+            **({"configType": rule.kind, "defaultValue": rule.default} if rule.kind else {}),
+            "multipleSupported": name == "regexPattern",
+        }
+        for name, rule in RULES.items()
+    ]
 
 
 def write_enums() -> dict[str, list[str]]:
-    """Return the names that events are told by."""
+    """Return the names in events."""
     types = [name_of(one, failed=failed) for one in sorted(EventType) for failed in (False, True)]
     return {
         "operationType": sorted(OperationType),
         "eventType": types,
         "resourceType": sorted(ResourceType),
     }
-
-
-def _rule(name: str) -> dict[str, Any]:
-    rule = RULES[name]
-    argument = {"configType": rule.kind, "defaultValue": rule.default} if rule.kind else {}
-    several = {"multipleSupported": name == "regexPattern"}
-    return {"id": name, "displayName": rule.label, **argument, **several}
 
 
 def _memory(machine: Machine) -> dict[str, Any]:

@@ -11,10 +11,9 @@ from gateway.domain.clients import Client
 from gateway.domain.ports.client_keys import ClientKey, GeneratedKey
 from gateway.domain.secrets import Secret
 from gateway.representations.clients.settings import with_attributes
-from gateway.representations.field_table import without_none
+from gateway.representations.field_table import read_strictly, without_none
 from gateway.representations.refusals import refused_secret
 from gateway.representations.shapes import Count, Flag, OneOf, Shape, Text
-from gateway.representations.strict_fields import read_strictly
 
 JWT_CREDENTIAL: Final = "jwt.credential"
 """The one purpose of a key that clients have here: signing what they prove themselves by."""

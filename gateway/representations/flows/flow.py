@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from gateway.domain.errors import FieldError
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind, Flows, Requirement
-from gateway.representations.field_table import without_none
+from gateway.representations.field_table import read_strictly, without_none
 from gateway.representations.flows.authenticators import AUTHENTICATORS, SUB_FLOW_CHOICES
 from gateway.representations.names import UrlName
 from gateway.representations.refusals import attempt, raise_all
@@ -24,7 +24,6 @@ from gateway.representations.shapes import (
     Verbatim,
     VerbatimList,
 )
-from gateway.representations.strict_fields import read_strictly
 
 _TEXT: Final = Text(most=255)
 _LONG: Final = Text(most=2000)

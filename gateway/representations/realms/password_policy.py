@@ -68,10 +68,6 @@ def _file_name(argument: str) -> str | None:
     return None if argument and "/" not in argument else "Not a file name"
 
 
-def _ignored(_argument: str) -> str | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule: the check of its argument, its name for people, and the argument's type and default.
@@ -93,9 +89,9 @@ RULES: Final[Mapping[str, Rule]] = {
     "upperCase": Rule(_number, "Uppercase Characters", default="1"),
     "specialChars": Rule(_number, "Special Characters", default="1"),
     _PATTERN: Rule(_pattern, "Regular Expression", "String"),
-    "notUsername": Rule(_ignored, "Not Username", ""),
-    "notContainsUsername": Rule(_ignored, "Not Contains Username", ""),
-    "notEmail": Rule(_ignored, "Not Email", ""),
+    "notUsername": Rule(lambda _: None, "Not Username", ""),
+    "notContainsUsername": Rule(lambda _: None, "Not Contains Username", ""),
+    "notEmail": Rule(lambda _: None, "Not Email", ""),
     "passwordHistory": Rule(_number, "Not Recently Used", default="3"),
     "passwordAge": Rule(_number, "Not Recently Used (In Days)", default="30"),
     "passwordBlacklist": Rule(_file_name, "Password Blacklist", "String"),

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 from gateway.domain.errors import FieldError
 from gateway.domain.flows import AuthenticatorConfig, FlowKind, Flows, RequiredAction, Requirement
+from gateway.representations.field_table import read_fields
 from gateway.representations.flows import (
     ACTION_NAMES,
     AUTHENTICATORS,
@@ -30,7 +31,6 @@ from gateway.representations.refusals import (
     refused,
 )
 from gateway.representations.shapes import Choice, Count, Flag, Shape, Text, TextMap
-from gateway.representations.strict_fields import read_fields
 
 _NAME: Final = Text(least=1, most=255)
 _MOST: Final = 300

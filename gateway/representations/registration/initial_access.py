@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from gateway.representations.field_table import read_strictly
 from gateway.representations.shapes import MAX_INTEGER, Count, Shape, TextList
-from gateway.representations.strict_fields import read_strictly
 
 _REPRESENTATION: Final = "ClientInitialAccessCreatePresentation"
 _FIELDS: Final[Mapping[str, Shape]] = {

@@ -8,9 +8,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from gateway.representations.field_table import read_strictly
 from gateway.representations.refusals import refused
 from gateway.representations.shapes import Flag, Same, Shape, Text, TextList, VerbatimObject
-from gateway.representations.strict_fields import read_strictly
 
 REPRESENTATION: Final = "OIDCClientRepresentation"
 METHOD_ATTRIBUTE: Final = "client.secret.authentication.allowed.method"

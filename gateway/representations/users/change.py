@@ -13,11 +13,10 @@ from gateway.domain.errors import FieldError
 from gateway.domain.user_profile.merging import Sent
 from gateway.domain.user_profile.profile import EMAIL, FIRST_NAME, LAST_NAME, USERNAME
 from gateway.domain.users import Credential, User, canonical_name
-from gateway.representations.field_table import Given
+from gateway.representations.field_table import Given, read_given
 from gateway.representations.groups import read_group_paths
 from gateway.representations.refusals import attempt, raise_all, refused
 from gateway.representations.shapes import Flag, Milliseconds, Shape, Text, TextList, TextLists
-from gateway.representations.strict_fields import read_given
 from gateway.representations.users.credentials import NewPassword, read_credentials
 from gateway.representations.users.user import USER_TABLE, EmailAddress, Username
 

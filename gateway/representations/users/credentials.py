@@ -16,6 +16,7 @@ from gateway.domain.limits.password_hashing import (
 )
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
+from gateway.representations.field_table import read_fields
 from gateway.representations.json_input import is_plain_text
 from gateway.representations.masking import MASK
 from gateway.representations.refusals import (
@@ -29,7 +30,6 @@ from gateway.representations.refusals import (
 )
 from gateway.representations.shapes import Count, Flag, Milliseconds, Shape, Text
 from gateway.representations.spelling import Names
-from gateway.representations.strict_fields import read_fields
 
 PASSWORD = "password"  # noqa: S105 - the type of a credential
 _NAMES = Names(

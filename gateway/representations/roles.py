@@ -1,24 +1,37 @@
-"""Roles of a realm file. Keycloak: RolesRepresentation, RoleRepresentation."""
+"""Roles: Keycloak's JSON to values and back; a realm file may use snake_case.
 
-from collections.abc import Mapping
+Keycloak: RolesRepresentation, RoleRepresentation
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError
-from gateway.domain.roles import Role
+from gateway.domain.roles import ListedRole, Role
+from gateway.representations.field_table import read_fields
 from gateway.representations.names import PrintableName
-from gateway.representations.refusals import attempt, join, raise_all, read_each, refused
-from gateway.representations.shapes import Text, TextList, TextLists
+from gateway.representations.refusals import (
+    attempt,
+    join,
+    raise_all,
+    read_each,
+    refused,
+    require_known,
+)
+from gateway.representations.shapes import Shape, Text, TextList, TextLists, without_empty
 from gateway.representations.spelling import Names
 
-ROLE_FIELDS: Final = frozenset(
+_FIELDS: Final = frozenset(
     {
         *("id", "name", "description", "composite", "composites"),
         *("clientRole", "containerId", "attributes", "scopeParamRequired"),
     }
 )
-_NAMES: Final = Names(ROLE_FIELDS)
-ROLE_NAME: Final = PrintableName()
+_NAMES: Final = Names(_FIELDS)
+_REPRESENTATION: Final = "RoleRepresentation"
+_TEXTS: Final[Mapping[str, Shape]] = {"description": Text(most=255), "attributes": TextLists()}
+_ROLE_NAME: Final = PrintableName()
 _MOST: Final = 10_000
 
 
@@ -56,6 +69,25 @@ class DefaultRole:
         return {"name": value}
 
 
+@dataclass(frozen=True, slots=True)
+class RoleReference:
+    """A role as lists of roles name it; what was not sent is empty."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoleInput:
+    """A role as it is to be; None was not sent."""
+
+    name: str
+    description: str | None
+    attributes: Mapping[str, tuple[str, ...]] | None
+    composites: tuple[RoleName, ...]
+    """By name; none where the document does not call the role composite."""
+
+
 def read_roles(value: Any, path: str) -> tuple[GivenRole, ...]:
     """Return the roles of `{"realm": [...], "client": {<client id>: [...]}}`; null is none."""
     if value is None:
@@ -86,7 +118,7 @@ def read_role_names(realm: tuple[str, Any], clients: tuple[str, Any]) -> tuple[R
     return tuple(names)
 
 
-def read_composites(value: Any, path: str) -> tuple[RoleName, ...]:
+def _read_composites(value: Any, path: str) -> tuple[RoleName, ...]:
     """Return the roles named by `{"realm": [...], "client": {<client id>: [...]}}`."""
     return read_role_names(*_by_owner(value, path))
 
@@ -104,7 +136,7 @@ def role_members(role: Role, *, composite: bool, **composites: Any) -> dict[str,
     }
 
 
-def attributes_of(role: Role) -> dict[str, list[str]]:
+def _attributes_of(role: Role) -> dict[str, list[str]]:
     """Return the attributes as JSON."""
     return TextLists().write(role.attributes)
 
@@ -113,7 +145,55 @@ def write_role(role: Role, composites: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON object of `role`; `composites` are its parts by name."""
     parts = {"composites": dict(composites)} if role.composites else {}
     members = role_members(role, composite=bool(role.composites), **parts)
-    return members | {"attributes": attributes_of(role)}
+    return members | {"attributes": _attributes_of(role)}
+
+
+def role_answer(listed: ListedRole, *, brief: bool = True) -> dict[str, Any]:
+    """Return the JSON object of a role; in brief without its attributes."""
+    members = role_members(listed.role, composite=listed.composite)
+    return members if brief else members | {"attributes": _attributes_of(listed.role)}
+
+
+def mappings_answer(listed: Iterable[ListedRole]) -> dict[str, Any]:
+    """Return roles by whose they are: those of the realm, and of clients by public name.
+
+    Keycloak: MappingsRepresentation
+    """
+    of_realm: list[dict[str, Any]] = []
+    of_clients: dict[str, dict[str, Any]] = {}
+    for role in listed:
+        if role.client_id is None:
+            of_realm.append(role_answer(role))
+            continue
+        empty: dict[str, Any] = {"id": role.role.client, "client": role.client_id, "mappings": []}
+        of_clients.setdefault(role.client_id, empty)["mappings"].append(role_answer(role))
+    found = {"realmMappings": of_realm, "clientMappings": of_clients}
+    return {name: value for name, value in found.items() if value}
+
+
+def read_role(document: Mapping[str, Any]) -> RoleInput | None:
+    """Return the role that was sent, None without a name.
+
+    Raises UnknownField, and InvalidInput with every wrong field.
+    """
+    require_known(document, _FIELDS, _REPRESENTATION)
+    if not document.get("name"):
+        return None
+    errors: list[FieldError] = []
+    name = attempt(errors, "", _ROLE_NAME.read, document["name"], "name")
+    texts = read_fields(document, _TEXTS, "", errors)
+    parts = document.get("composites")
+    composites: tuple[RoleName, ...] = ()
+    if document.get("composite") is True and parts is not None:
+        composites = attempt(errors, (), _read_composites, parts, "composites")
+    raise_all(errors)
+    attributes = without_empty(texts.get("attributes"))
+    return RoleInput(name, texts.get("description"), attributes, composites)
+
+
+def read_role_references(document: Sequence[Any]) -> tuple[RoleReference, ...]:
+    """Return the roles that a list names; raises UnknownField and InvalidInput."""
+    return tuple(_reference(item, f"[{index}]") for index, item in enumerate(document))
 
 
 def _by_owner(value: Any, path: str) -> tuple[tuple[str, Any], tuple[str, Any]]:
@@ -124,7 +204,7 @@ def _by_owner(value: Any, path: str) -> tuple[tuple[str, Any], tuple[str, Any]]:
 
 
 def _names(path: str, value: Any) -> tuple[str, ...]:
-    return TextList(ROLE_NAME).read([] if value is None else value, path)
+    return TextList(_ROLE_NAME).read([] if value is None else value, path)
 
 
 def _read_list(path: str, value: Any, client: str | None) -> list[GivenRole]:
@@ -141,12 +221,22 @@ def _read(value: Any, path: str, client: str | None) -> GivenRole:
     errors: list[FieldError] = []
     given = _NAMES.collect(value, path, errors, allowed="a field of a role")
     name_at, name = given.get("name", (join(path, "name"), None))
-    name = attempt(errors, "", ROLE_NAME.read, name, name_at)
+    name = attempt(errors, "", _ROLE_NAME.read, name, name_at)
     at, description = given.get("description", ("", ""))
     description = attempt(errors, "", Text().read, description, at)
     at, parts = given.get("composites", ("", {}))
-    composites = attempt(errors, (), read_composites, parts, at)
+    composites = attempt(errors, (), _read_composites, parts, at)
     at, lists = given.get("attributes", ("", {}))
     attributes = attempt(errors, {}, TextLists().read, lists, at)
     raise_all(errors)
     return GivenRole(RoleName(name, client), description or None, composites, path, attributes)
+
+
+def _reference(item: Any, path: str) -> RoleReference:
+    if not isinstance(item, Mapping):
+        raise refused(path, item, "a role")
+    require_known(item, _FIELDS, _REPRESENTATION, path)
+    identity, name = (item.get(field) for field in ("id", "name"))
+    return RoleReference(
+        identity if isinstance(identity, str) else "", name if isinstance(name, str) else ""
+    )

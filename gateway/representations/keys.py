@@ -1,12 +1,13 @@
-"""Key providers: what may be set of a realm's keys, read and written as components.
+"""Keys of a realm: their providers as components, and what may be known of them.
 
 A key that cannot be used here is refused: sizes below 2048 bits, curves and algorithms that no
-token is signed with. Keycloak: the providers of org.keycloak.keys.KeyProvider
+token is signed with.
+Keycloak: the providers of org.keycloak.keys.KeyProvider, KeysMetadataRepresentation
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from gateway.domain.keys import (
     KeyAlgorithm,
@@ -17,8 +18,10 @@ from gateway.domain.keys import (
     SignatureAlgorithm,
     key_algorithm,
 )
+from gateway.domain.ports.signing import PublicKeyData
 from gateway.domain.secrets import Secret
 from gateway.representations.component import Component, Config
+from gateway.representations.field_table import without_none
 from gateway.representations.masking import MASK
 from gateway.representations.provider_properties import (
     Kind,
@@ -26,6 +29,7 @@ from gateway.representations.provider_properties import (
     ProviderDescription,
     read_properties,
 )
+from gateway.representations.shapes import Milliseconds
 
 KEY_PROVIDER_TYPE: Final = "org.keycloak.keys.KeyProvider"
 PRIVATE_KEY: Final = "privateKey"
@@ -196,3 +200,40 @@ def _status(values: Mapping[str, str | None]) -> KeyStatus:
 def _algorithm(values: Mapping[str, str | None]) -> KeyAlgorithm:
     curve = values.get(_CURVE) or values.get(_EDWARDS_CURVE)
     return key_algorithm(str(values.get("algorithm"))) if curve is None else _CURVES[curve]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKey:
+    """A key with what may be shown of it, and what it may do now."""
+
+    key: RealmKey
+    data: PublicKeyData
+    status: KeyStatus
+    signs: bool
+
+
+def write_keys(keys: Iterable[ShownKey]) -> dict[str, Any]:
+    """Return the JSON object: the key that signs by algorithm, and all keys in that order."""
+    shown = sorted(keys, key=lambda each: (-each.key.priority, each.key.id))
+    return {
+        "active": {each.key.algorithm.value: each.key.kid for each in shown if each.signs},
+        "keys": [_write(each) for each in shown],
+    }
+
+
+def _write(shown: ShownKey) -> dict[str, Any]:
+    key, data = shown.key, shown.data
+    end = None if data.valid_to is None else Milliseconds().write(data.valid_to)
+    document = {
+        "providerId": key.id,
+        "providerPriority": key.priority,
+        "kid": key.kid,
+        "status": shown.status.value,
+        "type": data.kind,
+        "algorithm": key.algorithm.value,
+        "publicKey": data.public_key,
+        "certificate": data.certificate,
+        "use": "SIG",
+        "validTo": end,
+    }
+    return without_none(document)
