@@ -78,12 +78,7 @@ def write_outcomes(
         "added": counts[Action.ADDED],
         "skipped": counts[Action.SKIPPED],
         "results": [
-            {
-                "action": one.action,
-                "resourceType": one.kind,
-                "resourceName": one.name,
-                "id": one.id,
-            }
+            {"action": one.action, "resourceType": one.kind, "resourceName": one.name, "id": one.id}
             for one in told
         ],
     }

@@ -15,11 +15,7 @@ from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.errors import FieldError
 from gateway.representations.field_table import FieldTable, Given, Setting
 from gateway.representations.names import UrlName
-from gateway.representations.protocol_mappers import (
-    ProtocolMappers,
-    restore_mappers,
-    with_ids,
-)
+from gateway.representations.protocol_mappers import ProtocolMappers, restore_mappers, with_ids
 from gateway.representations.refusals import join, raise_all, refused
 from gateway.representations.setting_effects import ineffective_of_scope
 from gateway.representations.shapes import OneOf, Same, Text, TextMap

@@ -45,8 +45,4 @@ from gateway.representations.clients.secret_times import (
     without_rotated_secret,
 )
 from gateway.representations.clients.settings import SECRET_EXPIRES, with_attributes
-from gateway.representations.clients.uris import (
-    WrongAddress,
-    explained,
-    wrong_addresses,
-)
+from gateway.representations.clients.uris import WrongAddress, explained, wrong_addresses

@@ -127,11 +127,10 @@ _FLOW: Final = _fields(
     "id alias newName description type provider providerId topLevel builtIn requirement priority"
     " authenticatorFlow autheticatorFlow authenticationFlow authenticator authenticatorConfig"
     " authenticationConfig displayName flowId flowAlias parentFlow userSetupAllowed level index"
-    " configurable requirementChoices",
+    " configurable requirementChoices"
 )
 _REQUIRED_ACTION: Final = _fields(
-    "alias name providerId enabled defaultAction priority",
-    config=_named("max_auth_age"),
+    "alias name providerId enabled defaultAction priority", config=_named("max_auth_age")
 )
 _PROFILE: Final = _fields(
     "unmanagedAttributePolicy",

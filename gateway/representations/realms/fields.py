@@ -7,12 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from gateway.domain.keys import SignatureAlgorithm
-from gateway.domain.realm import (
-    BruteForceStrategy,
-    OtpAlgorithm,
-    OtpType,
-    SslRequired,
-)
+from gateway.domain.realm import BruteForceStrategy, OtpAlgorithm, OtpType, SslRequired
 from gateway.representations.field_table import Kept, Setting
 from gateway.representations.names import UrlName
 from gateway.representations.realms.password_policy import PasswordPolicyText

@@ -129,9 +129,7 @@ def left_out(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def write_sign_in(
-    flows: Flows,
-    configs: Mapping[str, AuthenticatorConfig],
-    actions: Iterable[RequiredAction],
+    flows: Flows, configs: Mapping[str, AuthenticatorConfig], actions: Iterable[RequiredAction]
 ) -> dict[str, Any]:
     """Return the parts of a realm file."""
     return {

@@ -1,4 +1,7 @@
-"""Fields and attributes of clients. Keycloak: ClientRepresentation, OIDCConfigAttributes (26.7)."""
+"""Settings of clients, client scopes and protocol mappers.
+
+Keycloak: ClientRepresentation, OIDCConfigAttributes (26.7)
+"""
 
 from typing import Final
 
@@ -103,11 +106,7 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
                 "pushed authorization requests",
                 "none would be required",
             ),
-            (
-                "id.token.as.detached.signature",
-                "authorization responses",
-                "none would be signed",
-            ),
+            ("id.token.as.detached.signature", "authorization responses", "none would be signed"),
         )
     ),
     refused_flag(
@@ -191,3 +190,33 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
     ),
 )
 """Rows with an exact name come before those with a prefix."""
+SCOPE_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
+    *works(
+        Place.SCOPE_ATTRIBUTE,
+        {
+            "tests/http/test_admin_client_scopes.py": "include.in.token.scope"
+            " include.in.openid.provider.metadata"
+        },
+    ),
+    refused_flag(
+        *(Place.SCOPE_ATTRIBUTE, "always.display.consent"),
+        "consent is not asked for yet, so the scope would be granted without it",
+    ),
+    *stored(
+        Place.SCOPE_ATTRIBUTE,
+        {
+            _DISPLAY: "display.on.consent.screen consent.screen.text gui.order",
+            "A scope with a parameter is unknown and refused": "is.parameterized.scope"
+            " is.dynamic.scope parameterized.scope.* dynamic.scope.regexp",
+            "There is no endpoint of verifiable credentials": "vc.*",
+        },
+    ),
+)
+MAPPER_CONFIG_ROWS: Final[tuple[SettingRow, ...]] = works(
+    Place.MAPPER_CONFIG,
+    {
+        "tests/unit/protocol/test_claim_mappers.py": "access.token.claim id.token.claim"
+        " userinfo.token.claim introspection.token.claim lightweight.claim"
+        " access.tokenResponse.claim claim.name claim.value jsonType.label multivalued"
+    },
+)

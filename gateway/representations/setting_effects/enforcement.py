@@ -15,14 +15,16 @@ from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError
 from gateway.domain.realm import Realm, SecurityHeaders
 from gateway.representations.refusals import describe, join
-from gateway.representations.setting_effects.client_rows import CLIENT_ATTRIBUTE_ROWS
+from gateway.representations.setting_effects.client_rows import (
+    CLIENT_ATTRIBUTE_ROWS,
+    SCOPE_ATTRIBUTE_ROWS,
+)
 from gateway.representations.setting_effects.policies import demanding_policies
 from gateway.representations.setting_effects.realm_rows import (
     REALM_ATTRIBUTE_ROWS,
     REALM_FIELD_ROWS,
 )
 from gateway.representations.setting_effects.rows import Effect, SettingRow
-from gateway.representations.setting_effects.scope_rows import SCOPE_ATTRIBUTE_ROWS
 
 _POLICIES: Final = "clientPolicies"
 _PROFILES: Final = "clientProfiles"

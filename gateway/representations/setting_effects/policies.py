@@ -46,10 +46,7 @@ _GLOBAL_PROFILES: Final[Mapping[str, str]] = {
         ("secure-client-authenticator", "fapi-1-baseline fapi-1-advanced"),
         ("holder-of-key-enforcer", "fapi-2-security-profile fapi-2-message-signing"),
         ("dpop-bind-enforcer", "fapi-2-dpop-security-profile fapi-2-dpop-message-signing"),
-        (
-            "reject-ropc-grant",
-            "oauth-2-1-for-confidential-client oauth-2-1-for-public-client",
-        ),
+        ("reject-ropc-grant", "oauth-2-1-for-confidential-client oauth-2-1-for-public-client"),
     )
     for profile in profiles.split()
 }

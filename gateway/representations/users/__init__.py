@@ -1,6 +1,5 @@
 """JSON of users and credentials."""
 
-from gateway.representations.users.change import GivenUser, read_given_user, require_storable
 from gateway.representations.users.credentials import (
     PASSWORD,
     NewPassword,
@@ -12,9 +11,12 @@ from gateway.representations.users.credentials import (
 )
 from gateway.representations.users.user import (
     USER_TABLE,
+    GivenUser,
     brief_user,
     full_user,
+    read_given_user,
     read_user,
+    require_storable,
     with_metadata,
     write_user,
 )
