@@ -47,8 +47,8 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A field without a rule yet: checked, kept as given, answered with Keycloak's default.
+class StoredOnly:
+    """A field without a rule yet: checked, stored as given, answered with Keycloak's default.
 
     `public` as for Setting.
     """
@@ -62,12 +62,12 @@ class Kept:
 class FieldTable:
     """The fields of one representation."""
 
-    def __init__(self, entries: Iterable[Setting | Kept], beside: Iterable[str] = ()) -> None:
+    def __init__(self, entries: Iterable[Setting | StoredOnly], beside: Iterable[str] = ()) -> None:
         self._entries = tuple(entries)
         self._settings = {
             entry.name: entry for entry in self._entries if isinstance(entry, Setting)
         }
-        self._kept = {entry.name: entry for entry in self._entries if isinstance(entry, Kept)}
+        self._kept = {entry.name: entry for entry in self._entries if isinstance(entry, StoredOnly)}
         self._beside = frozenset(beside)
         self._names = Names([*self._settings, *self._kept, *self._beside])
 
@@ -165,8 +165,8 @@ def _check_unknown(name: str, value: Any, at: str) -> None:
     check_json(value, at)
 
 
-def _written(entry: Setting | Kept, value: Any, kept: Mapping[str, Any]) -> Any:
-    if isinstance(entry, Kept):
+def _written(entry: Setting | StoredOnly, value: Any, kept: Mapping[str, Any]) -> Any:
+    if isinstance(entry, StoredOnly):
         # A copy: the caller may change the answer, but not the default.
         return deepcopy(kept.get(entry.name, entry.default))
     group = value if entry.group is None else getattr(value, entry.group)

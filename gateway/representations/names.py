@@ -8,14 +8,14 @@ tidies its URLs makes of /roles/.. its realm.
 from typing import Any
 
 from gateway.representations.refusals import refused
-from gateway.representations.shapes import Same
+from gateway.representations.shapes import Verbatim
 
 _RESERVED = frozenset(" :/?#[]@!$&'()*+,;=\\%<>{}|^\"`")
 _DOTS = frozenset({".", ".."})
 _LONGEST = 255
 
 
-class UrlName(Same):
+class UrlName(Verbatim):
     """A name that stands in a path segment as it is."""
 
     def read(self, value: Any, path: str) -> str:
@@ -26,7 +26,7 @@ class UrlName(Same):
         return str(value)
 
 
-class VisibleName(Same):
+class VisibleName(Verbatim):
     """A name without spaces; URL characters are allowed."""
 
     def read(self, value: Any, path: str) -> str:
@@ -35,7 +35,7 @@ class VisibleName(Same):
         return str(value)
 
 
-class PrintableName(Same):
+class PrintableName(Verbatim):
     """A name that may have spaces inside."""
 
     def read(self, value: Any, path: str) -> str:

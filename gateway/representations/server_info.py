@@ -36,8 +36,6 @@ _FEATURES: Final = (
     ("WEB_AUTHN", "W3C Web Authentication (WebAuthn)", False),
 )
 """Keycloak's features that clients ask for, and which of them are here."""
-_MINUTE: Final = 60
-_HOUR: Final = 60 * _MINUTE
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +162,6 @@ def _megabytes(size: int) -> str:
 
 
 def _spelled(elapsed: timedelta) -> str:
-    hours, rest = divmod(elapsed.seconds, _HOUR)
-    minutes, seconds = divmod(rest, _MINUTE)
+    hours, rest = divmod(elapsed.seconds, 3600)
+    minutes, seconds = divmod(rest, 60)
     return f"{elapsed.days} days, {hours} hours, {minutes} minutes, {seconds} seconds"

@@ -39,14 +39,18 @@ class Shape(Protocol):
         ...
 
 
-class Same:
-    """Base of shapes whose domain value is the JSON value."""
+class Verbatim:
+    """Any JSON, kept as it is; base of the shapes whose domain value is the JSON value."""
+
+    def read(self, value: Any, path: str) -> Any:
+        check_json(value, path)
+        return value
 
     def write(self, value: Any) -> Any:
         return value
 
 
-class Flag(Same):
+class Flag(Verbatim):
     """A boolean; the words "true" and "false" are taken too."""
 
     def read(self, value: Any, path: str) -> bool:
@@ -57,7 +61,7 @@ class Flag(Same):
 
 
 @dataclass(frozen=True, slots=True)
-class Count(Same):
+class Count(Verbatim):
     """A whole number within bounds; its digits as text are taken too."""
 
     least: int = 0
@@ -105,7 +109,7 @@ class Milliseconds:
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf(Same):
+class OneOf(Verbatim):
     """One of a few numbers or words."""
 
     allowed: tuple[int | str, ...]
@@ -141,7 +145,7 @@ class Choice(Generic[ChoiceT]):
 
 
 @dataclass(frozen=True, slots=True)
-class Text(Same):
+class Text(Verbatim):
     """Text of bounded length."""
 
     least: int = 0
@@ -155,7 +159,7 @@ class Text(Same):
 
 
 @dataclass(frozen=True, slots=True)
-class TextOfScalar(Same):
+class TextOfScalar(Verbatim):
     """Text of bounded length; a boolean or a number without an exponent counts as its text."""
 
     most: int = _MAX_TEXT
@@ -242,16 +246,8 @@ def without_empty(
     return attributes and {name: texts for name, texts in attributes.items() if texts}
 
 
-class Verbatim(Same):
-    """Any JSON, kept as it is."""
-
-    def read(self, value: Any, path: str) -> Any:
-        check_json(value, path)
-        return value
-
-
 @dataclass(frozen=True, slots=True)
-class VerbatimList(Same):
+class VerbatimList(Verbatim):
     """A list of any JSON, kept as it is."""
 
     def read(self, value: Any, path: str) -> list[Any]:
@@ -262,7 +258,7 @@ class VerbatimList(Same):
 
 
 @dataclass(frozen=True, slots=True)
-class VerbatimObject(Same):
+class VerbatimObject(Verbatim):
     """An object of any JSON, kept as it is."""
 
     def read(self, value: Any, path: str) -> dict[str, Any]:

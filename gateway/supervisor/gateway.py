@@ -74,7 +74,7 @@ def run_gateway(settings: Settings, report: Report) -> int:
             partial(_work, WorkerPlan(settings, public, management, metrics)),
             settings.workers,
             settings.shutdown_grace,
-            tend=_RedisCare(redis) if redis is not None else _nothing,
+            tend=(lambda: None) if redis is None else _RedisCare(redis),
         ).run()
 
 
@@ -145,10 +145,6 @@ class _RedisCare:
             self._redis.restart()
         except (RealmgateError, OSError) as failure:
             self._log.error("the private redis does not start", reason=str(failure))
-
-
-def _nothing() -> None:
-    """Check no other children."""
 
 
 def _in_child(work: Callable[[], None], report: Report) -> int:

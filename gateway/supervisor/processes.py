@@ -299,7 +299,8 @@ def _signals() -> Iterator[socket.socket]:
     reader.setblocking(False)
     writer.setblocking(False)
     for number in _WATCHED:
-        signal.signal(number, _ignore)
+        # The wake-up socket receives the signal.
+        signal.signal(number, lambda _number, _frame: None)
     signal.set_wakeup_fd(writer.fileno())
     try:
         yield reader
@@ -309,7 +310,3 @@ def _signals() -> Iterator[socket.socket]:
             signal.signal(number, signal.SIG_IGN if number != signal.SIGCHLD else signal.SIG_DFL)
         reader.close()
         writer.close()
-
-
-def _ignore(_number: int, _frame: object) -> None:
-    """Do nothing: the wake-up socket has the signal."""

@@ -1,8 +1,8 @@
-"""Where the gateway listens, and that no stranger can stand in between.
+"""The sockets of the gateway, protected from other users of the machine.
 
-Whoever can connect to the unix socket is believed as the proxy, so its directory must be closed
-to others and the socket itself is 0660; whoever can write into a directory above could put
-another socket in its place. A socket left by a dead process is replaced, one in use never.
+A process that can connect to the unix socket is trusted as the proxy, so its directory must be
+closed to others and the socket itself is 0660; a user who can write into a directory above could
+replace the socket. A socket left by a dead process is replaced, one in use never.
 Source: attacks A1; RFC 8705 §6.5
 """
 

@@ -53,12 +53,14 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
             (apps.management, plan.management, _DRAIN),
         ):
             group.create_task(serve(Serving(app, listener, ended.wait, grace)))
-        housekeeping = group.create_task(
-            run_housekeeping(services.database, services.online_sessions, services.clock)
-        )
-        events = group.create_task(services.events.keep())
         follower = ChangeFollower(services.database.changes, services.invalidation.deliver)
-        changes = group.create_task(follower.follow())
+        endless = [
+            group.create_task(
+                run_housekeeping(services.database, services.online_sessions, services.clock)
+            ),
+            group.create_task(services.events.keep()),
+            group.create_task(follower.follow()),
+        ]
         lifecycle.started = True
         os.write(lifeline.ready, b"1")
         os.close(lifeline.ready)
@@ -66,9 +68,8 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
         lifecycle.draining = True
         await asyncio.sleep(min(_DRAIN, settings.shutdown_grace).total_seconds())
         ended.set()
-        housekeeping.cancel()
-        events.cancel()
-        changes.cancel()
+        for task in endless:
+            task.cancel()
 
 
 def _parent_died(loop: asyncio.AbstractEventLoop, lifeline: Lifeline, asked: asyncio.Event) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.representations.field_table import Kept, Setting
+from gateway.representations.field_table import Setting, StoredOnly
 from gateway.representations.realms.fields import REALM_FIELDS
 from gateway.representations.setting_effects.realm_rows import WAITING
 from scripts import realm_settings_page
@@ -48,7 +48,7 @@ def test_every_setting_that_is_listed_exists() -> None:
 
 
 def test_what_is_kept_without_a_rule_is_listed() -> None:
-    kept = {field.name for field in REALM_FIELDS if isinstance(field, Kept)}
+    kept = {field.name for field in REALM_FIELDS if isinstance(field, StoredOnly)}
     assert kept - WITHOUT_EFFECT == set()
 
 

@@ -18,14 +18,14 @@ from gateway.representations.names import UrlName
 from gateway.representations.protocol_mappers import ProtocolMappers, restore_mappers, with_ids
 from gateway.representations.refusals import join, raise_all, refused
 from gateway.representations.setting_effects import ineffective_of_scope
-from gateway.representations.shapes import OneOf, Same, Text, TextMap
+from gateway.representations.shapes import OneOf, Text, TextMap, Verbatim
 
 SCOPE_PROTOCOLS: Final = (OPENID_CONNECT, "saml")
 _NAME: Final = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]{1,255}")
 
 
 @dataclass(frozen=True, slots=True)
-class ScopeName(Same):
+class ScopeName(Verbatim):
     """A name that may stand in the `scope` of a request."""
 
     def read(self, value: Any, path: str) -> str:

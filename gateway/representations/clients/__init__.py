@@ -44,5 +44,5 @@ from gateway.representations.clients.secret_times import (
     with_secret_expiration,
     without_rotated_secret,
 )
-from gateway.representations.clients.settings import SECRET_EXPIRES, with_attributes
+from gateway.representations.clients.settings import SECRET_EXPIRES
 from gateway.representations.clients.uris import WrongAddress, explained, wrong_addresses

@@ -17,9 +17,14 @@ from gateway.representations.realms.localization import (
 from gateway.representations.realms.password_policy import RULES
 from gateway.representations.realms.realm import (
     REALM_TABLE,
+    brief_realm,
     create_realm,
+    default_role,
+    full_realm,
     merge_realm,
+    named_realm,
     read_realm,
+    reduced_realm,
     require_known_realm_fields,
     require_known_resources,
     resources_not_imported,
@@ -34,10 +39,3 @@ from gateway.representations.realms.sign_in import (
     write_sign_in,
 )
 from gateway.representations.realms.smtp import SECRETS
-from gateway.representations.realms.views import (
-    brief_realm,
-    default_role,
-    full_realm,
-    named_realm,
-    reduced_realm,
-)

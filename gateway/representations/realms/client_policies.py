@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.realm import Realm
-from gateway.representations.field_table import FieldTable, Kept
+from gateway.representations.field_table import FieldTable, StoredOnly
 from gateway.representations.realms.realm import read_realm, write_realm
 from gateway.representations.refusals import join, raise_all, refused, require_known
 from gateway.representations.secret_rotation import SECRET_ROTATION, read_secret_rotation
@@ -49,19 +49,19 @@ class _Parts(Verbatim):
 
 _PROFILE: Final = FieldTable(
     (
-        Kept("name", None, _NAME),
-        Kept("description", None, Text()),
-        Kept("executors", None, _Parts("executor")),
+        StoredOnly("name", None, _NAME),
+        StoredOnly("description", None, Text()),
+        StoredOnly("executors", None, _Parts("executor")),
     )
 )
 _POLICY: Final = FieldTable(
     (
-        Kept("name", None, _NAME),
-        Kept("description", None, Text()),
-        Kept("enabled", default=False, shape=Flag()),
-        Kept("mode", None, _NAME),
-        Kept("conditions", [], _Parts("condition")),
-        Kept("profiles", [], TextList(_NAME)),
+        StoredOnly("name", None, _NAME),
+        StoredOnly("description", None, Text()),
+        StoredOnly("enabled", default=False, shape=Flag()),
+        StoredOnly("mode", None, _NAME),
+        StoredOnly("conditions", [], _Parts("condition")),
+        StoredOnly("profiles", [], TextList(_NAME)),
     )
 )
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.realm import BruteForceStrategy, OtpAlgorithm, OtpType, SslRequired
-from gateway.representations.field_table import Kept, Setting
+from gateway.representations.field_table import Setting, StoredOnly
 from gateway.representations.names import UrlName
 from gateway.representations.realms.password_policy import PasswordPolicyText
 from gateway.representations.realms.security_headers import SecurityHeadersMap
@@ -62,21 +62,21 @@ def _events(name: str, attribute: str, shape: Shape, *, omit_empty: bool = False
     return Setting(name, attribute, shape, omit_empty, public=True, group="events")
 
 
-def _web_authn(kind: str, resident_key: str) -> tuple[Kept, ...]:
+def _web_authn(kind: str, resident_key: str) -> tuple[StoredOnly, ...]:
     prefix = f"webAuthnPolicy{kind}"
     return (
-        Kept(f"{prefix}RpEntityName", "keycloak", _NAME, public=True),
-        Kept(f"{prefix}SignatureAlgorithms", ["ES256", "RS256"], VerbatimList(), public=True),
-        Kept(f"{prefix}RpId", "", _NAME, public=True),
-        Kept(f"{prefix}AttestationConveyancePreference", "not specified", _NAME, public=True),
-        Kept(f"{prefix}AuthenticatorAttachment", "not specified", _NAME, public=True),
-        Kept(f"{prefix}RequireResidentKey", "not specified", _NAME, public=True),
-        Kept(f"{prefix}ResidentKey", resident_key, _NAME, public=True),
-        Kept(f"{prefix}UserVerificationRequirement", resident_key, _NAME, public=True),
-        Kept(f"{prefix}CreateTimeout", 0, Count()),
-        Kept(f"{prefix}AvoidSameAuthenticatorRegister", False, Flag()),
-        Kept(f"{prefix}AcceptableAaguids", [], VerbatimList(), public=True),
-        Kept(f"{prefix}ExtraOrigins", [], VerbatimList(), public=True),
+        StoredOnly(f"{prefix}RpEntityName", "keycloak", _NAME, public=True),
+        StoredOnly(f"{prefix}SignatureAlgorithms", ["ES256", "RS256"], VerbatimList(), public=True),
+        StoredOnly(f"{prefix}RpId", "", _NAME, public=True),
+        StoredOnly(f"{prefix}AttestationConveyancePreference", "not specified", _NAME, public=True),
+        StoredOnly(f"{prefix}AuthenticatorAttachment", "not specified", _NAME, public=True),
+        StoredOnly(f"{prefix}RequireResidentKey", "not specified", _NAME, public=True),
+        StoredOnly(f"{prefix}ResidentKey", resident_key, _NAME, public=True),
+        StoredOnly(f"{prefix}UserVerificationRequirement", resident_key, _NAME, public=True),
+        StoredOnly(f"{prefix}CreateTimeout", 0, Count()),
+        StoredOnly(f"{prefix}AvoidSameAuthenticatorRegister", False, Flag()),
+        StoredOnly(f"{prefix}AcceptableAaguids", [], VerbatimList(), public=True),
+        StoredOnly(f"{prefix}ExtraOrigins", [], VerbatimList(), public=True),
     )
 
 
@@ -84,7 +84,7 @@ _ALGORITHM: Final = Choice(SignatureAlgorithm, empty=SignatureAlgorithm.RS256)
 """Terraform sends the empty text for the default."""
 _OTP_APPLICATIONS = ["totpAppFreeOTPName", "totpAppGoogleName", "totpAppMicrosoftAuthenticatorName"]
 
-REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
+REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
     Setting("id", "id", UrlName(), public=True),
     Setting("realm", "name", UrlName(), public=True),
     Setting("displayName", "display_name", _NAME, public=True),
@@ -137,7 +137,7 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     _guard("failureFactor", "failure_factor", Count(least=1)),
     _guard("maxSecondaryAuthFailures", "max_secondary_failures", Count()),
     Setting("defaultRole", "default_role", DefaultRole(), omit_empty=True),
-    Kept("requiredCredentials", ["password"], VerbatimList(), public=True),
+    StoredOnly("requiredCredentials", ["password"], VerbatimList(), public=True),
     Setting(
         "passwordPolicy", "password_policy", PasswordPolicyText(), omit_empty=True, public=True
     ),
@@ -148,17 +148,17 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     _otp("otpPolicyLookAheadWindow", "look_ahead_window", Count(most=_LONGEST_WINDOW)),
     _otp("otpPolicyPeriod", "period", Duration(least=1, most=_DAY)),
     _otp("otpPolicyCodeReusable", "code_reusable", Flag()),
-    Kept("otpSupportedApplications", _OTP_APPLICATIONS, VerbatimList(), public=True),
+    StoredOnly("otpSupportedApplications", _OTP_APPLICATIONS, VerbatimList(), public=True),
     *_web_authn("", "not specified"),
     *_web_authn("Passwordless", "required"),
-    Kept("webAuthnPolicyPasswordlessPasskeysEnabled", None, Flag()),
-    Kept("webAuthnPolicyPasswordlessMediation", None, _NAME, public=True),
+    StoredOnly("webAuthnPolicyPasswordlessPasskeysEnabled", None, Flag()),
+    StoredOnly("webAuthnPolicyPasswordlessMediation", None, _NAME, public=True),
     Setting("browserSecurityHeaders", "security_headers", SecurityHeadersMap()),
     Setting("smtpServer", "smtp", SmtpMap()),
-    Kept("loginTheme", None, _NAME, public=True),
-    Kept("accountTheme", None, _NAME, public=True),
-    Kept("adminTheme", None, _NAME, public=True),
-    Kept("emailTheme", None, _NAME, public=True),
+    StoredOnly("loginTheme", None, _NAME, public=True),
+    StoredOnly("accountTheme", None, _NAME, public=True),
+    StoredOnly("adminTheme", None, _NAME, public=True),
+    StoredOnly("emailTheme", None, _NAME, public=True),
     _events("eventsEnabled", "enabled", Flag()),
     _events("eventsExpiration", "expiration", Duration(), omit_empty=True),
     _events("eventsListeners", "listeners", TextList()),
@@ -181,13 +181,13 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     _flow("dockerAuthenticationFlow", "docker_authentication"),
     _flow("firstBrokerLoginFlow", "first_broker_login"),
     Setting("attributes", "attributes", TextMap()),
-    Kept("userManagedAccessAllowed", default=False, shape=Flag()),
-    Kept("organizationsEnabled", default=False, shape=Flag()),
-    Kept("verifiableCredentialsEnabled", default=False, shape=Flag()),
-    Kept("adminPermissionsEnabled", default=False, shape=Flag()),
-    Kept("scimApiEnabled", default=False, shape=Flag()),
-    Kept("clientProfiles", {"profiles": []}, VerbatimObject()),
-    Kept("clientPolicies", {"policies": []}, VerbatimObject()),
+    StoredOnly("userManagedAccessAllowed", default=False, shape=Flag()),
+    StoredOnly("organizationsEnabled", default=False, shape=Flag()),
+    StoredOnly("verifiableCredentialsEnabled", default=False, shape=Flag()),
+    StoredOnly("adminPermissionsEnabled", default=False, shape=Flag()),
+    StoredOnly("scimApiEnabled", default=False, shape=Flag()),
+    StoredOnly("clientProfiles", {"profiles": []}, VerbatimObject()),
+    StoredOnly("clientPolicies", {"policies": []}, VerbatimObject()),
 )
 """Every setting that is answered, in the order of the answer."""
 

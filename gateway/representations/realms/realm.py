@@ -5,13 +5,14 @@ Keycloak: RealmRepresentation, PUT of a realm (absent and null fields stay, maps
 for `browserSecurityHeaders`)
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError
 from gateway.domain.realm import MASTER, Realm, SecurityHeaders, TokenLifespans
+from gateway.domain.roles import Role
 from gateway.representations.clients import CLIENT_FIELDS, is_left_out
 from gateway.representations.field_table import FieldTable, Given
 from gateway.representations.realms.fields import COMPUTED, IMPORTED, NOT_IMPORTED, REALM_FIELDS
@@ -20,6 +21,7 @@ from gateway.representations.realms.security_headers import with_lasting
 from gateway.representations.realms.sign_in import left_out
 from gateway.representations.realms.smtp import keep_secrets, write_unmasked
 from gateway.representations.refusals import describe_name, join, raise_all, refused
+from gateway.representations.roles import role_members
 from gateway.representations.setting_effects import (
     ineffective_of_realm,
     with_mirrored,
@@ -37,6 +39,13 @@ _DEFAULT_ROLE: Final = "defaultRole"
 _HEADERS: Final = "browserSecurityHeaders"
 _REUSABLE_CODE: Final = "realmReusableOtpCode"
 _MASTER_ACCESS_TOKEN = timedelta(seconds=60)
+_BRIEF: Final = ("id", "realm", "displayName", "displayNameHtml", "enabled")
+_OF_USERS: Final = "registrationEmailAsUsername"
+_REDUCED: Final = (
+    *("realm", "displayName", "displayNameHtml", _OF_USERS, "bruteForceProtected"),
+    *("supportedLocales", "organizationsEnabled"),
+)
+_AFTER_DEFAULTS: Final = "requiredCredentials"
 
 
 def read_realm(
@@ -164,6 +173,49 @@ def write_realm(realm: Realm, *, masked: bool = True) -> dict[str, Any]:
     if not masked:
         answer["smtpServer"] = write_unmasked(realm.smtp)
     return answer
+
+
+def full_realm(
+    realm: Realm, default_role: Mapping[str, Any] | None, default_groups: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return every setting, secrets masked, and the role and groups that new users have.
+
+    Groups are named by path, where there are some. Keycloak: 8.1 (order)
+    """
+    answer: dict[str, Any] = {}
+    for name, value in write_realm(realm).items():
+        if name == _AFTER_DEFAULTS:
+            if default_role is not None:
+                answer["defaultRole"] = default_role
+            if default_groups:
+                answer["defaultGroups"] = list(default_groups)
+        answer[name] = value
+    return answer
+
+
+def brief_realm(realm: Realm) -> dict[str, Any]:
+    """Return the head of a realm. Keycloak: 7.1 (briefRepresentation)."""
+    answer = write_realm(realm)
+    return {name: answer[name] for name in _BRIEF if name in answer}
+
+
+def reduced_realm(realm: Realm, *, sees_users: bool) -> dict[str, Any]:
+    """Return the view of an administrator without the right to view settings. Keycloak: 7.1."""
+    answer = write_realm(realm)
+    hidden = set() if sees_users else {_OF_USERS}
+    if not realm.localization.enabled:
+        hidden.add("supportedLocales")
+    return {name: answer[name] for name in _REDUCED if name in answer and name not in hidden}
+
+
+def named_realm(realm: Realm) -> dict[str, Any]:
+    """Return the name alone."""
+    return {"realm": realm.name}
+
+
+def default_role(role: Role, *, composite: bool) -> dict[str, Any]:
+    """Return the role that new users have, as a realm shows it."""
+    return role_members(role, composite=composite)
 
 
 def require_known_realm_fields(document: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from gateway.representations.field_table import read_strictly
 from gateway.representations.refusals import refused
-from gateway.representations.shapes import Flag, Same, Shape, Text, TextList, VerbatimObject
+from gateway.representations.shapes import Flag, Shape, Text, TextList, Verbatim, VerbatimObject
 
 REPRESENTATION: Final = "OIDCClientRepresentation"
 METHOD_ATTRIBUTE: Final = "client.secret.authentication.allowed.method"
@@ -83,7 +83,7 @@ _ADDRESS: Final = Text(most=2000)
 _NAME: Final = Text(most=255)
 
 
-class _Anything(Same):
+class _Anything(Verbatim):
     """A value that is not read."""
 
     def read(self, value: Any, path: str) -> Any:  # noqa: ARG002 - the protocol of shapes

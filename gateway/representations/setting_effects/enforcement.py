@@ -60,10 +60,8 @@ class _Refusals:
                 yield IneffectiveSetting(at, describe(value), row.allowed, row.note)
 
     def _row(self, name: str) -> SettingRow | None:
-        row = self._exact.get(name)
-        if row is None:
-            row = next((each for each in self._prefixes if each.covers(name)), None)
-        return row
+        covering = (row for row in self._prefixes if row.covers(name))
+        return self._exact.get(name) or next(covering, None)
 
 
 _CLIENT_ATTRIBUTES: Final = _Refusals(CLIENT_ATTRIBUTE_ROWS)

@@ -119,6 +119,7 @@ REALM_FIELD_ROWS: Final = (
 )
 
 _EFFECTS_OF_FIELDS: Final = {row.name: row.effect for row in REALM_FIELD_ROWS}
+_NOT_BY_ATTRIBUTE: Final = "it is read from the field of the realm and not from the attribute"
 REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
     *works(
         _ATTRIBUTE,
@@ -146,11 +147,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
     ),
     *(
         refused(
-            *(
-                _ATTRIBUTE,
-                name,
-                "it is read from the field of the realm and not from the attribute",
-            ),
+            *(_ATTRIBUTE, name, _NOT_BY_ATTRIBUTE),
             refuses=is_given,
             sample="x",
             allowed=f"nothing, or what {field} says",

@@ -48,10 +48,6 @@ class SettingRow:
     refuses: Predicate | None = None
     allowed: str = ""
 
-    @property
-    def example(self) -> str:
-        return self.name.replace("*", "example")
-
     def covers(self, name: str) -> bool:
         if self.name.endswith("*"):
             return name.startswith(self.name[:-1])

@@ -17,7 +17,7 @@ from gateway.domain.errors import FieldError
 from gateway.domain.user_profile.merging import Sent
 from gateway.domain.user_profile.profile import EMAIL, FIRST_NAME, LAST_NAME, USERNAME
 from gateway.domain.users import Credential, User, canonical_name
-from gateway.representations.field_table import FieldTable, Given, Kept, Setting, read_given
+from gateway.representations.field_table import FieldTable, Given, Setting, StoredOnly, read_given
 from gateway.representations.groups import read_group_paths
 from gateway.representations.names import UrlName, VisibleName
 from gateway.representations.refusals import attempt, join, raise_all, refused
@@ -25,11 +25,11 @@ from gateway.representations.shapes import (
     Count,
     Flag,
     Milliseconds,
-    Same,
     Shape,
     Text,
     TextList,
     TextLists,
+    Verbatim,
 )
 from gateway.representations.users.credentials import NewPassword, read_credentials
 
@@ -68,14 +68,14 @@ class GivenUser:
     """By path."""
 
 
-class Username(Same):
+class Username(Verbatim):
     """A user name; neither capitals nor the composition of accents make a difference."""
 
     def read(self, value: Any, path: str) -> str:
         return VisibleName().read(canonical_name(VisibleName().read(value, path)), path)
 
 
-class EmailAddress(Same):
+class EmailAddress(Verbatim):
     """An e-mail address in lower case; an empty one takes the address away."""
 
     def read(self, value: Any, path: str) -> str | None:
@@ -98,7 +98,7 @@ USER_TABLE = FieldTable(
         Setting("attributes", "attributes", TextLists(), omit_empty=True),
         Setting("enabled", "enabled", Flag()),
         Setting("createdTimestamp", "created_at", Milliseconds(), public=True),
-        Kept("federationLink", None, Text(most=255), public=True),
+        StoredOnly("federationLink", None, Text(most=255), public=True),
         Setting("requiredActions", "required_actions", TextList(), public=True),
         Setting("notBefore", "not_before", Count(unit="seconds since 1970")),
     ),

@@ -15,7 +15,7 @@ class PeerTimeout:
         self._loop = loop
         self._seconds = seconds
         self._since: float | None = None
-        self._on_timeout: Callable[[], None] = _do_nothing
+        self._on_timeout: Callable[[], None] = lambda: None
         self._timer: asyncio.TimerHandle | None = None
         self.idle = False
         """Whether the connection waits for a request."""
@@ -63,7 +63,3 @@ class PeerTimeout:
             self._on_timeout()
         else:
             self._timer = self._loop.call_at(due, self._check)
-
-
-def _do_nothing() -> None:
-    """Stand in until `start` sets the function to call."""
