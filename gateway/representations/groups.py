@@ -1,6 +1,6 @@
 """Groups: Keycloak's JSON to values and back; a realm file has a tree of them.
 
-Paths and counts are computed: what a document says of them is ignored. Members stand with the
+Paths and counts are computed: those of a document are ignored. Members stand with the
 users. A file may use snake_case. Keycloak: GroupRepresentation
 """
 

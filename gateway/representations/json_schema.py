@@ -79,4 +79,4 @@ _SCHEMAS: Final[Mapping[type, Callable[[Any], Schema]]] = {
     VerbatimList: lambda _: {"type": "array"},
     VerbatimObject: lambda _: {"type": "object"},
 }
-"""A field of another shape may be anything: what it is, its rule says."""
+"""A field of another shape has no schema: its rule checks it."""

@@ -49,12 +49,12 @@ _CURVE_OF: Final = {algorithm: curve for curve, algorithm in _CURVES.items()}
 _RSA: Final = tuple(a.value for a in SignatureAlgorithm if a.value[:2] in {"RS", "PS"})
 
 
-def _flag(name: str, label: str, told: str, standard: str) -> Property:
-    return Property(name, label, told, Kind.FLAG, standard)
+def _flag(name: str, label: str, text: str, standard: str) -> Property:
+    return Property(name, label, text, Kind.FLAG, standard)
 
 
-def _choice(name: str, label: str, told: str, options: tuple[str, ...]) -> Property:
-    return Property(name, label, told, Kind.CHOICE, options[0], options)
+def _choice(name: str, label: str, text: str, options: tuple[str, ...]) -> Property:
+    return Property(name, label, text, Kind.CHOICE, options[0], options)
 
 
 _STANDING: Final = (

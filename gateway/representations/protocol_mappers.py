@@ -1,7 +1,7 @@
 """`protocolMappers` of clients and client scopes. Keycloak: ProtocolMapperRepresentation.
 
-A mapper without an id keeps the one it had under its name, so that a file may leave ids out. What
-the types of mappers mean is not judged here: those that do nothing here are kept as well.
+A mapper without an id keeps the id of the mapper with its name, so that a file may omit ids. The
+types of mappers are not checked here: those without effect are stored as well.
 """
 
 from collections.abc import Iterable, Mapping
@@ -119,7 +119,7 @@ def read_mapper(value: Any, path: str) -> ProtocolMapper:
         if name not in given
     )
     if updates.get("protocolMapper") == _PAIRWISE:
-        # Passed over, it would tell everybody the one subject that it was to hide.
+        # If it were ignored, clients would receive the subject that it must hide.
         errors.append(FieldError(join(path, "protocolMapper"), describe(_PAIRWISE), _SAME_SUBJECT))
     raise_all(errors)
     return MAPPER_TABLE.updated(_NONE, updates)

@@ -1,6 +1,6 @@
-"""The settings that a provider takes: how they are told, and what they may be.
+"""The settings of a provider: their descriptions and allowed values.
 
-The same table checks what is sent and is shown to whoever asks what there is to set.
+The same table checks what is sent and describes the settings to clients.
 Keycloak: ProviderConfigProperty, in whose words a wrong value is refused
 """
 

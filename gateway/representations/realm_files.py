@@ -70,8 +70,8 @@ def write_outcomes(
 
     Keycloak's has no `ineffectiveSettings`, so the member is there only where there are any.
     """
-    told = list(outcomes)
-    counts = {action: sum(one.action is action for one in told) for action in Action}
+    results = list(outcomes)
+    counts = {action: sum(one.action is action for one in results) for action in Action}
     reported = [str(setting) for setting in ineffective]
     answer = {
         "overwritten": counts[Action.OVERWRITTEN],
@@ -79,7 +79,7 @@ def write_outcomes(
         "skipped": counts[Action.SKIPPED],
         "results": [
             {"action": one.action, "resourceType": one.kind, "resourceName": one.name, "id": one.id}
-            for one in told
+            for one in results
         ],
     }
     return {**answer, "ineffectiveSettings": reported} if reported else answer

@@ -1,4 +1,4 @@
-"""How a refused value is told: where it stands, what was given, what is allowed.
+"""Errors of refused values: the path, what was given, what is allowed.
 
 What was given is shown shortened and escaped, so that it fits a line of a terminal or a log.
 """

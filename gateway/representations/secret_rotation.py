@@ -37,13 +37,13 @@ class SecretRotation:
 
 
 def read_secret_rotation(configuration: Mapping[str, Any]) -> SecretRotation | None:
-    """Return what an executor is configured for; None where that makes no sense."""
+    """Return the periods of an executor; None where they contradict each other."""
     periods = {name: configuration.get(name, _DEFAULTS[name]) for name in _DEFAULTS}
     seconds = {name: _seconds(value) for name, value in periods.items()}
     expiration, rotated, remaining = (seconds[name] for name in _DEFAULTS)
-    if expiration is None or rotated is None or remaining is None:
+    if not expiration or rotated is None or remaining is None:
         return None
-    if expiration == 0 or max(rotated, remaining) > expiration:
+    if max(rotated, remaining) > expiration:
         return None
     return SecretRotation(*(timedelta(seconds=each) for each in (expiration, rotated, remaining)))
 

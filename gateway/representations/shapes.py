@@ -1,4 +1,4 @@
-"""The shapes of single fields: what each accepts, how it is told, how it is written back.
+"""The shapes of single fields: what each accepts, its error text, how it is written back.
 
 Keycloak: Jackson's leniency is kept where clients rely on it ("true" for a boolean, "300" for a
 number, a number or boolean for a text of a map or of attributes), and no further.

@@ -45,8 +45,8 @@ class Names:
         """Return what was given, by camelCase name, with the path as its author wrote it.
 
         A null counts as not given. A name in both spellings is an error, equal or not: it is
-        unknown which of them the author changes next time. With `allowed`, which says what is
-        expected, so is an unknown name.
+        unknown which of them the author changes next time. With `allowed`, the text of what
+        is expected, an unknown name is an error as well.
         """
         given: dict[str, tuple[str, Any]] = {}
         for spelling, value in document.items():

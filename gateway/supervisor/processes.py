@@ -39,7 +39,7 @@ class Lifeline:
     """The pipes between a worker and its supervisor.
 
     `parent` reads as ended when the supervisor has died, by whatever means; a byte written to
-    `ready` says that the worker answers.
+    `ready` reports that the worker answers.
     """
 
     parent: int

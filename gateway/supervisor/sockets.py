@@ -56,8 +56,8 @@ def check_directory(directory: Path) -> None:
     status = directory.stat()
     if status.st_mode & stat.S_IRWXO:
         raise ListenerRefused(
-            f"{directory} is open to everybody (mode {stat.S_IMODE(status.st_mode):04o}), and who"
-            f" reaches the socket in it is believed as the proxy: chmod o-rwx {directory}"
+            f"{directory} is open to everybody (mode {stat.S_IMODE(status.st_mode):04o}), and a"
+            f" process that reaches the socket is trusted as the proxy: chmod o-rwx {directory}"
         )
     if status.st_uid not in {0, os.geteuid()}:
         raise ListenerRefused(f"{directory} belongs to another user (uid {status.st_uid})")

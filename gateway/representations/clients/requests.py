@@ -16,9 +16,8 @@ from gateway.representations.clients.client import CLIENT_FIELDS
 from gateway.representations.clients.uris import origins_of
 from gateway.representations.spelling import snake_case
 
-REPRESENTATION: Final = "ClientRepresentation"
+_REPRESENTATION: Final = "ClientRepresentation"
 _SCOPES: Final = ("defaultClientScopes", "optionalClientScopes")
-_ADDRESS: Final = "adminUrl"
 _NODES: Final = "registeredNodes"
 _MERGED: Final = ("attributes", _NODES)
 
@@ -31,7 +30,7 @@ def given_field(document: Mapping[str, Any], name: str) -> Any:
 
 def new_client_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the whole document of a client to add; raises UnknownField."""
-    CLIENT_FIELDS.require_known(document, REPRESENTATION)
+    CLIENT_FIELDS.require_known(document, _REPRESENTATION)
     added: dict[str, Any] = {}
     if given_field(document, "id") is None:
         added["id"] = str(uuid4())
@@ -50,7 +49,7 @@ def changed_client_document(document: Mapping[str, Any], before: Client) -> dict
     """
     kept = before.document
     known = {name: value for name, value in document.items() if name not in kept}
-    CLIENT_FIELDS.require_known(known, REPRESENTATION)
+    CLIENT_FIELDS.require_known(known, _REPRESENTATION)
     ignored = {spelling for name in _SCOPES for spelling in (name, snake_case(name))}
     wanted = {name: value for name, value in document.items() if name not in ignored}
     had = {"attributes": before.attributes, _NODES: kept.get(_NODES, {})}
@@ -77,5 +76,5 @@ def with_nodes(client: Client, nodes: Mapping[str, Any]) -> Client:
 
 def told_nobody(client: Client) -> dict[str, Any]:
     """Return Keycloak's answer where no node was notified: the address that it would notify."""
-    address = client.document.get(_ADDRESS)
+    address = client.document.get("adminUrl")
     return {"failedRequests": [address]} if address else {}

@@ -215,7 +215,7 @@ NOT_IMPORTED: Final = frozenset(
         "userFederationProviders",
     }
 )
-"""Resources that Keycloak reads from a realm file and this version does not; an import says so.
+"""Resources that Keycloak reads from a realm file and this version does not; imports report them.
 
 They are not kept with the realm: some hold secrets, which nothing would seal.
 """

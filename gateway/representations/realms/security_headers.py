@@ -1,7 +1,7 @@
 """`browserSecurityHeaders`: a free map of strings, refused only where it would break a response.
 
-The values are sent as they are, `SOMEORIGIN` too: the realm's owner decides, not we. Who names one
-header means that one: the others stay, or responses would lose them unnoticed.
+The values are sent as they are, `SOMEORIGIN` too: the administrator decides. An update that names
+one header changes that one: the others stay, or responses would lose them unnoticed.
 Spec: RFC 9110 §5.5; Keycloak: BrowserSecurityHeaders, updating a realm
 """
 

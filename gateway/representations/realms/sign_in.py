@@ -79,7 +79,7 @@ class GivenStep:
 
 @dataclass(frozen=True, slots=True)
 class GivenFlow:
-    """A flow of a file; `path` says where it stands."""
+    """A flow of a file; `path` is its place."""
 
     path: str
     alias: str

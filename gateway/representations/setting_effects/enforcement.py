@@ -107,7 +107,7 @@ def ineffective_of_realm(
 
 
 def _without_repeated_fields(realm: Realm) -> dict[str, str]:
-    """Return the attributes without those that say what a field says, as old Keycloaks wrote."""
+    """Return the attributes without those that repeat a field: old versions of Keycloak did."""
     headers = dict(SecurityHeaders().values) | dict(realm.security_headers.values)
     repeated = {f"{_HEADER}{name}": value for name, value in headers.items()}
     return {
@@ -120,12 +120,12 @@ def _without_repeated_fields(realm: Realm) -> dict[str, str]:
 def _repeats_document(realm: Realm, name: str, value: str) -> bool:
     field, items = _DOCUMENTS.get(name, ("", ""))
     try:
-        said = json.loads(value) if field else None
+        content = json.loads(value) if field else None
     except (ValueError, RecursionError):
         return False
-    if not isinstance(said, Mapping):
+    if not isinstance(content, Mapping):
         return False
-    return said in ({}, {items: []}, realm.unmodelled.get(field))
+    return content in ({}, {items: []}, realm.unmodelled.get(field))
 
 
 def _policies(

@@ -1,6 +1,6 @@
 """The user profile as a component: how it is kept, realm files carry it, and Ansible changes it.
 
-A text that was sent is given back as it was, or whoever compares the two would see a change.
+A text that was sent is returned unchanged, or a client that compares the two would see a change.
 Keycloak: ComponentExportRepresentation, the component of declarative-user-profile
 """
 

@@ -126,7 +126,7 @@ def read_user(
     base: User | None = None,
     path: str = "",
 ) -> User:
-    """Return the user that `document` describes, created at `now` unless it says when.
+    """Return the user that `document` describes, created at `now` unless the document has a time.
 
     Without `base`, what is absent or null takes the creation default, the id a new UUID. With
     `base`, it stays as it is there, id and creation always. Raises InvalidInput.
@@ -207,7 +207,7 @@ def read_given_user(document: Mapping[str, Any], now: datetime) -> GivenUser:
 
 
 def require_storable(user: User) -> None:
-    """Raise InvalidInput for names and addresses that no profile may let through."""
+    """Raise InvalidInput for names and addresses that no profile may accept."""
     errors: list[FieldError] = []
     attempt(errors, None, Username().read, user.username, USERNAME)
     if user.email is not None:
