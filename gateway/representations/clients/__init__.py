@@ -5,9 +5,9 @@ from gateway.representations.clients.certificates import (
     JWT_CREDENTIAL,
     STANDARD_BITS,
     STANDARD_YEARS,
-    KeyStoreWish,
+    KeyStoreRequest,
     key_of,
-    read_key_store_wish,
+    read_key_store_request,
     with_key,
     write_generated,
     write_key,
@@ -15,9 +15,9 @@ from gateway.representations.clients.certificates import (
 from gateway.representations.clients.client import (
     CLIENT_FIELDS,
     InheritedScopes,
+    client_representation,
     read_client,
     restore_client,
-    told_client,
     write_client,
 )
 from gateway.representations.clients.installation import (
@@ -28,10 +28,10 @@ from gateway.representations.clients.installation import (
 )
 from gateway.representations.clients.requests import (
     changed_client_document,
+    failed_notifications,
     given_field,
     new_client_document,
     nodes_of,
-    told_nobody,
     with_nodes,
 )
 from gateway.representations.clients.secret_times import (

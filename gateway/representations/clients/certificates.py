@@ -28,7 +28,7 @@ _LONGEST_PASSWORD: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class KeyStoreWish:
+class KeyStoreRequest:
     """How a key store is to be packed. Passwords that were not sent are None."""
 
     format: str
@@ -52,12 +52,14 @@ _FIELDS: Final[Mapping[str, Shape]] = {
 _PASSWORDS: Final = ("storePassword", "keyPassword")
 
 
-def read_key_store_wish(document: Mapping[str, Any], client_id: str, realm: str) -> KeyStoreWish:
+def read_key_store_request(
+    document: Mapping[str, Any], client_id: str, realm: str
+) -> KeyStoreRequest:
     """Return what was sent; raises InvalidInput."""
     passwords = {name: _password(document, name) for name in _PASSWORDS}
     rest = {name: value for name, value in document.items() if name not in _PASSWORDS}
     given = read_strictly(rest, _FIELDS, "KeyStoreConfig")
-    return KeyStoreWish(
+    return KeyStoreRequest(
         format=given.get("format", ""),
         alias=given.get("keyAlias", client_id),
         realm_alias=given.get("realmAlias", realm),

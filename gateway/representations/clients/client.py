@@ -180,7 +180,7 @@ def write_client(
     return written
 
 
-def told_client(
+def client_representation(
     client: Client, *, masked: bool, registration_token: str | None = None
 ) -> dict[str, Any]:
     """Return the answer of the admin API: a public client has no secret. Keycloak: 8.4."""

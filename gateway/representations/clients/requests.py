@@ -74,7 +74,7 @@ def with_nodes(client: Client, nodes: Mapping[str, Any]) -> Client:
     return replace(client, document=document | ({_NODES: dict(nodes)} if nodes else {}))
 
 
-def told_nobody(client: Client) -> dict[str, Any]:
+def failed_notifications(client: Client) -> dict[str, Any]:
     """Return Keycloak's answer where no node was notified: the address that it would notify."""
     address = client.document.get("adminUrl")
     return {"failedRequests": [address]} if address else {}

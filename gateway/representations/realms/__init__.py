@@ -1,10 +1,10 @@
 """JSON of realms and their settings."""
 
 from gateway.representations.realms.client_policies import (
-    shown_policies,
-    shown_profiles,
     with_policies,
     with_profiles,
+    write_policies,
+    write_profiles,
 )
 from gateway.representations.realms.fields import IMPORTED, NOT_IMPORTED
 from gateway.representations.realms.localization import (

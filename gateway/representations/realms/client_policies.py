@@ -66,16 +66,14 @@ _POLICY: Final = FieldTable(
 )
 
 
-def shown_profiles(realm: Realm) -> dict[str, Any]:
+def write_profiles(realm: Realm) -> dict[str, Any]:
     """Return the profiles of the realm."""
-    found: dict[str, Any] = write_realm(realm)["clientProfiles"]
-    return found
+    return dict(write_realm(realm)["clientProfiles"])
 
 
-def shown_policies(realm: Realm) -> dict[str, Any]:
+def write_policies(realm: Realm) -> dict[str, Any]:
     """Return the policies of the realm."""
-    found: dict[str, Any] = write_realm(realm)["clientPolicies"]
-    return found
+    return dict(write_realm(realm)["clientPolicies"])
 
 
 def with_profiles(realm: Realm, document: Mapping[str, Any]) -> Realm:
@@ -147,7 +145,7 @@ def _require_profiles(policies: list[dict[str, Any]], realm: Realm) -> None:
 
     A policy would have no effect because of a misspelled name.
     """
-    stored = {profile.get("name") for profile in shown_profiles(realm).get("profiles") or ()}
+    stored = {profile.get("name") for profile in write_profiles(realm).get("profiles") or ()}
     for policy in policies:
         for name in policy.get("profiles") or ():
             if name not in stored and name not in GLOBAL_PROFILES:

@@ -45,7 +45,7 @@ class InitialAccess:
         return self.remaining == 0 or 0 < self.expires_at <= now
 
 
-def read_wish(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:
+def read_initial_access(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:
     """Return expiration, count and web origins as they were sent; raises InvalidInput."""
     given = read_strictly(document, _FIELDS, _REPRESENTATION)
     return given.get("expiration", 0), given.get("count", 1), given.get("webOrigins", ())
