@@ -78,7 +78,7 @@ class RoleReference:
 
 
 @dataclass(frozen=True, slots=True)
-class RoleInput:
+class RoleRequest:
     """A role as it is to be; None was not sent."""
 
     name: str
@@ -171,7 +171,7 @@ def mappings_answer(listed: Iterable[ListedRole]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def read_role(document: Mapping[str, Any]) -> RoleInput | None:
+def read_role(document: Mapping[str, Any]) -> RoleRequest | None:
     """Return the role that was sent, None without a name.
 
     Raises UnknownField, and InvalidInput with every wrong field.
@@ -188,7 +188,7 @@ def read_role(document: Mapping[str, Any]) -> RoleInput | None:
         composites = attempt(errors, (), _read_composites, parts, "composites")
     raise_all(errors)
     attributes = without_empty(texts.get("attributes"))
-    return RoleInput(name, texts.get("description"), attributes, composites)
+    return RoleRequest(name, texts.get("description"), attributes, composites)
 
 
 def read_role_references(document: Sequence[Any]) -> tuple[RoleReference, ...]:
