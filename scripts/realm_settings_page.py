@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gateway.representations.realms.fields import REALM_FIELDS
-from gateway.representations.setting_effects.realm_effects import WAITING
+from gateway.representations.setting_effects.realm_rows import WAITING
 from scripts.generated_page import write_or_check
 
 PAGE = Path(__file__).parents[1] / "docs" / "realms.md"

@@ -28,9 +28,7 @@ class NewPasswordRule(Protocol):
     """A rule by its name in `passwordPolicy`."""
 
     @property
-    def name(self) -> str:
-        """The name."""
-        ...
+    def name(self) -> str: ...
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         """Return where the password keeps the rule, raise PasswordRefused where it does not."""

@@ -11,12 +11,15 @@ from gateway.domain.secrets import Secret
 
 
 class PasswordRefused(InvalidInput):
-    """The password breaks a rule of the realm: Keycloak's message key, and its English text."""
+    """The password breaks a rule of the realm: Keycloak's message key, and its English text.
 
-    def __init__(self, key: str, text: str) -> None:
+    The key is `invalidPassword<rule>Message`; Keycloak: 5.1.
+    """
+
+    def __init__(self, rule: str, reason: str) -> None:
         super().__init__(())
-        self.key = key
-        self.text = text
+        self.key = f"invalidPassword{rule}Message"
+        self.text = f"Invalid password: {reason}"
 
     def __str__(self) -> str:
         return self.text
@@ -26,9 +29,7 @@ class EarlierPassword(Protocol):
     """A password that the user has, or had."""
 
     @property
-    def made_at(self) -> datetime:
-        """When it was set."""
-        ...
+    def made_at(self) -> datetime: ...
 
     async def is_it(self, password: Secret) -> bool:
         """Tell whether `password` is the same; costs a hash."""
@@ -36,7 +37,7 @@ class EarlierPassword(Protocol):
 
 
 class PasswordBlacklists(Protocol):
-    """The lists of passwords that nobody may take."""
+    """The lists of forbidden passwords."""
 
     async def contains(self, name: str, password: Secret) -> bool:
         """Tell whether the list has the password; raises InvalidInput for a list that is away."""
@@ -44,10 +45,9 @@ class PasswordBlacklists(Protocol):
 
 
 class NoBlacklists:
-    """There are no lists: whoever asks for one is refused, since nothing could be compared."""
+    """There are no lists: a rule that names one refuses, since nothing could be compared."""
 
     async def contains(self, name: str, password: Secret) -> bool:  # noqa: ARG002 - the port's
-        """Refuse."""
         raise missing_blacklist(name)
 
 
@@ -77,5 +77,4 @@ class Candidate:
 
     @property
     def text(self) -> str:
-        """The password in clear."""
         return self.password.reveal()

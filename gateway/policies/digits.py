@@ -1,25 +1,14 @@
-"""`digits(n)`: at least n decimal digits of any script.
-
-Keycloak: password policy `digits`
-"""
-
-from typing import Final
+"""`digits(n)`: at least n decimal digits of any script. Keycloak: 5.1."""
 
 from gateway.policies.candidate import Candidate, PasswordRefused
-
-_DEFAULT: Final = 1
 
 
 class Digits:
     """The rule, with its number."""
 
-    name: Final = "digits"
+    name = "digits"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
-        wanted = int(argument or _DEFAULT)
+        wanted = int(argument or 1)
         if sum(map(str.isdecimal, candidate.text)) < wanted:
-            raise PasswordRefused(
-                "invalidPasswordMinDigitsMessage",
-                f"Invalid password: must contain at least {wanted} numerical digits.",
-            )
+            raise PasswordRefused("MinDigits", f"must contain at least {wanted} numerical digits.")

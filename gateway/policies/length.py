@@ -1,25 +1,14 @@
-"""`length(n)`: at least n characters, 8 where no number stands.
-
-Keycloak: password policy `length`
-"""
-
-from typing import Final
+"""`length(n)`: at least n characters, 8 where no number stands. Keycloak: 5.1."""
 
 from gateway.policies.candidate import Candidate, PasswordRefused
-
-_DEFAULT: Final = 8
 
 
 class Length:
     """The rule, with its number."""
 
-    name: Final = "length"
+    name = "length"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
-        wanted = int(argument or _DEFAULT)
+        wanted = int(argument or 8)
         if len(candidate.text) < wanted:
-            raise PasswordRefused(
-                "invalidPasswordMinLengthMessage",
-                f"Invalid password: minimum length {wanted}.",
-            )
+            raise PasswordRefused("MinLength", f"minimum length {wanted}.")

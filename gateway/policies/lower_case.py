@@ -1,25 +1,16 @@
-"""`lowerCase(n)`: at least n small letters.
-
-Keycloak: password policy `lowerCase`
-"""
-
-from typing import Final
+"""`lowerCase(n)`: at least n small letters. Keycloak: 5.1."""
 
 from gateway.policies.candidate import Candidate, PasswordRefused
-
-_DEFAULT: Final = 1
 
 
 class LowerCase:
     """The rule, with its number."""
 
-    name: Final = "lowerCase"
+    name = "lowerCase"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
-        wanted = int(argument or _DEFAULT)
+        wanted = int(argument or 1)
         if sum(map(str.islower, candidate.text)) < wanted:
             raise PasswordRefused(
-                "invalidPasswordMinLowerCaseCharsMessage",
-                f"Invalid password: must contain at least {wanted} lower case characters.",
+                "MinLowerCaseChars", f"must contain at least {wanted} lower case characters."
             )

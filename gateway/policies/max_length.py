@@ -1,25 +1,14 @@
-"""`maxLength(n)`: at most n characters, 64 where no number stands.
-
-Keycloak: password policy `maxLength`
-"""
-
-from typing import Final
+"""`maxLength(n)`: at most n characters, 64 where no number stands. Keycloak: 5.1."""
 
 from gateway.policies.candidate import Candidate, PasswordRefused
-
-_DEFAULT: Final = 64
 
 
 class MaxLength:
     """The rule, with its number."""
 
-    name: Final = "maxLength"
+    name = "maxLength"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
-        wanted = int(argument or _DEFAULT)
+        wanted = int(argument or 64)
         if len(candidate.text) > wanted:
-            raise PasswordRefused(
-                "invalidPasswordMaxLengthMessage",
-                f"Invalid password: maximum length {wanted}.",
-            )
+            raise PasswordRefused("MaxLength", f"maximum length {wanted}.")

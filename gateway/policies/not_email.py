@@ -1,9 +1,4 @@
-"""`notEmail`: not the e-mail address; who has none passes.
-
-Keycloak: password policy `notEmail`
-"""
-
-from typing import Final
+"""`notEmail`: not the e-mail address; a user without an address passes. Keycloak: 5.1."""
 
 from gateway.domain.users import canonical_name
 from gateway.policies.candidate import Candidate, PasswordRefused
@@ -12,12 +7,8 @@ from gateway.policies.candidate import Candidate, PasswordRefused
 class NotEmail:
     """The rule; it takes no argument and reads none."""
 
-    name: Final = "notEmail"
+    name = "notEmail"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:  # noqa: ARG002 - the port's
-        """Raise PasswordRefused where the password breaks it."""
         if candidate.email and canonical_name(candidate.text) == canonical_name(candidate.email):
-            raise PasswordRefused(
-                "invalidPasswordNotEmailMessage",
-                "Invalid password: must not be equal to the email.",
-            )
+            raise PasswordRefused("NotEmail", "must not be equal to the email.")

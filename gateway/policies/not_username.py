@@ -1,9 +1,4 @@
-"""`notUsername`: not the user name, in capitals or not.
-
-Keycloak: password policy `notUsername`
-"""
-
-from typing import Final
+"""`notUsername`: not the user name, in capitals or not. Keycloak: 5.1."""
 
 from gateway.domain.users import canonical_name
 from gateway.policies.candidate import Candidate, PasswordRefused
@@ -12,12 +7,8 @@ from gateway.policies.candidate import Candidate, PasswordRefused
 class NotUsername:
     """The rule; it takes no argument and reads none."""
 
-    name: Final = "notUsername"
+    name = "notUsername"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:  # noqa: ARG002 - the port's
-        """Raise PasswordRefused where the password breaks it."""
         if canonical_name(candidate.text) == canonical_name(candidate.username):
-            raise PasswordRefused(
-                "invalidPasswordNotUsernameMessage",
-                "Invalid password: must not be equal to the username.",
-            )
+            raise PasswordRefused("NotUsername", "must not be equal to the username.")

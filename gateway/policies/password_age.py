@@ -15,10 +15,9 @@ _OFF: Final = -1
 class PasswordAge:
     """The rule."""
 
-    name: Final = "passwordAge"
+    name = "passwordAge"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
         days = int(argument or _DEFAULT)
         if days == _OFF:
             return
@@ -27,7 +26,4 @@ class PasswordAge:
         recent = [one for one in candidate.former if candidate.now - one.made_at < age]
         for earlier in (*current, *recent):
             if await earlier.is_it(candidate.password):
-                raise PasswordRefused(
-                    "invalidPasswordGenericMessage",
-                    "Invalid password: new password does not match password policies.",
-                )
+                raise PasswordRefused("Generic", "new password does not match password policies.")

@@ -3,20 +3,14 @@
 A list that is away refuses every password: what cannot be compared is not good.
 """
 
-from typing import Final
-
 from gateway.policies.candidate import Candidate, PasswordRefused
 
 
 class PasswordBlacklist:
     """The rule."""
 
-    name: Final = "passwordBlacklist"
+    name = "passwordBlacklist"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it, InvalidInput without the list."""
         if await candidate.blacklists.contains(argument or "", candidate.password):
-            raise PasswordRefused(
-                "invalidPasswordBlacklistedMessage",
-                "Invalid password: password is blacklisted.",
-            )
+            raise PasswordRefused("Blacklisted", "password is blacklisted.")

@@ -15,10 +15,9 @@ _OFF: Final = -1
 class PasswordHistory:
     """The rule, with its number."""
 
-    name: Final = "passwordHistory"
+    name = "passwordHistory"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
         wanted = int(argument or _DEFAULT)
         if wanted == _OFF:
             return
@@ -26,6 +25,5 @@ class PasswordHistory:
         for earlier in (*current, *candidate.former[: max(0, wanted - 1)]):
             if await earlier.is_it(candidate.password):
                 raise PasswordRefused(
-                    "invalidPasswordHistoryMessage",
-                    f"Invalid password: must not be equal to any of last {wanted} passwords.",
+                    "History", f"must not be equal to any of last {wanted} passwords."
                 )

@@ -5,7 +5,6 @@ patterns together take too long is refused.
 """
 
 import asyncio
-from typing import Final
 
 from gateway.domain.limits.patterns import Verdict
 from gateway.policies.candidate import Candidate, PasswordRefused
@@ -14,16 +13,12 @@ from gateway.policies.candidate import Candidate, PasswordRefused
 class RegexPattern:
     """The rule; it may stand several times."""
 
-    name: Final = "regexPattern"
+    name = "regexPattern"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
         verdict = candidate.matches.verdict(argument or "", candidate.text)
         if candidate.matches.pending:
             await asyncio.to_thread(candidate.matches.run_pending)
             verdict = candidate.matches.verdict(argument or "", candidate.text)
         if verdict is not Verdict.MATCHES:
-            raise PasswordRefused(
-                "invalidPasswordRegexPatternMessage",
-                "Invalid password: fails to match regex pattern(s).",
-            )
+            raise PasswordRefused("RegexPattern", "fails to match regex pattern(s).")

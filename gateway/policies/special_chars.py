@@ -1,27 +1,18 @@
-"""`specialChars(n)`: at least n characters that are neither letters nor digits.
-
-Keycloak: password policy `specialChars`
-"""
-
-from typing import Final
+"""`specialChars(n)`: at least n characters that are neither letters nor digits. Keycloak: 5.1."""
 
 from gateway.policies.candidate import Candidate, PasswordRefused
-
-_DEFAULT: Final = 1
 
 
 class SpecialChars:
     """The rule, with its number."""
 
-    name: Final = "specialChars"
+    name = "specialChars"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
-        wanted = int(argument or _DEFAULT)
+        wanted = int(argument or 1)
         if sum(map(_is_special, candidate.text)) < wanted:
             raise PasswordRefused(
-                "invalidPasswordMinSpecialCharsMessage",
-                f"Invalid password: must contain at least {wanted} special characters.",
+                "MinSpecialChars", f"must contain at least {wanted} special characters."
             )
 
 

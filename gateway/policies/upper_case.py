@@ -1,25 +1,16 @@
-"""`upperCase(n)`: at least n capital letters.
-
-Keycloak: password policy `upperCase`
-"""
-
-from typing import Final
+"""`upperCase(n)`: at least n capital letters. Keycloak: 5.1."""
 
 from gateway.policies.candidate import Candidate, PasswordRefused
-
-_DEFAULT: Final = 1
 
 
 class UpperCase:
     """The rule, with its number."""
 
-    name: Final = "upperCase"
+    name = "upperCase"
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
-        """Raise PasswordRefused where the password breaks it."""
-        wanted = int(argument or _DEFAULT)
+        wanted = int(argument or 1)
         if sum(map(str.isupper, candidate.text)) < wanted:
             raise PasswordRefused(
-                "invalidPasswordMinUpperCaseCharsMessage",
-                f"Invalid password: must contain at least {wanted} upper case characters.",
+                "MinUpperCaseChars", f"must contain at least {wanted} upper case characters."
             )

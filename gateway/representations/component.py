@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
+from gateway.representations.field_table import read_strictly, without_none
 from gateway.representations.json_input import check_text
 from gateway.representations.names import UrlName
-from gateway.representations.refusals import attempt, join, raise_all, refused_secret
+from gateway.representations.refusals import attempt, join, raise_all, read_each, refused_secret
 from gateway.representations.shapes import Shape, Text
-from gateway.representations.strict_fields import read_strictly
+from gateway.representations.spelling import snake_case
 
 _NAME: Final = Text(most=255)
 _MOST_SETTINGS: Final = 100
@@ -27,7 +28,6 @@ class ConfigLists:
     """The settings of a component: lists of texts by name."""
 
     def read(self, value: Any, path: str) -> Config:
-        """Return the texts that are not blank."""
         if not isinstance(value, Mapping) or len(value) > _MOST_SETTINGS:
             # It may be a key, put one level too high, or without its list.
             raise refused_secret(path, f"an object of at most {_MOST_SETTINGS} lists of texts")
@@ -40,7 +40,6 @@ class ConfigLists:
         return config
 
     def write(self, value: Config) -> dict[str, list[str]]:
-        """Return the object."""
         return {name: list(texts) for name, texts in value.items()}
 
 
@@ -49,19 +48,12 @@ def _read_texts(value: Any, path: str) -> tuple[str, ...]:
         return ()
     if not isinstance(value, list) or len(value) > _MOST_SETTINGS:
         raise refused_secret(path, f"a list of at most {_MOST_SETTINGS} texts")
-    errors: list[FieldError] = []
-    texts = [
-        attempt(errors, "", _read_setting, text, f"{path}[{index}]")
-        for index, text in enumerate(value)
-        if text is not None
-    ]
-    raise_all(errors)
-    return tuple(text for text in texts if text.strip())
+    return tuple(text for text in read_each(value, _read_setting, path) if text.strip())
 
 
 def _read_setting(value: Any, path: str) -> str:
     try:
-        return _SETTING.read(value, path)
+        return "" if value is None else _SETTING.read(value, path)
     except InvalidInput as error:
         raise refused_secret(path, f"text of at most {_LONGEST} characters") from error
 
@@ -79,7 +71,7 @@ _FIELDS: Final[Mapping[str, Shape]] = {
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A component; None is what nobody has given."""
+    """A component; None is what was not given."""
 
     id: str | None = None
     name: str | None = None
@@ -93,31 +85,15 @@ class Component:
 def read_component(document: Mapping[str, Any]) -> Component:
     """Return what was sent; raises InvalidInput with every wrong field."""
     given = read_strictly(document, _FIELDS, "ComponentRepresentation")
-    return Component(
-        id=given.get("id"),
-        name=given.get("name"),
-        provider_id=given.get("providerId"),
-        provider_type=given.get("providerType"),
-        parent_id=given.get("parentId"),
-        sub_type=given.get("subType"),
-        config=given.get("config", {}),
-    )
+    return Component(**{snake_case(name): value for name, value in given.items()})
 
 
 def write_component(component: Component) -> dict[str, Any]:
     """Return the JSON object, members in Keycloak's order."""
-    texts = {
-        "id": component.id,
-        "name": component.name,
-        "providerId": component.provider_id,
-        "providerType": component.provider_type,
-        "parentId": component.parent_id,
-        "subType": component.sub_type,
-    }
-    config = ConfigLists().write(component.config)
-    return {name: text for name, text in texts.items() if text is not None} | {"config": config}
+    members = {name: getattr(component, snake_case(name)) for name in _FIELDS}
+    return without_none(members | {"config": ConfigLists().write(component.config)})
 
 
 def merged(before: Config, given: Config) -> dict[str, tuple[str, ...]]:
-    """Return what was set with what was given: what is not named stays, what is empty goes."""
+    """Return `before` with `given`: what is not named stays, what is empty is removed."""
     return {name: values for name, values in {**before, **given}.items() if values}

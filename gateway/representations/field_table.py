@@ -1,18 +1,18 @@
-"""Tables of fields: JSON name, shape, and where the value stands in the domain.
+"""Tables of fields: JSON name, shape, and the place of the value in the domain.
 
-One table reads a representation, merges a partial one, and writes it in Keycloak's order. What
-the domain has no field for is kept by name, without what stands at its default.
+One table reads a representation, merges a partial one, and writes it in Keycloak's order. A field
+without a place in the domain is stored by name, unless it has its default value. A small
+representation is a mapping of shapes by name.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any, Final, TypeVar
 
 from gateway.domain.errors import FieldError
 from gateway.representations.json_input import check_json, check_text
-from gateway.representations.refusals import UnknownField, attempt
+from gateway.representations.refusals import attempt, join, raise_all, require_known
 from gateway.representations.shapes import Choice, Count, Duration, Flag, OneOf, Shape
 from gateway.representations.spelling import Names
 
@@ -25,40 +25,30 @@ Given = Mapping[str, tuple[str, Any]]
 DomainT = TypeVar("DomainT")
 
 
-def never(_value: Any) -> bool:
-    """Hide no value."""
-    return False
-
-
-def absent(value: Any) -> bool:
-    """Hide None."""
-    return value is None
-
-
-def empty(value: Any) -> bool:
-    """Hide an empty tuple and a zero duration."""
-    return value in ((), timedelta())
+def without_none(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of a JSON object that have a value."""
+    return {name: value for name, value in members.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A field of the domain: `attribute` of the value itself, or of its part `group`.
 
-    `hidden` tells which values Keycloak leaves out of its answer; `public` says that the text is
+    With `omit_empty`, an answer has no empty value, as Keycloak's. `public` is for text that is
     never a secret, a password, a key or a certificate, so that admin events may record it.
     """
 
     name: str
-    group: str | None
     attribute: str
     shape: Shape
-    hidden: Callable[[Any], bool] = never
+    omit_empty: bool = False
     public: bool = False
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A field without a rule yet: checked, kept as given, answered with Keycloak's default.
+class StoredOnly:
+    """A field without a rule yet: checked, stored as given, answered with Keycloak's default.
 
     `public` as for Setting.
     """
@@ -72,19 +62,17 @@ class Kept:
 class FieldTable:
     """The fields of one representation."""
 
-    def __init__(self, entries: Iterable[Setting | Kept], beside: Iterable[str] = ()) -> None:
-        """Take the fields in the order of the answer, and names that others read."""
+    def __init__(self, entries: Iterable[Setting | StoredOnly], beside: Iterable[str] = ()) -> None:
         self._entries = tuple(entries)
         self._settings = {
             entry.name: entry for entry in self._entries if isinstance(entry, Setting)
         }
-        self._kept = {entry.name: entry for entry in self._entries if isinstance(entry, Kept)}
+        self._kept = {entry.name: entry for entry in self._entries if isinstance(entry, StoredOnly)}
         self._beside = frozenset(beside)
         self._names = Names([*self._settings, *self._kept, *self._beside])
 
     @property
     def shapes(self) -> dict[str, Shape]:
-        """The shape of each field that is answered, in the order of the answer."""
         return {entry.name: entry.shape for entry in self._entries}
 
     @property
@@ -98,20 +86,16 @@ class FieldTable:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The names that others read."""
         return tuple(sorted(self._beside))
 
     def collect(self, document: Mapping[str, Any], path: str, errors: list[FieldError]) -> Given:
-        """Return what was given, whichever way it is spelled; null is not given."""
         return self._names.collect(document, path, errors)
 
     def require_known(
         self, document: Mapping[str, Any], representation: str, path: str = ""
     ) -> None:
         """Raise UnknownField for the first field that Keycloak's representation has not."""
-        for spelling in document:
-            if not self._names.known(spelling):
-                raise UnknownField(path, spelling, representation)
+        require_known(document, self._names, representation, path)
 
     def read_settings(self, given: Given, errors: list[FieldError]) -> dict[str, Any]:
         """Return the domain values of the settings that were given, by JSON name."""
@@ -164,8 +148,9 @@ class FieldTable:
     def answer(self, value: Any, kept: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON object, unknown fields last."""
         written = ((entry.name, _written(entry, value, kept)) for entry in self._entries)
-        known = {name: field for name, field in written if field is not None}
-        return known | {name: field for name, field in kept.items() if name not in self._kept}
+        return without_none(dict(written)) | {
+            name: field for name, field in kept.items() if name not in self._kept
+        }
 
     def _at_default(self, name: str, value: Any) -> bool:
         return name in self._kept and value == self._kept[name].default
@@ -180,10 +165,44 @@ def _check_unknown(name: str, value: Any, at: str) -> None:
     check_json(value, at)
 
 
-def _written(entry: Setting | Kept, value: Any, kept: Mapping[str, Any]) -> Any:
-    if isinstance(entry, Kept):
-        # A copy: the answer belongs to the caller, the default to everybody.
+def _written(entry: Setting | StoredOnly, value: Any, kept: Mapping[str, Any]) -> Any:
+    if isinstance(entry, StoredOnly):
+        # A copy: the caller may change the answer, but not the default.
         return deepcopy(kept.get(entry.name, entry.default))
     group = value if entry.group is None else getattr(value, entry.group)
     field = getattr(group, entry.attribute)
-    return None if entry.hidden(field) else entry.shape.write(field)
+    written = entry.shape.write(field)
+    return None if entry.omit_empty and not (field and written) else written
+
+
+def read_fields(
+    document: Mapping[str, Any], fields: Mapping[str, Shape], path: str, errors: list[FieldError]
+) -> dict[str, Any]:
+    """Return what was sent of `fields`, by name; other members are ignored."""
+    return {
+        name: attempt(errors, None, shape.read, document[name], join(path, name))
+        for name, shape in fields.items()
+        if document.get(name) is not None
+    }
+
+
+def read_given(
+    given: Given, fields: Mapping[str, Shape], errors: list[FieldError]
+) -> dict[str, Any]:
+    """Return what was given of `fields`, by name."""
+    return {
+        name: attempt(errors, None, shape.read, given[name][1], given[name][0])
+        for name, shape in fields.items()
+        if name in given
+    }
+
+
+def read_strictly(
+    document: Mapping[str, Any], fields: Mapping[str, Shape], representation: str
+) -> dict[str, Any]:
+    """Return what was sent by name; raises UnknownField and InvalidInput."""
+    require_known(document, fields, representation)
+    errors: list[FieldError] = []
+    values = read_fields(document, fields, "", errors)
+    raise_all(errors)
+    return values

@@ -54,53 +54,29 @@ def _of_shape(shape: Shape) -> Schema:
     return describe(shape) if describe else {}
 
 
-def _flag(_: Any) -> Schema:
-    return {"type": "boolean"}
-
-
 def _number(shape: Count | Duration) -> Schema:
     return {"type": "integer", "minimum": shape.least, "maximum": shape.most}
-
-
-def _one_of(shape: OneOf) -> Schema:
-    return {"enum": list(shape.allowed)}
-
-
-def _choice(shape: Choice[Any]) -> Schema:
-    return {"type": "string", "enum": [choice.value for choice in shape.choices]}
 
 
 def _text(shape: Text) -> Schema:
     return {"type": "string", "minLength": shape.least, "maxLength": shape.most}
 
 
-def _list(shape: TextList) -> Schema:
-    return {"type": "array", "items": _of_shape(shape.item)}
-
-
 def _map(_: Any) -> Schema:
     return {"type": "object", "additionalProperties": {"type": "string"}}
 
 
-def _any_list(_: Any) -> Schema:
-    return {"type": "array"}
-
-
-def _any_object(_: Any) -> Schema:
-    return {"type": "object"}
-
-
 _SCHEMAS: Final[Mapping[type, Callable[[Any], Schema]]] = {
-    Flag: _flag,
+    Flag: lambda _: {"type": "boolean"},
     Count: _number,
     Duration: _number,
-    OneOf: _one_of,
-    Choice: _choice,
+    OneOf: lambda shape: {"enum": list(shape.allowed)},
+    Choice: lambda shape: {"type": "string", "enum": [each.value for each in shape.choices]},
     Text: _text,
-    TextList: _list,
+    TextList: lambda shape: {"type": "array", "items": _of_shape(shape.item)},
     TextMap: _map,
     ClientAttributes: _map,
-    VerbatimList: _any_list,
-    VerbatimObject: _any_object,
+    VerbatimList: lambda _: {"type": "array"},
+    VerbatimObject: lambda _: {"type": "object"},
 }
-"""A field of another shape may be anything: what it is, its rule says."""
+"""A field of another shape has no schema: its rule checks it."""

@@ -8,18 +8,17 @@ tidies its URLs makes of /roles/.. its realm.
 from typing import Any
 
 from gateway.representations.refusals import refused
-from gateway.representations.shapes import Same
+from gateway.representations.shapes import Verbatim
 
 _RESERVED = frozenset(" :/?#[]@!$&'()*+,;=\\%<>{}|^\"`")
 _DOTS = frozenset({".", ".."})
 _LONGEST = 255
 
 
-class UrlName(Same):
+class UrlName(Verbatim):
     """A name that stands in a path segment as it is."""
 
     def read(self, value: Any, path: str) -> str:
-        """Return the name."""
         if not _is_printable_name(value) or set(value) & _RESERVED or value in _DOTS:
             raise refused(
                 path, value, f"1 to {_LONGEST} visible characters without spaces and reserved ones"
@@ -27,21 +26,19 @@ class UrlName(Same):
         return str(value)
 
 
-class VisibleName(Same):
+class VisibleName(Verbatim):
     """A name without spaces; URL characters are allowed."""
 
     def read(self, value: Any, path: str) -> str:
-        """Return the name."""
         if not _is_printable_name(value) or " " in value:
             raise refused(path, value, f"1 to {_LONGEST} visible characters without spaces")
         return str(value)
 
 
-class PrintableName(Same):
+class PrintableName(Verbatim):
     """A name that may have spaces inside."""
 
     def read(self, value: Any, path: str) -> str:
-        """Return the name."""
         if not _is_printable_name(value) or value.strip() != value or value in _DOTS:
             raise refused(path, value, f"1 to {_LONGEST} printable characters, none of them hidden")
         return str(value)

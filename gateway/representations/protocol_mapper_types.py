@@ -1,14 +1,15 @@
-"""The types of protocol mappers as clients are told of them: names, and what may be set.
+"""The types of protocol mappers: names, and what may be set.
 
 Keycloak: ProtocolMapperTypeRepresentation; the options that say where a claim goes come from the
 mapper itself
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.domain.clients import ProtocolMapper
+from gateway.representations.protocol_mappers import write_mapper
 from gateway.representations.provider_properties import Kind, Property
 
 _JSON_TYPES: Final = ("String", "long", "int", "boolean", "JSON")
@@ -22,12 +23,11 @@ _CLAIM: Final = (_NAME, _JSON_TYPE)
 _ROLE: Final = Property("role", "Role", "A role of the realm, or client.role")
 
 
-def _text(name: str, label: str, told: str) -> Property:
-    return Property(name, label, told)
-
-
-def _flag(name: str, label: str, told: str) -> Property:
-    return Property(name, label, told, Kind.FLAG)
+_ADDRESS: Final = ("street", "locality", "region", "postal_code", "country", "formatted")
+_ROLE_PREFIX: Final = (
+    ("usermodel.realmRoleMapping.rolePrefix", "Realm Role prefix", "Before each"),
+    ("usermodel.clientRoleMapping.rolePrefix", "Client Role prefix", "Before each"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,105 +36,83 @@ class MapperType:
 
     name: str
     help: str
-    properties: tuple[Property, ...] = ()
-    priority: int = 0
+    properties: tuple[Property, ...]
+    priority: int
 
 
-_ADDRESS: Final = ("street", "locality", "region", "postal_code", "country", "formatted")
-_PREFIX: Final = "rolePrefix"
-
-MAPPER_TYPES: Final[Mapping[str, MapperType]] = {
-    "oidc-sub-mapper": MapperType("Subject (sub)", "Who it is", priority=-10),
-    "oidc-acr-mapper": MapperType(
-        "Authentication Context Class Reference (ACR)", "How strong the sign-in was"
+_PROPERTIES: Final[Mapping[str, tuple[Property, ...]]] = {
+    "oidc-audience-mapper": (
+        Property("included.client.audience", "Included Client Audience", "A client's id"),
+        Property("included.custom.audience", "Included Custom Audience", "Any text"),
     ),
-    "oidc-amr-mapper": MapperType(
-        "Authentication Method Reference (AMR)", "By what the user has signed in"
+    "oidc-role-name-mapper": (_ROLE, Property("new.role.name", "New Role Name", "The other name")),
+    "oidc-hardcoded-role-mapper": (_ROLE,),
+    "oidc-usermodel-realm-role-mapper": (Property(*_ROLE_PREFIX[0]), _SEVERAL, *_CLAIM),
+    "oidc-usermodel-client-role-mapper": (
+        Property("usermodel.clientRoleMapping.clientId", "Client ID", "One client, or all"),
+        *(Property(*_ROLE_PREFIX[1]), _SEVERAL, *_CLAIM),
     ),
-    "oidc-allowed-origins-mapper": MapperType(
-        "Allowed Web Origins", "From where browsers may call the client"
+    "oidc-group-membership-mapper": (
+        _NAME,
+        Property("full.path", "Full group path", "Whether with those above", Kind.FLAG),
     ),
-    "oidc-audience-mapper": MapperType(
-        "Audience",
-        "Adds one audience",
-        (
-            _text("included.client.audience", "Included Client Audience", "A client's id"),
-            _text("included.custom.audience", "Included Custom Audience", "Any text"),
+    "oidc-usermodel-attribute-mapper": (
+        Property("user.attribute", "User Attribute", "The attribute's name"),
+        *(*_CLAIM, _SEVERAL),
+        Property(
+            *("aggregate.attrs", "Aggregate attribute values", "Whether with the groups'"),
+            Kind.FLAG,
         ),
     ),
-    "oidc-audience-resolve-mapper": MapperType(
-        "Audience Resolve", "Adds the clients of which the user has roles", priority=30
+    "oidc-usermodel-property-mapper": (
+        Property("user.attribute", "Property", "The field's name"),
+        *_CLAIM,
     ),
-    "oidc-role-name-mapper": MapperType(
-        "Role Name Mapper",
-        "Calls a role by another name",
-        (_ROLE, _text("new.role.name", "New Role Name", "The other name")),
-        10,
+    "oidc-address-mapper": tuple(
+        Property(f"user.attribute.{part}", f"User Attribute Name for {part}", "The attribute")
+        for part in _ADDRESS
     ),
-    "oidc-hardcoded-role-mapper": MapperType(
-        "Hardcoded Role", "Adds a role that the user need not have", (_ROLE,), 20
+    "oidc-hardcoded-claim-mapper": (
+        _NAME,
+        Property("claim.value", "Claim value", "What it says"),
+        _JSON_TYPE,
     ),
-    "oidc-usermodel-realm-role-mapper": MapperType(
-        "User Realm Role",
-        "The user's roles of the realm",
-        (
-            _text(f"usermodel.realmRoleMapping.{_PREFIX}", "Realm Role prefix", "Before each"),
-            *(_SEVERAL, *_CLAIM),
-        ),
-        40,
-    ),
-    "oidc-usermodel-client-role-mapper": MapperType(
-        "User Client Role",
-        "The user's roles of clients",
-        (
-            _text("usermodel.clientRoleMapping.clientId", "Client ID", "One client, or all"),
-            _text(f"usermodel.clientRoleMapping.{_PREFIX}", "Client Role prefix", "Before each"),
-            *(_SEVERAL, *_CLAIM),
-        ),
-        40,
-    ),
-    "oidc-full-name-mapper": MapperType("User's full name", "First and last name together"),
-    "oidc-group-membership-mapper": MapperType(
-        "Group Membership",
-        "The user's groups",
-        (_NAME, _flag("full.path", "Full group path", "Whether with those above")),
-    ),
-    "oidc-usermodel-attribute-mapper": MapperType(
-        "User Attribute",
-        "An attribute of the user",
-        (
-            _text("user.attribute", "User Attribute", "The attribute's name"),
-            *(*_CLAIM, _SEVERAL),
-            _flag("aggregate.attrs", "Aggregate attribute values", "Whether with the groups'"),
-        ),
-    ),
-    "oidc-usermodel-property-mapper": MapperType(
-        "User Property",
-        "A field of the user",
-        (_text("user.attribute", "Property", "The field's name"), *_CLAIM),
-    ),
-    "oidc-address-mapper": MapperType(
-        "User Address",
-        "The user's postal address",
-        tuple(
-            _text(f"user.attribute.{part}", f"User Attribute Name for {part}", "The attribute")
-            for part in _ADDRESS
-        ),
-    ),
-    "oidc-hardcoded-claim-mapper": MapperType(
-        "Hardcoded claim",
-        "The same for everybody",
-        (_NAME, _text("claim.value", "Claim value", "What it says"), _JSON_TYPE),
-    ),
-    "oidc-usersessionmodel-note-mapper": MapperType(
-        "User Session Note",
-        "A note of the session",
-        (_text("user.session.note", "User Session Note", "The note's name"), *_CLAIM),
-    ),
-    "oidc-session-state-mapper": MapperType(
-        "Session State (session_state)", "The id of the session"
+    "oidc-usersessionmodel-note-mapper": (
+        Property("user.session.note", "User Session Note", "The note's name"),
+        *_CLAIM,
     ),
 }
+_TABLE: Final = """
+oidc-sub-mapper | -10 | Subject (sub) | Who it is
+oidc-acr-mapper | 0 | Authentication Context Class Reference (ACR) | How strong the sign-in was
+oidc-amr-mapper | 0 | Authentication Method Reference (AMR) | By what the user has signed in
+oidc-allowed-origins-mapper | 0 | Allowed Web Origins | From where browsers may call the client
+oidc-audience-mapper | 0 | Audience | Adds one audience
+oidc-audience-resolve-mapper | 30 | Audience Resolve | Adds the clients of which the user has roles
+oidc-role-name-mapper | 10 | Role Name Mapper | Calls a role by another name
+oidc-hardcoded-role-mapper | 20 | Hardcoded Role | Adds a role that the user need not have
+oidc-usermodel-realm-role-mapper | 40 | User Realm Role | The user's roles of the realm
+oidc-usermodel-client-role-mapper | 40 | User Client Role | The user's roles of clients
+oidc-full-name-mapper | 0 | User's full name | First and last name together
+oidc-group-membership-mapper | 0 | Group Membership | The user's groups
+oidc-usermodel-attribute-mapper | 0 | User Attribute | An attribute of the user
+oidc-usermodel-property-mapper | 0 | User Property | A field of the user
+oidc-address-mapper | 0 | User Address | The user's postal address
+oidc-hardcoded-claim-mapper | 0 | Hardcoded claim | The same for everybody
+oidc-usersessionmodel-note-mapper | 0 | User Session Note | A note of the session
+oidc-session-state-mapper | 0 | Session State (session_state) | The id of the session
+"""
+"""A type: its id, its priority, its name, and what it does."""
+
+
+def _types() -> Iterator[tuple[str, MapperType]]:
+    for line in _TABLE.strip().split("\n"):
+        mapper_type, priority, name, text = line.split(" | ")
+        properties = _PROPERTIES.get(mapper_type, ())
+        yield mapper_type, MapperType(name, text, properties, int(priority))
+
+
+MAPPER_TYPES: Final = dict(_types())
 
 
 def write_mapper_type(mapper_type: str, purposes: Iterable[str]) -> dict[str, Any]:
@@ -155,15 +133,9 @@ def write_mapper_type(mapper_type: str, purposes: Iterable[str]) -> dict[str, An
 
 
 def write_built_in(mappers: Iterable[ProtocolMapper]) -> list[dict[str, Any]]:
-    """Return mappers that are to be had ready-made, each name once."""
+    """Return the built-in mappers, each name once."""
     named = {mapper.name: mapper for mapper in mappers}
     return [
-        {
-            "name": mapper.name,
-            "protocol": mapper.protocol,
-            "protocolMapper": mapper.mapper_type,
-            "consentRequired": False,
-            "config": dict(mapper.config),
-        }
+        {name: value for name, value in write_mapper(mapper).items() if name != "id"}
         for mapper in named.values()
     ]

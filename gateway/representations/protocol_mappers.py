@@ -1,7 +1,7 @@
 """`protocolMappers` of clients and client scopes. Keycloak: ProtocolMapperRepresentation.
 
-A mapper without an id keeps the one it had under its name, so that a file may leave ids out. What
-the types of mappers mean is not judged here: those that do nothing here are kept as well.
+A mapper without an id keeps the id of the mapper with its name, so that a file may omit ids. The
+types of mappers are not checked here: those without effect are stored as well.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,11 +20,11 @@ from gateway.representations.shapes import Flag, OneOf, Text, TextMap
 PROTOCOLS: Final = (OPENID_CONNECT, "saml", "docker-v2")
 MAPPER_TABLE = FieldTable(
     (
-        Setting("id", None, "id", UrlName(), public=True),
-        Setting("name", None, "name", Text(least=1, most=255), public=True),
-        Setting("protocol", None, "protocol", OneOf(PROTOCOLS)),
-        Setting("protocolMapper", None, "mapper_type", Text(least=1, most=255), public=True),
-        Setting("config", None, "config", TextMap()),
+        Setting("id", "id", UrlName(), public=True),
+        Setting("name", "name", Text(least=1, most=255), public=True),
+        Setting("protocol", "protocol", OneOf(PROTOCOLS)),
+        Setting("protocolMapper", "mapper_type", Text(least=1, most=255), public=True),
+        Setting("config", "config", TextMap()),
     ),
     beside=("consentRequired", "consentText"),
 )
@@ -34,6 +34,7 @@ _KNOWN = "a field of a protocol mapper"
 MOST_MAPPERS: Final = 200
 """Of one client or client scope."""
 _REPRESENTATION: Final = "ProtocolMapperRepresentation"
+_NONE: Final = ProtocolMapper("", "", "", {})
 
 
 class ProtocolMappers:
@@ -44,9 +45,8 @@ class ProtocolMappers:
         if not isinstance(value, list) or len(value) > MOST_MAPPERS:
             raise refused(path, value, f"a list of at most {MOST_MAPPERS} protocol mappers")
         errors: list[FieldError] = []
-        nothing = ProtocolMapper("", "", "", {})
         mappers = tuple(
-            attempt(errors, nothing, read_mapper, item, f"{path}[{index}]")
+            attempt(errors, _NONE, read_mapper, item, f"{path}[{index}]")
             for index, item in enumerate(value)
         )
         names = ((mapper.protocol, mapper.name) for mapper in mappers if mapper.name)
@@ -58,7 +58,6 @@ class ProtocolMappers:
         return mappers
 
     def write(self, value: tuple[ProtocolMapper, ...]) -> list[dict[str, Any]]:
-        """Return the list."""
         return [write_mapper(mapper) for mapper in value]
 
 
@@ -120,7 +119,7 @@ def read_mapper(value: Any, path: str) -> ProtocolMapper:
         if name not in given
     )
     if updates.get("protocolMapper") == _PAIRWISE:
-        # Passed over, it would tell everybody the one subject that it was to hide.
+        # If it were ignored, clients would receive the subject that it must hide.
         errors.append(FieldError(join(path, "protocolMapper"), describe(_PAIRWISE), _SAME_SUBJECT))
     raise_all(errors)
-    return MAPPER_TABLE.updated(ProtocolMapper("", "", "", {}), updates)
+    return MAPPER_TABLE.updated(_NONE, updates)

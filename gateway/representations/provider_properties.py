@@ -1,6 +1,6 @@
-"""The settings that a provider takes: how they are told, and what they may be.
+"""The settings of a provider: their descriptions and allowed values.
 
-The same table checks what is sent and is shown to whoever asks what there is to set.
+The same table checks what is sent and describes the settings to clients.
 Keycloak: ProviderConfigProperty, in whose words a wrong value is refused
 """
 
@@ -61,7 +61,6 @@ class Property:
             raise UnusableSetting(f"'{self.label}' should be a number")
 
     def document(self) -> dict[str, Any]:
-        """Return the JSON object."""
         # Keycloak calls a number a text where a form shows it as one.
         kind = Kind.TEXT if self.kind is Kind.NUMBER else self.kind
         return {
@@ -86,7 +85,6 @@ class ProviderDescription:
     properties: tuple[Property, ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """Return the JSON object."""
         return {
             "id": self.id,
             "helpText": self.help,

@@ -1,13 +1,13 @@
-"""How a refused value is told: where it stands, what was given, what is allowed.
+"""Errors of refused values: the path, what was given, what is allowed.
 
 What was given is shown shortened and escaped, so that it fits a line of a terminal or a log.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from gateway.domain.errors import FieldError, InvalidInput
 
@@ -60,6 +60,15 @@ class UnknownField(InvalidInput):
         self.representation = representation
 
 
+def require_known(
+    document: Iterable[str], known: Container[str], representation: str, path: str = ""
+) -> None:
+    """Raise UnknownField for the first name of `document` that is not known."""
+    for name in document:
+        if name not in known:
+            raise UnknownField(path, name, representation)
+
+
 def attempt(
     errors: list[FieldError], instead: OtherT, read: Callable[..., ReadT], *arguments: Any
 ) -> ReadT | OtherT:
@@ -69,6 +78,22 @@ def attempt(
     except InvalidInput as refusal:
         errors.extend(refusal.errors)
         return instead
+
+
+def read_each(
+    items: Iterable[Any], read: Callable[..., ReadT], path: str, *arguments: Any
+) -> list[ReadT]:
+    """Return what `read(item, path, *arguments)` gives for each item of the list at `path`.
+
+    Raises InvalidInput with the errors of all items.
+    """
+    errors: list[FieldError] = []
+    found = [
+        attempt(errors, None, read, item, f"{path}[{index}]", *arguments)
+        for index, item in enumerate(items)
+    ]
+    raise_all(errors)
+    return cast("list[ReadT]", found)
 
 
 @contextmanager

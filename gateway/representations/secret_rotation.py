@@ -37,13 +37,13 @@ class SecretRotation:
 
 
 def read_secret_rotation(configuration: Mapping[str, Any]) -> SecretRotation | None:
-    """Return what an executor is configured for; None where that makes no sense."""
+    """Return the periods of an executor; None where they contradict each other."""
     periods = {name: configuration.get(name, _DEFAULTS[name]) for name in _DEFAULTS}
     seconds = {name: _seconds(value) for name, value in periods.items()}
     expiration, rotated, remaining = (seconds[name] for name in _DEFAULTS)
-    if expiration is None or rotated is None or remaining is None:
+    if not expiration or rotated is None or remaining is None:
         return None
-    if expiration == 0 or max(rotated, remaining) > expiration:
+    if max(rotated, remaining) > expiration:
         return None
     return SecretRotation(*(timedelta(seconds=each) for each in (expiration, rotated, remaining)))
 
@@ -86,22 +86,15 @@ def _holds(condition: Mapping[str, Any], client: Client) -> bool:
     return evaluate is not None and evaluate(client, configuration) != negated
 
 
-def _is_any(_client: Client, _configuration: Mapping[str, Any]) -> bool:
-    return True
-
-
 def _has_access_type(client: Client, configuration: Mapping[str, Any]) -> bool:
-    return _access_type(client) in (configuration.get("type") or ())
-
-
-def _access_type(client: Client) -> str:
+    access_type = "public" if client.public_client else "confidential"
     if client.bearer_only:
-        return "bearer-only"
-    return "public" if client.public_client else "confidential"
+        access_type = "bearer-only"
+    return access_type in (configuration.get("type") or ())
 
 
 _CONDITIONS: Final[Mapping[str, Callable[[Client, Mapping[str, Any]], bool]]] = {
-    "any-client": _is_any,
+    "any-client": lambda _client, _configuration: True,
     "client-access-type": _has_access_type,
 }
 EVALUATED_CONDITIONS: Final = frozenset(_CONDITIONS)

@@ -1,4 +1,4 @@
-"""What the server is and what it has, as clients ask before they begin.
+"""Information about the server: version, features, providers, algorithms.
 
 Keycloak: ServerInfoRepresentation. Only what exists here is listed.
 """
@@ -10,32 +10,10 @@ from typing import Any, Final
 
 from gateway.domain.events import EventType, OperationType, ResourceType, name_of
 from gateway.domain.keys import SignatureAlgorithm
-from gateway.domain.limits.password_hashing import HASH_SCHEMES
 from gateway.representations.realms import RULES
 
 COMPATIBLE_WITH: Final = "26.7.3"
 """The version of Keycloak whose API this is: clients decide by it what to send."""
-_RULES: Final[Mapping[str, tuple[str, str, str]]] = {
-    "length": ("Minimum Length", "int", "8"),
-    "maxLength": ("Maximum Length", "int", "64"),
-    "digits": ("Digits", "int", "1"),
-    "lowerCase": ("Lowercase Characters", "int", "1"),
-    "upperCase": ("Uppercase Characters", "int", "1"),
-    "specialChars": ("Special Characters", "int", "1"),
-    "regexPattern": ("Regular Expression", "String", ""),
-    "notUsername": ("Not Username", "", ""),
-    "notContainsUsername": ("Not Contains Username", "", ""),
-    "notEmail": ("Not Email", "", ""),
-    "passwordHistory": ("Not Recently Used", "int", "3"),
-    "passwordAge": ("Not Recently Used (In Days)", "int", "30"),
-    "passwordBlacklist": ("Password Blacklist", "String", ""),
-    "forceExpiredPasswordChange": ("Expire Password", "String", "365"),
-    "hashAlgorithm": ("Hashing Algorithm", "String", HASH_SCHEMES[0].name),
-    "hashIterations": ("Hashing Iterations", "int", "-1"),
-    "maxAuthAge": ("Maximum Authentication Age", "int", "300"),
-    "recoveryCodesWarningThreshold": ("Recovery Codes Warning Threshold", "int", "4"),
-}
-"""Of each rule of a password policy: its name for people, and what its argument is."""
 _FEATURES: Final = (
     ("ADMIN_API", "Admin API", True),
     ("ACCOUNT_API", "Account Management REST API", False),
@@ -58,13 +36,11 @@ _FEATURES: Final = (
     ("WEB_AUTHN", "W3C Web Authentication (WebAuthn)", False),
 )
 """Keycloak's features that clients ask for, and which of them are here."""
-_MINUTE: Final = 60
-_HOUR: Final = 60 * _MINUTE
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What may be told of the process and where it runs, to who administers the server."""
+    """The process and its machine, for administrators of the server."""
 
     started_at: datetime
     system: str
@@ -77,7 +53,7 @@ class Machine:
 
 
 def write_system(now: datetime, program: str, machine: Machine | None) -> dict[str, Any]:
-    """Return what tells of the system; of the machine only where it is given."""
+    """Return the system; the machine only where it is given."""
     system: dict[str, Any] = {
         "version": COMPATIBLE_WITH,
         "product": "Realmgate",
@@ -147,25 +123,25 @@ def write_providers(providers: Mapping[str, Collection[str]]) -> dict[str, Any]:
 
 def write_password_policies() -> list[dict[str, Any]]:
     """Return the rules that a password policy may consist of."""
-    return [_rule(name) for name in RULES]
+    return [
+        {
+            "id": name,
+            "displayName": rule.label,
+            **({"configType": rule.kind, "defaultValue": rule.default} if rule.kind else {}),
+            "multipleSupported": name == "regexPattern",
+        }
+        for name, rule in RULES.items()
+    ]
 
 
 def write_enums() -> dict[str, list[str]]:
-    """Return the names that events are told by."""
+    """Return the names in events."""
     types = [name_of(one, failed=failed) for one in sorted(EventType) for failed in (False, True)]
     return {
         "operationType": sorted(OperationType),
         "eventType": types,
         "resourceType": sorted(ResourceType),
     }
-
-
-def _rule(name: str) -> dict[str, Any]:
-    shown, kind, standard = _RULES[name]
-    told: dict[str, Any] = {"id": name, "displayName": shown}
-    if kind:
-        told |= {"configType": kind, "defaultValue": standard}
-    return {**told, "multipleSupported": name == "regexPattern"}
 
 
 def _memory(machine: Machine) -> dict[str, Any]:
@@ -186,6 +162,6 @@ def _megabytes(size: int) -> str:
 
 
 def _spelled(elapsed: timedelta) -> str:
-    hours, rest = divmod(elapsed.seconds, _HOUR)
-    minutes, seconds = divmod(rest, _MINUTE)
+    hours, rest = divmod(elapsed.seconds, 3600)
+    minutes, seconds = divmod(rest, 60)
     return f"{elapsed.days} days, {hours} hours, {minutes} minutes, {seconds} seconds"

@@ -1,4 +1,4 @@
-"""The shapes of single fields: what each accepts, how it is told, how it is written back.
+"""The shapes of single fields: what each accepts, its error text, how it is written back.
 
 Keycloak: Jackson's leniency is kept where clients rely on it ("true" for a boolean, "300" for a
 number, a number or boolean for a text of a map or of attributes), and no further.
@@ -7,15 +7,18 @@ number, a number or boolean for a text of a map or of attributes), and no furthe
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from gateway.domain.errors import FieldError
 from gateway.representations.json_input import check_json, check_text
-from gateway.representations.refusals import attempt, join, raise_all, refused
+from gateway.representations.refusals import attempt, join, raise_all, read_each, refused
 
 MAX_INTEGER = 2**31 - 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+_YEAR_3000 = 32_503_680_000_000
 _MAX_ENTRIES = 1000
 _MAX_TEXT = 10_000
 _DIGITS = re.compile("-?[0-9]{1,18}")
@@ -36,19 +39,21 @@ class Shape(Protocol):
         ...
 
 
-class Same:
-    """Base of shapes whose domain value is the JSON value."""
+class Verbatim:
+    """Any JSON, kept as it is; base of the shapes whose domain value is the JSON value."""
+
+    def read(self, value: Any, path: str) -> Any:
+        check_json(value, path)
+        return value
 
     def write(self, value: Any) -> Any:
-        """Return the value itself."""
         return value
 
 
-class Flag(Same):
+class Flag(Verbatim):
     """A boolean; the words "true" and "false" are taken too."""
 
     def read(self, value: Any, path: str) -> bool:
-        """Return the boolean."""
         flag = _SPELLED_FLAGS.get(value) if isinstance(value, str) else value
         if not isinstance(flag, bool):
             raise refused(path, value, "true or false")
@@ -56,7 +61,7 @@ class Flag(Same):
 
 
 @dataclass(frozen=True, slots=True)
-class Count(Same):
+class Count(Verbatim):
     """A whole number within bounds; its digits as text are taken too."""
 
     least: int = 0
@@ -64,7 +69,6 @@ class Count(Same):
     unit: str = ""
 
     def read(self, value: Any, path: str) -> int:
-        """Return the number."""
         number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
         if isinstance(number, bool) or not isinstance(number, int):
             raise refused(path, value, self._allowed())
@@ -86,23 +90,31 @@ class Duration:
     unit: timedelta = timedelta(seconds=1)
 
     def read(self, value: Any, path: str) -> timedelta:
-        """Return the duration."""
         name = "seconds" if self.unit == timedelta(seconds=1) else "milliseconds"
         return Count(self.least, self.most, name).read(value, path) * self.unit
 
     def write(self, value: timedelta) -> int:
-        """Return the number of units."""
         return value // self.unit
 
 
+class Milliseconds:
+    """An instant of the first thousand years after 1970."""
+
+    def read(self, value: Any, path: str) -> datetime:
+        count = Count(most=_YEAR_3000, unit="milliseconds since 1970").read(value, path)
+        return _EPOCH + count * _MILLISECOND
+
+    def write(self, value: datetime) -> int:
+        return (value - _EPOCH) // _MILLISECOND
+
+
 @dataclass(frozen=True, slots=True)
-class OneOf(Same):
+class OneOf(Verbatim):
     """One of a few numbers or words."""
 
     allowed: tuple[int | str, ...]
 
     def read(self, value: Any, path: str) -> int | str:
-        """Return the number or word."""
         if type(value) not in (int, str) or value not in self.allowed:
             raise refused(path, value, "one of " + ", ".join(map(str, self.allowed)))
         return cast("int | str", value)
@@ -120,7 +132,6 @@ class Choice(Generic[ChoiceT]):
     empty: ChoiceT | None = None
 
     def read(self, value: Any, path: str) -> ChoiceT:
-        """Return the member."""
         text = value.lower() if self.any_case and isinstance(value, str) else value
         if text == "" and self.empty is not None:
             return self.empty
@@ -130,19 +141,17 @@ class Choice(Generic[ChoiceT]):
         raise refused(path, value, "one of " + ", ".join(self.choices))
 
     def write(self, value: ChoiceT) -> str:
-        """Return the value of the member."""
         return value.value
 
 
 @dataclass(frozen=True, slots=True)
-class Text(Same):
+class Text(Verbatim):
     """Text of bounded length."""
 
     least: int = 0
     most: int = _MAX_TEXT
 
     def read(self, value: Any, path: str) -> str:
-        """Return the text."""
         if not isinstance(value, str) or not self.least <= len(value) <= self.most:
             raise refused(path, value, f"text of {self.least} to {self.most} characters")
         check_text(value, path)
@@ -150,13 +159,12 @@ class Text(Same):
 
 
 @dataclass(frozen=True, slots=True)
-class TextOfScalar(Same):
+class TextOfScalar(Verbatim):
     """Text of bounded length; a boolean or a number without an exponent counts as its text."""
 
     most: int = _MAX_TEXT
 
     def read(self, value: Any, path: str) -> str:
-        """Return the text."""
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, (int, float)) and "e" not in repr(value):
@@ -171,19 +179,11 @@ class TextList:
     item: Shape = Text(most=2000)
 
     def read(self, value: Any, path: str) -> tuple[str, ...]:
-        """Return the texts."""
         if not isinstance(value, list) or len(value) > _MAX_ENTRIES:
             raise refused(path, value, f"a list of at most {_MAX_ENTRIES} texts")
-        errors: list[FieldError] = []
-        texts = [
-            attempt(errors, "", self.item.read, item, f"{path}[{index}]")
-            for index, item in enumerate(value)
-        ]
-        raise_all(errors)
-        return tuple(texts)
+        return tuple(read_each(value, self.item.read, path))
 
     def write(self, value: tuple[str, ...]) -> list[str]:
-        """Return the list."""
         return list(value)
 
 
@@ -194,7 +194,6 @@ class TextMap:
     longest: int = 100_000
 
     def read(self, value: Any, path: str) -> dict[str, str]:
-        """Return the entries."""
         if not isinstance(value, Mapping) or len(value) > _MAX_ENTRIES:
             raise refused(path, value, f"an object of at most {_MAX_ENTRIES} texts")
         errors: list[FieldError] = []
@@ -208,25 +207,50 @@ class TextMap:
         return texts
 
     def write(self, value: Mapping[str, str]) -> dict[str, str]:
-        """Return the object."""
         return dict(value)
 
 
-class Verbatim(Same):
-    """Any JSON, kept as it is."""
+class TextLists:
+    """`attributes`: lists of texts by name; a single value counts as a list of one.
 
-    def read(self, value: Any, path: str) -> Any:
-        """Return the value itself."""
-        check_json(value, path)
-        return value
+    A number or a boolean counts as its text, for so kcadm sends what looks like one, and null as
+    nothing.
+    """
+
+    def read(self, value: Any, path: str) -> dict[str, tuple[str, ...]]:
+        if not isinstance(value, Mapping) or len(value) > _MAX_ENTRIES:
+            raise refused(path, value, f"an object of at most {_MAX_ENTRIES} lists of texts")
+        errors: list[FieldError] = []
+        lists: dict[str, tuple[str, ...]] = {}
+        for name, item in value.items():
+            at = join(path, name)
+            attempt(errors, "", Text(least=1, most=255).read, name, at)
+            lists[name] = attempt(errors, (), TextList(TextOfScalar()).read, _listed(item), at)
+        raise_all(errors)
+        return lists
+
+    def write(self, value: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
+        return {name: list(texts) for name, texts in value.items()}
+
+
+def _listed(item: Any) -> Any:
+    if item is None:
+        return []
+    return [item] if isinstance(item, (str, int, float)) else item
+
+
+def without_empty(
+    attributes: Mapping[str, tuple[str, ...]] | None,
+) -> Mapping[str, tuple[str, ...]] | None:
+    """Leave out attributes without a value: Keycloak does not keep them."""
+    return attributes and {name: texts for name, texts in attributes.items() if texts}
 
 
 @dataclass(frozen=True, slots=True)
-class VerbatimList(Same):
+class VerbatimList(Verbatim):
     """A list of any JSON, kept as it is."""
 
     def read(self, value: Any, path: str) -> list[Any]:
-        """Return the list itself."""
         if not isinstance(value, list):
             raise refused(path, value, "a list")
         check_json(value, path)
@@ -234,11 +258,10 @@ class VerbatimList(Same):
 
 
 @dataclass(frozen=True, slots=True)
-class VerbatimObject(Same):
+class VerbatimObject(Verbatim):
     """An object of any JSON, kept as it is."""
 
     def read(self, value: Any, path: str) -> dict[str, Any]:
-        """Return the object itself."""
         if not isinstance(value, dict):
             raise refused(path, value, "an object")
         check_json(value, path)

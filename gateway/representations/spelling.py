@@ -29,20 +29,24 @@ class Names:
     """The known field names of one representation."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Take the names in camelCase."""
         self._camel = {spelling: name for name in names for spelling in (name, snake_case(name))}
 
-    def known(self, spelling: str) -> bool:
-        """Tell whether `spelling` is one of the names, either way."""
+    def __contains__(self, spelling: object) -> bool:
+        """Return whether `spelling` is one of the names, either way."""
         return spelling in self._camel
 
     def collect(
-        self, document: Mapping[str, Any], path: str, errors: list[FieldError]
+        self,
+        document: Mapping[str, Any],
+        path: str,
+        errors: list[FieldError],
+        allowed: str | None = None,
     ) -> dict[str, tuple[str, Any]]:
         """Return what was given, by camelCase name, with the path as its author wrote it.
 
-        A null counts as not given. A name in both spellings is an error, equal or not: nobody
-        can tell which of them will be changed next time.
+        A null counts as not given. A name in both spellings is an error, equal or not: it is
+        unknown which of them the author changes next time. With `allowed`, the text of what
+        is expected, an unknown name is an error as well.
         """
         given: dict[str, tuple[str, Any]] = {}
         for spelling, value in document.items():
@@ -53,4 +57,10 @@ class Names:
                 both = f"{describe(name)} and {describe(snake_case(name))}"
                 errors.append(FieldError(join(path, name), both, "one spelling"))
             given[name] = (join(path, spelling), value)
+        if allowed is not None:
+            errors.extend(
+                FieldError(at, describe(name), allowed)
+                for name, (at, _) in given.items()
+                if name not in self._camel
+            )
         return given

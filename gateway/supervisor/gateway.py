@@ -1,7 +1,7 @@
-"""One run of the gateway from first check to last file: in which order things begin and end.
+"""One run of the gateway from first check to last file: the order of start and end.
 
 Listen, run a private Redis where none is configured, prepare the stores, then fork the workers.
-A mistake of the operator is told before anything is changed.
+A mistake of the operator is reported before anything is changed.
 """
 
 import gc
@@ -25,20 +25,26 @@ from gateway.domain.errors import RealmgateError
 from gateway.observability.logging import configure_logging
 from gateway.settings import Settings, TcpAddress, share_metrics
 from gateway.storage.redis.private_server import PrivateRedis
-from gateway.supervisor.early_signals import ENDING, EarlySignals, end_at_once
-from gateway.supervisor.processes import Backoff, Lifeline, Supervisor
+from gateway.supervisor.processes import (
+    ENDING,
+    Backoff,
+    EarlySignals,
+    Lifeline,
+    Supervisor,
+    WorkerPlan,
+    end_at_once,
+)
 from gateway.supervisor.sockets import close_listener, make_directory, open_listener
-from gateway.supervisor.worker_plan import WorkerPlan
 
 Report = Callable[[RealmgateError], int]
-"""Tells an operator about a failure and returns the exit code it stands for."""
+"""Reports a failure to the operator and returns its exit code."""
 
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108 - made there by mkdtemp, for us alone
 _METRICS: Final = "realmgate-metrics"
 
 
 def run_gateway(settings: Settings, report: Report) -> int:
-    """Run until told to end; returns the exit code. Raises RealmgateError before it runs."""
+    """Run until SIGTERM or SIGINT; returns the exit code. Raises RealmgateError before it runs."""
     configure_logging(settings.log_level, SystemClock())
     signals = EarlySignals()
     run_directory = settings.state_dir / "run"
@@ -68,15 +74,15 @@ def run_gateway(settings: Settings, report: Report) -> int:
             partial(_work, WorkerPlan(settings, public, management, metrics)),
             settings.workers,
             settings.shutdown_grace,
-            tend=_RedisCare(redis) if redis is not None else _nothing,
+            tend=(lambda: None) if redis is None else _RedisCare(redis),
         ).run()
 
 
 def _share_program(settings: Settings) -> None:
     """Import the program before the workers are forked, where there are several to share it.
 
-    What a worker changes of it, if only by counting references, exists once more in each worker.
-    So a lone one, which shares with nobody, imports its own, and the supervisor stays small.
+    What a worker changes of it, if only by counting references, is copied for each worker. A
+    single worker shares nothing: it imports the program itself, and the supervisor stays small.
     """
     if settings.workers == 1:
         return
@@ -93,7 +99,7 @@ def _prepare(settings: Settings) -> None:
 
 
 def _work(plan: WorkerPlan, lifeline: Lifeline) -> int:
-    # What is imported now stays: looking through it for garbage costs time, now and later.
+    # What is imported now stays: the garbage collector need not scan it, now and later.
     gc.disable()
     from gateway.supervisor.worker import run_worker  # noqa: PLC0415 - see _share_program
 
@@ -115,7 +121,7 @@ def _started(redis: PrivateRedis | None) -> Iterator[None]:
 
 
 class _RedisCare:
-    """Brings the private Redis back where it has ended; until then the gateway goes on without."""
+    """Restarts the private Redis when it has ended; until then the gateway runs without it."""
 
     def __init__(self, redis: PrivateRedis) -> None:
         self._redis = redis
@@ -125,7 +131,6 @@ class _RedisCare:
         self._log = structlog.get_logger()
 
     def __call__(self) -> None:
-        """Look, and start it when its pause is over; never waits."""
         now = time.monotonic()
         if self._due is None and self._redis.has_ended:
             pause = self._backoff.pause(now - self._launched)
@@ -142,13 +147,9 @@ class _RedisCare:
             self._log.error("the private redis does not start", reason=str(failure))
 
 
-def _nothing() -> None:
-    """Look after no other children."""
-
-
 def _in_child(work: Callable[[], None], report: Report) -> int:
     """Do `work` in a process of its own: this one stays without threads and event loop."""
-    # Held back until each of the two knows what it has to undo.
+    # Blocked until each process has its own handlers.
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     pid = os.fork()
     if pid == 0:

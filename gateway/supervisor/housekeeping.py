@@ -1,4 +1,4 @@
-"""What a worker clears away now and then: whatever has expired and is asked for by nobody."""
+"""What a worker deletes regularly: everything that has expired."""
 
 import asyncio
 from datetime import timedelta
@@ -15,25 +15,25 @@ from gateway.domain.ports.storage import Database
 INTERVAL: Final = timedelta(minutes=10)
 
 
-async def keep_house(
+async def run_housekeeping(
     database: Database,
     online_sessions: OnlineSessionStore,
     clock: Clock,
     interval: timedelta = INTERVAL,
 ) -> None:
-    """Clear away now and every `interval`; a store that is away is left for the next time."""
+    """Delete now and every `interval`; an unavailable store is skipped until the next time."""
     while True:
         try:
-            await _clear_away(database, online_sessions, clock)
+            await _delete_expired(database, online_sessions, clock)
         except StoreUnavailable as failure:
             structlog.get_logger().warning("housekeeping left for later", store=failure.store)
         await asyncio.sleep(interval.total_seconds())
 
 
-async def _clear_away(
+async def _delete_expired(
     database: Database, online_sessions: OnlineSessionStore, clock: Clock
 ) -> None:
-    # A clock that is ahead must not forget revocations that still count on the other gateways.
+    # A clock that is ahead must not delete revocations that other gateways still need.
     now = min(clock.now(), await database.server_time()) - CLOCK_LEEWAY
     async with database.write() as stores:
         await stores.revocations.purge(now)

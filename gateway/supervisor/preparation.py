@@ -45,7 +45,8 @@ async def _prepare(settings: Settings) -> None:
             log.info("the database was brought to this version's schema")
         await _check_encryption_key(services)
         await _import(settings, services)
-        await _defaults(services)
+        for realm in await ensure_defaults(services.database):
+            log.info("default clients and roles added", realm=realm.name)
         await _administrator(settings, services)
         await _warn_of_expiration(settings, services)
 
@@ -82,22 +83,17 @@ async def _import(settings: Settings, services: Services) -> None:
     files = load_realm_files(settings.import_realm)
     if not files:
         return
+    log = structlog.get_logger()
     for imported in await realm_import(services).run(files, skip_existing=True):
-        event = "realm exists" if imported.skipped else "realm imported"
-        structlog.get_logger().info(event, realm=imported.name)
+        log.info("realm exists" if imported.skipped else "realm imported", realm=imported.name)
         for setting in imported.ineffective:
-            structlog.get_logger().warning(
+            log.warning(
                 "setting without effect",
                 realm=imported.name,
                 setting=setting.path,
                 value=setting.given,
                 reason=setting.reason,
             )
-
-
-async def _defaults(services: Services) -> None:
-    for realm in await ensure_defaults(services.database):
-        structlog.get_logger().info("default clients and roles added", realm=realm.name)
 
 
 async def _administrator(settings: Settings, services: Services) -> None:

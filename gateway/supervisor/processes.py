@@ -2,7 +2,7 @@
 
 The supervisor forks and runs neither threads nor an event loop itself, so a worker shares the
 memory of everything imported before. SIGTERM and SIGINT end the gateway, SIGHUP replaces its
-workers one by one, by which certificates and revocation lists are read anew.
+workers one by one, which reads certificates and revocation lists again.
 """
 
 import gc
@@ -16,14 +16,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
+from types import FrameType
 
 import structlog
+
+from gateway.settings import Settings
 
 CANNOT_START = 3
 """Exit code of a worker for which trying again is of no use."""
 
-_ENDING = frozenset({signal.SIGTERM, signal.SIGINT})
-_WATCHED = (*_ENDING, signal.SIGHUP, signal.SIGCHLD)
+ENDING = (signal.SIGTERM, signal.SIGINT)
+_WATCHED = (*ENDING, signal.SIGHUP, signal.SIGCHLD)
 _STABLE_AFTER = 5.0
 _BACKOFF = (0.0, 0.1, 0.2, 0.4, 0.8, 2.0, 5.0)
 _KILL_MARGIN = timedelta(seconds=2)
@@ -32,14 +36,24 @@ _TICK = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Lifeline:
-    """What a worker holds of its supervisor.
+    """The pipes between a worker and its supervisor.
 
     `parent` reads as ended when the supervisor has died, by whatever means; a byte written to
-    `ready` says that the worker answers.
+    `ready` reports that the worker answers.
     """
 
     parent: int
     ready: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPlan:
+    """What every worker is given: settings, sockets, and the directory of its counters."""
+
+    settings: Settings
+    public: socket.socket
+    management: socket.socket
+    metrics_directory: Path
 
 
 WorkerMain = Callable[[Lifeline], int]
@@ -57,6 +71,37 @@ class _Worker:
     asked_to_end: float | None = None
 
 
+class EarlySignals:
+    """Turns SIGTERM and SIGINT into SystemExit; SIGHUP has nothing to replace yet.
+
+    Without it SIGTERM during the start would leave a Redis process and a socket behind.
+    """
+
+    def __init__(self) -> None:
+        self._asked = False
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        for number in ENDING:
+            signal.signal(number, self._leave)
+
+    def check(self) -> None:
+        """Raise SystemExit if it was lost, as in a finalizer."""
+        if self._asked:
+            raise SystemExit(0)
+
+    def _leave(self, _number: int, _frame: FrameType | None) -> None:
+        # A second signal must not interrupt the cleanup.
+        for number in ENDING:
+            signal.signal(number, signal.SIG_IGN)
+        self._asked = True
+        raise SystemExit(0)
+
+
+def end_at_once() -> None:
+    """Restore the default action of the signals, in a child process."""
+    for number in (*ENDING, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Backoff:
     """How long to pause before something is started again: longer each time in a row it fails."""
 
@@ -70,18 +115,18 @@ class Backoff:
 
 
 class Supervisor:
-    """Runs `count` workers until it is told to end."""
+    """Runs `count` workers until SIGTERM or SIGINT."""
 
     def __init__(
-        self, main: WorkerMain, count: int, patience: timedelta, tend: Callable[[], None]
+        self, main: WorkerMain, count: int, grace: timedelta, tend: Callable[[], None]
     ) -> None:
-        """`patience` is how long a worker may take to end when asked.
+        """`grace` is how long a worker may take to end when asked.
 
-        `tend` looks after other children: called every second and when one ended, it must not wait.
+        `tend` checks other children: called every second and when one ended, it must not wait.
         """
         self._main = main
         self._count = count
-        self._patience = patience + _KILL_MARGIN
+        self._grace = grace + _KILL_MARGIN
         self._tend = tend
         self._workers: dict[int, _Worker] = {}
         self._selector = selectors.DefaultSelector()
@@ -94,7 +139,7 @@ class Supervisor:
 
     def run(self) -> int:
         """Start the workers and stay until all have ended; returns the exit code."""
-        # What exists now is never looked at again: workers keep sharing these pages with us.
+        # What exists now is not collected: workers keep sharing these pages with the supervisor.
         gc.freeze()
         gc.enable()
         with _signals() as signals:
@@ -123,7 +168,7 @@ class Supervisor:
             self._tend()
 
     def _on_signal(self, number: signal.Signals) -> None:
-        if number in _ENDING:
+        if number in ENDING:
             self._end()
         elif number == signal.SIGCHLD:
             self._reap()
@@ -132,12 +177,12 @@ class Supervisor:
             self._replace_all()
 
     def _replace_all(self) -> None:
-        """Start one for each; a replacement that is on its way may have read what is old now."""
+        """Start one for each; a replacement that is starting may have read old files."""
         done = {worker.replaces for worker in self._workers.values() if worker.ready}
         for pid, worker in list(self._workers.items()):
             if worker.replaces in self._workers and not worker.ready:
                 worker.dismissed = True
-                os.kill(pid, signal.SIGKILL)  # SIGTERM may come before it listens to it
+                os.kill(pid, signal.SIGKILL)  # SIGTERM may come before its handler
             elif pid not in done and not worker.dismissed:
                 self._start(replaces=pid)
 
@@ -175,13 +220,13 @@ class Supervisor:
             if sys.exc_info()[0] is not None:
                 self._log.exception("worker failed")
             sys.stdout.flush()
-            # Not sys.exit: the supervisor's own cleaning up is not the worker's business.
+            # Not sys.exit: it would run the supervisor's cleanup in the worker.
             os._exit(code)
 
     def _on_ready(self, worker: _Worker) -> None:
         self._selector.unregister(worker.ready_pipe)
         worker.ready = bool(os.read(worker.ready_pipe, 1))
-        if not worker.ready:  # it died before; SIGCHLD tells the rest
+        if not worker.ready:  # it died before; SIGCHLD follows
             return
         os.close(worker.ready_pipe)
         if worker.dismissed:
@@ -240,7 +285,7 @@ class Supervisor:
 
     def _kill_overdue(self) -> None:
         """Kill workers that did not end in time, those that were replaced included."""
-        latest = time.monotonic() - self._patience.total_seconds()
+        latest = time.monotonic() - self._grace.total_seconds()
         for worker in self._workers.values():
             if worker.asked_to_end is not None and worker.asked_to_end <= latest:
                 self._log.error("worker killed, it did not end in time", worker=worker.pid)
@@ -254,17 +299,14 @@ def _signals() -> Iterator[socket.socket]:
     reader.setblocking(False)
     writer.setblocking(False)
     for number in _WATCHED:
-        signal.signal(number, _noted)
+        # The wake-up socket receives the signal.
+        signal.signal(number, lambda _number, _frame: None)
     signal.set_wakeup_fd(writer.fileno())
     try:
         yield reader
     finally:
         signal.set_wakeup_fd(-1)
-        for number in _WATCHED:  # what follows is tidying up, not to be disturbed
+        for number in _WATCHED:  # nothing may interrupt the cleanup
             signal.signal(number, signal.SIG_IGN if number != signal.SIGCHLD else signal.SIG_DFL)
         reader.close()
         writer.close()
-
-
-def _noted(_number: int, _frame: object) -> None:
-    """Do nothing: the wake-up socket has the signal."""

@@ -1,8 +1,8 @@
-"""Where the gateway listens, and that no stranger can stand in between.
+"""The sockets of the gateway, protected from other users of the machine.
 
-Whoever can connect to the unix socket is believed as the proxy, so its directory must be closed
-to others and the socket itself is 0660; whoever can write into a directory above could put
-another socket in its place. A socket left by a dead process is replaced, one in use never.
+A process that can connect to the unix socket is trusted as the proxy, so its directory must be
+closed to others and the socket itself is 0660; a user who can write into a directory above could
+replace the socket. A socket left by a dead process is replaced, one in use never.
 Source: attacks A1; RFC 8705 §6.5
 """
 
@@ -56,8 +56,8 @@ def check_directory(directory: Path) -> None:
     status = directory.stat()
     if status.st_mode & stat.S_IRWXO:
         raise ListenerRefused(
-            f"{directory} is open to everybody (mode {stat.S_IMODE(status.st_mode):04o}), and who"
-            f" reaches the socket in it is believed as the proxy: chmod o-rwx {directory}"
+            f"{directory} is open to everybody (mode {stat.S_IMODE(status.st_mode):04o}), and a"
+            f" process that reaches the socket is trusted as the proxy: chmod o-rwx {directory}"
         )
     if status.st_uid not in {0, os.geteuid()}:
         raise ListenerRefused(f"{directory} belongs to another user (uid {status.st_uid})")

@@ -18,18 +18,17 @@ from gateway.bootstrap.services import open_services
 from gateway.domain.errors import RealmgateError
 from gateway.http.management.lifecycle import Lifecycle
 from gateway.storage.change_follower import ChangeFollower
-from gateway.supervisor.housekeeping import keep_house
-from gateway.supervisor.processes import CANNOT_START, Lifeline
+from gateway.supervisor.housekeeping import run_housekeeping
+from gateway.supervisor.processes import CANNOT_START, Lifeline, WorkerPlan
 from gateway.supervisor.server import Serving, serve
-from gateway.supervisor.worker_plan import WorkerPlan
 
 _DRAIN: Final = timedelta(milliseconds=500)
 
 
 def run_worker(plan: WorkerPlan, lifeline: Lifeline) -> int:
     """Run one worker to its end; returns the exit code."""
-    # The process ends with the worker. Closing the loop would wait, at times for ever, for
-    # connections that were given up while they were opened.
+    # The process ends with the worker. Closing the loop would wait, sometimes forever, for
+    # connections that were abandoned while they were opened.
     runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
     try:
         runner.run(_work(plan, lifeline))
@@ -54,12 +53,14 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
             (apps.management, plan.management, _DRAIN),
         ):
             group.create_task(serve(Serving(app, listener, ended.wait, grace)))
-        housekeeping = group.create_task(
-            keep_house(services.database, services.online_sessions, services.clock)
-        )
-        events = group.create_task(services.events.run())
         follower = ChangeFollower(services.database.changes, services.invalidation.deliver)
-        changes = group.create_task(follower.follow())
+        endless = [
+            group.create_task(
+                run_housekeeping(services.database, services.online_sessions, services.clock)
+            ),
+            group.create_task(services.events.run()),
+            group.create_task(follower.follow()),
+        ]
         lifecycle.started = True
         os.write(lifeline.ready, b"1")
         os.close(lifeline.ready)
@@ -67,9 +68,8 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
         lifecycle.draining = True
         await asyncio.sleep(min(_DRAIN, settings.shutdown_grace).total_seconds())
         ended.set()
-        housekeeping.cancel()
-        events.cancel()
-        changes.cancel()
+        for task in endless:
+            task.cancel()
 
 
 def _parent_died(loop: asyncio.AbstractEventLoop, lifeline: Lifeline, asked: asyncio.Event) -> None:

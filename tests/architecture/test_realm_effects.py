@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.representations.field_table import Kept, Setting
+from gateway.representations.field_table import Setting, StoredOnly
 from gateway.representations.realms.fields import REALM_FIELDS
-from gateway.representations.setting_effects.realm_effects import WAITING, WITHOUT_EFFECT
+from gateway.representations.setting_effects.realm_rows import WAITING
 from scripts import realm_settings_page
 from tests.support.setting_reads import Read, settings_read
 
@@ -24,6 +24,7 @@ RULES = (
 )
 _OF_THE_REALM = ROOT / "domain" / "realm"
 _STORED = ROOT / "storage" / "sql" / "realms" / "repository.py"
+WITHOUT_EFFECT = frozenset(name for names in WAITING.values() for name in names)
 READ_OTHERWISE = {"defaultRole", "id", "realm"}
 """What rules read under another name."""
 READ_FOR_KEYS = {"accessTokenLifespanForImplicitFlow"}
@@ -47,7 +48,7 @@ def test_every_setting_that_is_listed_exists() -> None:
 
 
 def test_what_is_kept_without_a_rule_is_listed() -> None:
-    kept = {field.name for field in REALM_FIELDS if isinstance(field, Kept)}
+    kept = {field.name for field in REALM_FIELDS if isinstance(field, StoredOnly)}
     assert kept - WITHOUT_EFFECT == set()
 
 

@@ -12,7 +12,7 @@ from gateway.domain.realm import EventsConfig
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.sessions import RedisSessions
 from gateway.storage.sql.database import SqlDatabase
-from gateway.supervisor.housekeeping import keep_house
+from gateway.supervisor.housekeeping import run_housekeeping
 from tests.support.deadline import eventually_succeeds
 from tests.support.redis_server import RedisServer
 from tests.support.stored_events import user_event
@@ -39,7 +39,7 @@ async def test_what_has_expired_goes_and_the_rest_stays(
     await _begin_family(database, "new", now + timedelta(hours=1))
     assert await _remembered(database) == {"old", "new"}
     interval = timedelta(milliseconds=10)
-    keeping = asyncio.create_task(keep_house(database, sessions, SystemClock(), interval))
+    keeping = asyncio.create_task(run_housekeeping(database, sessions, SystemClock(), interval))
     try:
         await eventually_succeeds(lambda: _only_new_is_left(database), AssertionError)
     finally:
@@ -66,7 +66,7 @@ async def test_events_go_that_their_realm_keeps_no_longer(
             events = await stores.user_events.page("demo-id", UserEventQuery(), EventPage())
         assert [event.id for event in events] == ["new"]
 
-    keeping = asyncio.create_task(keep_house(database, sessions, SystemClock()))
+    keeping = asyncio.create_task(run_housekeeping(database, sessions, SystemClock()))
     try:
         await eventually_succeeds(only_the_new_one_is_left, AssertionError)
     finally:

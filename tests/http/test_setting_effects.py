@@ -28,6 +28,11 @@ FLOWS = ("browser", "registration", "resetCredentials", "dockerAuthentication", 
 KEPT_FLOWS = {f"{name}Flow" for name in FLOWS}
 
 
+def example(row: SettingRow) -> str:
+    """Return a name that the row covers."""
+    return row.name.replace("*", "example")
+
+
 def rows(place: Place, effect: Effect) -> list[SettingRow]:
     return [row for row in SETTING_ROWS if row.place is place and row.effect is effect]
 
@@ -35,7 +40,7 @@ def rows(place: Place, effect: Effect) -> list[SettingRow]:
 def samples(place: Place, effect: Effect) -> dict[str, Any]:
     """Return a value of each setting; an address where Keycloak asks for one."""
     return {
-        row.example: ADDRESS if row.name.lower().endswith(("url", "uri")) else row.sample
+        example(row): ADDRESS if row.name.lower().endswith(("url", "uri")) else row.sample
         for row in rows(place, effect)
     }
 
@@ -99,14 +104,14 @@ def test_each_refused_attribute_of_a_client_is_refused_with_its_reason(
 ) -> None:
     refused = rows(Place.CLIENT_ATTRIBUTE, Effect.REFUSED)
     for row in refused:
-        attributes = {row.example: row.sample}
+        attributes = {example(row): row.sample}
         told = realm.refusal("POST", "clients", {"clientId": "new", "attributes": attributes})
-        assert told.startswith(f"attributes.{row.example}: "), told
+        assert told.startswith(f"attributes.{example(row)}: "), told
         assert row.note in told
     assert realm.get("clients?clientId=new") == []
     made = realm.client(clientId="changed")
     before = realm.get(f"clients/{made}")
-    together = {row.example: row.sample for row in refused}
+    together = {example(row): row.sample for row in refused}
     told = realm.refusal("PUT", f"clients/{made}", {"attributes": together})
     assert all(f"attributes.{name}: " in told for name in together)
     assert realm.get(f"clients/{made}") == before
@@ -114,7 +119,7 @@ def test_each_refused_attribute_of_a_client_is_refused_with_its_reason(
 
 def test_values_that_switch_a_refused_attribute_off_are_stored(realm: Administered) -> None:
     refused = rows(Place.CLIENT_ATTRIBUTE, Effect.REFUSED)
-    off = {row.example: off_values(row)[0] for row in refused}
+    off = {example(row): off_values(row)[0] for row in refused}
     made = realm.client(clientId="off", attributes=off)
     stored = realm.get(f"clients/{made}")
     assert {name: text for name, text in off.items() if text}.items() <= stored[
@@ -166,7 +171,7 @@ def test_each_stored_field_of_a_client_comes_back_unchanged(realm: Administered)
 def test_attributes_of_client_scopes_are_refused_or_come_back(realm: Administered) -> None:
     scope = {"name": "s", "protocol": "openid-connect"}
     for row in rows(Place.SCOPE_ATTRIBUTE, Effect.REFUSED):
-        attributes = {row.example: row.sample}
+        attributes = {example(row): row.sample}
         told = realm.refusal("POST", "client-scopes", {**scope, "attributes": attributes})
         assert row.note in told
     sent = samples(Place.SCOPE_ATTRIBUTE, Effect.STORED) | {"always.display.consent": "false"}
@@ -181,7 +186,7 @@ def test_attributes_of_client_scopes_are_refused_or_come_back(realm: Administere
 def test_each_refused_setting_of_a_realm_is_refused_with_its_reason(realm: Administered) -> None:
     before = realm.get()
     for row in rows(Place.REALM_ATTRIBUTE, Effect.REFUSED):
-        attributes = before["attributes"] | {row.example: row.sample}
+        attributes = before["attributes"] | {example(row): row.sample}
         assert row.note in realm.refusal("PUT", "", {"attributes": attributes})
     for row in rows(Place.REALM_FIELD, Effect.REFUSED):
         assert row.name in realm.refusal("PUT", "", {row.name: row.sample})
@@ -349,7 +354,7 @@ def test_a_client_cannot_register_itself_with_a_setting_without_effect(
 ) -> None:
     sent = [("openid-connect", {name: value}) for name, value in METADATA.items()]
     sent += [
-        ("default", {"clientId": "d", "attributes": {row.example: row.sample}})
+        ("default", {"clientId": "d", "attributes": {example(row): row.sample}})
         for row in rows(Place.CLIENT_ATTRIBUTE, Effect.REFUSED)[:2]
     ]
     initial = realm.ask("POST", "clients-initial-access", {"count": len(sent)}).json()["token"]

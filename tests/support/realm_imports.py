@@ -21,8 +21,8 @@ from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User
-from gateway.representations.realms.realm import dump_realm
 from gateway.storage.sql.database import SqlDatabase
+from tests.support.realms import dump_realm
 from tests.support.set_clock import SetClock
 from tests.support.storage import StoredDatabase
 

@@ -1,5 +1,6 @@
 """Realms of every kind for property tests, and the names of the specification's settings."""
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -27,6 +28,7 @@ from gateway.domain.realm import (
     TokenLifespans,
 )
 from gateway.domain.secrets import Secret
+from gateway.representations.realms import write_realm
 
 MOST = 2**31 - 1
 thorough = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -211,3 +213,8 @@ SPECIFICATION_SETTINGS: dict[str, tuple[str, Any]] = {
     "minimum_quick_login_wait_seconds": ("minimumQuickLoginWaitSeconds", 61),
 }
 """Every setting of the specification's table 2.1: its JSON name, and a value not the default."""
+
+
+def dump_realm(realm: Realm, *, masked: bool = True) -> bytes:
+    """Return the JSON text of `realm`."""
+    return json.dumps(write_realm(realm, masked=masked)).encode()

@@ -20,7 +20,7 @@ from gateway.admin.access import (
 from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.storage.role_catalogue import RoleQuery
-from gateway.representations.clients import told_client
+from gateway.representations.clients import client_representation
 
 MANAGE_CLIENTS: Final = (AdminRole.MANAGE_CLIENTS,)
 VIEW_CLIENTS: Final = (AdminRole.VIEW_CLIENTS, *MANAGE_CLIENTS)
@@ -92,7 +92,7 @@ async def shown_client(acting: Acting, stores: Stores, client: Client) -> dict[s
 
 def describe_client(acting: Acting, client: Client, *, masked: bool) -> dict[str, Any]:
     """Return the client with what the caller may do to it."""
-    return {**told_client(client, masked=masked), "access": _access(acting, client)}
+    return {**client_representation(client, masked=masked), "access": _access(acting, client)}
 
 
 def _access(acting: Acting, client: Client) -> Mapping[str, bool]:

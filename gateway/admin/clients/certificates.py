@@ -42,9 +42,9 @@ from gateway.representations.clients import (
     JWT_CREDENTIAL,
     STANDARD_BITS,
     STANDARD_YEARS,
-    KeyStoreWish,
+    KeyStoreRequest,
     key_of,
-    read_key_store_wish,
+    read_key_store_request,
     with_key,
     write_generated,
     write_key,
@@ -100,7 +100,7 @@ class ClientCertificates:
     ) -> bytes:
         """Make a key and return it in a key store, once; raises NotAcceptable, RefusedByCode."""
         client = await self._require(acting, client_id, purpose)
-        wish = read_key_store_wish(document, client.client_id, acting.realm.name)
+        wish = read_key_store_request(document, client.client_id, acting.realm.name)
         password = _password(wish)
         made = await self._made(client, wish.bits, wish.years)
         certificates = await self._with_realm(acting.realm, wish, made.certificate)
@@ -118,7 +118,7 @@ class ClientCertificates:
     ) -> bytes:
         """Return the certificate in a key store; raises Missing, NotAcceptable, RefusedByCode."""
         client = await self._require(acting, client_id, purpose)
-        wish = read_key_store_wish(document, client.client_id, acting.realm.name)
+        wish = read_key_store_request(document, client.client_id, acting.realm.name)
         password = _password(wish)
         certificate = key_of(client, purpose).certificate
         if certificate is None:
@@ -163,7 +163,7 @@ class ClientCertificates:
         )
 
     async def _with_realm(
-        self, realm: Realm, wish: KeyStoreWish, certificate: str
+        self, realm: Realm, wish: KeyStoreRequest, certificate: str
     ) -> list[NamedCertificate]:
         found = [NamedCertificate(wish.alias, certificate)]
         if wish.with_realm:
@@ -195,7 +195,7 @@ async def _keep(change: Change, client_id: str, key: ClientKey, path: str) -> No
     change.record(OperationType.ACTION, ResourceType.CLIENT, f"clients/{client.id}/{path}", told)
 
 
-def _password(wish: KeyStoreWish) -> Secret:
+def _password(wish: KeyStoreRequest) -> Secret:
     if wish.format in _JAVA_STORES:
         raise NotAcceptable(
             f"{wish.format} key stores are not made here: take PKCS12, which Java reads as well"

@@ -14,7 +14,7 @@ from gateway.admin.clients.access import find_client, find_client_alone
 from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic
-from gateway.representations.clients import nodes_of, told_nobody, with_nodes
+from gateway.representations.clients import failed_notifications, nodes_of, with_nodes
 
 _RESERVED: Final = re.compile(r"[:/?#@!$&()*+,;=\[\]\\]")
 _LONGEST: Final = 255
@@ -63,7 +63,7 @@ class ClientNodes:
             require_changeable_clients(acting, client.client_id)
             path = f"clients/{client.id}/push-revocation"
             change.record(OperationType.ACTION, ResourceType.CLIENT, path)
-        return told_nobody(client)
+        return failed_notifications(client)
 
     async def test(self, acting: Acting, client_id: str) -> dict[str, Any]:
         """Return which nodes answered, and which did not."""
@@ -71,7 +71,7 @@ class ClientNodes:
             client = await find_client(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
             path = f"clients/{client.id}/test-nodes-available"
-            told = told_nobody(client)
+            told = failed_notifications(client)
             change.record(OperationType.ACTION, ResourceType.CLUSTER_NODE, path, told)
         return told
 

@@ -13,10 +13,10 @@ from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.representations.realms import (
-    shown_policies,
-    shown_profiles,
     with_policies,
     with_profiles,
+    write_policies,
+    write_profiles,
 )
 
 
@@ -29,8 +29,8 @@ class Part:
     changed: Callable[[Realm, Mapping[str, Any]], Realm]
 
 
-PROFILES: Final = Part("client-policies/profiles", shown_profiles, with_profiles)
-POLICIES: Final = Part("client-policies/policies", shown_policies, with_policies)
+PROFILES: Final = Part("client-policies/profiles", write_profiles, with_profiles)
+POLICIES: Final = Part("client-policies/policies", write_policies, with_policies)
 
 
 class ClientPolicies:

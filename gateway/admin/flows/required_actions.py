@@ -23,6 +23,7 @@ from gateway.domain.flows import RequiredAction
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, DocumentKind, Stores
 from gateway.domain.realm import Realm
+from gateway.representations.field_table import read_strictly
 from gateway.representations.flows import (
     ACTION_NAMES,
     DEFAULT_ACTIONS,
@@ -37,7 +38,6 @@ from gateway.representations.flows import (
     write_action,
 )
 from gateway.representations.shapes import TextMap
-from gateway.representations.strict_fields import read_strictly
 
 _PATH: Final = "authentication/required-actions"
 _KIND: Final = DocumentKind.REQUIRED_ACTION

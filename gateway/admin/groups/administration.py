@@ -18,7 +18,7 @@ from gateway.admin.groups.listing import GroupShape, get_group, group_document, 
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.groups import Group
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.representations.groups import ToldGroup, read_group
+from gateway.representations.groups import GivenGroup, read_group
 
 DEEPEST: Final = 50
 """So many groups may stand one below the other, as in realm files."""
@@ -105,7 +105,7 @@ async def _locked(change: Change, group_id: str) -> Group:
     return group
 
 
-async def _add(change: Change, told: ToldGroup, parent: str | None) -> Group:
+async def _add(change: Change, told: GivenGroup, parent: str | None) -> Group:
     stores, realm = change.stores, change.realm
     above = await stores.group_catalogue.with_parents(realm.id, [parent] if parent else [])
     _require_room(len(above) + 1)

@@ -6,7 +6,7 @@ from gateway.admin.access import Acting, Changes, require_changeable_clients
 from gateway.admin.clients import find_client_alone
 from gateway.admin.registration.tokens import RegistrationTokens
 from gateway.domain.events import OperationType, ResourceType
-from gateway.representations.clients import told_client
+from gateway.representations.clients import client_representation
 
 
 class ClientRegistrationTokens:
@@ -25,7 +25,7 @@ class ClientRegistrationTokens:
             client = await find_client_alone(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
             token = await self._tokens.give(change, client)
-            told = told_client(client, masked=False, registration_token=token)
+            told = client_representation(client, masked=False, registration_token=token)
             path = f"clients/{client.id}/registration-access-token"
             change.record(OperationType.ACTION, ResourceType.CLIENT, path, told)
         return told

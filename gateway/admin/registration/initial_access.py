@@ -14,7 +14,7 @@ from gateway.domain.ports.storage import Database, DocumentKind, Stores
 from gateway.domain.realm import Realm
 from gateway.representations.registration import (
     InitialAccess,
-    read_wish,
+    read_initial_access,
     restore_initial_access,
     stored_initial_access,
     write_initial_access,
@@ -91,7 +91,7 @@ async def use_up(change: Change, access_id: str) -> bool:
 
 
 def _wish(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:
-    expiration, count, origins = read_wish(document)
+    expiration, count, origins = read_initial_access(document)
     if expiration < 0:
         text = "The expiration time interval cannot be less than 0"
         raise RefusedByCode("Invalid value for expiration", text)

@@ -14,7 +14,7 @@ from gateway.protocol.client_registrations.formats import KEYCLOAK, OPENID, Form
 from gateway.protocol.client_registrations.installing import ClientInstallations
 from gateway.protocol.client_registrations.registering import ClientRegistrations, Seen
 from gateway.protocol.requests import ProtocolRequest
-from gateway.representations.clients import installation_document, told_client
+from gateway.representations.clients import client_representation, installation_document
 from gateway.representations.registration import Registered, write_metadata
 
 Answer = Callable[[ProtocolRequest, str, Mapping[str, Any]], Awaitable[Reply]]
@@ -100,7 +100,7 @@ def build_providers(
 
 def _write_client(_: ProtocolRequest, seen: Seen, __: int | None) -> dict[str, Any]:
     token = seen.token.reveal() if seen.token else None
-    return told_client(seen.client, masked=seen.masked, registration_token=token)
+    return client_representation(seen.client, masked=seen.masked, registration_token=token)
 
 
 def _write_openid(request: ProtocolRequest, seen: Seen, issued_at: int | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ an entry that is null goes. Keycloak: ClientScopeRepresentation. Spec: RFC 6749 
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
@@ -13,27 +13,22 @@ from uuid import uuid4
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.errors import FieldError
-from gateway.representations.field_table import FieldTable, Given, Setting, absent, empty
+from gateway.representations.field_table import FieldTable, Given, Setting
 from gateway.representations.names import UrlName
-from gateway.representations.protocol_mappers import (
-    ProtocolMappers,
-    restore_mappers,
-    with_ids,
-)
+from gateway.representations.protocol_mappers import ProtocolMappers, restore_mappers, with_ids
 from gateway.representations.refusals import join, raise_all, refused
 from gateway.representations.setting_effects import ineffective_of_scope
-from gateway.representations.shapes import OneOf, Same, Text, TextMap
+from gateway.representations.shapes import OneOf, Text, TextMap, Verbatim
 
 SCOPE_PROTOCOLS: Final = (OPENID_CONNECT, "saml")
 _NAME: Final = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]{1,255}")
 
 
 @dataclass(frozen=True, slots=True)
-class ScopeName(Same):
+class ScopeName(Verbatim):
     """A name that may stand in the `scope` of a request."""
 
     def read(self, value: Any, path: str) -> str:
-        """Return the name."""
         if not is_scope_name(value):
             allowed = "1 to 255 visible ASCII characters without quotes and backslashes"
             raise refused(path, value, allowed)
@@ -41,18 +36,18 @@ class ScopeName(Same):
 
 
 def is_scope_name(value: object) -> bool:
-    """Tell whether a scope may be called so."""
+    """Return whether a scope may have this name."""
     return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
 
 CLIENT_SCOPE_TABLE: Final = FieldTable(
     (
-        Setting("id", None, "id", UrlName(), public=True),
-        Setting("name", None, "name", ScopeName(), public=True),
-        Setting("description", None, "description", Text(), absent, public=True),
-        Setting("protocol", None, "protocol", OneOf(SCOPE_PROTOCOLS)),
-        Setting("attributes", None, "attributes", TextMap()),
-        Setting("protocolMappers", None, "mappers", ProtocolMappers(), empty),
+        Setting("id", "id", UrlName(), public=True),
+        Setting("name", "name", ScopeName(), public=True),
+        Setting("description", "description", Text(), public=True),
+        Setting("protocol", "protocol", OneOf(SCOPE_PROTOCOLS)),
+        Setting("attributes", "attributes", TextMap()),
+        Setting("protocolMappers", "mappers", ProtocolMappers(), omit_empty=True),
     )
 )
 
@@ -115,11 +110,7 @@ def restore_client_scope(
 ) -> ClientScope:
     """Return the scope of a document in storage, unjudged."""
     own, _ = CLIENT_SCOPE_TABLE.restore(document)
-    for attribute, restore in _RESTORED.items():
-        if attribute in own:
-            own[attribute] = restore(own[attribute])
+    if "mappers" in own:
+        own["mappers"] = restore_mappers(own["mappers"])
     listed = None if realm_default is None else RealmDefault(realm_default)
     return ClientScope(realm_id=realm_id, realm_default=listed, **own)
-
-
-_RESTORED: Final[Mapping[str, Callable[[Any], Any]]] = {"mappers": restore_mappers}

@@ -1,9 +1,9 @@
-"""What a realm file says of client scopes: the scopes, which of them new clients get, and roles.
+"""The client scopes of a realm file: the scopes, which of them new clients get, and roles.
 
 Keycloak: RealmRepresentation (clientScopes, defaultDefaultClientScopes, scopeMappings ...)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,14 +17,11 @@ from gateway.representations.roles import RoleName, read_role_names
 from gateway.representations.shapes import TextList
 from gateway.representations.spelling import Names
 
-SCOPE_FIELDS: Final = (
-    "clientScopes",
-    "defaultDefaultClientScopes",
-    "defaultOptionalClientScopes",
-    "scopeMappings",
-    "clientScopeMappings",
+_FIELDS: Final = (
+    *("clientScopes", "defaultDefaultClientScopes", "defaultOptionalClientScopes"),
+    *("scopeMappings", "clientScopeMappings"),
 )
-_NAMES: Final = Names(SCOPE_FIELDS)
+_NAMES: Final = Names(_FIELDS)
 _HOLDERS: Final = Names(("client", "clientScope", "roles", "self"))
 _MOST: Final = 10_000
 
@@ -41,42 +38,46 @@ class ScopeMapping:
 
 @dataclass(frozen=True, slots=True)
 class GivenScopes:
-    """What the file says; a list that is None is not told."""
+    """The scopes of a file; a list that is None is not in the file."""
 
     scopes: tuple[ClientScope, ...] = ()
     default: tuple[str, ...] | None = None
     optional: tuple[str, ...] | None = None
     mappings: tuple[ScopeMapping, ...] = ()
     at: Mapping[str, str] | None = None
-    """Where the lists stand in the file, by their names."""
+    """The paths of the lists in the file, by their names."""
 
     def place(self, name: str) -> str:
-        """Return where a list stands."""
         return (self.at or {}).get(name, name)
 
 
 def read_realm_scopes(
     document: Mapping[str, Any], realm_id: str, known: Mapping[str, ClientScope], path: str
 ) -> GivenScopes:
-    """Return what the file says; `known` are the scopes of the realm by name.
+    """Return the scopes of a file; `known` are the scopes of the realm by name.
 
     Raises InvalidInput with every wrong field.
     """
     errors: list[FieldError] = []
     collected = _NAMES.collect(document, path, errors)
-    given = {name: collected.get(name, (join(path, name), None)) for name in SCOPE_FIELDS}
-    read = GivenScopes(
-        scopes=_scopes(*given["clientScopes"], errors, realm_id, known),
-        default=_names(*given["defaultDefaultClientScopes"], errors),
-        optional=_names(*given["defaultOptionalClientScopes"], errors),
-        mappings=(
-            *_realm_mappings(*given["scopeMappings"], errors),
-            *_client_mappings(*given["clientScopeMappings"], errors),
-        ),
-        at={name: place for name, (place, _) in given.items()},
+    given = {name: collected.get(name, (join(path, name), None)) for name in _FIELDS}
+    scopes = _read_all(*given["clientScopes"], errors, _read_scope, realm_id, known)
+    errors.extend(
+        FieldError(given["clientScopes"][0], f"{describe(name)} twice", "each client scope once")
+        for name in sorted(repeated(scope.name for scope in scopes))
     )
+    default = _names(*given["defaultDefaultClientScopes"], errors)
+    optional = _names(*given["defaultOptionalClientScopes"], errors)
+    mappings = _read_all(*given["scopeMappings"], errors, _mapping, None)
+    at, of_clients = given["clientScopeMappings"]
+    if of_clients is not None and not isinstance(of_clients, Mapping):
+        errors.extend(refused(at, of_clients, "an object of lists").errors)
+        of_clients = None
+    for client, items in (of_clients or {}).items():
+        mappings += _read_all(join(at, client), items, errors, _mapping, client)
     raise_all(errors)
-    return read
+    places = {name: place for name, (place, _) in given.items()}
+    return GivenScopes(tuple(scopes), default, optional, tuple(mappings), places)
 
 
 def _names(at: str, value: Any, errors: list[FieldError]) -> tuple[str, ...] | None:
@@ -86,53 +87,31 @@ def _names(at: str, value: Any, errors: list[FieldError]) -> tuple[str, ...] | N
     return read
 
 
-def _scopes(
-    at: str,
-    value: Any,
-    errors: list[FieldError],
-    realm_id: str,
-    known: Mapping[str, ClientScope],
-) -> tuple[ClientScope, ...]:
-    read = [
-        attempt(errors, None, _read_scope, item, realm_id, known, f"{at}[{index}]")
-        for index, item in enumerate(_items(value, at, errors))
-    ]
-    scopes = tuple(scope for scope in read if scope is not None)
-    errors.extend(
-        FieldError(at, f"{describe(name)} twice", "each client scope once")
-        for name in sorted(repeated(scope.name for scope in scopes))
+def _read_all(
+    at: str, value: Any, errors: list[FieldError], read: Callable[..., Any], *arguments: Any
+) -> list[Any]:
+    """Return what `read(item, path, *arguments)` gives for the items that are right."""
+    if value is None:
+        return []
+    if not isinstance(value, list) or len(value) > _MOST:
+        errors.extend(refused(at, value, f"a list of at most {_MOST}").errors)
+        return []
+    found = (
+        attempt(errors, None, read, item, f"{at}[{index}]", *arguments)
+        for index, item in enumerate(value)
     )
-    return scopes
+    return [one for one in found if one is not None]
 
 
-def _read_scope(item: Any, realm_id: str, known: Mapping[str, ClientScope], at: str) -> ClientScope:
+def _read_scope(item: Any, at: str, realm_id: str, known: Mapping[str, ClientScope]) -> ClientScope:
     name = item.get("name") if isinstance(item, Mapping) else None
     # The caller reports what has no effect, for the whole file.
     base = known.get(name or "")
     return read_client_scope(item, realm_id, base=base, path=at, report_ineffective=True)
 
 
-def _realm_mappings(at: str, value: Any, errors: list[FieldError]) -> Iterator[ScopeMapping]:
-    for index, item in enumerate(_items(value, at, errors)):
-        found = attempt(errors, None, _mapping, item, f"{at}[{index}]", None)
-        if found is not None:
-            yield found
-
-
-def _client_mappings(at: str, value: Any, errors: list[FieldError]) -> Iterator[ScopeMapping]:
-    if value is not None and not isinstance(value, Mapping):
-        errors.extend(refused(at, value, "an object of lists").errors)
-        return
-    for client, items in (value or {}).items():
-        place = join(at, client)
-        for index, item in enumerate(_items(items, place, errors)):
-            found = attempt(errors, None, _mapping, item, f"{place}[{index}]", client)
-            if found is not None:
-                yield found
-
-
 def _mapping(item: Any, at: str, of_client: str | None) -> ScopeMapping:
-    """Return one entry: who, and roles of the realm, or of the client `of_client`."""
+    """Return one entry: its holder, and roles of the realm, or of the client `of_client`."""
     if not isinstance(item, Mapping):
         raise refused(at, item, "an object")
     errors: list[FieldError] = []
@@ -140,15 +119,14 @@ def _mapping(item: Any, at: str, of_client: str | None) -> ScopeMapping:
     errors.extend(
         FieldError(join(at, name), "an unknown field", "client, clientScope and roles")
         for name in given
-        if not _HOLDERS.known(name)
+        if name not in _HOLDERS
     )
     raise_all(errors)
     if ("client" in given) == ("clientScope" in given):
         raise refused(at, item, "either a client or a clientScope")
-    roles_at, roles = join(at, "roles"), given.get("roles")
-    nothing = ("", None)
+    roles, nothing = given.get("roles"), ("", None)
     names = (
-        read_role_names((roles_at, roles), nothing)
+        read_role_names((join(at, "roles"), roles), nothing)
         if of_client is None
         else read_role_names(nothing, (at, {of_client: roles}))
     )
@@ -157,12 +135,3 @@ def _mapping(item: Any, at: str, of_client: str | None) -> ScopeMapping:
         return ScopeMapping(client, None, names, at)
     scope = ScopeName().read(given["clientScope"], join(at, "clientScope"))
     return ScopeMapping(None, scope, names, at)
-
-
-def _items(value: Any, at: str, errors: list[FieldError]) -> list[Any]:
-    if value is None:
-        return []
-    if not isinstance(value, list) or len(value) > _MOST:
-        errors.extend(refused(at, value, f"a list of at most {_MOST}").errors)
-        return []
-    return value

@@ -1,14 +1,13 @@
 """JSON of clients, their certificates and adapter configurations."""
 
-from gateway.representations.clients.answer import told_client
 from gateway.representations.clients.attributes import ClientAttributes, is_left_out
 from gateway.representations.clients.certificates import (
     JWT_CREDENTIAL,
     STANDARD_BITS,
     STANDARD_YEARS,
-    KeyStoreWish,
+    KeyStoreRequest,
     key_of,
-    read_key_store_wish,
+    read_key_store_request,
     with_key,
     write_generated,
     write_key,
@@ -16,7 +15,9 @@ from gateway.representations.clients.certificates import (
 from gateway.representations.clients.client import (
     CLIENT_FIELDS,
     InheritedScopes,
+    client_representation,
     read_client,
+    restore_client,
     write_client,
 )
 from gateway.representations.clients.installation import (
@@ -25,11 +26,13 @@ from gateway.representations.clients.installation import (
     InstallationKind,
     installation_document,
 )
-from gateway.representations.clients.nodes import nodes_of, told_nobody, with_nodes
 from gateway.representations.clients.requests import (
     changed_client_document,
+    failed_notifications,
     given_field,
     new_client_document,
+    nodes_of,
+    with_nodes,
 )
 from gateway.representations.clients.secret_times import (
     replace_secrets,
@@ -41,10 +44,5 @@ from gateway.representations.clients.secret_times import (
     with_secret_expiration,
     without_rotated_secret,
 )
-from gateway.representations.clients.settings import SECRET_EXPIRES, with_attributes
-from gateway.representations.clients.stored import restore_client
-from gateway.representations.clients.uris import (
-    WrongAddress,
-    explained,
-    wrong_addresses,
-)
+from gateway.representations.clients.settings import SECRET_EXPIRES
+from gateway.representations.clients.uris import WrongAddress, explained, wrong_addresses

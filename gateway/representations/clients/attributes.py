@@ -39,12 +39,10 @@ class ClientAttributes(TextMap):
     """The shape of `attributes`: texts, without empty ones and those that hold secrets."""
 
     def read(self, value: Any, path: str) -> dict[str, str]:
-        """Return the entries that are kept."""
         texts = _without_secrets(TextMap.read(self, value, path))
         return {name: text for name, text in texts.items() if text}
 
     def write(self, value: Mapping[str, str]) -> dict[str, str]:
-        """Return the object."""
         return _without_secrets(value)
 
 

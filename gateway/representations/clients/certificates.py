@@ -1,4 +1,4 @@
-"""Keys and certificates of clients as the admin API tells and takes them.
+"""Keys and certificates of clients: Keycloak's JSON to values and back.
 
 Keycloak: CertificateRepresentation, KeyStoreConfig; attributes `jwt.credential.*`
 """
@@ -11,9 +11,9 @@ from gateway.domain.clients import Client
 from gateway.domain.ports.client_keys import ClientKey, GeneratedKey
 from gateway.domain.secrets import Secret
 from gateway.representations.clients.settings import with_attributes
+from gateway.representations.field_table import read_strictly, without_none
 from gateway.representations.refusals import refused_secret
 from gateway.representations.shapes import Count, Flag, OneOf, Shape, Text
-from gateway.representations.strict_fields import read_strictly
 
 JWT_CREDENTIAL: Final = "jwt.credential"
 """The one purpose of a key that clients have here: signing what they prove themselves by."""
@@ -28,7 +28,7 @@ _LONGEST_PASSWORD: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class KeyStoreWish:
+class KeyStoreRequest:
     """How a key store is to be packed. Passwords that were not sent are None."""
 
     format: str
@@ -52,12 +52,14 @@ _FIELDS: Final[Mapping[str, Shape]] = {
 _PASSWORDS: Final = ("storePassword", "keyPassword")
 
 
-def read_key_store_wish(document: Mapping[str, Any], client_id: str, realm: str) -> KeyStoreWish:
+def read_key_store_request(
+    document: Mapping[str, Any], client_id: str, realm: str
+) -> KeyStoreRequest:
     """Return what was sent; raises InvalidInput."""
     passwords = {name: _password(document, name) for name in _PASSWORDS}
     rest = {name: value for name, value in document.items() if name not in _PASSWORDS}
     given = read_strictly(rest, _FIELDS, "KeyStoreConfig")
-    return KeyStoreWish(
+    return KeyStoreRequest(
         format=given.get("format", ""),
         alias=given.get("keyAlias", client_id),
         realm_alias=given.get("realmAlias", realm),
@@ -107,15 +109,16 @@ def with_key(client: Client, key: ClientKey) -> Client:
 
 def write_key(key: ClientKey) -> dict[str, str]:
     """Return the JSON object of what there is."""
-    told = {
-        "publicKey": key.public_key,
-        "certificate": key.certificate,
-        "kid": key.kid,
-        "jwks": key.key_set,
-    }
-    return {name: text for name, text in told.items() if text is not None}
+    return without_none(
+        {
+            "publicKey": key.public_key,
+            "certificate": key.certificate,
+            "kid": key.kid,
+            "jwks": key.key_set,
+        }
+    )
 
 
 def write_generated(key: GeneratedKey) -> dict[str, str]:
-    """Return the JSON object of a new key, with the private part: it is told this once."""
+    """Return the JSON object of a new key, with the private part: no later answer contains it."""
     return {"privateKey": key.private_key.reveal(), "certificate": key.certificate}

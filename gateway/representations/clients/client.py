@@ -3,7 +3,7 @@
 Keycloak: ClientRepresentation, order and creation defaults
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
@@ -14,18 +14,17 @@ from gateway.domain.secrets import Secret
 from gateway.representations.clients.attributes import ClientAttributes, attribute_errors
 from gateway.representations.clients.settings import ROTATED_SECRET, client_settings
 from gateway.representations.clients.uris import allowed_origins
-from gateway.representations.field_table import FieldTable, Given, Kept, Setting, empty
+from gateway.representations.field_table import FieldTable, Given, Setting, StoredOnly
 from gateway.representations.json_input import is_plain_text
 from gateway.representations.masking import MASK
 from gateway.representations.names import PrintableName, UrlName
-from gateway.representations.protocol_mappers import ProtocolMappers, with_ids
+from gateway.representations.protocol_mappers import ProtocolMappers, restore_mappers, with_ids
 from gateway.representations.refusals import attempt, join, raise_all, refused, refused_secret
 from gateway.representations.setting_effects import ineffective_of_client
 from gateway.representations.shapes import (
     Count,
     Flag,
     OneOf,
-    Shape,
     Text,
     TextList,
     TextMap,
@@ -34,13 +33,7 @@ from gateway.representations.shapes import (
 
 DEFAULT_SCOPES: Final = ("acr", "basic", "email", "profile", "roles", "web-origins")
 """Default client scopes of a client whose creator names no scopes."""
-OPTIONAL_SCOPES: Final = (
-    "address",
-    "microprofile-jwt",
-    "offline_access",
-    "organization",
-    "phone",
-)
+OPTIONAL_SCOPES: Final = ("address", "microprofile-jwt", "offline_access", "organization", "phone")
 """Optional client scopes of such a client."""
 
 _AUTHENTICATORS = (
@@ -57,67 +50,53 @@ _FORMER = (
 """Fields of earlier versions, which nothing reads any more."""
 _LONGEST_SECRET = 4000
 _URI = Text(most=2000)
+_NAMES = TextList(Text(least=1, most=255))
 
 
 class _ShownWhereTrue(Flag):
     """A boolean that Keycloak leaves out where it is false."""
 
     def write(self, value: Any) -> Any:
-        """Return true or nothing."""
         return value or None
-
-
-def _own(name: str, attribute: str, shape: Shape, *, public: bool = False) -> Setting:
-    return Setting(name, None, attribute, shape, public=public)
 
 
 CLIENT_FIELDS = FieldTable(
     (
-        _own("id", "id", UrlName(), public=True),
-        _own("clientId", "client_id", PrintableName(), public=True),
-        Kept("name", None, Text(most=255), public=True),
-        Kept("description", None, Text(), public=True),
-        Kept("type", None, Text(most=255), public=True),
-        Kept("rootUrl", None, _URI, public=True),
-        Kept("adminUrl", None, _URI, public=True),
-        Kept("baseUrl", None, _URI, public=True),
-        Kept("surrogateAuthRequired", default=False, shape=Flag()),
-        _own("enabled", "enabled", Flag()),
-        Kept("alwaysDisplayInConsole", default=False, shape=Flag()),
-        _own("clientAuthenticatorType", "client_authenticator_type", OneOf(_AUTHENTICATORS)),
-        Kept("redirectUris", [], TextList(_URI), public=True),
-        _own("webOrigins", "web_origins", TextList(_URI), public=True),
-        _own("notBefore", "not_before", Count(unit="seconds since 1970")),
-        _own("bearerOnly", "bearer_only", Flag()),
-        _own("consentRequired", "consent_required", Flag()),
-        Kept("standardFlowEnabled", default=True, shape=Flag()),
-        Kept("implicitFlowEnabled", default=False, shape=Flag()),
-        _own("directAccessGrantsEnabled", "direct_access_grants_enabled", Flag()),
-        _own("serviceAccountsEnabled", "service_accounts_enabled", Flag()),
-        Kept("authorizationServicesEnabled", default=None, shape=_ShownWhereTrue()),
-        _own("publicClient", "public_client", Flag()),
-        Kept("frontchannelLogout", default=False, shape=Flag()),
-        _own("protocol", "protocol", OneOf(("openid-connect", "saml", "docker-v2"))),
-        _own("attributes", "attributes", ClientAttributes()),
-        _own("authenticationFlowBindingOverrides", "flow_overrides", TextMap()),
-        _own("fullScopeAllowed", "full_scope_allowed", Flag()),
-        Kept("nodeReRegistrationTimeout", -1, Count(least=-1)),
-        Kept("registeredNodes", None, VerbatimObject()),
-        Setting("protocolMappers", None, "protocol_mappers", ProtocolMappers(), empty),
-        _own(
-            "defaultClientScopes",
-            "default_client_scopes",
-            TextList(Text(least=1, most=255)),
-            public=True,
-        ),
-        _own(
-            "optionalClientScopes",
-            "optional_client_scopes",
-            TextList(Text(least=1, most=255)),
-            public=True,
-        ),
-        Kept("authorizationSettings", None, VerbatimObject()),
-        Kept("defaultRoles", None, TextList(Text(least=1, most=255)), public=True),
+        Setting("id", "id", UrlName(), public=True),
+        Setting("clientId", "client_id", PrintableName(), public=True),
+        StoredOnly("name", None, Text(most=255), public=True),
+        StoredOnly("description", None, Text(), public=True),
+        StoredOnly("type", None, Text(most=255), public=True),
+        StoredOnly("rootUrl", None, _URI, public=True),
+        StoredOnly("adminUrl", None, _URI, public=True),
+        StoredOnly("baseUrl", None, _URI, public=True),
+        StoredOnly("surrogateAuthRequired", default=False, shape=Flag()),
+        Setting("enabled", "enabled", Flag()),
+        StoredOnly("alwaysDisplayInConsole", default=False, shape=Flag()),
+        Setting("clientAuthenticatorType", "client_authenticator_type", OneOf(_AUTHENTICATORS)),
+        StoredOnly("redirectUris", [], TextList(_URI), public=True),
+        Setting("webOrigins", "web_origins", TextList(_URI), public=True),
+        Setting("notBefore", "not_before", Count(unit="seconds since 1970")),
+        Setting("bearerOnly", "bearer_only", Flag()),
+        Setting("consentRequired", "consent_required", Flag()),
+        StoredOnly("standardFlowEnabled", default=True, shape=Flag()),
+        StoredOnly("implicitFlowEnabled", default=False, shape=Flag()),
+        Setting("directAccessGrantsEnabled", "direct_access_grants_enabled", Flag()),
+        Setting("serviceAccountsEnabled", "service_accounts_enabled", Flag()),
+        StoredOnly("authorizationServicesEnabled", default=None, shape=_ShownWhereTrue()),
+        Setting("publicClient", "public_client", Flag()),
+        StoredOnly("frontchannelLogout", default=False, shape=Flag()),
+        Setting("protocol", "protocol", OneOf(("openid-connect", "saml", "docker-v2"))),
+        Setting("attributes", "attributes", ClientAttributes()),
+        Setting("authenticationFlowBindingOverrides", "flow_overrides", TextMap()),
+        Setting("fullScopeAllowed", "full_scope_allowed", Flag()),
+        StoredOnly("nodeReRegistrationTimeout", -1, Count(least=-1)),
+        StoredOnly("registeredNodes", None, VerbatimObject()),
+        Setting("protocolMappers", "protocol_mappers", ProtocolMappers(), omit_empty=True),
+        Setting("defaultClientScopes", "default_client_scopes", _NAMES, public=True),
+        Setting("optionalClientScopes", "optional_client_scopes", _NAMES, public=True),
+        StoredOnly("authorizationSettings", None, VerbatimObject()),
+        StoredOnly("defaultRoles", None, _NAMES, public=True),
     ),
     beside=("access", "secret", "registrationAccessToken", *_FORMER),
 )
@@ -199,6 +178,45 @@ def write_client(
         if name == "clientAuthenticatorType":
             written |= beside
     return written
+
+
+def client_representation(
+    client: Client, *, masked: bool, registration_token: str | None = None
+) -> dict[str, Any]:
+    """Return the answer of the admin API: a public client has no secret. Keycloak: 8.4."""
+    document = write_client(client, masked=masked, registration_token=registration_token)
+    if client.public_client:
+        document.pop("secret", None)
+        document["attributes"].pop(ROTATED_SECRET, None)
+    return document
+
+
+def restore_client(document: Mapping[str, Any], realm_id: str) -> Client:
+    """Return the client of a stored document as `write_client` wrote it, without checks.
+
+    Rows are written by this program alone, after `read_client` has checked them. Checking again
+    would cost, at the first use of each client, as much as signing several tokens.
+    """
+    own, kept = CLIENT_FIELDS.restore(document)
+    for attribute, restore in _RESTORED.items():
+        if attribute in own:
+            own[attribute] = restore(own[attribute])
+    return Client(
+        realm_id=realm_id,
+        document=kept,
+        allowed_origins=allowed_origins(own.get("web_origins", ()), kept),
+        **own,
+        **client_settings(own.get("attributes", {})),
+    )
+
+
+_RESTORED: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "attributes": ClientAttributes().write,
+    "web_origins": tuple,
+    "default_client_scopes": tuple,
+    "optional_client_scopes": tuple,
+    "protocol_mappers": restore_mappers,
+}
 
 
 def _created(

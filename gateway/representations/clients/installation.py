@@ -1,4 +1,4 @@
-"""Files by which adapters are told of a realm and a client.
+"""Configuration files of adapters for a realm and a client.
 
 Keycloak: clients/{id}/installation/providers/{id}, clients-registrations/install/{clientId} (26.7)
 """
@@ -19,7 +19,7 @@ _INDENT: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What an adapter is told. `url` is the gateway's; a masked secret is not told."""
+    """What a file contains. `url` is the gateway's; a masked secret is left out."""
 
     realm: Realm
     client: Client
@@ -29,7 +29,7 @@ class Installation:
 
 
 def installation_document(installation: Installation) -> dict[str, Any]:
-    """Return what stands in keycloak.json."""
+    """Return the content of keycloak.json."""
     client = installation.client
     document: dict[str, Any] = {"realm": installation.realm.name}
     if client.bearer_only:
@@ -149,7 +149,7 @@ def _quoted(value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class InstallationKind:
-    """A kind of file, as the server information tells of it."""
+    """A kind of file, as the server information lists it."""
 
     id: str
     title: str
@@ -161,27 +161,21 @@ class InstallationKind:
 
 INSTALLATIONS: Final = (
     InstallationKind(
-        "keycloak-oidc-jboss-subsystem",
-        "Keycloak OIDC JBoss Subsystem XML",
+        *("keycloak-oidc-jboss-subsystem", "Keycloak OIDC JBoss Subsystem XML"),
         "A piece of XML for the Keycloak OIDC subsystem of the application server.",
-        "keycloak-oidc-subsystem.xml",
-        "application/xml",
+        *("keycloak-oidc-subsystem.xml", "application/xml"),
         _subsystem_xml,
     ),
     InstallationKind(
-        "keycloak-oidc-jboss-subsystem-cli",
-        "Keycloak OIDC JBoss Subsystem CLI",
+        *("keycloak-oidc-jboss-subsystem-cli", "Keycloak OIDC JBoss Subsystem CLI"),
         "A script for the command line of the application server.",
-        "keycloak-oidc-subsystem.cli",
-        "text/plain",
+        *("keycloak-oidc-subsystem.cli", "text/plain"),
         _subsystem_cli,
     ),
     InstallationKind(
-        "keycloak-oidc-keycloak-json",
-        "Keycloak OIDC JSON",
+        *("keycloak-oidc-keycloak-json", "Keycloak OIDC JSON"),
         "The file keycloak.json of the OIDC client adapter.",
-        "keycloak.json",
-        "application/json",
+        *("keycloak.json", "application/json"),
         _keycloak_json,
     ),
 )

@@ -1,11 +1,13 @@
-"""What a client that is sent to the admin API means, before it is read as one.
+"""Documents of clients that are sent to the admin API, before they are read; nodes of clients.
 
 A new client without a name is named by its id, and may be called from where it redirects to. Of a
 changed one, what is not sent stays: attributes one by one, too, and an empty one goes. Its lists of
-client scopes are changed elsewhere. Keycloak: POST clients, PUT clients/{id} (26.7)
+client scopes are changed elsewhere.
+Keycloak: POST clients, PUT clients/{id} (26.7), registeredNodes, adminUrl
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
@@ -14,9 +16,10 @@ from gateway.representations.clients.client import CLIENT_FIELDS
 from gateway.representations.clients.uris import origins_of
 from gateway.representations.spelling import snake_case
 
-REPRESENTATION: Final = "ClientRepresentation"
+_REPRESENTATION: Final = "ClientRepresentation"
 _SCOPES: Final = ("defaultClientScopes", "optionalClientScopes")
-_MERGED: Final = ("attributes", "registeredNodes")
+_NODES: Final = "registeredNodes"
+_MERGED: Final = ("attributes", _NODES)
 
 
 def given_field(document: Mapping[str, Any], name: str) -> Any:
@@ -27,7 +30,7 @@ def given_field(document: Mapping[str, Any], name: str) -> Any:
 
 def new_client_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the whole document of a client to add; raises UnknownField."""
-    CLIENT_FIELDS.require_known(document, REPRESENTATION)
+    CLIENT_FIELDS.require_known(document, _REPRESENTATION)
     added: dict[str, Any] = {}
     if given_field(document, "id") is None:
         added["id"] = str(uuid4())
@@ -46,10 +49,10 @@ def changed_client_document(document: Mapping[str, Any], before: Client) -> dict
     """
     kept = before.document
     known = {name: value for name, value in document.items() if name not in kept}
-    CLIENT_FIELDS.require_known(known, REPRESENTATION)
+    CLIENT_FIELDS.require_known(known, _REPRESENTATION)
     ignored = {spelling for name in _SCOPES for spelling in (name, snake_case(name))}
     wanted = {name: value for name, value in document.items() if name not in ignored}
-    had = {"attributes": before.attributes, "registeredNodes": kept.get("registeredNodes", {})}
+    had = {"attributes": before.attributes, _NODES: kept.get(_NODES, {})}
     for name in _MERGED:
         spelling = name if name in wanted else snake_case(name)
         if isinstance(wanted.get(spelling), Mapping):
@@ -57,3 +60,21 @@ def changed_client_document(document: Mapping[str, Any], before: Client) -> dict
     if given_field(wanted, "authorizationServicesEnabled") is None:
         wanted["authorizationServicesEnabled"] = False
     return wanted
+
+
+def nodes_of(client: Client) -> Mapping[str, Any]:
+    """Return when each node was registered, in seconds since 1970, by its name."""
+    nodes = client.document.get(_NODES)
+    return nodes if isinstance(nodes, Mapping) else {}
+
+
+def with_nodes(client: Client, nodes: Mapping[str, Any]) -> Client:
+    """Return the client with these nodes and no others."""
+    document = {name: value for name, value in client.document.items() if name != _NODES}
+    return replace(client, document=document | ({_NODES: dict(nodes)} if nodes else {}))
+
+
+def failed_notifications(client: Client) -> dict[str, Any]:
+    """Return Keycloak's answer where no node was notified: the address that it would notify."""
+    address = client.document.get("adminUrl")
+    return {"failedRequests": [address]} if address else {}

@@ -86,7 +86,7 @@ def wrong_addresses(client: Client) -> tuple[WrongAddress, ...]:
 
 
 def explained(wrong: Iterable[WrongAddress]) -> str:
-    """Return what is wrong as one public text, which says nothing twice."""
+    """Return what is wrong as one public text without repetitions."""
     return "; ".join(dict.fromkeys(one.text for one in wrong))
 
 

@@ -11,33 +11,28 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError
 from gateway.domain.events import SAVED_BY_DEFAULT, AdminEvent, UserEvent
 from gateway.domain.realm import EventsConfig
-from gateway.representations.field_table import FieldTable, Setting, empty
-from gateway.representations.instants import Milliseconds
+from gateway.representations.field_table import FieldTable, Setting, without_none
 from gateway.representations.refusals import raise_all
-from gateway.representations.shapes import Duration, Flag, Shape, TextList
+from gateway.representations.shapes import Duration, Flag, Milliseconds, TextList
 
 _INSTANT: Final = Milliseconds()
 
 
-def _own(name: str, attribute: str, shape: Shape) -> Setting:
-    return Setting(name, None, attribute, shape)
-
-
 _CONFIG: Final = FieldTable(
     (
-        _own("eventsEnabled", "enabled", Flag()),
-        Setting("eventsExpiration", None, "expiration", Duration(), empty),
-        _own("eventsListeners", "listeners", TextList()),
-        _own("enabledEventTypes", "enabled_types", TextList()),
-        _own("adminEventsEnabled", "admin_enabled", Flag()),
-        _own("adminEventsDetailsEnabled", "admin_details_enabled", Flag()),
+        Setting("eventsEnabled", "enabled", Flag()),
+        Setting("eventsExpiration", "expiration", Duration(), omit_empty=True),
+        Setting("eventsListeners", "listeners", TextList()),
+        Setting("enabledEventTypes", "enabled_types", TextList()),
+        Setting("adminEventsEnabled", "admin_enabled", Flag()),
+        Setting("adminEventsDetailsEnabled", "admin_details_enabled", Flag()),
     )
 )
 
 
 def write_user_event(event: UserEvent) -> dict[str, Any]:
     """Return the JSON object, without what is not known."""
-    return _known(
+    return without_none(
         {
             "id": event.id,
             "time": _INSTANT.write(event.time),
@@ -56,12 +51,12 @@ def write_user_event(event: UserEvent) -> dict[str, Any]:
 def write_admin_event(event: AdminEvent) -> dict[str, Any]:
     """Return the JSON object, without what is not known."""
     auth = event.auth
-    return _known(
+    return without_none(
         {
             "id": event.id,
             "time": _INSTANT.write(event.time),
             "realmId": event.realm_id,
-            "authDetails": _known(
+            "authDetails": without_none(
                 {
                     "realmId": auth.realm_id,
                     "clientId": auth.client,
@@ -79,9 +74,9 @@ def write_admin_event(event: AdminEvent) -> dict[str, Any]:
 
 
 def write_events_config(config: EventsConfig) -> dict[str, Any]:
-    """Return the JSON object; where the realm names no types, it lists those that are meant."""
-    meant = replace(config, enabled_types=config.enabled_types or SAVED_BY_DEFAULT)
-    return _CONFIG.answer(meant, {})
+    """Return the JSON object; where the realm names no types, it lists the default ones."""
+    complete = replace(config, enabled_types=config.enabled_types or SAVED_BY_DEFAULT)
+    return _CONFIG.answer(complete, {})
 
 
 def update_events_config(document: Mapping[str, Any], before: EventsConfig) -> EventsConfig:
@@ -102,7 +97,3 @@ def update_events_config(document: Mapping[str, Any], before: EventsConfig) -> E
         listeners=tuple(dict.fromkeys(config.listeners)),
         enabled_types=tuple(dict.fromkeys(config.enabled_types)),
     )
-
-
-def _known(document: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in document.items() if value is not None}

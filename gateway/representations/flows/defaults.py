@@ -5,8 +5,8 @@ they are the same at every gateway and at every time.
 Keycloak: 26.7, a new realm
 """
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 from uuid import UUID, uuid5
 
@@ -14,241 +14,167 @@ from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind,
 from gateway.domain.limits.caches import cached
 
 _NAMESPACE: Final = UUID("5f0f9c0e-6f6b-4a52-9b5c-1b6d7c6e2f10")
-_R, _A = Requirement.REQUIRED, Requirement.ALTERNATIVE
-_C, _D = Requirement.CONDITIONAL, Requirement.DISABLED
+_TABLE: Final = """
+browser | basic-flow | Browser based authentication
+10 ALTERNATIVE auth-cookie
+20 DISABLED auth-spnego
+25 ALTERNATIVE identity-provider-redirector
+26 ALTERNATIVE > Organization
+30 ALTERNATIVE > forms
 
+Organization | basic-flow |
+10 CONDITIONAL > Browser - Conditional Organization
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    priority: int
-    requirement: Requirement
-    authenticator: str | None = None
-    part: "_Part | None" = None
-    config: tuple[str, str, str] | None = None
-    """Alias, name and value of its one setting."""
+Browser - Conditional Organization | basic-flow | Flow to determine if the organization \
+identity-first login is to be used
+10 REQUIRED conditional-user-configured
+20 ALTERNATIVE organization
 
+forms | basic-flow | Username, password, otp and other auth forms.
+10 REQUIRED auth-username-password-form
+20 CONDITIONAL > Browser - Conditional 2FA
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    alias: str
-    description: str
-    steps: tuple[_Step, ...]
-    kind: FlowKind = FlowKind.BASIC
+Browser - Conditional 2FA | basic-flow | Flow to determine if any 2FA is required for the \
+authentication
+10 REQUIRED conditional-user-configured
+20 REQUIRED conditional-credential [browser-conditional-credential: \
+credentials=webauthn-passwordless]
+30 ALTERNATIVE auth-otp-form
+40 DISABLED webauthn-authenticator
+50 DISABLED auth-recovery-authn-code-form
 
+direct grant | basic-flow | OpenID Connect Resource Owner Grant
+10 REQUIRED direct-grant-validate-username
+20 REQUIRED direct-grant-validate-password
+30 CONDITIONAL > Direct Grant - Conditional OTP
 
-def _two_factors(prefix: str, configured: str) -> _Part:
-    """Return the part in which a page asks for a second factor."""
-    return _Part(
-        f"{prefix} - Conditional 2FA",
-        "Flow to determine if any 2FA is required for the authentication",
-        (
-            _Step(10, _R, "conditional-user-configured"),
-            _Step(
-                *(20, _R, "conditional-credential"),
-                config=(configured, "credentials", "webauthn-passwordless"),
-            ),
-            _Step(30, _A, "auth-otp-form"),
-            _Step(40, _D, "webauthn-authenticator"),
-            _Step(50, _D, "auth-recovery-authn-code-form"),
-        ),
-    )
+Direct Grant - Conditional OTP | basic-flow | Flow to determine if the OTP is required for the \
+authentication
+10 REQUIRED conditional-user-configured
+20 REQUIRED direct-grant-validate-otp
 
+registration | basic-flow | Registration flow
+10 REQUIRED registration-page-form > registration form
 
-def _where_configured(alias: str, description: str, step: _Step) -> _Part:
-    return _Part(alias, description, (_Step(10, _R, "conditional-user-configured"), step))
+registration form | form-flow | Registration form
+20 REQUIRED registration-user-creation
+50 REQUIRED registration-password-action
+60 DISABLED registration-recaptcha-action
+70 DISABLED registration-terms-and-conditions
 
+reset credentials | basic-flow | Reset credentials for a user if they forgot their password or \
+something
+10 REQUIRED reset-credentials-choose-user
+20 REQUIRED reset-credential-email
+30 REQUIRED reset-password
+40 CONDITIONAL > Reset - Conditional OTP
 
-_BROWSER: Final = _Part(
-    "browser",
-    "Browser based authentication",
-    (
-        _Step(10, _A, "auth-cookie"),
-        _Step(20, _D, "auth-spnego"),
-        _Step(25, _A, "identity-provider-redirector"),
-        _Step(
-            *(26, _A),
-            part=_Part(
-                "Organization",
-                "",
-                (
-                    _Step(
-                        *(10, _C),
-                        part=_where_configured(
-                            "Browser - Conditional Organization",
-                            "Flow to determine if the organization identity-first login is to be"
-                            " used",
-                            _Step(20, _A, "organization"),
-                        ),
-                    ),
-                ),
-            ),
-        ),
-        _Step(
-            *(30, _A),
-            part=_Part(
-                "forms",
-                "Username, password, otp and other auth forms.",
-                (
-                    _Step(10, _R, "auth-username-password-form"),
-                    _Step(
-                        *(20, _C), part=_two_factors("Browser", "browser-conditional-credential")
-                    ),
-                ),
-            ),
-        ),
-    ),
+Reset - Conditional OTP | basic-flow | Flow to determine if the OTP should be reset or not. \
+Set to REQUIRED to force.
+10 REQUIRED conditional-user-configured
+20 REQUIRED reset-otp
+
+clients | client-flow | Base authentication for clients
+10 ALTERNATIVE client-secret
+20 ALTERNATIVE client-jwt
+30 ALTERNATIVE client-secret-jwt
+40 ALTERNATIVE client-x509
+50 ALTERNATIVE federated-jwt
+
+first broker login | basic-flow | Actions taken after first broker login with identity provider \
+account, which is not yet linked to any Keycloak account
+10 REQUIRED idp-review-profile [review profile config: update.profile.on.first.login=missing]
+20 REQUIRED > User creation or linking
+60 CONDITIONAL > First Broker Login - Conditional Organization
+
+User creation or linking | basic-flow | Flow for the existing/non-existing user alternatives
+10 ALTERNATIVE idp-create-user-if-unique [create unique user config: \
+require.password.update.after.registration=false]
+20 ALTERNATIVE > Handle Existing Account
+
+Handle Existing Account | basic-flow | Handle what to do if there is existing account with same \
+email/username like authenticated identity provider
+10 REQUIRED idp-confirm-link
+20 REQUIRED > Account verification options
+
+Account verification options | basic-flow | Method with which to verify the existing account
+10 ALTERNATIVE idp-email-verification
+20 ALTERNATIVE > Verify Existing Account by Re-authentication
+
+Verify Existing Account by Re-authentication | basic-flow | Reauthentication of existing account
+10 REQUIRED idp-username-password-form
+20 CONDITIONAL > First broker login - Conditional 2FA
+
+First broker login - Conditional 2FA | basic-flow | Flow to determine if any 2FA is required for \
+the authentication
+10 REQUIRED conditional-user-configured
+20 REQUIRED conditional-credential [first-broker-login-conditional-credential: \
+credentials=webauthn-passwordless]
+30 ALTERNATIVE auth-otp-form
+40 DISABLED webauthn-authenticator
+50 DISABLED auth-recovery-authn-code-form
+
+First Broker Login - Conditional Organization | basic-flow | Flow to determine if the \
+authenticator that adds organization members is to be used
+10 REQUIRED conditional-user-configured
+20 REQUIRED idp-add-organization-member
+
+docker auth | basic-flow | Used by Docker clients to authenticate against the IDP
+10 REQUIRED docker-http-basic-authenticator
+"""
+"""A flow: alias, kind, description; then its steps: priority, requirement, the authenticator, `>`
+the flow that the step runs, and in brackets alias, name and value of its configuration. A sub-flow
+follows the flow that runs it."""
+_STEP: Final = re.compile(
+    r"(?P<priority>\d+) (?P<requirement>[A-Z]+)(?: (?P<authenticator>[a-z0-9-]+))?"
+    r"(?: > (?P<flow>.+))?(?: \[(?P<config>.+): (?P<name>.+)=(?P<value>.+)\])?"
 )
-_DIRECT_GRANT: Final = _Part(
-    "direct grant",
-    "OpenID Connect Resource Owner Grant",
-    (
-        _Step(10, _R, "direct-grant-validate-username"),
-        _Step(20, _R, "direct-grant-validate-password"),
-        _Step(
-            *(30, _C),
-            part=_where_configured(
-                "Direct Grant - Conditional OTP",
-                "Flow to determine if the OTP is required for the authentication",
-                _Step(20, _R, "direct-grant-validate-otp"),
-            ),
-        ),
-    ),
-)
-_REGISTRATION: Final = _Part(
-    "registration",
-    "Registration flow",
-    (
-        _Step(
-            *(10, _R, "registration-page-form"),
-            part=_Part(
-                "registration form",
-                "Registration form",
-                (
-                    _Step(20, _R, "registration-user-creation"),
-                    _Step(50, _R, "registration-password-action"),
-                    _Step(60, _D, "registration-recaptcha-action"),
-                    _Step(70, _D, "registration-terms-and-conditions"),
-                ),
-                FlowKind.FORM,
-            ),
-        ),
-    ),
-)
-_RESET: Final = _Part(
-    "reset credentials",
-    "Reset credentials for a user if they forgot their password or something",
-    (
-        _Step(10, _R, "reset-credentials-choose-user"),
-        _Step(20, _R, "reset-credential-email"),
-        _Step(30, _R, "reset-password"),
-        _Step(
-            *(40, _C),
-            part=_where_configured(
-                "Reset - Conditional OTP",
-                "Flow to determine if the OTP should be reset or not. Set to REQUIRED to force.",
-                _Step(20, _R, "reset-otp"),
-            ),
-        ),
-    ),
-)
-_CLIENTS: Final = _Part(
-    "clients",
-    "Base authentication for clients",
-    (
-        _Step(10, _A, "client-secret"),
-        _Step(20, _A, "client-jwt"),
-        _Step(30, _A, "client-secret-jwt"),
-        _Step(40, _A, "client-x509"),
-        _Step(50, _A, "federated-jwt"),
-    ),
-    FlowKind.CLIENT,
-)
-_REAUTHENTICATION: Final = _Part(
-    "Verify Existing Account by Re-authentication",
-    "Reauthentication of existing account",
-    (
-        _Step(10, _R, "idp-username-password-form"),
-        _Step(
-            *(20, _C),
-            part=_two_factors("First broker login", "first-broker-login-conditional-credential"),
-        ),
-    ),
-)
-_EXISTING: Final = _Part(
-    "Handle Existing Account",
-    "Handle what to do if there is existing account with same email/username like authenticated"
-    " identity provider",
-    (
-        _Step(10, _R, "idp-confirm-link"),
-        _Step(
-            *(20, _R),
-            part=_Part(
-                "Account verification options",
-                "Method with which to verify the existing account",
-                (
-                    _Step(10, _A, "idp-email-verification"),
-                    _Step(20, _A, part=_REAUTHENTICATION),
-                ),
-            ),
-        ),
-    ),
-)
-_BROKER: Final = _Part(
-    "first broker login",
-    "Actions taken after first broker login with identity provider account, which is not yet linked"
-    " to any Keycloak account",
-    (
-        _Step(
-            *(10, _R, "idp-review-profile"),
-            config=("review profile config", "update.profile.on.first.login", "missing"),
-        ),
-        _Step(
-            *(20, _R),
-            part=_Part(
-                "User creation or linking",
-                "Flow for the existing/non-existing user alternatives",
-                (
-                    _Step(
-                        *(10, _A, "idp-create-user-if-unique"),
-                        config=(
-                            "create unique user config",
-                            "require.password.update.after.registration",
-                            "false",
-                        ),
-                    ),
-                    _Step(20, _A, part=_EXISTING),
-                ),
-            ),
-        ),
-        _Step(
-            *(60, _C),
-            part=_where_configured(
-                "First Broker Login - Conditional Organization",
-                "Flow to determine if the authenticator that adds organization members is to be"
-                " used",
-                _Step(20, _R, "idp-add-organization-member"),
-            ),
-        ),
-    ),
-)
-_DOCKER: Final = _Part(
-    "docker auth",
-    "Used by Docker clients to authenticate against the IDP",
-    (_Step(10, _R, "docker-http-basic-authenticator"),),
-)
-_TOP: Final = (_BROWSER, _DIRECT_GRANT, _REGISTRATION, _RESET, _CLIENTS, _BROKER, _DOCKER)
+_Steps = list[dict[str, str | None]]
+
+
+def _rows() -> Iterator[tuple[str, str, str, _Steps]]:
+    for block in _TABLE.strip().split("\n\n"):
+        head, *lines = block.split("\n")
+        alias, kind, description = (part.strip() for part in head.split("|"))
+        found = (_STEP.fullmatch(line) for line in lines)
+        yield alias, kind, description, [step.groupdict() for step in found if step]
+
+
+_FLOWS: Final = tuple(_rows())
+_SUB_FLOWS: Final = frozenset(step["flow"] for *_, steps in _FLOWS for step in steps)
 
 
 @cached(4 * 1024 * 1024)
 def default_flows(realm_id: str) -> Mapping[str, Flow]:
     """Return the flows of a new realm by id, sub-flows after what they are a part of."""
-    return {flow.id: flow for part in _TOP for flow in _flows(realm_id, part, top_level=True)}
+    flows = (
+        Flow(
+            id=default_id(realm_id, "flow", alias),
+            alias=alias,
+            kind=FlowKind(kind),
+            description=description,
+            top_level=alias not in _SUB_FLOWS,
+            built_in=True,
+            executions=tuple(_execution(realm_id, alias, **step) for step in steps),
+        )
+        for alias, kind, description, steps in _FLOWS
+    )
+    return {flow.id: flow for flow in flows}
 
 
 @cached(4 * 1024 * 1024)
 def default_configs(realm_id: str) -> Mapping[str, AuthenticatorConfig]:
     """Return the configurations of a new realm by id."""
-    found = (config for part in _TOP for config in _configs(realm_id, part))
+    settings = (
+        (str(step["config"]), (str(step["name"]), str(step["value"])))
+        for *_, steps in _FLOWS
+        for step in steps
+        if step["config"]
+    )
+    found = (
+        AuthenticatorConfig(default_id(realm_id, "config", alias), alias, (setting,))
+        for alias, setting in settings
+    )
     return {config.id: config for config in found}
 
 
@@ -257,39 +183,13 @@ def default_id(realm_id: str, kind: str, name: str) -> str:
     return str(uuid5(_NAMESPACE, f"{kind}\n{realm_id}\n{name}"))
 
 
-def _flows(realm_id: str, part: _Part, *, top_level: bool) -> Iterator[Flow]:
-    yield Flow(
-        id=default_id(realm_id, "flow", part.alias),
-        alias=part.alias,
-        kind=part.kind,
-        description=part.description,
-        top_level=top_level,
-        built_in=True,
-        executions=tuple(_execution(realm_id, part, step) for step in part.steps),
-    )
-    for step in part.steps:
-        if step.part is not None:
-            yield from _flows(realm_id, step.part, top_level=False)
-
-
-def _execution(realm_id: str, part: _Part, step: _Step) -> Execution:
-    inner = None if step.part is None else step.part.alias
+def _execution(realm_id: str, parent: str, **step: str | None) -> Execution:
+    flow, config, authenticator = step["flow"], step["config"], step["authenticator"]
     return Execution(
-        id=default_id(realm_id, "execution", f"{part.alias}\n{inner or step.authenticator}"),
-        requirement=step.requirement,
-        priority=step.priority,
-        authenticator=step.authenticator,
-        flow=None if inner is None else default_id(realm_id, "flow", inner),
-        config=None if step.config is None else default_id(realm_id, "config", step.config[0]),
+        id=default_id(realm_id, "execution", f"{parent}\n{flow or authenticator}"),
+        requirement=Requirement(str(step["requirement"])),
+        priority=int(step["priority"] or 0),
+        authenticator=authenticator,
+        flow=flow and default_id(realm_id, "flow", flow),
+        config=config and default_id(realm_id, "config", config),
     )
-
-
-def _configs(realm_id: str, part: _Part) -> Iterator[AuthenticatorConfig]:
-    for step in part.steps:
-        if step.config is not None:
-            alias, name, value = step.config
-            yield AuthenticatorConfig(
-                default_id(realm_id, "config", alias), alias, ((name, value),)
-            )
-        if step.part is not None:
-            yield from _configs(realm_id, step.part)

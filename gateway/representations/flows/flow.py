@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from gateway.domain.errors import FieldError
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind, Flows, Requirement
+from gateway.representations.field_table import read_strictly, without_none
 from gateway.representations.flows.authenticators import AUTHENTICATORS, SUB_FLOW_CHOICES
 from gateway.representations.names import UrlName
 from gateway.representations.refusals import attempt, raise_all
@@ -23,7 +24,6 @@ from gateway.representations.shapes import (
     Verbatim,
     VerbatimList,
 )
-from gateway.representations.strict_fields import read_strictly
 
 _TEXT: Final = Text(most=255)
 _LONG: Final = Text(most=2000)
@@ -108,22 +108,16 @@ class ExecutionDraft:
 def read_flow(document: Mapping[str, Any]) -> FlowDraft:
     """Return what was sent; raises InvalidInput."""
     values = read_strictly(document, _FLOW, "AuthenticationFlowRepresentation")
-    return FlowDraft(
-        *(values.get(name) for name in ("id", "alias", "description", "providerId")),
-        *(values.get(name) for name in ("topLevel", "builtIn", "authenticationExecutions")),
-    )
+    return FlowDraft(*(values.get(name) for name in _FLOW))
 
 
 def read_change(document: Mapping[str, Any]) -> ExecutionChange:
     """Return what is to become of an execution; raises InvalidInput."""
     values = read_strictly(document, _CHANGE, "AuthenticationExecutionInfoRepresentation")
     of_flow = values.get("authenticationFlow") is True
+    texts = (values.get(name) if of_flow else None for name in ("displayName", "description"))
     return ExecutionChange(
-        values.get("id"),
-        values.get("requirement"),
-        values.get("priority"),
-        values.get("displayName") if of_flow else None,
-        values.get("description") if of_flow else None,
+        values.get("id"), values.get("requirement"), values.get("priority"), *texts
     )
 
 
@@ -148,7 +142,7 @@ def read_config(document: Mapping[str, Any], config_id: str) -> AuthenticatorCon
 
 
 def read_names(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a small object whose texts are told by name; raises InvalidInput.
+    """Return the texts of a small object by name; raises InvalidInput.
 
     Keycloak takes any object here: a copy, a new execution, an action to be registered.
     """
@@ -174,11 +168,11 @@ def write_flow(flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorConf
         "topLevel": flow.top_level,
         "builtIn": flow.built_in,
         "authenticationExecutions": [
-            _without_nothing(
+            without_none(
                 {
-                    "authenticatorConfig": _alias(configs, each),
+                    "authenticatorConfig": _alias(configs.get(each.config or "")),
                     **_step(each),
-                    "flowAlias": _alias_of_flow(flows, each),
+                    "flowAlias": _alias(flows.find(each.flow)),
                     "userSetupAllowed": False,
                 }
             )
@@ -189,12 +183,12 @@ def write_flow(flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorConf
 
 def write_config(config: AuthenticatorConfig) -> dict[str, Any]:
     """Return the JSON object."""
-    return _without_nothing({"id": config.id, "alias": config.alias, "config": dict(config.config)})
+    return without_none({"id": config.id, "alias": config.alias, "config": dict(config.config)})
 
 
 def write_execution(parent: Flow, execution: Execution) -> dict[str, Any]:
     """Return the JSON object of an execution by itself."""
-    return _without_nothing(
+    return without_none(
         {
             "authenticatorConfig": execution.config,
             **_step(execution),
@@ -209,7 +203,7 @@ def write_executions(
     flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorConfig]
 ) -> list[dict[str, Any]]:
     """Return all executions of a flow, those of its parts after each."""
-    return [_without_nothing(each) for each in _walk(flows, flow, configs, 0)]
+    return [without_none(each) for each in _walk(flows, flow, configs, 0)]
 
 
 def _walk(
@@ -218,8 +212,8 @@ def _walk(
     for index, execution in enumerate(flow.executions):
         part = flows.find(execution.flow)
         place = {"level": level, "index": index, "priority": execution.priority}
-        told = _of_authenticator(execution, configs) if part is None else _of_part(execution, part)
-        yield {"id": execution.id, "requirement": execution.requirement.value, **told, **place}
+        own = _of_authenticator(execution, configs) if part is None else _of_part(execution, part)
+        yield {"id": execution.id, "requirement": execution.requirement.value, **own, **place}
         if part is not None:
             yield from _walk(flows, part, configs, level + 1)
 
@@ -230,7 +224,7 @@ def _of_authenticator(
     known = AUTHENTICATORS.get(execution.authenticator or "")
     return {
         "displayName": execution.authenticator if known is None else known.name,
-        "alias": _alias(configs, execution),
+        "alias": _alias(configs.get(execution.config or "")),
         "requirementChoices": [] if known is None else [each.value for each in known.choices],
         "configurable": known is not None and bool(known.properties),
         "providerId": execution.authenticator,
@@ -257,19 +251,9 @@ def _step(execution: Execution) -> dict[str, Any]:
         "authenticatorFlow": is_flow,
         "requirement": execution.requirement.value,
         "priority": execution.priority,
-        "autheticatorFlow": is_flow,  # as Keycloak has always misspelt it
+        "autheticatorFlow": is_flow,  # Keycloak's misspelling
     }
 
 
-def _alias(configs: Mapping[str, AuthenticatorConfig], execution: Execution) -> str | None:
-    config = configs.get(execution.config or "")
-    return None if config is None else config.alias
-
-
-def _alias_of_flow(flows: Flows, execution: Execution) -> str | None:
-    flow = flows.find(execution.flow)
-    return None if flow is None else flow.alias
-
-
-def _without_nothing(document: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in document.items() if value is not None}
+def _alias(named: AuthenticatorConfig | Flow | None) -> str | None:
+    return None if named is None else named.alias

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from gateway.domain.errors import UnusableSetting
 from gateway.domain.flows import RequiredAction
+from gateway.representations.field_table import read_strictly
 from gateway.representations.provider_properties import Kind, Property
 from gateway.representations.shapes import Count, Flag, Shape, Text, TextMap
-from gateway.representations.strict_fields import read_strictly
 
 MAXIMUM_AGE: Final = Property(
     "max_auth_age",

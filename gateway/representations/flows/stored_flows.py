@@ -3,7 +3,7 @@
 Only what differs from a new realm is stored: a flow under its id, an action under its alias.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway.domain.flows import (
@@ -19,12 +19,19 @@ from gateway.domain.flows import (
     sign_in_rules,
 )
 from gateway.domain.realm import FlowBindings
+from gateway.representations.field_table import without_none
 from gateway.representations.flows.defaults import default_configs, default_flows
 from gateway.representations.flows.required_action import DEFAULT_ACTIONS
 
 GONE: Final[Mapping[str, Any]] = {"gone": True}
 """What stands for something that a new realm has and this one has not any more."""
 
+_ACTION_FIELDS: Final = {
+    **{name: name for name in ("name", "provider", "enabled")},
+    "default": "is_default",
+    **{name: name for name in ("priority", "config")},
+}
+_EXECUTION_FIELDS: Final = ("id", "requirement", "priority", "authenticator", "flow", "config")
 Documents = Mapping[str, Mapping[str, Any]]
 
 
@@ -72,27 +79,15 @@ def configs_in(realm_id: str, documents: Documents) -> dict[str, AuthenticatorCo
 
 def action_document(action: RequiredAction) -> dict[str, Any]:
     """Return what is stored of a required action."""
-    return {
-        "name": action.name,
-        "provider": action.provider,
-        "enabled": action.enabled,
-        "default": action.is_default,
-        "priority": action.priority,
-        "config": dict(action.config),
-    }
+    values = {name: getattr(action, field) for name, field in _ACTION_FIELDS.items()}
+    return values | {"config": dict(action.config)}
 
 
 def actions_in(documents: Documents) -> tuple[RequiredAction, ...]:
     """Return the required actions of a realm by priority."""
     stored = {
         alias: RequiredAction(
-            alias,
-            document["name"],
-            document["provider"],
-            enabled=document["enabled"],
-            is_default=document["default"],
-            priority=document["priority"],
-            config=document["config"],
+            alias, **{field: document[name] for name, field in _ACTION_FIELDS.items()}
         )
         for alias, document in documents.items()
         if document != GONE
@@ -109,15 +104,8 @@ def rules_in(
 
 
 def _execution_document(execution: Execution) -> dict[str, Any]:
-    values = {
-        "id": execution.id,
-        "requirement": execution.requirement.value,
-        "priority": execution.priority,
-        "authenticator": execution.authenticator,
-        "flow": execution.flow,
-        "config": execution.config,
-    }
-    return {name: value for name, value in values.items() if value is not None}
+    values = {name: getattr(execution, name) for name in _EXECUTION_FIELDS}
+    return without_none(values | {"requirement": execution.requirement.value})
 
 
 def _flow(flow_id: str, document: Mapping[str, Any]) -> Flow:
@@ -128,17 +116,8 @@ def _flow(flow_id: str, document: Mapping[str, Any]) -> Flow:
         description=document["description"],
         top_level=document["topLevel"],
         built_in=document["builtIn"],
-        executions=tuple(_executions(document["executions"])),
+        executions=tuple(
+            Execution(**{**each, "requirement": Requirement(each["requirement"])})
+            for each in document["executions"]
+        ),
     )
-
-
-def _executions(documents: Iterable[Mapping[str, Any]]) -> Iterable[Execution]:
-    for each in documents:
-        yield Execution(
-            id=each["id"],
-            requirement=Requirement(each["requirement"]),
-            priority=each["priority"],
-            authenticator=each.get("authenticator"),
-            flow=each.get("flow"),
-            config=each.get("config"),
-        )

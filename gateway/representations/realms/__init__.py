@@ -1,16 +1,12 @@
 """JSON of realms and their settings."""
 
 from gateway.representations.realms.client_policies import (
-    shown_policies,
-    shown_profiles,
     with_policies,
     with_profiles,
+    write_policies,
+    write_profiles,
 )
 from gateway.representations.realms.fields import IMPORTED, NOT_IMPORTED
-from gateway.representations.realms.known_fields import (
-    require_known_realm_fields,
-    require_known_resources,
-)
 from gateway.representations.realms.localization import (
     MOST_LOCALES,
     MOST_TEXTS,
@@ -21,9 +17,16 @@ from gateway.representations.realms.localization import (
 from gateway.representations.realms.password_policy import RULES
 from gateway.representations.realms.realm import (
     REALM_TABLE,
+    brief_realm,
     create_realm,
+    default_role,
+    full_realm,
     merge_realm,
+    named_realm,
     read_realm,
+    reduced_realm,
+    require_known_realm_fields,
+    require_known_resources,
     resources_not_imported,
     update_realm,
     write_realm,
@@ -36,10 +39,3 @@ from gateway.representations.realms.sign_in import (
     write_sign_in,
 )
 from gateway.representations.realms.smtp import SECRETS
-from gateway.representations.realms.views import (
-    brief_realm,
-    default_role,
-    full_realm,
-    named_realm,
-    reduced_realm,
-)

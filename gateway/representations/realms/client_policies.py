@@ -8,12 +8,13 @@ from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.realm import Realm
-from gateway.representations.field_table import FieldTable, Kept
+from gateway.representations.field_table import FieldTable, StoredOnly
 from gateway.representations.realms.realm import read_realm, write_realm
-from gateway.representations.refusals import join, raise_all, refused
+from gateway.representations.refusals import join, raise_all, refused, require_known
 from gateway.representations.secret_rotation import SECRET_ROTATION, read_secret_rotation
 from gateway.representations.setting_effects import GLOBAL_PROFILES
-from gateway.representations.shapes import Flag, Text, TextList, VerbatimObject
+from gateway.representations.shapes import Flag, Text, TextList, Verbatim, VerbatimObject
+from gateway.representations.spelling import Names
 
 _MOST: Final = 200
 _NAME: Final = Text(most=255)
@@ -27,24 +28,18 @@ class RefusedPolicies(InvalidInput):
         self.args = (sentence,)
 
 
-class _Parts:
-    """Conditions or executors: what is to be done, by a name, and how."""
+class _Parts(Verbatim):
+    """The shape of conditions or executors: each has a name and a configuration."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
         self._representation = f"ClientPolicy{kind.capitalize()}Representation"
 
     def read(self, value: Any, path: str) -> list[dict[str, Any]]:
-        """Return the list."""
         return [self._part(item, at) for item, at in _items(value, path)]
 
-    def write(self, value: Any) -> Any:
-        """Return the value itself."""
-        return value
-
     def _part(self, item: Mapping[str, Any], at: str) -> dict[str, Any]:
-        table = FieldTable((Kept(self._kind, None, _NAME), Kept("configuration", None, _NAME)))
-        table.require_known(item, self._representation, at)
+        require_known(item, (self._kind, "configuration"), self._representation, at)
         given = item.get("configuration")
         name = Text(least=1, most=255).read(item.get(self._kind), join(at, self._kind))
         configuration = {} if given is None else given
@@ -54,69 +49,83 @@ class _Parts:
 
 _PROFILE: Final = FieldTable(
     (
-        Kept("name", None, _NAME),
-        Kept("description", None, Text()),
-        Kept("executors", None, _Parts("executor")),
+        StoredOnly("name", None, _NAME),
+        StoredOnly("description", None, Text()),
+        StoredOnly("executors", None, _Parts("executor")),
     )
 )
 _POLICY: Final = FieldTable(
     (
-        Kept("name", None, _NAME),
-        Kept("description", None, Text()),
-        Kept("enabled", default=False, shape=Flag()),
-        Kept("mode", None, _NAME),
-        Kept("conditions", [], _Parts("condition")),
-        Kept("profiles", [], TextList(_NAME)),
+        StoredOnly("name", None, _NAME),
+        StoredOnly("description", None, Text()),
+        StoredOnly("enabled", default=False, shape=Flag()),
+        StoredOnly("mode", None, _NAME),
+        StoredOnly("conditions", [], _Parts("condition")),
+        StoredOnly("profiles", [], TextList(_NAME)),
     )
 )
 
 
-def shown_profiles(realm: Realm) -> dict[str, Any]:
+def write_profiles(realm: Realm) -> dict[str, Any]:
     """Return the profiles of the realm."""
-    found: dict[str, Any] = write_realm(realm)["clientProfiles"]
-    return found
+    return dict(write_realm(realm)["clientProfiles"])
 
 
-def shown_policies(realm: Realm) -> dict[str, Any]:
+def write_policies(realm: Realm) -> dict[str, Any]:
     """Return the policies of the realm."""
-    found: dict[str, Any] = write_realm(realm)["clientPolicies"]
-    return found
+    return dict(write_realm(realm)["clientPolicies"])
 
 
 def with_profiles(realm: Realm, document: Mapping[str, Any]) -> Realm:
-    """Return the realm with other profiles.
-
-    Raises UnknownField, InvalidInput and RefusedPolicies.
-    """
-    _require_names(document, ("profiles", "globalProfiles"), "ClientProfilesRepresentation")
-    if document.get("globalProfiles"):
-        raise RefusedPolicies("Global profiles cannot be updated")
-    profiles = _entries(document.get("profiles"), "profiles", _PROFILE, "ClientProfile")
-    _require_distinct(
-        profiles,
-        "client profile without its name not allowed.",
-        "proposed client profile name duplicated.",
+    """Return the realm with other profiles; raises UnknownField, InvalidInput, RefusedPolicies."""
+    profiles = _read_entries(
+        *(document, "profiles", _PROFILE, "ClientProfile"),
+        nameless="client profile without its name not allowed.",
+        repeated="proposed client profile name duplicated.",
     )
     _require_executors(profiles)
     return read_realm({"clientProfiles": {"profiles": profiles}}, base=realm)
 
 
 def with_policies(realm: Realm, document: Mapping[str, Any]) -> Realm:
-    """Return the realm with other policies.
-
-    Raises UnknownField, InvalidInput and RefusedPolicies.
-    """
-    _require_names(document, ("policies", "globalPolicies"), "ClientPoliciesRepresentation")
-    if document.get("globalPolicies"):
-        raise RefusedPolicies("Global policies cannot be updated")
-    policies = _entries(document.get("policies"), "policies", _POLICY, "ClientPolicy")
-    _require_distinct(
-        policies,
-        "client policy without name not allowed",
-        "proposed client policy name duplicated",
+    """Return the realm with other policies; raises UnknownField, InvalidInput, RefusedPolicies."""
+    policies = _read_entries(
+        *(document, "policies", _POLICY, "ClientPolicy"),
+        nameless="client policy without name not allowed",
+        repeated="proposed client policy name duplicated",
     )
     _require_profiles(policies, realm)
     return read_realm({"clientPolicies": {"policies": policies}}, base=realm)
+
+
+def _read_entries(
+    document: Mapping[str, Any],
+    kind: str,
+    table: FieldTable,
+    representation: str,
+    *,
+    nameless: str,
+    repeated: str,
+) -> list[dict[str, Any]]:
+    """Return profiles or policies; `nameless` and `repeated` refuse what has no name of its own."""
+    others = f"global{kind.capitalize()}"
+    require_known(document, Names((kind, others)), f"Client{kind.capitalize()}Representation")
+    if document.get(others):
+        raise RefusedPolicies(f"Global {kind} cannot be updated")
+    entries = []
+    errors: list[FieldError] = []
+    for item, at in _items(document.get(kind), kind):
+        table.require_known(item, f"{representation}Representation", at)
+        given = table.collect(item, at, errors)
+        kept = table.read_kept(given, {}, errors)
+        raise_all(errors)
+        entries.append(table.answer(None, kept))
+    names = [entry.get("name") for entry in entries]
+    if not all(names):
+        raise RefusedPolicies(nameless)
+    if len(set(names)) != len(names):
+        raise RefusedPolicies(repeated)
+    return entries
 
 
 def _require_executors(profiles: list[dict[str, Any]]) -> None:
@@ -136,30 +145,11 @@ def _require_profiles(policies: list[dict[str, Any]], realm: Realm) -> None:
 
     A policy would have no effect because of a misspelled name.
     """
-    stored = {profile.get("name") for profile in shown_profiles(realm).get("profiles") or ()}
+    stored = {profile.get("name") for profile in write_profiles(realm).get("profiles") or ()}
     for policy in policies:
         for name in policy.get("profiles") or ():
             if name not in stored and name not in GLOBAL_PROFILES:
                 raise RefusedPolicies(f"Policy {policy['name']} contains invalid profile {name}")
-
-
-def _require_names(
-    document: Mapping[str, Any], names: tuple[str, ...], representation: str
-) -> None:
-    table = FieldTable(Kept(name, None, _NAME) for name in names)
-    table.require_known(document, representation)
-
-
-def _entries(value: Any, path: str, table: FieldTable, kind: str) -> list[dict[str, Any]]:
-    entries = []
-    errors: list[FieldError] = []
-    for item, at in _items(value, path):
-        table.require_known(item, f"{kind}Representation", at)
-        given = table.collect(item, at, errors)
-        kept = table.read_kept(given, {}, errors)
-        raise_all(errors)
-        entries.append(table.answer(None, kept))
-    return entries
 
 
 def _items(value: Any, path: str) -> list[tuple[Mapping[str, Any], str]]:
@@ -171,11 +161,3 @@ def _items(value: Any, path: str) -> list[tuple[Mapping[str, Any], str]]:
         if not isinstance(item, Mapping):
             raise refused(f"{path}[{index}]", item, "an object")
     return [(item, f"{path}[{index}]") for index, item in enumerate(value)]
-
-
-def _require_distinct(entries: list[dict[str, Any]], nameless: str, repeated: str) -> None:
-    names = [entry.get("name") for entry in entries]
-    if not all(names):
-        raise RefusedPolicies(nameless)
-    if len(set(names)) != len(names):
-        raise RefusedPolicies(repeated)

@@ -3,19 +3,12 @@
 The order is that of Keycloak's answer. Keycloak: RealmRepresentation, creation defaults
 """
 
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from gateway.domain.keys import SignatureAlgorithm
-from gateway.domain.realm import (
-    BruteForceStrategy,
-    OtpAlgorithm,
-    OtpType,
-    PasswordPolicy,
-    SslRequired,
-)
-from gateway.representations.field_table import Kept, Setting, absent, empty, never
+from gateway.domain.realm import BruteForceStrategy, OtpAlgorithm, OtpType, SslRequired
+from gateway.representations.field_table import Setting, StoredOnly
 from gateway.representations.names import UrlName
 from gateway.representations.realms.password_policy import PasswordPolicyText
 from gateway.representations.realms.security_headers import SecurityHeadersMap
@@ -37,73 +30,53 @@ from gateway.representations.shapes import (
 
 _NAME = Text(most=255)
 _LONGEST_WINDOW = 100
+_SESSION = Duration(least=1)
 _DAY = 86_400
 
 
-def _no_rules(policy: PasswordPolicy) -> bool:
-    return not policy.rules
-
-
-def _unnamed(role: str) -> bool:
-    return not role
-
-
-def _own(
-    name: str,
-    attribute: str,
-    shape: Shape,
-    hidden: Callable[[Any], bool] = never,
-    *,
-    public: bool = False,
-) -> Setting:
-    return Setting(name, None, attribute, shape, hidden, public)
-
-
 def _token(name: str, attribute: str) -> Setting:
-    return Setting(name, "token_lifespans", attribute, Duration(least=1))
+    return Setting(name, attribute, Duration(least=1), group="token_lifespans")
 
 
-def _session(name: str, attribute: str, least: int = 0) -> Setting:
-    return Setting(name, "session_limits", attribute, Duration(least=least))
+def _session(name: str, attribute: str, shape: Shape) -> Setting:
+    return Setting(name, attribute, shape, group="session_limits")
 
 
 def _login(name: str, attribute: str) -> Setting:
-    return Setting(name, "login", attribute, Flag())
+    return Setting(name, attribute, Flag(), group="login")
 
 
 def _guard(name: str, attribute: str, shape: Shape) -> Setting:
-    return Setting(name, "brute_force", attribute, shape)
+    return Setting(name, attribute, shape, group="brute_force")
 
 
 def _otp(name: str, attribute: str, shape: Shape) -> Setting:
-    return Setting(name, "otp_policy", attribute, shape)
+    return Setting(name, attribute, shape, group="otp_policy")
 
 
 def _flow(name: str, attribute: str) -> Setting:
-    return Setting(name, "flows", attribute, Text(least=1, most=255), public=True)
+    return Setting(name, attribute, Text(least=1, most=255), group="flows", public=True)
 
 
-def _events(
-    name: str, attribute: str, shape: Shape, hidden: Callable[[Any], bool] = never
-) -> Setting:
-    return Setting(name, "events", attribute, shape, hidden, public=True)
+def _events(name: str, attribute: str, shape: Shape, *, omit_empty: bool = False) -> Setting:
+    return Setting(name, attribute, shape, omit_empty, public=True, group="events")
 
 
-def _web_authn(kind: str, resident_key: str) -> tuple[Kept, ...]:
+def _web_authn(kind: str, resident_key: str) -> tuple[StoredOnly, ...]:
     prefix = f"webAuthnPolicy{kind}"
     return (
-        Kept(f"{prefix}RpEntityName", "keycloak", _NAME, public=True),
-        Kept(f"{prefix}SignatureAlgorithms", ["ES256", "RS256"], VerbatimList(), public=True),
-        Kept(f"{prefix}RpId", "", _NAME, public=True),
-        Kept(f"{prefix}AttestationConveyancePreference", "not specified", _NAME, public=True),
-        Kept(f"{prefix}AuthenticatorAttachment", "not specified", _NAME, public=True),
-        Kept(f"{prefix}RequireResidentKey", "not specified", _NAME, public=True),
-        Kept(f"{prefix}ResidentKey", resident_key, _NAME, public=True),
-        Kept(f"{prefix}UserVerificationRequirement", resident_key, _NAME, public=True),
-        Kept(f"{prefix}CreateTimeout", 0, Count()),
-        Kept(f"{prefix}AvoidSameAuthenticatorRegister", False, Flag()),
-        Kept(f"{prefix}AcceptableAaguids", [], VerbatimList(), public=True),
-        Kept(f"{prefix}ExtraOrigins", [], VerbatimList(), public=True),
+        StoredOnly(f"{prefix}RpEntityName", "keycloak", _NAME, public=True),
+        StoredOnly(f"{prefix}SignatureAlgorithms", ["ES256", "RS256"], VerbatimList(), public=True),
+        StoredOnly(f"{prefix}RpId", "", _NAME, public=True),
+        StoredOnly(f"{prefix}AttestationConveyancePreference", "not specified", _NAME, public=True),
+        StoredOnly(f"{prefix}AuthenticatorAttachment", "not specified", _NAME, public=True),
+        StoredOnly(f"{prefix}RequireResidentKey", "not specified", _NAME, public=True),
+        StoredOnly(f"{prefix}ResidentKey", resident_key, _NAME, public=True),
+        StoredOnly(f"{prefix}UserVerificationRequirement", resident_key, _NAME, public=True),
+        StoredOnly(f"{prefix}CreateTimeout", 0, Count()),
+        StoredOnly(f"{prefix}AvoidSameAuthenticatorRegister", False, Flag()),
+        StoredOnly(f"{prefix}AcceptableAaguids", [], VerbatimList(), public=True),
+        StoredOnly(f"{prefix}ExtraOrigins", [], VerbatimList(), public=True),
     )
 
 
@@ -111,30 +84,28 @@ _ALGORITHM: Final = Choice(SignatureAlgorithm, empty=SignatureAlgorithm.RS256)
 """Terraform sends the empty text for the default."""
 _OTP_APPLICATIONS = ["totpAppFreeOTPName", "totpAppGoogleName", "totpAppMicrosoftAuthenticatorName"]
 
-REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
-    _own("id", "id", UrlName(), public=True),
-    _own("realm", "name", UrlName(), public=True),
-    _own("displayName", "display_name", _NAME, absent, public=True),
-    _own("displayNameHtml", "display_name_html", Text(), absent, public=True),
-    _own("notBefore", "not_before", Count(unit="seconds since 1970")),
-    _own("defaultSignatureAlgorithm", "default_signature_algorithm", _ALGORITHM),
-    Setting("revokeRefreshToken", "refresh_tokens", "revoke_on_use", Flag()),
-    Setting("refreshTokenMaxReuse", "refresh_tokens", "max_reuse", Count()),
+REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
+    Setting("id", "id", UrlName(), public=True),
+    Setting("realm", "name", UrlName(), public=True),
+    Setting("displayName", "display_name", _NAME, public=True),
+    Setting("displayNameHtml", "display_name_html", Text(), public=True),
+    Setting("notBefore", "not_before", Count(unit="seconds since 1970")),
+    Setting("defaultSignatureAlgorithm", "default_signature_algorithm", _ALGORITHM),
+    Setting("revokeRefreshToken", "revoke_on_use", Flag(), group="refresh_tokens"),
+    Setting("refreshTokenMaxReuse", "max_reuse", Count(), group="refresh_tokens"),
     _token("accessTokenLifespan", "access_token"),
     _token("accessTokenLifespanForImplicitFlow", "access_token_for_implicit_flow"),
-    _session("ssoSessionIdleTimeout", "idle", least=1),
-    _session("ssoSessionMaxLifespan", "max_lifespan", least=1),
-    _session("ssoSessionIdleTimeoutRememberMe", "idle_remember_me"),
-    _session("ssoSessionMaxLifespanRememberMe", "max_lifespan_remember_me"),
-    _session("offlineSessionIdleTimeout", "offline_idle", least=1),
-    Setting(
-        "offlineSessionMaxLifespanEnabled", "session_limits", "offline_max_lifespan_enabled", Flag()
-    ),
-    _session("offlineSessionMaxLifespan", "offline_max_lifespan"),
-    _session("clientSessionIdleTimeout", "client_idle"),
-    _session("clientSessionMaxLifespan", "client_max_lifespan"),
-    _session("clientOfflineSessionIdleTimeout", "client_offline_idle"),
-    _session("clientOfflineSessionMaxLifespan", "client_offline_max_lifespan"),
+    _session("ssoSessionIdleTimeout", "idle", _SESSION),
+    _session("ssoSessionMaxLifespan", "max_lifespan", _SESSION),
+    _session("ssoSessionIdleTimeoutRememberMe", "idle_remember_me", Duration()),
+    _session("ssoSessionMaxLifespanRememberMe", "max_lifespan_remember_me", Duration()),
+    _session("offlineSessionIdleTimeout", "offline_idle", _SESSION),
+    _session("offlineSessionMaxLifespanEnabled", "offline_max_lifespan_enabled", Flag()),
+    _session("offlineSessionMaxLifespan", "offline_max_lifespan", Duration()),
+    _session("clientSessionIdleTimeout", "client_idle", Duration()),
+    _session("clientSessionMaxLifespan", "client_max_lifespan", Duration()),
+    _session("clientOfflineSessionIdleTimeout", "client_offline_idle", Duration()),
+    _session("clientOfflineSessionMaxLifespan", "client_offline_max_lifespan", Duration()),
     _token("accessCodeLifespan", "access_code"),
     _token("accessCodeLifespanUserAction", "access_code_user_action"),
     _token("accessCodeLifespanLogin", "access_code_login"),
@@ -142,8 +113,8 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     _token("actionTokenGeneratedByUserLifespan", "action_token_by_user"),
     _token("oauth2DeviceCodeLifespan", "device_code"),
     _token("oauth2DevicePollingInterval", "device_polling_interval"),
-    _own("enabled", "enabled", Flag()),
-    _own("sslRequired", "ssl_required", Choice(SslRequired, any_case=True)),
+    Setting("enabled", "enabled", Flag()),
+    Setting("sslRequired", "ssl_required", Choice(SslRequired, any_case=True)),
     _login("registrationAllowed", "registration_allowed"),
     _login("registrationEmailAsUsername", "registration_email_as_username"),
     _login("rememberMe", "remember_me"),
@@ -165,9 +136,11 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     _guard("maxDeltaTimeSeconds", "max_delta_time", Duration()),
     _guard("failureFactor", "failure_factor", Count(least=1)),
     _guard("maxSecondaryAuthFailures", "max_secondary_failures", Count()),
-    _own("defaultRole", "default_role", DefaultRole(), _unnamed),
-    Kept("requiredCredentials", ["password"], VerbatimList(), public=True),
-    _own("passwordPolicy", "password_policy", PasswordPolicyText(), _no_rules, public=True),
+    Setting("defaultRole", "default_role", DefaultRole(), omit_empty=True),
+    StoredOnly("requiredCredentials", ["password"], VerbatimList(), public=True),
+    Setting(
+        "passwordPolicy", "password_policy", PasswordPolicyText(), omit_empty=True, public=True
+    ),
     _otp("otpPolicyType", "type", Choice(OtpType)),
     _otp("otpPolicyAlgorithm", "algorithm", Choice(OtpAlgorithm)),
     _otp("otpPolicyInitialCounter", "initial_counter", Count()),
@@ -175,28 +148,31 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     _otp("otpPolicyLookAheadWindow", "look_ahead_window", Count(most=_LONGEST_WINDOW)),
     _otp("otpPolicyPeriod", "period", Duration(least=1, most=_DAY)),
     _otp("otpPolicyCodeReusable", "code_reusable", Flag()),
-    Kept("otpSupportedApplications", _OTP_APPLICATIONS, VerbatimList(), public=True),
+    StoredOnly("otpSupportedApplications", _OTP_APPLICATIONS, VerbatimList(), public=True),
     *_web_authn("", "not specified"),
     *_web_authn("Passwordless", "required"),
-    Kept("webAuthnPolicyPasswordlessPasskeysEnabled", None, Flag()),
-    Kept("webAuthnPolicyPasswordlessMediation", None, _NAME, public=True),
-    _own("browserSecurityHeaders", "security_headers", SecurityHeadersMap()),
-    _own("smtpServer", "smtp", SmtpMap()),
-    Kept("loginTheme", None, _NAME, public=True),
-    Kept("accountTheme", None, _NAME, public=True),
-    Kept("adminTheme", None, _NAME, public=True),
-    Kept("emailTheme", None, _NAME, public=True),
+    StoredOnly("webAuthnPolicyPasswordlessPasskeysEnabled", None, Flag()),
+    StoredOnly("webAuthnPolicyPasswordlessMediation", None, _NAME, public=True),
+    Setting("browserSecurityHeaders", "security_headers", SecurityHeadersMap()),
+    Setting("smtpServer", "smtp", SmtpMap()),
+    StoredOnly("loginTheme", None, _NAME, public=True),
+    StoredOnly("accountTheme", None, _NAME, public=True),
+    StoredOnly("adminTheme", None, _NAME, public=True),
+    StoredOnly("emailTheme", None, _NAME, public=True),
     _events("eventsEnabled", "enabled", Flag()),
-    _events("eventsExpiration", "expiration", Duration(), empty),
+    _events("eventsExpiration", "expiration", Duration(), omit_empty=True),
     _events("eventsListeners", "listeners", TextList()),
     _events("enabledEventTypes", "enabled_types", TextList()),
     _events("adminEventsEnabled", "admin_enabled", Flag()),
     _events("adminEventsDetailsEnabled", "admin_details_enabled", Flag()),
-    Setting("internationalizationEnabled", "localization", "enabled", Flag()),
+    Setting("internationalizationEnabled", "enabled", Flag(), group="localization"),
     Setting(
-        "supportedLocales", "localization", "supported_locales", TextList(), empty, public=True
+        *("supportedLocales", "supported_locales", TextList()),
+        omit_empty=True,
+        public=True,
+        group="localization",
     ),
-    Setting("defaultLocale", "localization", "default_locale", _NAME, absent, public=True),
+    Setting("defaultLocale", "default_locale", _NAME, public=True, group="localization"),
     _flow("browserFlow", "browser"),
     _flow("registrationFlow", "registration"),
     _flow("directGrantFlow", "direct_grant"),
@@ -204,69 +180,42 @@ REALM_FIELDS: Final[tuple[Setting | Kept, ...]] = (
     _flow("clientAuthenticationFlow", "client_authentication"),
     _flow("dockerAuthenticationFlow", "docker_authentication"),
     _flow("firstBrokerLoginFlow", "first_broker_login"),
-    _own("attributes", "attributes", TextMap()),
-    Kept("userManagedAccessAllowed", default=False, shape=Flag()),
-    Kept("organizationsEnabled", default=False, shape=Flag()),
-    Kept("verifiableCredentialsEnabled", default=False, shape=Flag()),
-    Kept("adminPermissionsEnabled", default=False, shape=Flag()),
-    Kept("scimApiEnabled", default=False, shape=Flag()),
-    Kept("clientProfiles", {"profiles": []}, VerbatimObject()),
-    Kept("clientPolicies", {"policies": []}, VerbatimObject()),
+    Setting("attributes", "attributes", TextMap()),
+    StoredOnly("userManagedAccessAllowed", default=False, shape=Flag()),
+    StoredOnly("organizationsEnabled", default=False, shape=Flag()),
+    StoredOnly("verifiableCredentialsEnabled", default=False, shape=Flag()),
+    StoredOnly("adminPermissionsEnabled", default=False, shape=Flag()),
+    StoredOnly("scimApiEnabled", default=False, shape=Flag()),
+    StoredOnly("clientProfiles", {"profiles": []}, VerbatimObject()),
+    StoredOnly("clientPolicies", {"policies": []}, VerbatimObject()),
 )
 """Every setting that is answered, in the order of the answer."""
 
 COMPUTED: Final = frozenset({"keycloakVersion"})
-"""Answered from other facts; refused by nobody and changed by nobody."""
+"""Answered from other facts; accepted and ignored."""
 
 IMPORTED: Final = frozenset(
     {
-        "authenticationFlows",
-        "authenticatorConfig",
-        "clientScopeMappings",
-        "clientScopes",
-        "clients",
-        "defaultDefaultClientScopes",
-        "defaultGroups",
-        "defaultOptionalClientScopes",
-        "groups",
-        "localizationTexts",
-        "requiredActions",
-        "roles",
-        "scopeMappings",
-        "users",
+        *("authenticationFlows", "authenticatorConfig", "clientScopeMappings", "clientScopes"),
+        *("clients", "defaultDefaultClientScopes", "defaultGroups"),
+        *("defaultOptionalClientScopes", "groups", "localizationTexts", "requiredActions"),
+        *("roles", "scopeMappings", "users"),
     }
 )
 """Resources that a realm file carries beside the settings, and that an import reads."""
 
 NOT_IMPORTED: Final = frozenset(
     {
-        "adminPermissionsClient",
-        "applicationScopeMappings",
-        "applications",
-        "certificate",
-        "clientTemplates",
-        "codeSecret",
-        "components",
-        "defaultRoles",
-        "federatedUsers",
-        "identityProviderMappers",
-        "identityProviders",
-        "oauthClients",
-        "organizations",
-        "parsedClientPolicies",
-        "parsedClientProfiles",
-        "passwordCredentialGrantAllowed",
-        "privateKey",
-        "protocolMappers",
-        "publicKey",
-        "social",
-        "socialProviders",
-        "updateProfileOnInitialSocialLogin",
-        "userFederationMappers",
+        *("adminPermissionsClient", "applicationScopeMappings", "applications", "certificate"),
+        *("clientTemplates", "codeSecret", "components", "defaultRoles", "federatedUsers"),
+        *("identityProviderMappers", "identityProviders", "oauthClients", "organizations"),
+        *("parsedClientPolicies", "parsedClientProfiles", "passwordCredentialGrantAllowed"),
+        *("privateKey", "protocolMappers", "publicKey", "social", "socialProviders"),
+        *("updateProfileOnInitialSocialLogin", "userFederationMappers"),
         "userFederationProviders",
     }
 )
-"""Resources that Keycloak reads from a realm file and this version does not; an import says so.
+"""Resources that Keycloak reads from a realm file and this version does not; imports report them.
 
 They are not kept with the realm: some hold secrets, which nothing would seal.
 """

@@ -8,6 +8,7 @@ Keycloak: PasswordPolicy.parse, PasswordPolicyConfigException
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
@@ -63,38 +64,46 @@ def _file_name(argument: str) -> str | None:
     return None if argument and "/" not in argument else "Not a file name"
 
 
-def _ignored(_argument: str) -> str | None:
-    return None
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule: the check of its argument, its name for people, and the argument's type and default.
+
+    The check returns what is wrong, None for nothing; a rule without an argument has no type.
+    """
+
+    check: Callable[[str], str | None]
+    label: str
+    kind: str = "int"
+    default: str = ""
 
 
-RULES: Final[Mapping[str, Callable[[str], str | None]]] = {
-    "length": _number,
-    "maxLength": _number,
-    "digits": _number,
-    "lowerCase": _number,
-    "upperCase": _number,
-    "specialChars": _number,
-    _PATTERN: _pattern,
-    "notUsername": _ignored,
-    "notContainsUsername": _ignored,
-    "notEmail": _ignored,
-    "passwordHistory": _number,
-    "passwordAge": _number,
-    "passwordBlacklist": _file_name,
-    "forceExpiredPasswordChange": _number,
-    "hashAlgorithm": _hash_algorithm,
-    "hashIterations": _iterations,
-    "maxAuthAge": _number,
-    "recoveryCodesWarningThreshold": _number,
+RULES: Final[Mapping[str, Rule]] = {
+    "length": Rule(_number, "Minimum Length", default="8"),
+    "maxLength": Rule(_number, "Maximum Length", default="64"),
+    "digits": Rule(_number, "Digits", default="1"),
+    "lowerCase": Rule(_number, "Lowercase Characters", default="1"),
+    "upperCase": Rule(_number, "Uppercase Characters", default="1"),
+    "specialChars": Rule(_number, "Special Characters", default="1"),
+    _PATTERN: Rule(_pattern, "Regular Expression", "String"),
+    "notUsername": Rule(lambda _: None, "Not Username", ""),
+    "notContainsUsername": Rule(lambda _: None, "Not Contains Username", ""),
+    "notEmail": Rule(lambda _: None, "Not Email", ""),
+    "passwordHistory": Rule(_number, "Not Recently Used", default="3"),
+    "passwordAge": Rule(_number, "Not Recently Used (In Days)", default="30"),
+    "passwordBlacklist": Rule(_file_name, "Password Blacklist", "String"),
+    "forceExpiredPasswordChange": Rule(_number, "Expire Password", "String", "365"),
+    "hashAlgorithm": Rule(_hash_algorithm, "Hashing Algorithm", "String", HASH_SCHEMES[0].name),
+    "hashIterations": Rule(_iterations, "Hashing Iterations", default="-1"),
+    "maxAuthAge": Rule(_number, "Maximum Authentication Age", default="300"),
+    "recoveryCodesWarningThreshold": Rule(_number, "Recovery Codes Warning Threshold", default="4"),
 }
-"""Every rule's name, with the check of its argument."""
+"""Every rule by its name."""
 
 
 class PasswordPolicyText:
     """The shape of the field; an empty text is a policy without rules."""
 
     def read(self, value: Any, path: str) -> PasswordPolicy:
-        """Return the rules; raises InvalidInput with every wrong one."""
         if not isinstance(value, str) or len(value) > _LONGEST:
             raise refused(path, value, f"rules joined with and, at most {_LONGEST} characters")
         check_text(value, path)
@@ -109,7 +118,6 @@ class PasswordPolicyText:
         return PasswordPolicy(rules)
 
     def write(self, value: PasswordPolicy) -> str:
-        """Return the text of the rules."""
         return " and ".join(
             f"{rule.name}({rule.argument})" if rule.argument else rule.name for rule in value.rules
         )
@@ -122,11 +130,11 @@ def _parse(text: str) -> PasswordRule:
 
 
 def _errors(rule: PasswordRule, path: str) -> list[FieldError]:
-    check = RULES.get(rule.name)
-    if check is None:
+    known = RULES.get(rule.name)
+    if known is None:
         given = f"{describe(rule.name)} (Password policy not found)"
         return [FieldError(path, given, "rules among " + ", ".join(RULES))]
-    reason = check(rule.argument or "")
+    reason = known.check(rule.argument or "")
     if reason is None:
         return []
     given = f"{rule.name}({rule.argument or ''})"

@@ -5,36 +5,47 @@ Keycloak: RealmRepresentation, PUT of a realm (absent and null fields stay, maps
 for `browserSecurityHeaders`)
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
-import orjson
-
 from gateway.domain.errors import FieldError
 from gateway.domain.realm import MASTER, Realm, SecurityHeaders, TokenLifespans
-from gateway.representations.clients import is_left_out
+from gateway.domain.roles import Role
+from gateway.representations.clients import CLIENT_FIELDS, is_left_out
 from gateway.representations.field_table import FieldTable, Given
 from gateway.representations.realms.fields import COMPUTED, IMPORTED, NOT_IMPORTED, REALM_FIELDS
-from gateway.representations.realms.login import with_one_use_of_addresses
 from gateway.representations.realms.password_policy import check_hash_cost
 from gateway.representations.realms.security_headers import with_lasting
 from gateway.representations.realms.sign_in import left_out
 from gateway.representations.realms.smtp import keep_secrets, write_unmasked
 from gateway.representations.refusals import describe_name, join, raise_all, refused
+from gateway.representations.roles import role_members
 from gateway.representations.setting_effects import (
     ineffective_of_realm,
     with_mirrored,
     with_written,
 )
 from gateway.representations.user_profiles import carries_other_components
+from gateway.representations.users import USER_TABLE
 
 REALM_TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED)
+_EMBEDDED: Final[Mapping[str, tuple[FieldTable, str]]] = {
+    "clients": (CLIENT_FIELDS, "ClientRepresentation"),
+    "users": (USER_TABLE, "UserRepresentation"),
+}
 _DEFAULT_ROLE: Final = "defaultRole"
 _HEADERS: Final = "browserSecurityHeaders"
 _REUSABLE_CODE: Final = "realmReusableOtpCode"
 _MASTER_ACCESS_TOKEN = timedelta(seconds=60)
+_BRIEF: Final = ("id", "realm", "displayName", "displayNameHtml", "enabled")
+_OF_USERS: Final = "registrationEmailAsUsername"
+_REDUCED: Final = (
+    *("realm", "displayName", "displayNameHtml", _OF_USERS, "bruteForceProtected"),
+    *("supportedLocales", "organizationsEnabled"),
+)
+_AFTER_DEFAULTS: Final = "requiredCredentials"
 
 
 def read_realm(
@@ -66,7 +77,7 @@ def read_realm(
     raise_all(errors)
     realm = replace(REALM_TABLE.updated(before, updates), unmodelled=unmodelled)
     if base is not None and realm.login != base.login:
-        realm = with_one_use_of_addresses(realm, given)
+        realm = _with_one_use_of_addresses(realm, given)
     realm = replace(
         with_written(realm, _answer(realm)),
         id=before.id,
@@ -89,7 +100,7 @@ def create_realm(
         read_realm(document, path=path, report_ineffective=report_ineffective)
     )
     _check_written(realm, None, path)
-    realm = with_one_use_of_addresses(realm, REALM_TABLE.collect(document, path, []))
+    realm = _with_one_use_of_addresses(realm, REALM_TABLE.collect(document, path, []))
     default = Realm(id=realm.id, name=realm.name).security_headers
     headers = dict(default.values) | dict(realm.security_headers.values)
     return replace(realm, security_headers=SecurityHeaders(tuple(headers.items())))
@@ -109,6 +120,24 @@ def _check_written(realm: Realm, before: Realm | None, path: str) -> None:
     """Check what only a new value must keep: what is stored already can be read and put back."""
     if before is None or realm.password_policy != before.password_policy:
         check_hash_cost(realm.password_policy, join(path, "passwordPolicy"))
+
+
+def _with_one_use_of_addresses(realm: Realm, given: Collection[str]) -> Realm:
+    """Return the realm without what the settings named in `given` exclude.
+
+    Two users of one address can neither sign in by it nor have it for a user name. If all of it is
+    given at once, addresses may be shared.
+    Keycloak: the setters of a realm's registrationEmailAsUsername, loginWithEmailAllowed and
+    duplicateEmailsAllowed, in the order in which an update calls them
+    """
+    login = realm.login
+    if "duplicateEmailsAllowed" in given and login.duplicate_emails_allowed:
+        login = replace(login, login_with_email_allowed=False, registration_email_as_username=False)
+    elif ("loginWithEmailAllowed" in given and login.login_with_email_allowed) or (
+        "registrationEmailAsUsername" in given and login.registration_email_as_username
+    ):
+        login = replace(login, duplicate_emails_allowed=False)
+    return realm if login == realm.login else replace(realm, login=login)
 
 
 def _with_default_attributes(realm: Realm) -> Realm:
@@ -146,10 +175,66 @@ def write_realm(realm: Realm, *, masked: bool = True) -> dict[str, Any]:
     return answer
 
 
-def dump_realm(realm: Realm, *, masked: bool = True) -> bytes:
-    """Return the JSON text of `realm`: equal realms give equal bytes."""
-    written = write_realm(realm, masked=masked)
-    return orjson.dumps(written, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+def full_realm(
+    realm: Realm, default_role: Mapping[str, Any] | None, default_groups: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return every setting, secrets masked, and the role and groups that new users have.
+
+    Groups are named by path, where there are some. Keycloak: 8.1 (order)
+    """
+    answer: dict[str, Any] = {}
+    for name, value in write_realm(realm).items():
+        if name == _AFTER_DEFAULTS:
+            if default_role is not None:
+                answer["defaultRole"] = default_role
+            if default_groups:
+                answer["defaultGroups"] = list(default_groups)
+        answer[name] = value
+    return answer
+
+
+def brief_realm(realm: Realm) -> dict[str, Any]:
+    """Return the head of a realm. Keycloak: 7.1 (briefRepresentation)."""
+    answer = write_realm(realm)
+    return {name: answer[name] for name in _BRIEF if name in answer}
+
+
+def reduced_realm(realm: Realm, *, sees_users: bool) -> dict[str, Any]:
+    """Return the view of an administrator without the right to view settings. Keycloak: 7.1."""
+    answer = write_realm(realm)
+    hidden = set() if sees_users else {_OF_USERS}
+    if not realm.localization.enabled:
+        hidden.add("supportedLocales")
+    return {name: answer[name] for name in _REDUCED if name in answer and name not in hidden}
+
+
+def named_realm(realm: Realm) -> dict[str, Any]:
+    """Return the name alone."""
+    return {"realm": realm.name}
+
+
+def default_role(role: Role, *, composite: bool) -> dict[str, Any]:
+    """Return the role that new users have, as a realm shows it."""
+    return role_members(role, composite=composite)
+
+
+def require_known_realm_fields(document: Mapping[str, Any]) -> None:
+    """Raise UnknownField for the first unknown field of the realm, its clients or its users.
+
+    The admin API alone asks for it: realm files may come from a later version. Keycloak: strict
+    decoding
+    """
+    REALM_TABLE.require_known(document, "RealmRepresentation")
+    require_known_resources(document)
+
+
+def require_known_resources(document: Mapping[str, Any]) -> None:
+    """Raise UnknownField for the first unknown field of the clients or users of a document."""
+    for list_name, (table, representation) in _EMBEDDED.items():
+        items = document.get(list_name)
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            if isinstance(item, Mapping):
+                table.require_known(item, representation, f"{list_name}[{index}]")
 
 
 def resources_not_imported(document: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """`browserSecurityHeaders`: a free map of strings, refused only where it would break a response.
 
-The values are sent as they are, `SOMEORIGIN` too: the realm's owner decides, not we. Who names one
-header means that one: the others stay, or responses would lose them unnoticed.
+The values are sent as they are, `SOMEORIGIN` too: the administrator decides. An update that names
+one header changes that one: the others stay, or responses would lose them unnoticed.
 Spec: RFC 9110 §5.5; Keycloak: BrowserSecurityHeaders, updating a realm
 """
 
@@ -26,7 +26,6 @@ class SecurityHeadersMap:
     """The shape of the field."""
 
     def read(self, value: Any, path: str) -> SecurityHeaders:
-        """Return the pairs in the given order; raises InvalidInput with every wrong one."""
         texts = TextMap().read(value, path)
         errors: list[FieldError] = []
         for name, text in texts.items():
@@ -39,7 +38,6 @@ class SecurityHeadersMap:
         return SecurityHeaders(tuple(texts.items()))
 
     def write(self, value: SecurityHeaders) -> dict[str, str]:
-        """Return the map."""
         return dict(value.values)
 
 

@@ -1,16 +1,17 @@
-"""How one signs in to a realm, as a realm file carries it: flows, settings of steps, actions.
+"""The sign-in of a realm in a realm file: flows, configurations of steps, required actions.
 
-Steps name their flows and settings by alias. What means nothing here is left out: settings that no
-step of ours reads (some are secrets), and required actions of others.
+Steps name their flows and configurations by alias. Left out are settings that no step of ours reads
+(some are secrets), and unknown required actions.
 Keycloak: RealmRepresentation (authenticationFlows, authenticatorConfig, requiredActions)
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from gateway.domain.errors import FieldError
 from gateway.domain.flows import AuthenticatorConfig, FlowKind, Flows, RequiredAction, Requirement
+from gateway.representations.field_table import read_fields
 from gateway.representations.flows import (
     ACTION_NAMES,
     AUTHENTICATORS,
@@ -21,7 +22,14 @@ from gateway.representations.flows import (
 )
 from gateway.representations.names import UrlName
 from gateway.representations.realms.localization import read_localization
-from gateway.representations.refusals import attempt, describe_name, join, raise_all, refused
+from gateway.representations.refusals import (
+    attempt,
+    describe_name,
+    join,
+    raise_all,
+    read_each,
+    refused,
+)
 from gateway.representations.shapes import Choice, Count, Flag, Shape, Text, TextMap
 
 _NAME: Final = Text(least=1, most=255)
@@ -55,6 +63,7 @@ _ACTION: Final[Mapping[str, Shape]] = {
     "priority": Count(),
     "config": TextMap(longest=1000),
 }
+ReadT = TypeVar("ReadT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,7 @@ class GivenStep:
 
 @dataclass(frozen=True, slots=True)
 class GivenFlow:
-    """A flow of a file; `path` says where it stands."""
+    """A flow of a file; `path` is its place."""
 
     path: str
     alias: str
@@ -84,7 +93,7 @@ class GivenFlow:
 
 @dataclass(frozen=True, slots=True)
 class GivenSignIn:
-    """What a file brings; nothing where it says nothing."""
+    """The sign-in of a file; empty where it has none."""
 
     flows: tuple[GivenFlow, ...] = ()
     configs: tuple[AuthenticatorConfig, ...] = ()
@@ -94,34 +103,21 @@ class GivenSignIn:
 
 
 def read_sign_in(document: Mapping[str, Any], path: str) -> GivenSignIn:
-    """Return what a realm file brings; raises InvalidInput with every wrong field."""
+    """Return the sign-in of a realm file; raises InvalidInput with every wrong field."""
     errors: list[FieldError] = []
-    flows = [
-        attempt(errors, None, _read_flow, item, at)
-        for at, item in _items(document, "authenticationFlows", path, errors)
-    ]
-    configs = [
-        attempt(errors, None, _read_config, item, at)
-        for at, item in _items(document, "authenticatorConfig", path, errors)
-    ]
-    actions = [
-        attempt(errors, None, _read_action, item, at)
-        for at, item in _items(document, "requiredActions", path, errors)
-    ]
+    flows = _read_list(document, "authenticationFlows", path, errors, _read_flow)
+    configs = _read_list(document, "authenticatorConfig", path, errors, _read_config)
+    actions = _read_list(document, "requiredActions", path, errors, _read_action)
     texts = document.get("localizationTexts")
     if texts is not None:
         texts = attempt(errors, None, read_localization, texts, join(path, "localizationTexts"))
     raise_all(errors)
-    return GivenSignIn(
-        tuple(each for each in flows if each is not None),
-        tuple(each for each in configs if each is not None),
-        tuple(each for each in actions if each is not None),
-        texts,
-    )
+    known = tuple(action for action in actions if action is not None)
+    return GivenSignIn(tuple(flows), tuple(configs), known, texts)
 
 
 def left_out(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a file says of a sign-in and nothing here reads."""
+    """Yield the names of what a file contains of a sign-in and this version does not read."""
     for item in _objects(document.get("requiredActions")):
         if item.get("providerId") not in ACTION_NAMES:
             yield f"requiredActions.{describe_name(str(item.get('alias')))}"
@@ -133,9 +129,7 @@ def left_out(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def write_sign_in(
-    flows: Flows,
-    configs: Mapping[str, AuthenticatorConfig],
-    actions: Iterable[RequiredAction],
+    flows: Flows, configs: Mapping[str, AuthenticatorConfig], actions: Iterable[RequiredAction]
 ) -> dict[str, Any]:
     """Return the parts of a realm file."""
     return {
@@ -152,11 +146,8 @@ _KNOWN_SETTINGS: Final = frozenset(
 
 def _read_flow(item: Mapping[str, Any], at: str) -> GivenFlow:
     errors: list[FieldError] = []
-    values = _values(item, _FLOW, at, errors, needed="alias")
-    steps = [
-        attempt(errors, None, _read_step, step, where)
-        for where, step in _items(item, "authenticationExecutions", at, errors)
-    ]
+    values = _read_named(item, _FLOW, at, errors)
+    steps = _read_list(item, "authenticationExecutions", at, errors, _read_step)
     raise_all(errors)
     return GivenFlow(
         path=at,
@@ -166,28 +157,26 @@ def _read_flow(item: Mapping[str, Any], at: str) -> GivenFlow:
         description=values.get("description", ""),
         top_level=values.get("topLevel", False),
         built_in=values.get("builtIn", False),
-        steps=tuple(each for each in steps if each is not None),
+        steps=tuple(steps),
     )
 
 
 def _read_step(item: Mapping[str, Any], at: str) -> GivenStep:
     errors: list[FieldError] = []
-    values = _values(item, _STEP, at, errors)
+    values = read_fields(item, _STEP, at, errors)
     if "flowAlias" not in values and "authenticator" not in values:
         errors.append(FieldError(at, "neither", "an authenticator or a flowAlias"))
     raise_all(errors)
     return GivenStep(
         values.get("requirement", Requirement.DISABLED),
         values.get("priority", 0),
-        values.get("authenticator"),
-        values.get("flowAlias"),
-        values.get("authenticatorConfig"),
+        *(values.get(name) for name in ("authenticator", "flowAlias", "authenticatorConfig")),
     )
 
 
 def _read_config(item: Mapping[str, Any], at: str) -> AuthenticatorConfig:
     errors: list[FieldError] = []
-    values = _values(item, _CONFIG, at, errors, needed="alias")
+    values = _read_named(item, _CONFIG, at, errors)
     raise_all(errors)
     known = [each for each in values.get("config", {}).items() if each[0] in _KNOWN_SETTINGS]
     return AuthenticatorConfig(values.get("id", ""), values["alias"], tuple(known))
@@ -195,7 +184,7 @@ def _read_config(item: Mapping[str, Any], at: str) -> AuthenticatorConfig:
 
 def _read_action(item: Mapping[str, Any], at: str) -> RequiredAction | None:
     errors: list[FieldError] = []
-    values = _values(item, _ACTION, at, errors, needed="alias")
+    values = _read_named(item, _ACTION, at, errors)
     raise_all(errors)
     alias, config = values["alias"], values.get("config", {})
     provider = values.get("providerId", alias)
@@ -212,41 +201,37 @@ def _read_action(item: Mapping[str, Any], at: str) -> RequiredAction | None:
     )
 
 
-def _values(
-    item: Mapping[str, Any],
-    fields: Mapping[str, Shape],
-    at: str,
-    errors: list[FieldError],
-    needed: str = "",
+def _read_named(
+    item: Mapping[str, Any], fields: Mapping[str, Shape], at: str, errors: list[FieldError]
 ) -> dict[str, Any]:
-    if needed and not item.get(needed):
-        errors.append(FieldError(join(at, needed), "nothing", "a name"))
-    return {
-        name: attempt(errors, None, shape.read, item[name], join(at, name))
-        for name, shape in fields.items()
-        if item.get(name) is not None
-    }
+    """Return the fields of an object that must have an alias."""
+    if not item.get("alias"):
+        errors.append(FieldError(join(at, "alias"), "nothing", "a name"))
+    return read_fields(item, fields, at, errors)
 
 
-def _items(
-    document: Mapping[str, Any], name: str, path: str, errors: list[FieldError]
-) -> list[tuple[str, Mapping[str, Any]]]:
-    at, items = join(path, name), document.get(name)
-    if items is None:
-        return []
-    return attempt(errors, [], _listed, items, at)
+def _read_list(
+    document: Mapping[str, Any],
+    name: str,
+    path: str,
+    errors: list[FieldError],
+    read: Callable[[Mapping[str, Any], str], ReadT],
+) -> list[ReadT]:
+    items = document.get(name)
+    return [] if items is None else attempt(errors, [], _read_items, items, join(path, name), read)
 
 
-def _listed(items: Any, at: str) -> list[tuple[str, Mapping[str, Any]]]:
+def _read_items(
+    items: Any, at: str, read: Callable[[Mapping[str, Any], str], ReadT]
+) -> list[ReadT]:
     if not isinstance(items, list) or len(items) > _MOST:
         raise refused(at, items, f"a list of at most {_MOST} objects")
-    errors = [
+    raise_all(
         FieldError(f"{at}[{index}]", "something else", "an object")
         for index, item in enumerate(items)
         if not isinstance(item, Mapping)
-    ]
-    raise_all(errors)
-    return [(f"{at}[{index}]", item) for index, item in enumerate(items)]
+    )
+    return read_each(items, read, at)
 
 
 def _objects(items: Any) -> Iterator[Mapping[str, Any]]:

@@ -1,7 +1,7 @@
 """`smtpServer`: a map of strings with secrets that are never shown.
 
-A secret is answered as `**********`, and that text sent back keeps the old one where it goes to the
-same place: to another host nobody sends what only its own host may know.
+A secret is answered as `**********`. That text sent back keeps the old secret if the server is the
+same: the secret of one host must not be sent to another.
 Keycloak: smtpServer, which keeps it always
 """
 
@@ -45,7 +45,6 @@ class SmtpMap:
         return Smtp(settings, password, token_secret)
 
     def write(self, value: Smtp) -> dict[str, str]:
-        """Return the map with the secrets masked."""
         return {**value.settings, **dict.fromkeys(_secrets(value), MASK)}
 
 
@@ -58,7 +57,7 @@ def write_unmasked(value: Smtp) -> dict[str, str]:
 def keep_secrets(given: Smtp, before: Smtp) -> Smtp:
     """Return `given`, with a secret of `before` where the mask stands for it.
 
-    One that would go elsewhere than before is forgotten instead.
+    A secret that would go to another server is removed instead.
     """
     password = before.password if given.host == before.host else None
     token_secret = before.token_secret if given.token_url == before.token_url else None

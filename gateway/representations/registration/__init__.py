@@ -2,7 +2,7 @@
 
 from gateway.representations.registration.initial_access import (
     InitialAccess,
-    read_wish,
+    read_initial_access,
     restore_initial_access,
     stored_initial_access,
     write_initial_access,

@@ -1,4 +1,4 @@
-"""Initial access tokens: what is asked for, what is kept of one, and what is told.
+"""Initial access tokens: requests, stored documents and answers.
 
 Keycloak: ClientInitialAccessCreatePresentation, ClientInitialAccessPresentation
 """
@@ -7,14 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from gateway.representations.field_table import read_strictly
 from gateway.representations.shapes import MAX_INTEGER, Count, Shape, TextList
-from gateway.representations.strict_fields import read_strictly
 
 _REPRESENTATION: Final = "ClientInitialAccessCreatePresentation"
 _FIELDS: Final[Mapping[str, Shape]] = {
     "expiration": Count(least=-MAX_INTEGER, unit="seconds"),
     "count": Count(least=-MAX_INTEGER),
     "webOrigins": TextList(),
+}
+_MEMBERS: Final = {
+    **{name: name for name in ("id", "timestamp", "expiration", "count")},
+    "remainingCount": "remaining",
 }
 
 
@@ -38,39 +42,26 @@ class InitialAccess:
         return self.timestamp + self.expiration if self.expiration else 0
 
     def is_spent(self, now: int) -> bool:
-        """Tell whether nothing can be registered by it any more."""
         return self.remaining == 0 or 0 < self.expires_at <= now
 
 
-def read_wish(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:
+def read_initial_access(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:
     """Return expiration, count and web origins as they were sent; raises InvalidInput."""
     given = read_strictly(document, _FIELDS, _REPRESENTATION)
     return given.get("expiration", 0), given.get("count", 1), given.get("webOrigins", ())
 
 
 def write_initial_access(access: InitialAccess) -> dict[str, Any]:
-    """Return what is told of one."""
-    return {
-        "id": access.id,
-        "timestamp": access.timestamp,
-        "expiration": access.expiration,
-        "count": access.count,
-        "remainingCount": access.remaining,
-    }
+    """Return the JSON object of one."""
+    return {name: getattr(access, attribute) for name, attribute in _MEMBERS.items()}
 
 
 def stored_initial_access(access: InitialAccess) -> dict[str, Any]:
-    """Return what is kept of one."""
+    """Return the stored document of one."""
     return {**write_initial_access(access), "webOrigins": list(access.web_origins)}
 
 
 def restore_initial_access(document: Mapping[str, Any]) -> InitialAccess:
-    """Return one from what is kept."""
-    return InitialAccess(
-        id=document["id"],
-        timestamp=document["timestamp"],
-        expiration=document["expiration"],
-        count=document["count"],
-        remaining=document["remainingCount"],
-        web_origins=tuple(document["webOrigins"]),
-    )
+    """Return one from its stored document."""
+    values = {attribute: document[name] for name, attribute in _MEMBERS.items()}
+    return InitialAccess(**values, web_origins=tuple(document["webOrigins"]))

@@ -5,12 +5,12 @@ Connect Dynamic Client Registration 1.0 §2; RFC 8705 §2.1.2, §3.4
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
+from gateway.representations.field_table import read_strictly
 from gateway.representations.refusals import refused
-from gateway.representations.shapes import Flag, Shape, Text, TextList, VerbatimObject
-from gateway.representations.strict_fields import read_strictly
+from gateway.representations.shapes import Flag, Shape, Text, TextList, Verbatim, VerbatimObject
 
 REPRESENTATION: Final = "OIDCClientRepresentation"
 METHOD_ATTRIBUTE: Final = "client.secret.authentication.allowed.method"
@@ -83,11 +83,10 @@ _ADDRESS: Final = Text(most=2000)
 _NAME: Final = Text(most=255)
 
 
-class _Anything(Text):
+class _Anything(Verbatim):
     """A value that is not read."""
 
     def read(self, value: Any, path: str) -> Any:  # noqa: ARG002 - the protocol of shapes
-        """Return it."""
         return value
 
 
@@ -112,9 +111,9 @@ def read_metadata(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def client_of_metadata(metadata: Mapping[str, Any], *, new: bool) -> dict[str, Any]:
-    """Return what the metadata says, in the words of the admin API; raises InvalidInput.
+    """Return the client's document for the admin API; raises InvalidInput.
 
-    Of a client that is known, what is not said stays.
+    Of a client that exists, what is not in the metadata stays.
     """
     document: dict[str, Any] = {"attributes": {}}
     for name, target in (("client_name", "name"), ("client_uri", "baseUrl")):
@@ -122,15 +121,16 @@ def client_of_metadata(metadata: Mapping[str, Any], *, new: bool) -> dict[str, A
             document[target] = metadata[name]
     if "redirect_uris" in metadata:
         document["redirectUris"] = list(metadata["redirect_uris"])
-    for step in _STEPS:
-        step(metadata, document)
+    _read_attributes(metadata, document)
+    _read_keys(metadata, document)
+    _read_authentication(metadata, document)
     if new or "grant_types" in metadata or "response_types" in metadata:
         _read_flows(metadata, document)
     return document
 
 
 def requested_scopes(metadata: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the scopes that may be asked for, None where nothing was said of them."""
+    """Return the scopes that may be requested, None where the metadata has none."""
     scope = metadata.get("scope")
     return None if scope is None else tuple(dict.fromkeys(scope.split()))
 
@@ -138,16 +138,18 @@ def requested_scopes(metadata: Mapping[str, Any]) -> tuple[str, ...] | None:
 def _read_attributes(metadata: Mapping[str, Any], document: dict[str, Any]) -> None:
     attributes = document["attributes"]
     attributes |= {TEXTS[name]: metadata[name] for name in TEXTS if name in metadata}
-    for name in FLAGS:
-        if name in metadata:
-            attributes[FLAGS[name]] = "true" if metadata[name] else "false"
-    for name in LISTS:
-        if name in metadata:
-            attributes[LISTS[name]] = SEPARATOR.join(metadata[name])
+    attributes |= {FLAGS[name]: _flag(metadata[name]) for name in FLAGS if name in metadata}
+    attributes |= {
+        LISTS[name]: SEPARATOR.join(metadata[name]) for name in LISTS if name in metadata
+    }
     if "frontchannel_logout_uri" in metadata:
         document["frontchannelLogout"] = True
     if metadata.get("subject_type", "public") != "public":
         raise refused("subject_type", metadata["subject_type"], "public")
+
+
+def _flag(value: object) -> str:
+    return "true" if value else "false"
 
 
 def _read_keys(metadata: Mapping[str, Any], document: dict[str, Any]) -> None:
@@ -195,21 +197,13 @@ def _read_authentication(metadata: Mapping[str, Any], document: dict[str, Any]) 
         attributes[METHOD_ATTRIBUTE] = method
 
 
-_STEPS: Final[Sequence[Callable[[Mapping[str, Any], dict[str, Any]], None]]] = (
-    _read_attributes,
-    _read_keys,
-    _read_authentication,
-)
-
-
 def _read_flows(metadata: Mapping[str, Any], document: dict[str, Any]) -> None:
     grants = metadata.get("grant_types")
     if grants is not None:
         wanted = set(grants) or {"authorization_code"}
         document |= {flag: grant in wanted for grant, flag in GRANT_FLAGS.items()}
         document["attributes"] |= {
-            attribute: "true" if grant in wanted else "false"
-            for grant, attribute in GRANT_ATTRIBUTES.items()
+            attribute: _flag(grant in wanted) for grant, attribute in GRANT_ATTRIBUTES.items()
         }
     responses = metadata.get("response_types")
     if responses is not None:

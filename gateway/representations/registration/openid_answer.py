@@ -1,4 +1,4 @@
-"""The metadata of a client that is registered, as RFC 7591 tells it.
+"""The metadata of a registered client, as RFC 7591 defines it.
 
 Keycloak: OIDCClientRepresentation, its order (26.7). Spec: RFC 7591 §3.2.1, RFC 7592 §3
 """
@@ -10,6 +10,7 @@ from typing import Any, Final
 from gateway.domain.clients import Client
 from gateway.domain.secrets import Secret
 from gateway.representations.clients import SECRET_EXPIRES, write_client
+from gateway.representations.field_table import without_none
 from gateway.representations.masking import MASK
 from gateway.representations.registration.openid import (
     AUTHENTICATORS,
@@ -48,16 +49,17 @@ def write_metadata(registered: Registered) -> dict[str, Any]:
     """Return the JSON object."""
     client = registered.client
     document = write_client(client)
-    told = {
-        **_what_it_is(registered, document),
-        **_what_it_takes(client, list(document["redirectUris"])),
-        **_where_it_is_managed(registered),
-        **_what_it_is_told(client),
-    }
-    return {name: value for name, value in told.items() if value is not None}
+    return without_none(
+        {
+            **_identity(registered, document),
+            **_requests(client, list(document["redirectUris"])),
+            **_management(registered),
+            **_notifications(client),
+        }
+    )
 
 
-def _what_it_is(registered: Registered, document: dict[str, Any]) -> dict[str, Any]:
+def _identity(registered: Registered, document: dict[str, Any]) -> dict[str, Any]:
     client = registered.client
     return {
         "redirect_uris": list(document["redirectUris"]),
@@ -74,7 +76,7 @@ def _what_it_is(registered: Registered, document: dict[str, Any]) -> dict[str, A
     }
 
 
-def _what_it_takes(client: Client, redirects: list[str]) -> dict[str, Any]:
+def _requests(client: Client, redirects: list[str]) -> dict[str, Any]:
     return {
         **_keys(client),
         "subject_type": "public",
@@ -89,7 +91,7 @@ def _what_it_takes(client: Client, redirects: list[str]) -> dict[str, Any]:
     }
 
 
-def _where_it_is_managed(registered: Registered) -> dict[str, Any]:
+def _management(registered: Registered) -> dict[str, Any]:
     return {
         "client_id_issued_at": registered.issued_at,
         "client_secret_expires_at": _expiration(registered) if _secret(registered) else None,
@@ -98,7 +100,7 @@ def _where_it_is_managed(registered: Registered) -> dict[str, Any]:
     }
 
 
-def _what_it_is_told(client: Client) -> dict[str, Any]:
+def _notifications(client: Client) -> dict[str, Any]:
     return {
         **_texts(client, "backchannel_logout_uri"),
         **_flags(client, "backchannel_logout_session_required"),

@@ -5,6 +5,8 @@ from typing import Final
 from gateway.representations.setting_effects.client_rows import (
     CLIENT_ATTRIBUTE_ROWS,
     CLIENT_FIELD_ROWS,
+    MAPPER_CONFIG_ROWS,
+    SCOPE_ATTRIBUTE_ROWS,
 )
 from gateway.representations.setting_effects.enforcement import (
     IneffectiveSetting,
@@ -19,10 +21,6 @@ from gateway.representations.setting_effects.realm_rows import (
     REALM_FIELD_ROWS,
 )
 from gateway.representations.setting_effects.rows import Effect, Place, SettingRow
-from gateway.representations.setting_effects.scope_rows import (
-    MAPPER_CONFIG_ROWS,
-    SCOPE_ATTRIBUTE_ROWS,
-)
 
 SETTING_ROWS: Final[tuple[SettingRow, ...]] = (
     *CLIENT_FIELD_ROWS,

@@ -15,14 +15,16 @@ from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError
 from gateway.domain.realm import Realm, SecurityHeaders
 from gateway.representations.refusals import describe, join
-from gateway.representations.setting_effects.client_rows import CLIENT_ATTRIBUTE_ROWS
+from gateway.representations.setting_effects.client_rows import (
+    CLIENT_ATTRIBUTE_ROWS,
+    SCOPE_ATTRIBUTE_ROWS,
+)
 from gateway.representations.setting_effects.policies import demanding_policies
 from gateway.representations.setting_effects.realm_rows import (
     REALM_ATTRIBUTE_ROWS,
     REALM_FIELD_ROWS,
 )
 from gateway.representations.setting_effects.rows import Effect, SettingRow
-from gateway.representations.setting_effects.scope_rows import SCOPE_ATTRIBUTE_ROWS
 
 _POLICIES: Final = "clientPolicies"
 _PROFILES: Final = "clientProfiles"
@@ -35,7 +37,6 @@ class IneffectiveSetting(FieldError):
     reason: str
 
     def __str__(self) -> str:
-        """Render as one line."""
         return f"{self.path}: {self.given} has no effect, {self.reason}; allowed: {self.allowed}"
 
 
@@ -50,7 +51,6 @@ class _Refusals:
     def __call__(
         self, after: Mapping[str, Any], before: Mapping[str, Any], path: str
     ) -> Iterator[IneffectiveSetting]:
-        """Yield what `after` newly sets."""
         for name, value in after.items():
             row = self._row(name)
             if row is None or row.refuses is None or not row.refuses(value):
@@ -60,10 +60,8 @@ class _Refusals:
                 yield IneffectiveSetting(at, describe(value), row.allowed, row.note)
 
     def _row(self, name: str) -> SettingRow | None:
-        row = self._exact.get(name)
-        if row is None:
-            row = next((each for each in self._prefixes if each.covers(name)), None)
-        return row
+        covering = (row for row in self._prefixes if row.covers(name))
+        return self._exact.get(name) or next(covering, None)
 
 
 _CLIENT_ATTRIBUTES: Final = _Refusals(CLIENT_ATTRIBUTE_ROWS)
@@ -109,7 +107,7 @@ def ineffective_of_realm(
 
 
 def _without_repeated_fields(realm: Realm) -> dict[str, str]:
-    """Return the attributes without those that say what a field says, as old Keycloaks wrote."""
+    """Return the attributes without those that repeat a field: old versions of Keycloak did."""
     headers = dict(SecurityHeaders().values) | dict(realm.security_headers.values)
     repeated = {f"{_HEADER}{name}": value for name, value in headers.items()}
     return {
@@ -122,12 +120,12 @@ def _without_repeated_fields(realm: Realm) -> dict[str, str]:
 def _repeats_document(realm: Realm, name: str, value: str) -> bool:
     field, items = _DOCUMENTS.get(name, ("", ""))
     try:
-        said = json.loads(value) if field else None
+        content = json.loads(value) if field else None
     except (ValueError, RecursionError):
         return False
-    if not isinstance(said, Mapping):
+    if not isinstance(content, Mapping):
         return False
-    return said in ({}, {items: []}, realm.unmodelled.get(field))
+    return content in ({}, {items: []}, realm.unmodelled.get(field))
 
 
 def _policies(

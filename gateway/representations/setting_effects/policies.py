@@ -12,7 +12,6 @@ from gateway.representations.secret_rotation import EVALUATED_CONDITIONS, SECRET
 from gateway.representations.setting_effects.rows import Place, SettingRow, refused, stored, works
 
 _EXECUTOR: Final = Place.EXECUTOR
-_NO_REQUEST: Final = "Judges requests that no endpoint accepts"
 
 _DEMANDS: Final[Mapping[str, str]] = {
     "auth-flow-enforcer": "the flow would not be chosen",
@@ -32,30 +31,24 @@ _DEMANDS: Final[Mapping[str, str]] = {
     "use-lightweight-access-token": "access tokens would hold all claims",
 }
 _HARMLESS: Final = (
-    *("downscope-assertion-grant-enforcer", "intent-client-bind-checker", "jwt-claim-enforcer"),
-    *("pkce-enforcer", "reject-implicit-grant", "saml-avoid-redirect"),
-    *("saml-secure-client-uris", "saml-signature-enforcer", "secure-ciba-req-sig-algorithm"),
-    *("secure-ciba-session", "secure-ciba-signed-authn-req", "secure-logout"),
-    *("secure-client-authentication-assertion", "secure-par-content", "secure-request-object"),
-    *("secure-response-type", "secure-session", "secure-signature-algorithm-signed-jwt"),
-    *("client-id-metadata-document",),
+    "downscope-assertion-grant-enforcer intent-client-bind-checker jwt-claim-enforcer"
+    " pkce-enforcer reject-implicit-grant saml-avoid-redirect saml-secure-client-uris"
+    " saml-signature-enforcer secure-ciba-req-sig-algorithm secure-ciba-session"
+    " secure-ciba-signed-authn-req secure-logout secure-client-authentication-assertion"
+    " secure-par-content secure-request-object secure-response-type secure-session"
+    " secure-signature-algorithm-signed-jwt client-id-metadata-document"
 )
-_LOOSER: Final = ("registration-access-token-rotation-disabled", "suppress-refresh-token-rotation")
+_LOOSER: Final = "registration-access-token-rotation-disabled suppress-refresh-token-rotation"
+_WITHOUT_DEMANDS: Final = frozenset(f"{_HARMLESS} {_LOOSER}".split())
 _GLOBAL_PROFILES: Final[Mapping[str, str]] = {
-    **dict.fromkeys(
-        ("fapi-1-baseline", "fapi-1-advanced"), _DEMANDS["secure-client-authenticator"]
-    ),
-    **dict.fromkeys(
-        ("fapi-2-security-profile", "fapi-2-message-signing"), _DEMANDS["holder-of-key-enforcer"]
-    ),
-    **dict.fromkeys(
-        ("fapi-2-dpop-security-profile", "fapi-2-dpop-message-signing"),
-        _DEMANDS["dpop-bind-enforcer"],
-    ),
-    **dict.fromkeys(
-        ("oauth-2-1-for-confidential-client", "oauth-2-1-for-public-client"),
-        _DEMANDS["reject-ropc-grant"],
-    ),
+    profile: _DEMANDS[executor]
+    for executor, profiles in (
+        ("secure-client-authenticator", "fapi-1-baseline fapi-1-advanced"),
+        ("holder-of-key-enforcer", "fapi-2-security-profile fapi-2-message-signing"),
+        ("dpop-bind-enforcer", "fapi-2-dpop-security-profile fapi-2-dpop-message-signing"),
+        ("reject-ropc-grant", "oauth-2-1-for-confidential-client oauth-2-1-for-public-client"),
+    )
+    for profile in profiles.split()
 }
 """Keycloak's own profiles that demand something, and the first thing that would be missing."""
 _GLOBAL_WITHOUT_DEMANDS: Final = frozenset({"fapi-ciba", "saml-security-profile"})
@@ -74,11 +67,20 @@ EXECUTOR_ROWS: Final[tuple[SettingRow, ...]] = (
         for name, reason in _DEMANDS.items()
     ),
     *works(
-        *(_EXECUTOR, "tests/spec/test_client_secret_rotation.py", SECRET_ROTATION),
-        note="With the conditions `any-client` and `client-access-type`; others are refused",
+        _EXECUTOR,
+        {"tests/spec/test_client_secret_rotation.py": SECRET_ROTATION},
+        {
+            SECRET_ROTATION: "With the conditions `any-client` and `client-access-type`; others are"
+            " refused"
+        },
     ),
-    *stored(_EXECUTOR, _NO_REQUEST, *_HARMLESS),
-    *stored(_EXECUTOR, "It would allow more; the stricter default holds", *_LOOSER),
+    *stored(
+        _EXECUTOR,
+        {
+            "Judges requests that no endpoint accepts": _HARMLESS,
+            "It would allow more; the stricter default holds": _LOOSER,
+        },
+    ),
 )
 
 
@@ -106,6 +108,6 @@ def _demand(policy: Mapping[str, Any], profile: Mapping[str, Any]) -> str | None
         if name == SECRET_ROTATION:
             if not conditions <= EVALUATED_CONDITIONS:
                 return "its conditions are not evaluated: secrets would not expire"
-        elif name not in (*_HARMLESS, *_LOOSER):
+        elif name not in _WITHOUT_DEMANDS:
             return _DEMANDS.get(str(name), _UNKNOWN)
     return None

@@ -1,7 +1,7 @@
 """Settings that stand twice in a realm: as a field of their own and in `attributes`.
 
-Whoever changes one of the two means both, so the one that differs from before is taken; where
-both do, the field. The typed field is the truth, the attribute is written from it.
+A change of one of the two changes both: the one that differs from before is taken; if both
+differ, the field. The typed field is the truth, the attribute is written from it.
 Keycloak: the attributes of the device grant and of one-time passwords; the fields that it stores
 as attributes and leaves out of the attributes that it returns (26.7)
 """
@@ -17,21 +17,20 @@ from gateway.representations.refusals import join
 _NUMBER = re.compile("[0-9]{1,10}")
 
 _STORED_AS_ATTRIBUTES: Final = (
-    *("actionTokenGeneratedByAdminLifespan", "actionTokenGeneratedByUserLifespan"),
-    *("adminPermissionsEnabled", "bruteForceProtected", "bruteForceStrategy"),
-    *("clientOfflineSessionIdleTimeout", "clientOfflineSessionMaxLifespan"),
-    *("clientSessionIdleTimeout", "clientSessionMaxLifespan", "defaultSignatureAlgorithm"),
-    *("failureFactor", "maxDeltaTimeSeconds", "maxFailureWaitSeconds", "maxSecondaryAuthFailures"),
-    *("maxTemporaryLockouts", "minimumQuickLoginWaitSeconds", "offlineSessionMaxLifespan"),
-    *("offlineSessionMaxLifespanEnabled", "organizationsEnabled", "permanentLockout"),
-    *("quickLoginCheckMilliSeconds", "scimApiEnabled", "verifiableCredentialsEnabled"),
-    "waitIncrementSeconds",
+    "actionTokenGeneratedByAdminLifespan actionTokenGeneratedByUserLifespan"
+    " adminPermissionsEnabled bruteForceProtected bruteForceStrategy"
+    " clientOfflineSessionIdleTimeout clientOfflineSessionMaxLifespan clientSessionIdleTimeout"
+    " clientSessionMaxLifespan defaultSignatureAlgorithm failureFactor maxDeltaTimeSeconds"
+    " maxFailureWaitSeconds maxSecondaryAuthFailures maxTemporaryLockouts"
+    " minimumQuickLoginWaitSeconds offlineSessionMaxLifespan offlineSessionMaxLifespanEnabled"
+    " organizationsEnabled permanentLockout quickLoginCheckMilliSeconds scimApiEnabled"
+    " verifiableCredentialsEnabled waitIncrementSeconds"
 )
 MIRRORED: Final[Mapping[str, str]] = {
     "oauth2DeviceCodeLifespan": "oauth2DeviceCodeLifespan",
     "oauth2DevicePollingInterval": "oauth2DevicePollingInterval",
     "realmReusableOtpCode": "otpPolicyCodeReusable",
-    **{name: name for name in _STORED_AS_ATTRIBUTES},
+    **{name: name for name in _STORED_AS_ATTRIBUTES.split()},
 }
 """The attribute's name, and the field's."""
 

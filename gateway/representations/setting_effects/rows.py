@@ -1,6 +1,6 @@
 """The type of a row: one setting that Keycloak 26.7 reads, and what it does in this version."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -48,31 +48,33 @@ class SettingRow:
     refuses: Predicate | None = None
     allowed: str = ""
 
-    @property
-    def example(self) -> str:
-        """A name that the row covers."""
-        return self.name.replace("*", "example")
-
     def covers(self, name: str) -> bool:
-        """Tell whether the row describes the setting `name`."""
         if self.name.endswith("*"):
             return name.startswith(self.name[:-1])
         return name == self.name
 
 
-def works(place: Place, test: str, *names: str, note: str = "") -> tuple[SettingRow, ...]:
-    """Return rows of settings whose effect `test` shows."""
-    return tuple(SettingRow(place, name, Effect.WORKS, note, test=test) for name in names)
+def works(
+    place: Place, names: Mapping[str, str], notes: Mapping[str, str] | None = None
+) -> tuple[SettingRow, ...]:
+    """Return rows of settings that work, their names by the test that shows it."""
+    shown = notes or {}
+    return tuple(
+        SettingRow(place, name, Effect.WORKS, shown.get(name, ""), test=test)
+        for test, together in names.items()
+        for name in together.split()
+    )
 
 
-def stored(place: Place, note: str, *names: str) -> tuple[SettingRow, ...]:
-    """Return rows of settings that are stored and returned unchanged, and do nothing else."""
-    return tuple(SettingRow(place, name, Effect.STORED, note) for name in names)
-
-
-def not_stored(place: Place, note: str, *names: str) -> tuple[SettingRow, ...]:
-    """Return rows of settings that are accepted and dropped."""
-    return tuple(SettingRow(place, name, Effect.NOT_STORED, note) for name in names)
+def stored(
+    place: Place, names: Mapping[str, str], effect: Effect = Effect.STORED
+) -> tuple[SettingRow, ...]:
+    """Return rows of settings that are stored unchanged and do nothing else, by their note."""
+    return tuple(
+        SettingRow(place, name, effect, note)
+        for note, together in names.items()
+        for name in together.split()
+    )
 
 
 def refused(
@@ -82,6 +84,19 @@ def refused(
     return SettingRow(
         place, name, Effect.REFUSED, note, sample=sample, refuses=refuses, allowed=allowed
     )
+
+
+def refused_flag(place: Place, name: str, note: str) -> SettingRow:
+    """Return the row of an attribute that must not be true."""
+    allowed = '"false" or nothing'
+    return refused(place, name, note, refuses=is_true, sample="true", allowed=allowed)
+
+
+def refused_text(place: Place, name: str, note: str, sample: str, *accepted: str) -> SettingRow:
+    """Return the row of an attribute that is empty or one of the texts `accepted`."""
+    allowed = " or ".join((*(f'"{each}"' for each in accepted), "nothing"))
+    refuses = OtherThan(accepted) if accepted else is_given
+    return refused(place, name, note, refuses=refuses, sample=sample, allowed=allowed)
 
 
 def is_true(value: Any) -> bool:
@@ -96,7 +111,6 @@ class OtherThan:
     accepted: tuple[str, ...] = ()
 
     def __call__(self, value: Any) -> bool:
-        """Tell whether the value is another one."""
         return str(value).strip().lower() not in {"", *self.accepted}
 
 

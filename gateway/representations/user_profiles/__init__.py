@@ -13,9 +13,9 @@ from gateway.representations.user_profiles.component import (
 )
 from gateway.representations.user_profiles.metadata import write_metadata
 from gateway.representations.user_profiles.profile import (
+    ProfileViolated,
     read_user_profile,
     require_usable_profile,
     rules_of,
     standard_user_profile,
 )
-from gateway.representations.user_profiles.refusals import ProfileViolated

@@ -1,6 +1,6 @@
 """The user profile as a component: how it is kept, realm files carry it, and Ansible changes it.
 
-A text that was sent is given back as it was, or whoever compares the two would see a change.
+A text that was sent is returned unchanged, or a client that compares the two would see a change.
 Keycloak: ComponentExportRepresentation, the component of declarative-user-profile
 """
 
@@ -33,11 +33,9 @@ class StoredProfile:
 
     @property
     def config(self) -> str:
-        """What the component shows."""
         return _text(self.document) if self.text is None else self.text
 
     def stored(self) -> dict[str, Any]:
-        """Return what is stored."""
         return {"id": self.id, "name": self.name, "text": self.text, "profile": self.document}
 
 

@@ -3,7 +3,7 @@
 Keycloak: UserProfileMetadata, as an administrator sees it
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway.domain.realm import LoginSettings
@@ -31,7 +31,7 @@ def write_metadata(
             for name, attribute in rules.attributes.items()
             if attribute.is_shown_to(Viewer.ADMIN)
         ],
-        "groups": list(_groups(document)),
+        "groups": [{**group} for group in document.get("groups", ())],
     }
 
 
@@ -75,7 +75,3 @@ def _validators(described: Mapping[str, Any], attribute: ProfileAttribute) -> di
         for name, values in described.get("validations", {}).items()
     }
     return given if attribute.multivalued else _ONE_VALUE | given
-
-
-def _groups(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    yield from ({**group} for group in document.get("groups", ()))

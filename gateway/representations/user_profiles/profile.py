@@ -1,16 +1,17 @@
 """The user profile of a realm: Keycloak's JSON to the document that is kept, and to its rules.
 
-The document is what GET answers: members in Keycloak's order, what stands at a default spelled
-out. Refusals are in Keycloak's words, all of them in one.
+The document is what GET answers: members in Keycloak's order, with default values. One error lists
+all reasons in Keycloak's words.
 Keycloak: UPConfig, a strict decoder; UPConfigUtils.validate
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.user_profile.configuration import Configuration
-from gateway.domain.user_profile.findings import Check
+from gateway.domain.user_profile.findings import Check, Violation
 from gateway.domain.user_profile.profile import (
     EMAIL,
     FIRST_NAME,
@@ -24,14 +25,94 @@ from gateway.domain.user_profile.profile import (
 )
 from gateway.domain.user_profile.validators import MULTIVALUED, VALIDATORS
 from gateway.domain.user_profile.validators.counts import between
-from gateway.representations.refusals import UnknownField, join
-from gateway.representations.shapes import Choice, Flag, Shape, Text, TextList, VerbatimObject
+from gateway.representations.refusals import join, require_known
+from gateway.representations.shapes import (
+    Choice,
+    Flag,
+    Shape,
+    Text,
+    TextList,
+    Verbatim,
+    VerbatimObject,
+)
 from gateway.representations.user_profiles.reasons import wrong_about
 
 _MOST: Final = 500
 _TEXT: Final = Text(most=2048)
 _PERMISSIONS: Final = "permissions"
 _NAMING: Final = frozenset({USERNAME, EMAIL})
+
+
+@dataclass(frozen=True, slots=True)
+class _Members(Verbatim):
+    """An object of known members: those that are not null, in the order of the table, as JSON."""
+
+    representation: str
+    shapes: Mapping[str, Shape]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    def read(self, value: Any, path: str) -> dict[str, Any]:
+        document = VerbatimObject().read(value, path)
+        require_known(document, self.shapes, self.representation, path)
+        given = {**self.defaults}
+        # Objects within come last: errors of the plain members are reported first.
+        for name, shape in sorted(self.shapes.items(), key=lambda item: _is_nested(item[1])):
+            if document.get(name) is not None:
+                given[name] = shape.write(shape.read(document[name], join(path, name)))
+        return {name: given[name] for name in self.shapes if name in given}
+
+
+def _is_nested(shape: Shape) -> bool:
+    return isinstance(shape, _Members | _Validations)
+
+
+class _Validations(Verbatim):
+    """The configuration of each validator by name; null is an empty one."""
+
+    def read(self, value: Any, path: str) -> dict[str, Any]:
+        return {
+            name: VerbatimObject().read(item or {}, join(path, name))
+            for name, item in VerbatimObject().read(value, path).items()
+        }
+
+
+_CONFIG: Final = _Members(
+    "UPConfig",
+    {
+        "attributes": Verbatim(),
+        "groups": Verbatim(),
+        "unmanagedAttributePolicy": Choice(UnmanagedPolicy),
+    },
+)
+_NAMES: Final = TextList()
+_ATTRIBUTE: Final = _Members(
+    "UPAttribute",
+    {
+        "name": _TEXT,
+        "displayName": _TEXT,
+        "validations": _Validations(),
+        "annotations": VerbatimObject(),
+        "required": _Members("UPAttributeRequired", {"roles": _NAMES, "scopes": _NAMES}),
+        _PERMISSIONS: _Members(
+            *("UPAttributePermissions", {"view": _NAMES, "edit": _NAMES}),
+            defaults={"view": [], "edit": []},
+        ),
+        "selector": _Members("UPAttributeSelector", {"scopes": _NAMES}),
+        "group": _TEXT,
+        "multivalued": Flag(),
+        "defaultValue": _TEXT,
+    },
+    defaults={"multivalued": False},
+)
+_GROUP: Final = _Members(
+    "UPGroup",
+    {
+        "name": _TEXT,
+        "displayHeader": _TEXT,
+        "displayDescription": _TEXT,
+        "annotations": VerbatimObject(),
+    },
+)
 
 
 class ProfileRefused(InvalidInput):
@@ -47,10 +128,30 @@ class ProfileRefused(InvalidInput):
         return f"[{', '.join(self.reasons)}]"
 
 
-def standard_user_profile(*, demanding: bool = True) -> dict[str, Any]:
-    """Return what a realm has that has said nothing; `demanding` asks users for address and names.
+class ProfileViolated(InvalidInput):
+    """A user whose attributes the profile of the realm refuses."""
 
-    Keycloak: 26.7, where the realm `master` demands nothing.
+    def __init__(self, violations: Sequence[Violation]) -> None:
+        super().__init__(())
+        self.violations = tuple(violations)
+
+    def __str__(self) -> str:
+        return "; ".join(map(_sentence, self.violations))
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The answer: one violation by itself, several as `errors`. Keycloak: 0.2, family C."""
+        found = [
+            {"field": one.field, "errorMessage": one.message, "params": list(one.parameters)}
+            for one in self.violations
+        ]
+        return found[0] if len(found) == 1 else {"errors": found}
+
+
+def standard_user_profile(*, demanding: bool = True) -> dict[str, Any]:
+    """Return the profile of a new realm; `demanding` requires address and names of users.
+
+    Keycloak: 26.7, where the realm `master` requires nothing.
     """
     both = {"view": ["admin", "user"], "edit": ["admin", "user"]}
     required = {"required": {"roles": ["user"]}} if demanding else {}
@@ -60,7 +161,7 @@ def standard_user_profile(*, demanding: bool = True) -> dict[str, Any]:
         "username-prohibited-characters": {},
         "up-username-not-idn-homograph": {},
     }
-    of_each: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
+    attributes: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
         (USERNAME, username, {}),
         (EMAIL, {"email": {}, "length": {"max": 255}}, required),
         (FIRST_NAME, person, required),
@@ -76,7 +177,7 @@ def standard_user_profile(*, demanding: bool = True) -> dict[str, Any]:
                 _PERMISSIONS: both,
                 "multivalued": False,
             }
-            for name, validations, demanded in of_each
+            for name, validations, demanded in attributes
         ],
         "groups": [
             {
@@ -93,18 +194,14 @@ def read_user_profile(
 ) -> dict[str, Any]:
     """Return the document to be kept; `scopes` are the names of the realm's client scopes.
 
-    Where they are None, nothing is said of them. Raises InvalidInput, ProfileRefused and
-    UnknownField.
+    None skips the check of scopes. Raises InvalidInput, ProfileRefused and UnknownField.
     """
-    given = _members(document, "UPConfig", "", _CONFIG)
-    kept = {
-        "attributes": [
-            _attribute(item, at) for at, item in _objects(given.get("attributes"), "attributes")
-        ],
-        "groups": [_group(item, at) for at, item in _objects(given.get("groups"), "groups")],
+    given = _CONFIG.read(document, "")
+    lists = {
+        name: [shape.read(item, at) for at, item in _objects(given.get(name), name)]
+        for name, shape in (("attributes", _ATTRIBUTE), ("groups", _GROUP))
     }
-    if "unmanagedAttributePolicy" in given:
-        kept["unmanagedAttributePolicy"] = given["unmanagedAttributePolicy"]
+    kept = {**lists, **{name: value for name, value in given.items() if name not in lists}}
     require_usable_profile(kept, scopes)
     return kept
 
@@ -126,53 +223,6 @@ def rules_of(document: Mapping[str, Any]) -> UserProfile:
     )
 
 
-_CONFIG: Final[Mapping[str, Shape | None]] = {
-    "attributes": None,
-    "groups": None,
-    "unmanagedAttributePolicy": Choice(UnmanagedPolicy),
-}
-_ATTRIBUTE: Final[Mapping[str, Shape | None]] = {
-    "name": _TEXT,
-    "displayName": _TEXT,
-    "validations": None,
-    "annotations": VerbatimObject(),
-    "required": None,
-    _PERMISSIONS: None,
-    "selector": None,
-    "group": _TEXT,
-    "multivalued": Flag(),
-    "defaultValue": _TEXT,
-}
-_GROUP: Final[Mapping[str, Shape | None]] = {
-    "name": _TEXT,
-    "displayHeader": _TEXT,
-    "displayDescription": _TEXT,
-    "annotations": VerbatimObject(),
-}
-_REQUIRED: Final[Mapping[str, Shape | None]] = {"roles": TextList(), "scopes": TextList()}
-_ALLOWED: Final[Mapping[str, Shape | None]] = {"view": TextList(), "edit": TextList()}
-_SELECTOR: Final[Mapping[str, Shape | None]] = {"scopes": TextList()}
-
-
-def _members(
-    value: Any, representation: str, path: str, shapes: Mapping[str, Shape | None]
-) -> dict[str, Any]:
-    """Return the members that are not null, in the order of the table, as JSON."""
-    document = VerbatimObject().read(value, path)
-    for name in document:
-        if name not in shapes:
-            raise UnknownField(path, name, representation)
-    return {
-        name: document[name] if shape is None else _checked(shape, document[name], join(path, name))
-        for name, shape in shapes.items()
-        if document.get(name) is not None
-    }
-
-
-def _checked(shape: Shape, value: Any, path: str) -> Any:
-    return shape.write(shape.read(value, path))
-
-
 def _objects(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     if value is None:
         return
@@ -181,35 +231,9 @@ def _objects(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     yield from ((f"{path}[{index}]", item) for index, item in enumerate(value))
 
 
-def _attribute(value: Any, path: str) -> dict[str, Any]:
-    given = _members(value, "UPAttribute", path, _ATTRIBUTE)
-    if "validations" in given:
-        validations = VerbatimObject().read(given["validations"], join(path, "validations"))
-        given["validations"] = {
-            name: VerbatimObject().read(item or {}, join(path, name))
-            for name, item in validations.items()
-        }
-    if "required" in given:
-        at = join(path, "required")
-        given["required"] = _members(given["required"], "UPAttributeRequired", at, _REQUIRED)
-    if _PERMISSIONS in given:
-        at = join(path, _PERMISSIONS)
-        allowed = _members(given[_PERMISSIONS], "UPAttributePermissions", at, _ALLOWED)
-        given[_PERMISSIONS] = {"view": [], "edit": []} | allowed
-    if "selector" in given:
-        at = join(path, "selector")
-        given["selector"] = _members(given["selector"], "UPAttributeSelector", at, _SELECTOR)
-    given.setdefault("multivalued", False)
-    return {name: given[name] for name in _ATTRIBUTE if name in given}
-
-
-def _group(value: Any, path: str) -> dict[str, Any]:
-    return _members(value, "UPGroup", path, _GROUP)
-
-
 def _rules_of(attribute: Mapping[str, Any]) -> ProfileAttribute:
     required = attribute.get("required")
-    # Without a word about it anybody changes what names a user, and nobody anything else.
+    # By default everyone may change the names of a user; nothing else may be changed.
     standard = (
         {"view": tuple(Viewer), "edit": tuple(Viewer)} if attribute["name"] in _NAMING else {}
     )
@@ -240,3 +264,9 @@ def _checks(attribute: Mapping[str, Any]) -> Iterator[Check]:
             yield VALIDATORS[kind](Configuration(values, stored=True))
     if not attribute["multivalued"] and MULTIVALUED not in validations:
         yield between(0, 1)
+
+
+def _sentence(violation: Violation) -> str:
+    """Return field and message, and in brackets what the message is about, such as a range."""
+    limits = ", ".join(str(value) for value in violation.parameters[1:] if value is not None)
+    return f"{violation.field}: {violation.message}" + (f" ({limits})" if limits else "")

@@ -84,8 +84,8 @@ def _unsupported(
 ) -> Iterator[str]:
     for item in given:
         if known is not None and item not in known:
-            told = f"'{setting}' configuration for attribute '{name}'"
-            yield f"{told} contains unsupported {kind} '{item}'"
+            place = f"'{setting}' configuration for attribute '{name}'"
+            yield f"{place} contains unsupported {kind} '{item}'"
 
 
 def _unusable(name: str, kind: str, values: Mapping[str, Any]) -> Iterator[str]:
@@ -96,10 +96,10 @@ def _unusable(name: str, kind: str, values: Mapping[str, Any]) -> Iterator[str]:
     configuration = Configuration(values)
     validator(configuration)
     if configuration.errors:
-        told = "".join(
+        reasons = "".join(
             f"ValidationError{{validatorId='{kind}', inputHint='{error.hint}', "
             f"message='{error.message}', messageParameters=[{', '.join(error.given)}]}}, "
             for error in configuration.errors
         )
         defined = f"Validator '{kind}' defined for attribute '{name}'"
-        yield f"{defined} has incorrect configuration: {told}"
+        yield f"{defined} has incorrect configuration: {reasons}"

@@ -1,7 +1,5 @@
 """JSON of users and credentials."""
 
-from gateway.representations.users.answers import brief_user, full_user, with_metadata
-from gateway.representations.users.change import GivenUser, read_given_user, require_storable
 from gateway.representations.users.credentials import (
     PASSWORD,
     NewPassword,
@@ -11,4 +9,14 @@ from gateway.representations.users.credentials import (
     read_new_password,
     write_credential,
 )
-from gateway.representations.users.user import USER_TABLE, read_user, write_user
+from gateway.representations.users.user import (
+    USER_TABLE,
+    GivenUser,
+    brief_user,
+    full_user,
+    read_given_user,
+    read_user,
+    require_storable,
+    with_metadata,
+    write_user,
+)

@@ -1,4 +1,4 @@
-"""`credentials` of a user as they are sent: a password in clear, or a credential made elsewhere.
+"""`credentials` of a user as they are sent: a password in clear, or a hashed credential.
 
 Keycloak: CredentialRepresentation
 """
@@ -6,7 +6,7 @@ Keycloak: CredentialRepresentation
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from gateway.domain.errors import FieldError
 from gateway.domain.limits.password_hashing import (
@@ -16,32 +16,26 @@ from gateway.domain.limits.password_hashing import (
 )
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
-from gateway.representations.instants import Milliseconds
+from gateway.representations.field_table import read_fields
 from gateway.representations.json_input import is_plain_text
 from gateway.representations.masking import MASK
 from gateway.representations.refusals import (
-    UnknownField,
     attempt,
     join,
     raise_all,
+    read_each,
     refused,
     refused_secret,
+    require_known,
 )
-from gateway.representations.shapes import Count, Flag, Text
+from gateway.representations.shapes import Count, Flag, Milliseconds, Shape, Text
 from gateway.representations.spelling import Names
 
 PASSWORD = "password"  # noqa: S105 - the type of a credential
 _NAMES = Names(
     (
-        "id",
-        "type",
-        "userLabel",
-        "createdDate",
-        "priority",
-        "secretData",
-        "credentialData",
-        "value",
-        "temporary",
+        *("id", "type", "userLabel", "createdDate", "priority", "secretData", "credentialData"),
+        *("value", "temporary"),
     )
 )
 _LEGACY = frozenset(
@@ -50,6 +44,11 @@ _LEGACY = frozenset(
         *("hashIterations", "hashedSaltedValue", "period", "salt"),
     }
 )
+_OPTIONAL: Final[Mapping[str, Shape]] = {
+    "priority": Count(),
+    "createdDate": Milliseconds(),
+    "id": Text(1, 255),
+}
 _HASHED = frozenset({PASSWORD, "password-history"})
 _MOST = 100
 _LONGEST_DATA = 100_000
@@ -73,12 +72,7 @@ def read_credentials(
     """
     if not isinstance(value, list) or len(value) > _MOST:
         raise refused(path, None, f"a list of at most {_MOST} credentials")
-    errors: list[FieldError] = []
-    read = [
-        attempt(errors, None, _read, item, f"{path}[{index}]", owner, standard)
-        for index, item in enumerate(value)
-    ]
-    raise_all(errors)
+    read = read_each(value, _read, path, owner, standard)
     return tuple(credential for credential in read if credential is not None)
 
 
@@ -88,9 +82,8 @@ def read_new_password(document: Mapping[str, Any] | None) -> NewPassword | None:
     Keycloak looks at nothing else there, the type included.
     """
     given = document or {}
-    for name in given:
-        if not _NAMES.known(name) and name not in _LEGACY:
-            raise UnknownField("", name, "CredentialRepresentation")
+    current = [name for name in given if name not in _LEGACY]
+    require_known(current, _NAMES, "CredentialRepresentation")
     if given.get("value") is None:
         return None
     fields = {name: given[name] for name in ("value", "temporary") if given.get(name) is not None}
@@ -135,31 +128,19 @@ def _read(
     for name in ("secretData", "credentialData"):
         attempt(errors, None, _check_data, fields.get(name), join(path, name))
     kind = attempt(errors, "", Text(1, 255).read, fields.get("type"), join(path, "type"))
-    priority = attempt(
-        errors, 0, Count().read, fields.get("priority", standard.priority), join(path, "priority")
-    )
-    created = attempt(
-        errors,
-        standard.created_at,
-        Milliseconds().read,
-        fields.get("createdDate", Milliseconds().write(standard.created_at)),
-        join(path, "createdDate"),
-    )
-    identity = attempt(
-        errors, "", Text(1, 255).read, fields.get("id", standard.id), join(path, "id")
-    )
+    read = read_fields(fields, _OPTIONAL, path, errors)
     label = attempt(errors, None, read_label, fields.get("userLabel"), join(path, "userLabel"))
     raise_all(errors)
     if kind in _HASHED:
         _check_cost(fields, path)
     return Credential(
-        id=identity,
+        id=read.get("id", standard.id),
         user_id=owner,
         type=kind,
-        created_at=created,
+        created_at=read.get("createdDate", standard.created_at),
         credential_data=fields["credentialData"],
         secret_data=fields["secretData"],
-        priority=priority,
+        priority=read.get("priority", standard.priority),
         label=label,
     )
 

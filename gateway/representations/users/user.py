@@ -1,42 +1,84 @@
 """Users: Keycloak's JSON, or its snake_case, to a `User` and back.
 
-Credentials, roles and groups are sent with a user and stand elsewhere.
-Keycloak: UserRepresentation
+Credentials, roles and groups are sent with a user and stand elsewhere. Of what an administrator
+sends, the shape alone is checked here: the profile of the realm checks the values, and roles,
+identity providers and consents are ignored, as in Keycloak.
+Keycloak: UserRepresentation, a strict decoder
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from gateway.domain.errors import FieldError
-from gateway.domain.users import User, canonical_name
-from gateway.representations.field_table import FieldTable, Kept, Setting, absent
-from gateway.representations.instants import Milliseconds
+from gateway.domain.user_profile.merging import Sent
+from gateway.domain.user_profile.profile import EMAIL, FIRST_NAME, LAST_NAME, USERNAME
+from gateway.domain.users import Credential, User, canonical_name
+from gateway.representations.field_table import FieldTable, Given, Setting, StoredOnly, read_given
+from gateway.representations.groups import read_group_paths
 from gateway.representations.names import UrlName, VisibleName
-from gateway.representations.refusals import join, raise_all, refused
-from gateway.representations.shapes import Count, Flag, Same, Shape, Text, TextList
-from gateway.representations.text_lists import TextLists
+from gateway.representations.refusals import attempt, join, raise_all, refused
+from gateway.representations.shapes import (
+    Count,
+    Flag,
+    Milliseconds,
+    Shape,
+    Text,
+    TextList,
+    TextLists,
+    Verbatim,
+)
+from gateway.representations.users.credentials import NewPassword, read_credentials
 
+_NAMES: Final = (USERNAME, EMAIL)
+"""What counts where it stands in the user itself alone, not among its attributes."""
+_TEXTS: Final = (*_NAMES, FIRST_NAME, LAST_NAME)
+_SHAPES: Final[Mapping[str, Shape]] = {
+    "attributes": TextLists(),
+    "createdTimestamp": Milliseconds(),
+    "emailVerified": Flag(),
+    "enabled": Flag(),
+    "requiredActions": TextList(Text(most=255)),
+    **dict.fromkeys(_TEXTS, Text()),
+}
+_LISTS: Final = (
+    "clientConsents",
+    "disableableCredentialTypes",
+    "federatedIdentities",
+    "realmRoles",
+)
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _LONGEST_EMAIL = 254
 
 
-class Username(Same):
+@dataclass(frozen=True, slots=True)
+class GivenUser:
+    """What was sent of a user; None is what was not."""
+
+    sent: Sent
+    enabled: bool | None = None
+    email_verified: bool | None = None
+    required_actions: tuple[str, ...] | None = None
+    created_at: datetime | None = None
+    credentials: tuple[NewPassword | Credential, ...] = ()
+    groups: tuple[str, ...] = ()
+    """By path."""
+
+
+class Username(Verbatim):
     """A user name; neither capitals nor the composition of accents make a difference."""
 
     def read(self, value: Any, path: str) -> str:
-        """Return the name in its canonical form."""
         return VisibleName().read(canonical_name(VisibleName().read(value, path)), path)
 
 
-class EmailAddress(Same):
+class EmailAddress(Verbatim):
     """An e-mail address in lower case; an empty one takes the address away."""
 
     def read(self, value: Any, path: str) -> str | None:
-        """Return the address."""
         if value == "":
             return None
         text = Text(most=_LONGEST_EMAIL).read(value, path)
@@ -45,51 +87,34 @@ class EmailAddress(Same):
         return canonical_name(text)
 
 
-def _empty(value: Mapping[str, Any]) -> bool:
-    return not value
-
-
-def _own(
-    name: str,
-    attribute: str,
-    shape: Shape,
-    hidden: Callable[[Any], bool] = absent,
-    *,
-    public: bool = False,
-) -> Setting:
-    return Setting(name, None, attribute, shape, hidden, public)
-
-
 USER_TABLE = FieldTable(
     (
-        _own("id", "id", UrlName(), public=True),
-        _own("username", "username", Username(), public=True),
-        _own("firstName", "first_name", Text(most=255), public=True),
-        _own("lastName", "last_name", Text(most=255), public=True),
-        _own("email", "email", EmailAddress(), public=True),
-        _own("emailVerified", "email_verified", Flag()),
-        _own("attributes", "attributes", TextLists(), hidden=_empty),
-        _own("enabled", "enabled", Flag()),
-        _own("createdTimestamp", "created_at", Milliseconds(), public=True),
-        Kept("federationLink", None, Text(most=255), public=True),
-        _own("requiredActions", "required_actions", TextList(), public=True),
-        _own("notBefore", "not_before", Count(unit="seconds since 1970")),
+        Setting("id", "id", UrlName(), public=True),
+        Setting("username", "username", Username(), public=True),
+        Setting("firstName", "first_name", Text(most=255), public=True),
+        Setting("lastName", "last_name", Text(most=255), public=True),
+        Setting("email", "email", EmailAddress(), public=True),
+        Setting("emailVerified", "email_verified", Flag()),
+        Setting("attributes", "attributes", TextLists(), omit_empty=True),
+        Setting("enabled", "enabled", Flag()),
+        Setting("createdTimestamp", "created_at", Milliseconds(), public=True),
+        StoredOnly("federationLink", None, Text(most=255), public=True),
+        Setting("requiredActions", "required_actions", TextList(), public=True),
+        Setting("notBefore", "not_before", Count(unit="seconds since 1970")),
     ),
     beside=(
-        "access",
-        "clientConsents",
-        "clientRoles",
-        "credentials",
-        "disableableCredentialTypes",
-        "federatedIdentities",
-        "groups",
-        "origin",
-        "realmRoles",
-        "self",
-        "serviceAccountClientId",
-        "totp",
-        "userProfileMetadata",
+        *("access", "clientConsents", "clientRoles", "credentials", "disableableCredentialTypes"),
+        *("federatedIdentities", "groups", "origin", "realmRoles", "self"),
+        *("serviceAccountClientId", "totp", "userProfileMetadata"),
     ),
+)
+
+
+_BRIEF: Final = frozenset(
+    {
+        *("id", "username", "firstName", "lastName", "email", "emailVerified", "enabled"),
+        *("createdTimestamp", "federationLink"),
+    }
 )
 
 
@@ -101,7 +126,7 @@ def read_user(
     base: User | None = None,
     path: str = "",
 ) -> User:
-    """Return the user that `document` describes, created at `now` unless it says when.
+    """Return the user that `document` describes, created at `now` unless the document has a time.
 
     Without `base`, what is absent or null takes the creation default, the id a new UUID. With
     `base`, it stays as it is there, id and creation always. Raises InvalidInput.
@@ -126,3 +151,98 @@ def read_user(
 def write_user(user: User) -> dict[str, Any]:
     """Return the JSON object of `user`, keys in Keycloak's order, unknown ones last."""
     return USER_TABLE.answer(user, user.document)
+
+
+def brief_user(user: User) -> dict[str, Any]:
+    """Return the brief form of a listing."""
+    return {name: value for name, value in write_user(user).items() if name in _BRIEF}
+
+
+def with_metadata(document: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the whole user with the metadata of its forms, where Keycloak puts it."""
+    answer: dict[str, Any] = {}
+    for name, value in document.items():
+        answer[name] = value
+        if name == "emailVerified":
+            answer["userProfileMetadata"] = metadata
+    return answer
+
+
+def full_user(user: User, *, totp: bool) -> dict[str, Any]:
+    """Return the whole user; `totp` is whether it has a one-time password."""
+    answer: dict[str, Any] = {}
+    for name, value in write_user(user).items():
+        if name == "requiredActions":
+            answer["disableableCredentialTypes"] = []
+        answer[name] = value
+        if name == "createdTimestamp":
+            answer["totp"] = totp
+    return answer
+
+
+def read_given_user(document: Mapping[str, Any], now: datetime) -> GivenUser:
+    """Return what was sent; raises InvalidInput with every wrong field, and UnknownField."""
+    USER_TABLE.require_known(document, "UserRepresentation")
+    errors: list[FieldError] = []
+    given = USER_TABLE.collect(document, "", errors)
+    read = read_given(given, _SHAPES, errors)
+    texts: dict[str, str] = {name: read[name] for name in _TEXTS if name in read}
+    groups = attempt(errors, (), _read_groups, given)
+    credentials = attempt(errors, (), _read_credentials, given, now)
+    errors += [
+        FieldError(given[name][0], "something else", "a list")
+        for name in _LISTS
+        if name in given and not isinstance(given[name][1], list)
+    ]
+    raise_all(errors)
+    return GivenUser(
+        sent=Sent(_values(texts, read.get("attributes") or {}), whole="attributes" in read),
+        enabled=read.get("enabled"),
+        email_verified=read.get("emailVerified"),
+        required_actions=read.get("requiredActions"),
+        created_at=read.get("createdTimestamp"),
+        credentials=credentials,
+        groups=groups,
+    )
+
+
+def require_storable(user: User) -> None:
+    """Raise InvalidInput for names and addresses that no profile may accept."""
+    errors: list[FieldError] = []
+    attempt(errors, None, Username().read, user.username, USERNAME)
+    if user.email is not None:
+        attempt(errors, None, EmailAddress().read, user.email, EMAIL)
+    for name, text in ((FIRST_NAME, user.first_name), (LAST_NAME, user.last_name)):
+        if text is not None:
+            attempt(errors, None, Text(most=255).read, text, name)
+    raise_all(errors)
+
+
+def _values(
+    texts: Mapping[str, str], attributes: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    own = {
+        name: (canonical_name(text) if name in _NAMES else text,) for name, text in texts.items()
+    }
+    return {name: values for name, values in attributes.items() if name not in _NAMES} | own
+
+
+def _read_groups(given: Given) -> tuple[str, ...]:
+    """Return the paths, which may lack the slash at the beginning."""
+    at, value = given.get("groups", ("", None))
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise refused(at, value, "a list of paths of groups")
+    paths = [
+        item if not isinstance(item, str) or item.startswith("/") else f"/{item}" for item in value
+    ]
+    return read_group_paths(paths, at)
+
+
+def _read_credentials(given: Given, now: datetime) -> tuple[NewPassword | Credential, ...]:
+    at, value = given.get("credentials", ("", None))
+    if value is None:
+        return ()
+    standard = Credential("-", "", "password", now, "", "")
+    return read_credentials(value, at, owner="", standard=standard)

@@ -5,5 +5,4 @@ others by Hypercorn through h11. `overrides.py` lists what this package replaces
 h11, and the versions it was checked against.
 """
 
-from gateway.supervisor.server.connections import serve
-from gateway.supervisor.server.serving import KEEP_ALIVE, Serving
+from gateway.supervisor.server.connections import KEEP_ALIVE, Serving, serve

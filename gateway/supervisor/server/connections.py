@@ -8,7 +8,10 @@ sends half a request or does not read the response.
 
 import asyncio
 import logging
+import socket
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -22,7 +25,6 @@ from gateway.domain.limits.fair_share import caller_is_gone
 from gateway.supervisor.server.http11 import Http11, use_http11
 from gateway.supervisor.server.peer_timeout import PeerTimeout
 from gateway.supervisor.server.responses import ResponseWriter
-from gateway.supervisor.server.serving import LARGEST_HEAD, Serving
 from gateway.supervisor.server.whole_requests import WholeRequest, read_whole_request, scope_of
 from gateway.supervisor.sockets import BACKLOG
 
@@ -30,6 +32,25 @@ _LOG: Final = logging.getLogger("hypercorn.error")
 _UNLIMITED: Final = 1 << 62
 _LONGEST_DISCARD: Final = timedelta(seconds=2)
 """Time for a proxy to read the response and close."""
+
+
+KEEP_ALIVE: Final = timedelta(seconds=120)
+"""Longer than any proxy's pool keeps a connection, or the proxy would send a POST into a closing
+one and answer 502 (nginx keeps idle upstream connections for 60 s)."""
+LARGEST_HEAD: Final = 64 * 1024
+"""Bytes of a request's head; a larger one is refused with 400 or 431."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """One ASGI application on one socket until `end` returns; then `grace` to finish."""
+
+    application: Any
+    listener: socket.socket
+    end: Callable[[], Awaitable[object]]
+    grace: timedelta
+    peer_timeout: timedelta = KEEP_ALIVE
+    """How long it waits for a peer: for a request, the rest of one, or to read the response."""
 
 
 async def serve(serving: Serving) -> None:
@@ -133,7 +154,6 @@ class _Connection(TCPServer):
         self.writer.transport.abort()
 
     async def protocol_send(self, event: Event) -> None:
-        """Send what h11 wrote, and wait while the client reads slowly."""
         if isinstance(event, RawData):
             with self._peer_timeout.waiting_for_reader():
                 await super().protocol_send(event)

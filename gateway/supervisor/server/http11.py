@@ -40,7 +40,6 @@ class _ReadPermission(EventWrapper):
             raise ConnectionAbortedError
 
     def close(self) -> None:
-        """Release every waiter."""
         self.closed = True
         self._event.set()
 
@@ -60,7 +59,6 @@ class Http11(H11Protocol):
     """The requests and answers of one connection."""
 
     def __init__(self, peer_timeout: PeerTimeout, *parts: Any) -> None:
-        """`parts` are the arguments of Hypercorn's H11Protocol."""
         super().__init__(*parts)
         # h11 has no option for this.
         self.connection._receive_buffer = _UnfoldedLines()  # type: ignore[union-attr] # noqa: SLF001
@@ -83,7 +81,6 @@ class Http11(H11Protocol):
         return self.connection.their_state is h11.SEND_BODY
 
     async def handle(self, event: Event) -> None:
-        """Handle received bytes or the end of the connection."""
         if isinstance(event, Closed):
             self.close()
         await super().handle(event)
@@ -93,7 +90,6 @@ class Http11(H11Protocol):
             self._peer_timeout.pause()
 
     def close(self) -> None:
-        """Fail the requests that wait to be read."""
         self._permission.close()
 
     async def _check_protocol(self, event: h11.Request) -> None:

@@ -12,31 +12,26 @@ class PeerTimeout:
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
-        """Wait at most `seconds` at a time."""
         self._loop = loop
         self._seconds = seconds
         self._since: float | None = None
-        self._on_timeout: Callable[[], None] = _do_nothing
+        self._on_timeout: Callable[[], None] = lambda: None
         self._timer: asyncio.TimerHandle | None = None
         self.idle = False
         """Whether the connection waits for a request."""
 
     def start(self, on_timeout: Callable[[], None]) -> None:
-        """Call `on_timeout` when the time is over."""
         self._on_timeout = on_timeout
         self._timer = self._loop.call_later(self._seconds, self._check)
 
     def cancel(self) -> None:
-        """Stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
 
     async def restart(self, task_group: object, action: object) -> None:  # noqa: ARG002 - Hypercorn's
-        """Note that the connection became idle."""
         self.wait_for_request()
 
     async def stop(self) -> None:
-        """Note that the connection is no longer idle."""
         self.pause()
 
     def wait_for_request(self) -> None:
@@ -68,7 +63,3 @@ class PeerTimeout:
             self._on_timeout()
         else:
             self._timer = self._loop.call_at(due, self._check)
-
-
-def _do_nothing() -> None:
-    """Stand in until `start` sets the function to call."""

@@ -37,7 +37,6 @@ class ResponseWriter:
     """ASGI's `receive` and `send` for one request."""
 
     def __init__(self, request: WholeRequest, write: Write) -> None:
-        """Answer `request`; `write` sends bytes to the client."""
         self._request = request
         self._write = write
         self._unread = True

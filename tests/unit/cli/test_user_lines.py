@@ -12,7 +12,7 @@ from gateway.cli.output.user_lines import user_lines
 from gateway.domain.login_failures import LoginFailures
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
-from gateway.representations.roles.role import RoleName
+from gateway.representations.roles import RoleName
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 USER = User("uuid", "realm", "bob", enabled=True, created_at=NOW)

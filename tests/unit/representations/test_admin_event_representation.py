@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from gateway.domain.events.records import ResourceType
 from gateway.representations.clients.client import read_client, write_client
-from gateway.representations.events.admin_event_fields import FIELDS, Fields, Named
-from gateway.representations.events.admin_event_representation import LARGEST, recorded
+from gateway.representations.events.recorded_fields import FIELDS, LARGEST, Fields, Named, recorded
 from gateway.representations.masking import MASK
 from gateway.representations.realms.fields import REALM_FIELDS
 

@@ -15,7 +15,7 @@ from gateway.domain.users import Credential
 from gateway.representations.clients.client import read_client, write_client
 from gateway.representations.json_input.plain import check_json
 from gateway.representations.realms.realm import create_realm, read_realm, write_realm
-from gateway.representations.roles.role import read_roles
+from gateway.representations.roles import read_roles
 from gateway.representations.users.credentials import read_credentials
 from gateway.representations.users.user import read_user, write_user
 from tests.support.realms import thorough

@@ -15,9 +15,9 @@ from gateway.representations.clients.client import (
     OPTIONAL_SCOPES,
     InheritedScopes,
     read_client,
+    restore_client,
     write_client,
 )
-from gateway.representations.clients.stored import restore_client
 from gateway.representations.clients.uris import allowed_origins
 from tests.support.realms import counts, json_values, names, texts, thorough
 

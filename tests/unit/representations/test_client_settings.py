@@ -12,11 +12,10 @@ from gateway.domain.clients import Client
 from gateway.domain.keys import SecretAlgorithm, SignatureAlgorithm
 from gateway.representations.clients import (
     restore_client,
-    with_attributes,
     with_secret_expiration,
     write_client,
 )
-from gateway.representations.clients.settings import client_settings
+from gateway.representations.clients.settings import client_settings, with_attributes
 from tests.support.realms import thorough
 
 PLAIN = Client("id", "realm", "app")

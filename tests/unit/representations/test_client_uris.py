@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from gateway.domain.clients.client import Client
-from gateway.representations.clients.client import read_client, write_client
-from gateway.representations.clients.stored import restore_client
+from gateway.representations.clients.client import read_client, restore_client, write_client
 from gateway.representations.clients.uris import (
     explained,
     origins_of,

@@ -14,13 +14,12 @@ from gateway.domain.realm import Realm, SslRequired
 from gateway.domain.secrets import Secret
 from gateway.representations.realms.realm import (
     create_realm,
-    dump_realm,
     read_realm,
     resources_not_imported,
     update_realm,
     write_realm,
 )
-from tests.support.realms import SPECIFICATION_SETTINGS, realms, thorough
+from tests.support.realms import SPECIFICATION_SETTINGS, dump_realm, realms, thorough
 
 ACME = {"realm": "acme"}
 

@@ -1,12 +1,12 @@
 """How much of a realm is told to whom. Keycloak: 7.1."""
 
 from gateway.domain.roles import Role
-from gateway.representations.realms.realm import read_realm
-from gateway.representations.realms.views import (
+from gateway.representations.realms.realm import (
     brief_realm,
     default_role,
     full_realm,
     named_realm,
+    read_realm,
     reduced_realm,
 )
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateway.domain.errors import InvalidInput
-from gateway.representations.roles.role import GivenRole, RoleName, read_role_names, read_roles
+from gateway.representations.roles import GivenRole, RoleName, read_role_names, read_roles
 
 
 def refused(roles: Any) -> set[str]:

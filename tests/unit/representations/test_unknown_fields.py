@@ -2,11 +2,11 @@
 
 import pytest
 
-from gateway.representations.field_table import FieldTable, Kept
+from gateway.representations.field_table import FieldTable, StoredOnly
 from gateway.representations.refusals import UnknownField
 from gateway.representations.shapes import Text
 
-TABLE = FieldTable((Kept("displayName", None, Text()),), beside=("users",))
+TABLE = FieldTable((StoredOnly("displayName", None, Text()),), beside=("users",))
 
 
 @pytest.mark.parametrize("name", ["displayName", "display_name", "users"])

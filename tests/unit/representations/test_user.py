@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gateway.domain.errors import InvalidInput
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential, User
-from gateway.representations.roles.role import RoleName, read_role_names, read_roles
+from gateway.representations.roles import RoleName, read_role_names, read_roles
 from gateway.representations.users.credentials import (
     NewPassword,
     read_credentials,

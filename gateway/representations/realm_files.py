@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from gateway.domain.errors import FieldError
 from gateway.representations.realms import require_known_resources
-from gateway.representations.refusals import refused
+from gateway.representations.shapes import Choice
 
 _POLICY: Final = "ifResourceExists"
 _FORMER_POLICY: Final = "policy"
@@ -60,12 +60,7 @@ def read_policy(document: Mapping[str, Any]) -> IfExists:
     require_known_resources(document)
     name = _POLICY if document.get(_POLICY) is not None else _FORMER_POLICY
     value = document.get(name)
-    if value is None:
-        return IfExists.FAIL
-    for policy in IfExists:
-        if policy.value == value:
-            return policy
-    raise refused(name, value, "one of " + ", ".join(IfExists))
+    return IfExists.FAIL if value is None else Choice(IfExists).read(value, name)
 
 
 def write_outcomes(
@@ -75,21 +70,16 @@ def write_outcomes(
 
     Keycloak's has no `ineffectiveSettings`, so the member is there only where there are any.
     """
-    told = list(outcomes)
-    counts = {action: sum(one.action is action for one in told) for action in Action}
+    results = list(outcomes)
+    counts = {action: sum(one.action is action for one in results) for action in Action}
     reported = [str(setting) for setting in ineffective]
     answer = {
         "overwritten": counts[Action.OVERWRITTEN],
         "added": counts[Action.ADDED],
         "skipped": counts[Action.SKIPPED],
         "results": [
-            {
-                "action": one.action,
-                "resourceType": one.kind,
-                "resourceName": one.name,
-                "id": one.id,
-            }
-            for one in told
+            {"action": one.action, "resourceType": one.kind, "resourceName": one.name, "id": one.id}
+            for one in results
         ],
     }
     return {**answer, "ineffectiveSettings": reported} if reported else answer

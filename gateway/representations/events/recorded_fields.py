@@ -1,22 +1,37 @@
-"""The fields that admin events record, by type of resource; an event contains no other field.
+"""What an admin event records of the document that was sent: listed fields, by type of resource.
 
 The fields of realms, clients, users, client scopes and mappers are marked in their field tables.
 Listed here are the members of free maps, such as attributes, and of documents without a table.
-A field may be listed only if it never contains a secret, a password, a key or a certificate.
-Keycloak: the representations of the admin API
+A field may be listed only if it never contains a secret, a password, a key or a certificate. Any
+other field is left out; of free maps every name is recorded, and only listed ones with their value.
+A listed value is recorded if it is plain, which no PEM, token or address with a password is.
+Keycloak: the representations of the admin API; 10.4, which masks what it knows as a secret and
+records the rest, private keys among it
 """
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from gateway.domain.events import ResourceType
+from gateway.domain.secrets import looks_secret
 from gateway.representations.client_scopes import CLIENT_SCOPE_TABLE
 from gateway.representations.clients import CLIENT_FIELDS
 from gateway.representations.field_table import FieldTable
+from gateway.representations.masking import MASK
 from gateway.representations.protocol_mappers import MAPPER_TABLE
 from gateway.representations.realms import REALM_TABLE
 from gateway.representations.users import USER_TABLE
+
+LARGEST: Final = 64 * 1024
+"""Characters of one representation."""
+
+_NOTHING: Final = object()
+_LONGEST_NAME: Final = 255
+_UNFIT: Final = re.compile("[\0\ud800-\udfff]")
+"""Characters that some databases cannot store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +142,10 @@ _FLOW: Final = _fields(
     "id alias newName description type provider providerId topLevel builtIn requirement priority"
     " authenticatorFlow autheticatorFlow authenticationFlow authenticator authenticatorConfig"
     " authenticationConfig displayName flowId flowAlias parentFlow userSetupAllowed level index"
-    " configurable requirementChoices",
+    " configurable requirementChoices"
 )
 _REQUIRED_ACTION: Final = _fields(
-    "alias name providerId enabled defaultAction priority",
-    config=_named("max_auth_age"),
+    "alias name providerId enabled defaultAction priority", config=_named("max_auth_age")
 )
 _PROFILE: Final = _fields(
     "unmanagedAttributePolicy",
@@ -181,32 +195,87 @@ _REALM: Final = _fields(
 
 FIELDS: Final[Mapping[ResourceType, Node]] = {
     ResourceType.REALM: _REALM,
-    ResourceType.REALM_ROLE: _ROLE,
-    ResourceType.REALM_ROLE_MAPPING: _ROLE,
-    ResourceType.REALM_SCOPE_MAPPING: _ROLE,
-    ResourceType.AUTH_FLOW: _FLOW,
-    ResourceType.AUTH_EXECUTION_FLOW: _FLOW,
-    ResourceType.AUTH_EXECUTION: _FLOW,
     ResourceType.AUTHENTICATOR_CONFIG: _fields("id alias", config=_named("defaultProvider")),
-    ResourceType.REQUIRED_ACTION: _REQUIRED_ACTION,
-    ResourceType.REQUIRED_ACTION_CONFIG: _REQUIRED_ACTION,
     ResourceType.PROTOCOL_MAPPER: _MAPPER,
     ResourceType.USER: _USER,
     ResourceType.USER_LOGIN_FAILURE: Fields(),
     ResourceType.USER_SESSION: _fields("id username userId ipAddress start lastAccess"),
     ResourceType.USER_PROFILE: _PROFILE,
-    ResourceType.GROUP: _GROUP,
-    ResourceType.GROUP_MEMBERSHIP: _GROUP,
     ResourceType.CLIENT: _CLIENT,
     ResourceType.CLIENT_INITIAL_ACCESS_MODEL: _fields(
         "id timestamp expiration count remainingCount webOrigins", masked="token"
     ),
-    ResourceType.CLIENT_ROLE: _ROLE,
-    ResourceType.CLIENT_ROLE_MAPPING: _ROLE,
-    ResourceType.CLIENT_SCOPE: _CLIENT_SCOPE,
-    ResourceType.CLIENT_SCOPE_MAPPING: _ROLE,
-    ResourceType.CLIENT_SCOPE_CLIENT_MAPPING: _CLIENT_SCOPE,
     ResourceType.CLUSTER_NODE: _fields("node"),
     ResourceType.COMPONENT: _COMPONENT,
+    **{
+        resource: node
+        for node, resources in (
+            (_ROLE, ("REALM_ROLE", "REALM_ROLE_MAPPING", "REALM_SCOPE_MAPPING", "CLIENT_ROLE")),
+            (_ROLE, ("CLIENT_ROLE_MAPPING", "CLIENT_SCOPE_MAPPING")),
+            (_FLOW, ("AUTH_FLOW", "AUTH_EXECUTION_FLOW", "AUTH_EXECUTION")),
+            (_REQUIRED_ACTION, ("REQUIRED_ACTION", "REQUIRED_ACTION_CONFIG")),
+            (_GROUP, ("GROUP", "GROUP_MEMBERSHIP")),
+            (_CLIENT_SCOPE, ("CLIENT_SCOPE", "CLIENT_SCOPE_CLIENT_MAPPING")),
+        )
+        for resource in map(ResourceType, resources)
+    },
 }
-"""Every kind of resource; a test holds that none is missing."""
+"""Every kind of resource; a test checks that none is missing."""
+
+
+def recorded(resource: ResourceType, document: object) -> str:
+    """Return what is kept of `document`, as JSON text."""
+    kept = _of(FIELDS.get(resource, Fields()), document)
+    text = _json({} if kept is _NOTHING else kept)
+    if len(text) > LARGEST:
+        return _json({"omitted": f"a representation of more than {LARGEST} characters"})
+    return text
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _of(node: Node, value: object) -> Any:
+    """Return what `node` keeps of a value, of a list what it keeps of each item."""
+    if isinstance(value, list):
+        kept = (_of(node, item) for item in value)
+        return [item for item in kept if item is not _NOTHING]
+    if not isinstance(value, Mapping):
+        return _NOTHING
+    members = ((name, _member(node, name, item)) for name, item in value.items() if _fits(name))
+    return {name: item for name, item in members if item is not _NOTHING}
+
+
+def _member(node: Node, name: str, value: object) -> Any:
+    match node:
+        case Fields() if name in node.inner:
+            return _of(node.inner[name], value)
+        case Fields():
+            return _plain(value) if name in node.shown else _masked(node, name, value)
+        case Named():
+            return _plain(value) if name in node.shown else MASK
+        case Lists():
+            return _plain(value) if isinstance(value, list) else _NOTHING
+
+
+def _masked(node: Fields, name: str, value: object) -> Any:
+    return MASK if name in node.masked and value is not None else _NOTHING
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, str):
+        return value if _is_plain(value) else MASK
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, list):
+        return [_plain(item) for item in value if not isinstance(item, list | Mapping)]
+    return _NOTHING
+
+
+def _fits(name: object) -> bool:
+    return isinstance(name, str) and len(name) <= _LONGEST_NAME and _is_plain(name)
+
+
+def _is_plain(text: str) -> bool:
+    return not looks_secret(text) and _UNFIT.search(text) is None

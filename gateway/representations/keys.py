@@ -1,12 +1,13 @@
-"""Key providers: what may be set of a realm's keys, read and written as components.
+"""Keys of a realm: their providers as components, and what may be known of them.
 
 A key that cannot be used here is refused: sizes below 2048 bits, curves and algorithms that no
-token is signed with. Keycloak: the providers of org.keycloak.keys.KeyProvider
+token is signed with.
+Keycloak: the providers of org.keycloak.keys.KeyProvider, KeysMetadataRepresentation
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from gateway.domain.keys import (
     KeyAlgorithm,
@@ -17,8 +18,10 @@ from gateway.domain.keys import (
     SignatureAlgorithm,
     key_algorithm,
 )
+from gateway.domain.ports.signing import PublicKeyData
 from gateway.domain.secrets import Secret
 from gateway.representations.component import Component, Config
+from gateway.representations.field_table import without_none
 from gateway.representations.masking import MASK
 from gateway.representations.provider_properties import (
     Kind,
@@ -26,6 +29,7 @@ from gateway.representations.provider_properties import (
     ProviderDescription,
     read_properties,
 )
+from gateway.representations.shapes import Milliseconds
 
 KEY_PROVIDER_TYPE: Final = "org.keycloak.keys.KeyProvider"
 PRIVATE_KEY: Final = "privateKey"
@@ -45,12 +49,12 @@ _CURVE_OF: Final = {algorithm: curve for curve, algorithm in _CURVES.items()}
 _RSA: Final = tuple(a.value for a in SignatureAlgorithm if a.value[:2] in {"RS", "PS"})
 
 
-def _flag(name: str, label: str, told: str, standard: str) -> Property:
-    return Property(name, label, told, Kind.FLAG, standard)
+def _flag(name: str, label: str, text: str, standard: str) -> Property:
+    return Property(name, label, text, Kind.FLAG, standard)
 
 
-def _choice(name: str, label: str, told: str, options: tuple[str, ...]) -> Property:
-    return Property(name, label, told, Kind.CHOICE, options[0], options)
+def _choice(name: str, label: str, text: str, options: tuple[str, ...]) -> Property:
+    return Property(name, label, text, Kind.CHOICE, options[0], options)
 
 
 _STANDING: Final = (
@@ -60,52 +64,41 @@ _STANDING: Final = (
 )
 _RSA_ALGORITHM: Final = _choice("algorithm", "Algorithm", "What the key signs with", _RSA)
 
+
+def _provider(name: str, text: str, *own: Property) -> ProviderDescription:
+    return ProviderDescription(name, text, (*_STANDING, *own))
+
+
 KEY_PROVIDERS: Final = (
-    ProviderDescription(
-        KeyProvider.RSA_GENERATED,
-        "Makes an RSA key and a certificate of its own",
-        (
-            *_STANDING,
-            _choice("keySize", "Key size", "In bits", ("2048", "3072", "4096")),
-            _RSA_ALGORITHM,
-        ),
+    _provider(
+        *(KeyProvider.RSA_GENERATED, "Makes an RSA key and a certificate of its own"),
+        _choice("keySize", "Key size", "In bits", ("2048", "3072", "4096")),
+        _RSA_ALGORITHM,
     ),
-    ProviderDescription(
-        KeyProvider.ECDSA_GENERATED,
-        "Makes an elliptic curve key",
-        (
-            *_STANDING,
-            _flag(_CERTIFIED, "Generate Certificate", "Whether it gets a certificate", "false"),
-            _choice(_CURVE, "Elliptic Curve", "The curve", ("P-256", "P-384", "P-521")),
-        ),
+    _provider(
+        *(KeyProvider.ECDSA_GENERATED, "Makes an elliptic curve key"),
+        _flag(_CERTIFIED, "Generate Certificate", "Whether it gets a certificate", "false"),
+        _choice(_CURVE, "Elliptic Curve", "The curve", ("P-256", "P-384", "P-521")),
     ),
-    ProviderDescription(
-        KeyProvider.EDDSA_GENERATED,
-        "Makes an Edwards curve key",
-        (*_STANDING, _choice(_EDWARDS_CURVE, "Elliptic Curve", "The curve", ("Ed25519",))),
+    _provider(
+        *(KeyProvider.EDDSA_GENERATED, "Makes an Edwards curve key"),
+        _choice(_EDWARDS_CURVE, "Elliptic Curve", "The curve", ("Ed25519",)),
     ),
-    ProviderDescription(
+    _provider(
         KeyProvider.HMAC_GENERATED,
         "Makes a secret key, which signs refresh tokens and, for clients that ask, by HMAC",
-        (
-            *_STANDING,
-            _choice("secretSize", "Secret size", "In bytes", ("64", "128", "256", "512")),
-            _choice("algorithm", "Algorithm", "What the key signs with", tuple(SecretAlgorithm)),
-        ),
+        _choice("secretSize", "Secret size", "In bytes", ("64", "128", "256", "512")),
+        _choice("algorithm", "Algorithm", "What the key signs with", tuple(SecretAlgorithm)),
     ),
-    ProviderDescription(
-        KeyProvider.RSA,
-        "Takes an RSA key that was made elsewhere",
-        (
-            *_STANDING,
-            Property(
-                *(PRIVATE_KEY, "Private RSA Key", "PEM, not encrypted", Kind.FILE),
-                secret=True,
-                required=True,
-            ),
-            Property(CERTIFICATE, "X509 Certificate", "PEM", Kind.FILE),
-            _RSA_ALGORITHM,
+    _provider(
+        *(KeyProvider.RSA, "Takes an RSA key that was made elsewhere"),
+        Property(
+            *(PRIVATE_KEY, "Private RSA Key", "PEM, not encrypted", Kind.FILE),
+            secret=True,
+            required=True,
         ),
+        Property(CERTIFICATE, "X509 Certificate", "PEM", Kind.FILE),
+        _RSA_ALGORITHM,
     ),
 )
 """What each provider does, and its settings, in the order in which they are checked."""
@@ -207,3 +200,40 @@ def _status(values: Mapping[str, str | None]) -> KeyStatus:
 def _algorithm(values: Mapping[str, str | None]) -> KeyAlgorithm:
     curve = values.get(_CURVE) or values.get(_EDWARDS_CURVE)
     return key_algorithm(str(values.get("algorithm"))) if curve is None else _CURVES[curve]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKey:
+    """A key with what may be shown of it, and what it may do now."""
+
+    key: RealmKey
+    data: PublicKeyData
+    status: KeyStatus
+    signs: bool
+
+
+def write_keys(keys: Iterable[ShownKey]) -> dict[str, Any]:
+    """Return the JSON object: the key that signs by algorithm, and all keys in that order."""
+    shown = sorted(keys, key=lambda each: (-each.key.priority, each.key.id))
+    return {
+        "active": {each.key.algorithm.value: each.key.kid for each in shown if each.signs},
+        "keys": [_write(each) for each in shown],
+    }
+
+
+def _write(shown: ShownKey) -> dict[str, Any]:
+    key, data = shown.key, shown.data
+    end = None if data.valid_to is None else Milliseconds().write(data.valid_to)
+    document = {
+        "providerId": key.id,
+        "providerPriority": key.priority,
+        "kid": key.kid,
+        "status": shown.status.value,
+        "type": data.kind,
+        "algorithm": key.algorithm.value,
+        "publicKey": data.public_key,
+        "certificate": data.certificate,
+        "use": "SIG",
+        "validTo": end,
+    }
+    return without_none(document)

@@ -1,0 +1,189 @@
+"""Groups: Keycloak's JSON to values and back; a realm file has a tree of them.
+
+Paths and counts are computed: those of a document are ignored. Members stand with the
+users. A file may use snake_case. Keycloak: GroupRepresentation
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gateway.domain.errors import FieldError
+from gateway.domain.groups import Group
+from gateway.domain.roles import EffectiveRoles
+from gateway.representations.field_table import read_fields, read_given, without_none
+from gateway.representations.names import PrintableName, UrlName
+from gateway.representations.refusals import (
+    attempt,
+    describe,
+    join,
+    raise_all,
+    refused,
+    require_known,
+)
+from gateway.representations.roles import RoleName, read_role_names
+from gateway.representations.shapes import Shape, Text, TextList, TextLists, without_empty
+from gateway.representations.spelling import Names
+
+_FIELDS: Final = frozenset(
+    {
+        *("id", "name", "description", "path", "parentId", "subGroupCount", "subGroups"),
+        *("attributes", "realmRoles", "clientRoles", "access"),
+    }
+)
+_NAMES: Final = Names(_FIELDS)
+_TEXTS: Final[Mapping[str, Shape]] = {"description": Text(most=255), "attributes": TextLists()}
+_FILE_TEXTS: Final[Mapping[str, Shape]] = {"id": UrlName(), **_TEXTS}
+_MOST: Final = 10_000
+_DEEPEST: Final = 50
+_LONGEST_PATH: Final = 256 * _DEEPEST
+
+
+@dataclass(frozen=True, slots=True)
+class GivenGroup:
+    """A group as it was sent; what is None was not. `at` is its place in a file.
+
+    Of a group of the admin API, the name may be empty; roles and children have their own URLs.
+    """
+
+    name: str
+    id: str | None
+    description: str | None
+    attributes: Mapping[str, tuple[str, ...]] | None
+    roles: tuple[RoleName, ...] = ()
+    children: "tuple[GivenGroup, ...]" = ()
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDetails:
+    """What an answer contains of a group beside the group itself; None is left out.
+
+    `roles` are those given to it directly, and come with its attributes.
+    """
+
+    children: int | None = None
+    roles: EffectiveRoles | None = None
+    access: Mapping[str, bool] | None = None
+
+
+def group_answer(
+    group: Group, details: GroupDetails, below: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """Return the JSON object of a group; `below` are the answers of groups directly below it."""
+    answer: dict[str, Any] = {
+        "id": group.id,
+        "name": group.name,
+        "description": group.description,
+        "path": group.path,
+        "parentId": group.parent,
+        "subGroupCount": details.children,
+        "subGroups": list(below),
+    }
+    if details.roles is not None:
+        answer["attributes"] = TextLists().write(group.attributes)
+        answer["realmRoles"] = list(details.roles.realm)
+        answer["clientRoles"] = {client: list(names) for client, names in details.roles.clients}
+    if details.access is not None:
+        answer["access"] = dict(details.access)
+    return without_none(answer)
+
+
+def write_groups(
+    groups: Sequence[Group], roles: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the tree of groups that are sorted by path; `roles` are named by group id."""
+    written: dict[str, dict[str, Any]] = {}
+    top: list[dict[str, Any]] = []
+    for group in sorted(groups, key=lambda group: (group.path.count("/"), group.path)):
+        written[group.id] = group_answer(group, GroupDetails()) | {
+            "attributes": TextLists().write(group.attributes),
+            "realmRoles": roles[group.id]["realm"],
+            "clientRoles": roles[group.id]["client"],
+        }
+        siblings = top if group.parent is None else written[group.parent]["subGroups"]
+        siblings.append(written[group.id])
+    return top
+
+
+def read_group(document: Mapping[str, Any]) -> GivenGroup:
+    """Return the group that was sent; raises UnknownField, and InvalidInput."""
+    require_known(document, _FIELDS, "GroupRepresentation")
+    errors: list[FieldError] = []
+    given = document.get("name")
+    blank = given is None or (isinstance(given, str) and not given.strip())
+    name = "" if blank else attempt(errors, "", PrintableName().read, given, "name")
+    identity = attempt(errors, None, _identity, document.get("id"))
+    texts = read_fields(document, _TEXTS, "", errors)
+    raise_all(errors)
+    attributes = without_empty(texts.get("attributes"))
+    return GivenGroup(name, identity, texts.get("description"), attributes)
+
+
+def read_groups(value: Any, path: str) -> tuple[GivenGroup, ...]:
+    """Return the tree; null is none. Raises InvalidInput with every wrong field of all groups."""
+    return () if value is None else _read_level(value, path, 1)
+
+
+def read_group_paths(value: Any, path: str) -> tuple[str, ...]:
+    """Return a list of paths of groups, such as `/staff/berlin`."""
+    texts = TextList(Text(least=2, most=_LONGEST_PATH)).read(value, path)
+    errors = [
+        FieldError(f"{path}[{index}]", describe(text), "the path of a group, begun by /")
+        for index, text in enumerate(texts)
+        if not text.startswith("/")
+    ]
+    raise_all(errors)
+    return texts
+
+
+def _identity(value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise refused("id", value, "text")
+    return value
+
+
+def _read_level(value: Any, path: str, depth: int) -> tuple[GivenGroup, ...]:
+    if not isinstance(value, list) or len(value) > _MOST:
+        raise refused(path, value, f"a list of at most {_MOST} groups")
+    if value and depth > _DEEPEST:
+        raise refused(path, value, f"at most {_DEEPEST} groups one below the other")
+    errors: list[FieldError] = []
+    read = [
+        attempt(errors, None, _read, item, f"{path}[{index}]", depth)
+        for index, item in enumerate(value)
+    ]
+    groups = tuple(group for group in read if group is not None)
+    first = {group.name: group for group in reversed(groups)}
+    errors.extend(
+        FieldError(join(group.at, "name"), describe(group.name), "a name that no sibling has")
+        for group in groups
+        if first[group.name] is not group
+    )
+    raise_all(errors)
+    return groups
+
+
+def _read(value: Any, path: str, depth: int) -> GivenGroup:
+    if not isinstance(value, Mapping):
+        raise refused(path, value, "an object")
+    errors: list[FieldError] = []
+    given = _NAMES.collect(value, path, errors, allowed="a field of a group")
+    name_at, name = given.get("name", (join(path, "name"), None))
+    name = attempt(errors, "", PrintableName().read, name, name_at)
+    texts = read_given(given, _FILE_TEXTS, errors)
+    nothing = ("", None)
+    roles_at = (given.get("realmRoles", nothing), given.get("clientRoles", nothing))
+    roles = attempt(errors, (), read_role_names, *roles_at)
+    children_at, children = given.get("subGroups", ("", []))
+    below = attempt(errors, (), _read_level, children, children_at, depth + 1)
+    raise_all(errors)
+    return GivenGroup(
+        name=name,
+        id=texts.get("id"),
+        description=texts.get("description"),
+        attributes=texts.get("attributes"),
+        roles=roles,
+        children=below,
+        at=path,
+    )

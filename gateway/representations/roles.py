@@ -1,0 +1,242 @@
+"""Roles: Keycloak's JSON to values and back; a realm file may use snake_case.
+
+Keycloak: RolesRepresentation, RoleRepresentation
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from gateway.domain.errors import FieldError
+from gateway.domain.roles import ListedRole, Role
+from gateway.representations.field_table import read_fields
+from gateway.representations.names import PrintableName
+from gateway.representations.refusals import (
+    attempt,
+    join,
+    raise_all,
+    read_each,
+    refused,
+    require_known,
+)
+from gateway.representations.shapes import Shape, Text, TextList, TextLists, without_empty
+from gateway.representations.spelling import Names
+
+_FIELDS: Final = frozenset(
+    {
+        *("id", "name", "description", "composite", "composites"),
+        *("clientRole", "containerId", "attributes", "scopeParamRequired"),
+    }
+)
+_NAMES: Final = Names(_FIELDS)
+_REPRESENTATION: Final = "RoleRepresentation"
+_TEXTS: Final[Mapping[str, Shape]] = {"description": Text(most=255), "attributes": TextLists()}
+_ROLE_NAME: Final = PrintableName()
+_MOST: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class RoleName:
+    """A role by name; `client` is the public name of its client, None for a realm role."""
+
+    name: str
+    client: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRole:
+    """A role as a file has it, its composites by name."""
+
+    role: RoleName
+    description: str | None
+    composites: tuple[RoleName, ...]
+    path: str
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class DefaultRole:
+    """The shape of `defaultRole` of a realm: an object with the name of every new user's role.
+
+    Other members are ignored: they stand with the roles.
+    """
+
+    def read(self, value: Any, path: str) -> str:
+        if not isinstance(value, Mapping):
+            raise refused(path, value, "a role")
+        return PrintableName().read(value.get("name"), join(path, "name"))
+
+    def write(self, value: str) -> dict[str, Any]:
+        return {"name": value}
+
+
+@dataclass(frozen=True, slots=True)
+class RoleReference:
+    """A role as lists of roles name it; what was not sent is empty."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRequest:
+    """A role as it is to be; None was not sent."""
+
+    name: str
+    description: str | None
+    attributes: Mapping[str, tuple[str, ...]] | None
+    composites: tuple[RoleName, ...]
+    """By name; none where the document does not call the role composite."""
+
+
+def read_roles(value: Any, path: str) -> tuple[GivenRole, ...]:
+    """Return the roles of `{"realm": [...], "client": {<client id>: [...]}}`; null is none."""
+    if value is None:
+        return ()
+    realm, clients = _by_owner(value, path)
+    errors: list[FieldError] = []
+    found: list[GivenRole] = attempt(errors, [], _read_list, *realm, None)
+    at, lists = clients
+    if lists is not None and not isinstance(lists, Mapping):
+        raise refused(at, lists, "an object of lists of roles")
+    for client, roles in (lists or {}).items():
+        found += attempt(errors, [], _read_list, join(at, client), roles, client)
+    raise_all(errors)
+    return tuple(found)
+
+
+def read_role_names(realm: tuple[str, Any], clients: tuple[str, Any]) -> tuple[RoleName, ...]:
+    """Return the roles named by a list of realm roles and by lists of client roles.
+
+    Each argument is a path and what stands there.
+    """
+    names = [RoleName(name) for name in _names(*realm)]
+    at, lists = clients
+    if lists is not None and not isinstance(lists, Mapping):
+        raise refused(at, lists, "an object of lists of role names")
+    for client, roles in (lists or {}).items():
+        names += [RoleName(name, client) for name in _names(join(at, client), roles)]
+    return tuple(names)
+
+
+def _read_composites(value: Any, path: str) -> tuple[RoleName, ...]:
+    """Return the roles named by `{"realm": [...], "client": {<client id>: [...]}}`."""
+    return read_role_names(*_by_owner(value, path))
+
+
+def role_members(role: Role, *, composite: bool, **composites: Any) -> dict[str, Any]:
+    """Return the members of a role in Keycloak's order, without its attributes."""
+    return {
+        "id": role.id,
+        "name": role.name,
+        **({} if role.description is None else {"description": role.description}),
+        "composite": composite,
+        **composites,
+        "clientRole": role.client is not None,
+        "containerId": role.client or role.realm_id,
+    }
+
+
+def _attributes_of(role: Role) -> dict[str, list[str]]:
+    """Return the attributes as JSON."""
+    return TextLists().write(role.attributes)
+
+
+def write_role(role: Role, composites: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON object of `role`; `composites` are its parts by name."""
+    parts = {"composites": dict(composites)} if role.composites else {}
+    members = role_members(role, composite=bool(role.composites), **parts)
+    return members | {"attributes": _attributes_of(role)}
+
+
+def role_answer(listed: ListedRole, *, brief: bool = True) -> dict[str, Any]:
+    """Return the JSON object of a role; in brief without its attributes."""
+    members = role_members(listed.role, composite=listed.composite)
+    return members if brief else members | {"attributes": _attributes_of(listed.role)}
+
+
+def mappings_answer(listed: Iterable[ListedRole]) -> dict[str, Any]:
+    """Return roles by whose they are: those of the realm, and of clients by public name.
+
+    Keycloak: MappingsRepresentation
+    """
+    of_realm: list[dict[str, Any]] = []
+    of_clients: dict[str, dict[str, Any]] = {}
+    for role in listed:
+        if role.client_id is None:
+            of_realm.append(role_answer(role))
+            continue
+        empty: dict[str, Any] = {"id": role.role.client, "client": role.client_id, "mappings": []}
+        of_clients.setdefault(role.client_id, empty)["mappings"].append(role_answer(role))
+    found = {"realmMappings": of_realm, "clientMappings": of_clients}
+    return {name: value for name, value in found.items() if value}
+
+
+def read_role(document: Mapping[str, Any]) -> RoleRequest | None:
+    """Return the role that was sent, None without a name.
+
+    Raises UnknownField, and InvalidInput with every wrong field.
+    """
+    require_known(document, _FIELDS, _REPRESENTATION)
+    if not document.get("name"):
+        return None
+    errors: list[FieldError] = []
+    name = attempt(errors, "", _ROLE_NAME.read, document["name"], "name")
+    texts = read_fields(document, _TEXTS, "", errors)
+    parts = document.get("composites")
+    composites: tuple[RoleName, ...] = ()
+    if document.get("composite") is True and parts is not None:
+        composites = attempt(errors, (), _read_composites, parts, "composites")
+    raise_all(errors)
+    attributes = without_empty(texts.get("attributes"))
+    return RoleRequest(name, texts.get("description"), attributes, composites)
+
+
+def read_role_references(document: Sequence[Any]) -> tuple[RoleReference, ...]:
+    """Return the roles that a list names; raises UnknownField and InvalidInput."""
+    return tuple(_reference(item, f"[{index}]") for index, item in enumerate(document))
+
+
+def _by_owner(value: Any, path: str) -> tuple[tuple[str, Any], tuple[str, Any]]:
+    """Return path and value of the parts `realm` and `client`."""
+    if not isinstance(value, Mapping) or not value.keys() <= {"realm", "client"}:
+        raise refused(path, value, "an object with realm and client")
+    return (join(path, "realm"), value.get("realm")), (join(path, "client"), value.get("client"))
+
+
+def _names(path: str, value: Any) -> tuple[str, ...]:
+    return TextList(_ROLE_NAME).read([] if value is None else value, path)
+
+
+def _read_list(path: str, value: Any, client: str | None) -> list[GivenRole]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or len(value) > _MOST:
+        raise refused(path, value, f"a list of at most {_MOST} roles")
+    return read_each(value, _read, path, client)
+
+
+def _read(value: Any, path: str, client: str | None) -> GivenRole:
+    if not isinstance(value, Mapping):
+        raise refused(path, value, "an object")
+    errors: list[FieldError] = []
+    given = _NAMES.collect(value, path, errors, allowed="a field of a role")
+    name_at, name = given.get("name", (join(path, "name"), None))
+    name = attempt(errors, "", _ROLE_NAME.read, name, name_at)
+    at, description = given.get("description", ("", ""))
+    description = attempt(errors, "", Text().read, description, at)
+    at, parts = given.get("composites", ("", {}))
+    composites = attempt(errors, (), _read_composites, parts, at)
+    at, lists = given.get("attributes", ("", {}))
+    attributes = attempt(errors, {}, TextLists().read, lists, at)
+    raise_all(errors)
+    return GivenRole(RoleName(name, client), description or None, composites, path, attributes)
+
+
+def _reference(item: Any, path: str) -> RoleReference:
+    if not isinstance(item, Mapping):
+        raise refused(path, item, "a role")
+    require_known(item, _FIELDS, _REPRESENTATION, path)
+    identity, name = (item.get(field) for field in ("id", "name"))
+    return RoleReference(
+        identity if isinstance(identity, str) else "", name if isinstance(name, str) else ""
+    )

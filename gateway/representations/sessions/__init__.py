@@ -1,3 +1,0 @@
-"""JSON of sessions."""
-
-from gateway.representations.sessions.user_session import write_session
