@@ -36,6 +36,6 @@ from gateway.admin.clients.protocol_mappers import (
     ProtocolMapperAdministration,
 )
 from gateway.admin.clients.scope_assignment import ClientScopeAssignment
-from gateway.admin.clients.scope_mappings import OF_THE_REALM, ScopeMappingAdministration, in_scope
+from gateway.admin.clients.scope_mappings import ScopeMappingAdministration
 from gateway.admin.clients.secrets import ClientSecrets
 from gateway.admin.clients.use_cases import ClientUseCases

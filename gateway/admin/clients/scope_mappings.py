@@ -16,7 +16,7 @@ from gateway.admin.access import (
     Missing,
     require_may_put_in_scope,
 )
-from gateway.admin.client_scopes import found_scope
+from gateway.admin.client_scopes import OF_THE_REALM, found_scope, in_scope
 from gateway.admin.clients.access import find_client
 from gateway.admin.roles import RoleListing
 from gateway.domain.clients import Client
@@ -28,8 +28,6 @@ from gateway.domain.realm import Realm
 from gateway.domain.roles import ListedRole
 from gateway.representations.roles import read_role_references, role_answer
 
-OF_THE_REALM: Final = ""
-"""Stands for the roles of the realm where a client's internal id stands for its own."""
 _NO_ROLE: Final = "Role not found"
 
 
@@ -104,26 +102,6 @@ class ScopeMappingAdministration:
             await stores.role_catalogue.take(realm.id, owner, [role.role.id for role in roles])
             taken = document if document is not None else [role_answer(role) for role in roles]
             _note(change, OperationType.DELETE, owner, container, taken)
-
-
-async def in_scope(
-    stores: Stores,
-    realm: Realm,
-    client: Client | None,
-    client_scopes: Sequence[str],
-    container: str,
-) -> tuple[ListedRole, ...]:
-    """Return the roles of a container in any of the scopes, what they contain among them.
-
-    Of a client, its own roles count as well, and all roles where its scope is full. Client scopes
-    are named by their ids.
-    """
-    found = await stores.role_catalogue.list(realm.id, RoleQuery(container=container))
-    if client is not None and client.full_scope_allowed:
-        return found
-    of_client = None if client is None else client.id
-    reached = await stores.role_scopes.reached(realm.id, of_client, client_scopes)
-    return tuple(role for role in found if role.role.id in reached)
 
 
 async def _require(

@@ -1,9 +1,10 @@
-"""Initial access tokens: making, listing and forgetting them, and using one up.
+"""Initial access tokens: creating, listing and removing them, and using one.
 
 Keycloak: clients-initial-access
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
@@ -33,20 +34,20 @@ class InitialAccesses:
         self._tokens = tokens
 
     async def list(self, realm: Realm) -> list[dict[str, Any]]:
-        """Return what was allowed, oldest first; the tokens themselves are never told again."""
+        """Return them, oldest first, without the tokens themselves."""
         async with self._database.read() as stores:
             return [write_initial_access(access) for access in await _all(stores, realm)]
 
     async def add(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Allow some clients to be registered; return the token, this once.
+        """Allow some clients to be registered; return the token, which is not shown again.
 
         Raises InvalidInput and RefusedByCode.
         """
-        expiration, count, origins = _wish(document)
+        expiration, count, origins = _read(document)
         async with self._changes.begin(acting, alone=True) as change:
             now = int(change.now.timestamp())
             access = InitialAccess(str(uuid4()), now, expiration, count, count, origins)
-            await _forget_spent(change.stores, change.realm, now)
+            await _remove_spent(change.stores, change.realm, now)
             await _put(change.stores, change.realm, access)
             token = await self._tokens.initial(change.realm, access, change.now)
             change.record(
@@ -55,11 +56,10 @@ class InitialAccesses:
                 f"clients-initial-access/{access.id}",
                 document,
             )
-        told = write_initial_access(access)
-        return {"id": told.pop("id"), "token": token, **told}
+        answer = write_initial_access(access)
+        return {"id": answer.pop("id"), "token": token, **answer}
 
     async def remove(self, acting: Acting, access_id: str) -> None:
-        """Forget what was allowed, whether or not it was."""
         async with self._changes.begin(acting, alone=True) as change:
             if await change.stores.documents.remove(change.realm.id, _KIND, access_id):
                 change.record(
@@ -70,27 +70,20 @@ class InitialAccesses:
 
 
 async def use_up(change: Change, access_id: str) -> bool:
-    """Take one registration from what was allowed; tell whether there was one left.
+    """Count one registration; tell whether there was one left.
 
-    The change has the realm for itself: of two who take the last one, one gets it.
+    The change locks the realm: of two requests for the last one, one gets it.
     """
     document = await change.stores.documents.find(change.realm.id, _KIND, access_id)
     access = restore_initial_access(document) if document else None
     if access is None or access.is_spent(int(change.now.timestamp())):
         return False
-    rest = InitialAccess(
-        access.id,
-        access.timestamp,
-        access.expiration,
-        access.count,
-        access.remaining - 1,
-        access.web_origins,
-    )
+    rest = replace(access, remaining=access.remaining - 1)
     await _put(change.stores, change.realm, rest)
     return True
 
 
-def _wish(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:
+def _read(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:
     expiration, count, origins = read_wish(document)
     if expiration < 0:
         text = "The expiration time interval cannot be less than 0"
@@ -106,7 +99,7 @@ async def _all(stores: Stores, realm: Realm) -> list[InitialAccess]:
     return sorted(found, key=lambda access: (access.timestamp, access.id))
 
 
-async def _forget_spent(stores: Stores, realm: Realm, now: int) -> None:
+async def _remove_spent(stores: Stores, realm: Realm, now: int) -> None:
     known = await _all(stores, realm)
     spent = [access for access in known if access.is_spent(now)]
     if len(known) - len(spent) >= _MOST:
