@@ -21,15 +21,12 @@ from gateway.admin.clients.defaults import (
     default_clients,
     renamed_clients,
 )
+from gateway.admin.clients.file_import import ClientChange, read_clients
 from gateway.admin.clients.installation import ClientInstallation
 from gateway.admin.clients.listing import ClientListing, ClientQuery
 from gateway.admin.clients.nodes import ClientNodes
 from gateway.admin.clients.policies import POLICIES, PROFILES, ClientPolicies
-from gateway.admin.clients.preparation import (
-    changed_client,
-    ensure_service_account,
-    prepared_client,
-)
+from gateway.admin.clients.preparation import ensure_service_account
 from gateway.admin.clients.protocol_mappers import (
     MapperOwner,
     OwnerKind,

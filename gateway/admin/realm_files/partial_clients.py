@@ -25,7 +25,7 @@ from gateway.representations.setting_effects import IneffectiveSetting, ineffect
 
 
 class PartialClients:
-    """Adds, skips or replaces, within one change. `new` are those that were added or replaced.
+    """Adds, skips or replaces clients. `new` has the ids of those that were added or replaced.
 
     `ineffective` are their settings that do not protect as the document says.
     """
@@ -39,7 +39,7 @@ class PartialClients:
         self.new: dict[str, str] = {}
         self.ineffective: list[IneffectiveSetting] = []
 
-    async def take(self, items: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Outcome]:
+    async def store(self, items: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Outcome]:
         """Store the clients; raises AlreadyExists, Forbidden, RefusedByCode and InvalidInput."""
         realm = self._change.realm
         wanted = await asyncio.to_thread(_wanted, items, realm)
@@ -49,9 +49,9 @@ class PartialClients:
         if known and self._policy is IfExists.FAIL:
             first = next(name for name, _ in wanted if name in known)
             raise AlreadyExists(f"Client id '{first}' already exists")
-        return [await self._take(known.get(name), item) async for name, item in in_slices(wanted)]
+        return [await self._store(known.get(name), item) async for name, item in in_slices(wanted)]
 
-    async def _take(self, before: Client | None, item: Mapping[str, Any]) -> Outcome:
+    async def _store(self, before: Client | None, item: Mapping[str, Any]) -> Outcome:
         if before is None:
             return await self._add(item, Action.ADDED)
         if self._policy is IfExists.SKIP:
@@ -74,7 +74,7 @@ class PartialClients:
 def _wanted(
     items: Sequence[tuple[str, Mapping[str, Any]]], realm: Realm
 ) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return name and JSON object of each client, but for those that every realm has."""
+    """Return name and JSON object of each client without the built-in ones."""
     built_in = {document["clientId"] for document in default_clients(realm)}
     return [
         (name, item)
@@ -100,7 +100,7 @@ def _named(
 
 
 def _kept(before: Client, item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a client outlives its being made anew."""
+    """Return what a re-created client keeps."""
     kept: dict[str, Any] = {"id": before.id}
     if before.secret is not None and given_field(item, "secret") in {None, "", MASK}:
         kept["secret"] = before.secret.reveal()

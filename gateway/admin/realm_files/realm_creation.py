@@ -1,6 +1,6 @@
-"""Making a realm: all that its representation brings, or nothing.
+"""Creating a realm: all of its representation, or nothing.
 
-Who may make realms without being an administrator of all of them gets all rights over the new one.
+A caller who may create realms without administering all of them gets all rights over the new one.
 Keycloak: 7.1 (POST realms), 9 (`create-realm`)
 """
 
@@ -24,7 +24,7 @@ from gateway.admin.access import (
     may_create_realms,
 )
 from gateway.admin.realm_files.plan import RealmPlan, RealmPlanner
-from gateway.admin.users import HashesAhead, NewPasswords
+from gateway.admin.users import NewPasswords, PrecomputedHashes
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
@@ -39,7 +39,7 @@ from gateway.representations.roles import RoleName
 
 
 class RealmCreation:
-    """Makes realms."""
+    """Creates realms."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class RealmCreation:
         self._clock = clock
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> Realm:
-        """Make the realm and all in it; `acting.realm` is `master`, or else nobody may.
+        """Create the realm and all in it; Forbidden unless `acting.realm` is `master`.
 
         Raises Forbidden, Refused, UnknownField, InvalidInput and AlreadyExists.
         """
@@ -69,7 +69,7 @@ class RealmCreation:
             raise Refused("Realm name cannot be empty")
         if document.get("id") is None:
             document = {**document, "id": str(uuid4())}
-        hashes = HashesAhead(self._passwords)
+        hashes = PrecomputedHashes(self._passwords)
         planner = RealmPlanner(
             keys=self._keys, passwords=hashes, gate=self._gate, clock=self._clock
         )
@@ -87,7 +87,7 @@ class RealmCreation:
         return realm
 
     async def _read(
-        self, planner: RealmPlanner, hashes: HashesAhead, document: Mapping[str, Any]
+        self, planner: RealmPlanner, hashes: PrecomputedHashes, document: Mapping[str, Any]
     ) -> RealmPlan:
         """Read all, and hash the passwords while other writers need not wait."""
         async with self._database.read() as stores:
@@ -95,7 +95,7 @@ class RealmCreation:
             if await stores.realms.find_by_name(plan.realm.name) is not None:
                 raise _taken(plan.realm)
             new = await planner.new_passwords(stores, plan)
-        await hashes.prepare_all(plan.realm, new)
+        await hashes.compute(plan.realm, new)
         return plan
 
 
@@ -105,9 +105,9 @@ def _require_may_create(acting: Acting) -> None:
 
 
 async def _require_free(change: Change, realm: Realm) -> None:
-    """Refuse a name that is taken, in `master` by the client of its administrators too.
+    """Refuse a taken name; also where `master` has the client for its administrators already.
 
-    Who made that client would have a say over the realm.
+    The owner of that client would have rights over the realm.
     """
     stores = change.stores
     if await stores.realms.find_by_name(realm.name) is not None:
@@ -135,14 +135,14 @@ async def _grant_rights(change: Change, realm: Realm) -> None:
     await index.load()
     roles = (RoleName(role, client.client_id) for role in AdminRole)
     await stores.roles.grant(master.id, caller.user.id, index.ids(roles, "roles"))
-    _tell_of(change, caller)
+    _invalidate(change, caller)
 
 
 def _is_administrator_of_all(acting: Acting) -> bool:
     return acting.rights.held is not None and ADMIN in acting.rights.held.realm
 
 
-def _tell_of(change: Change, caller: Caller) -> None:
+def _invalidate(change: Change, caller: Caller) -> None:
     change.tell(user_topic(caller.realm.id, caller.user.id))
     if caller.user.service_account_client is not None:
         change.tell(client_topic(caller.realm.id, caller.user.service_account_client))
