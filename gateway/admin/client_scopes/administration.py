@@ -48,12 +48,10 @@ class ClientScopeAdministration:
         return [write_client_scope(scope) for scope in scopes]
 
     async def one(self, realm: Realm, scope_id: str) -> dict[str, Any]:
-        """Return one scope."""
         async with self._database.read() as stores:
             return write_client_scope(await found_scope(stores, realm, scope_id))
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
-        """Add a scope and return its id; raises InvalidInput, Refused and AlreadyExists."""
         _require_sayable({"protocol": None, "name": None, **document})
         async with self._changes.begin(acting, alone=True) as change:
             scope = read_client_scope(document, change.realm.id)
@@ -62,7 +60,6 @@ class ClientScopeAdministration:
         return scope.id
 
     async def update(self, acting: Acting, scope_id: str, document: Mapping[str, Any]) -> None:
-        """Change a scope but for its mappers; raises InvalidInput, Refused and AlreadyExists."""
         _require_sayable(document)
         told = {name: value for name, value in document.items() if name not in _MAPPERS}
         async with self._changes.begin(acting, alone=True) as change:
@@ -88,7 +85,6 @@ class ClientScopeAdministration:
             _note(change, OperationType.DELETE, _path(scope))
 
     async def listed(self, realm: Realm, listed: RealmDefault) -> list[dict[str, Any]]:
-        """Return the scopes of one of the realm's lists."""
         async with self._database.read() as stores:
             scopes = await stores.client_scopes.list(realm.id)
         return [write_reference(scope) for scope in scopes if scope.realm_default is listed]

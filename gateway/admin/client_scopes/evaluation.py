@@ -84,7 +84,6 @@ class ScopeEvaluation:
         self._preview = preview
 
     async def mappers(self, asked: Evaluated) -> list[dict[str, Any]]:
-        """Return the mappers that would act, and where each is from."""
         realm, entry = await self._found(asked)
         client = entry.client
         found = [
@@ -115,7 +114,6 @@ class ScopeEvaluation:
         return [role_answer(role) for role in every if (role.role.id in known) is granted]
 
     async def access_token(self, asked: Evaluated, example: ExampleOf) -> dict[str, Any]:
-        """Return what an access token would contain."""
         audience = None
         if example.audience is not None:
             found = await self._directory.client(asked.realm.id, example.audience)
@@ -124,11 +122,9 @@ class ScopeEvaluation:
         return self._preview.access_token(limited)
 
     async def id_token(self, asked: Evaluated, example: ExampleOf) -> dict[str, Any]:
-        """Return what an ID token would contain."""
         return self._preview.id_token(await self._example(asked, example))
 
     async def userinfo(self, asked: Evaluated, example: ExampleOf) -> dict[str, Any]:
-        """Return what userinfo would contain."""
         return self._preview.userinfo(await self._example(asked, example))
 
     async def _example(self, asked: Evaluated, example: ExampleOf) -> TokenExample:
@@ -183,7 +179,6 @@ def _limited(user: UserEntry, audience: str | None) -> UserEntry:
 
 
 def _mapper_answer(mapper: ProtocolMapper, container: str, name: str, kind: str) -> dict[str, Any]:
-    """Return Keycloak's ProtocolMapperEvaluationRepresentation."""
     return {
         "mapperId": mapper.id,
         "mapperName": mapper.name,

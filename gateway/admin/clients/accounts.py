@@ -16,7 +16,6 @@ class ClientAccounts:
         self._database = database
 
     async def read(self, realm: Realm, client_id: str) -> dict[str, Any]:
-        """Return the user; raises Missing, BadRequest where there is none, and StoreUnavailable."""
         async with self._database.read() as stores:
             client = await find_client(stores, realm.id, client_id)
             account = await stores.users.find_service_account(realm.id, client.id)

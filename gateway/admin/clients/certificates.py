@@ -80,7 +80,6 @@ class ClientCertificates:
         self._clock = clock
 
     async def read(self, realm: Realm, client_id: str, purpose: str) -> dict[str, str]:
-        """Return the public part of the client's key."""
         async with self._database.read() as stores:
             client = await find_client(stores, realm.id, client_id)
         key = key_of(client, purpose)
@@ -143,7 +142,6 @@ class ClientCertificates:
         return write_key(key)
 
     async def _require(self, acting: Acting, client_id: str, purpose: str) -> Client:
-        """Return the client, whose credentials may be changed."""
         async with self._database.read() as stores:
             client = await find_client(stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
@@ -174,7 +172,6 @@ class ClientCertificates:
         return found
 
     async def _complete(self, realm: Realm, key: ClientKey) -> ClientKey:
-        """Return the key with what a key set says of it."""
         if key.key_set is None:
             return key
         try:

@@ -28,7 +28,6 @@ class ClientNodes:
         self._clock = clock
 
     async def add(self, acting: Acting, client_id: str, document: Mapping[str, Any]) -> None:
-        """Note a node of the client; raises BadRequest."""
         node = document.get("node")
         if not isinstance(node, str) or not node:
             raise BadRequest("Node not found in params")
@@ -43,7 +42,6 @@ class ClientNodes:
             change.record(OperationType.CREATE, ResourceType.CLUSTER_NODE, path)
 
     async def remove(self, acting: Acting, client_id: str, node: str) -> None:
-        """Forget a node of the client."""
         async with self._changes.begin(acting) as change:
             client = await find_client_alone(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
@@ -66,7 +64,6 @@ class ClientNodes:
         return told_nobody(client)
 
     async def test(self, acting: Acting, client_id: str) -> dict[str, Any]:
-        """Return which nodes answered, and which did not."""
         async with self._changes.begin(acting) as change:
             client = await find_client(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)

@@ -61,13 +61,11 @@ class ProtocolMapperAdministration:
     async def all(
         self, realm: Realm, owner: MapperOwner, protocol: str | None = None
     ) -> list[dict[str, Any]]:
-        """Return the mappers, of one protocol where it is given."""
         async with self._database.read() as stores:
             mappers = await _mappers(stores, realm, owner)
         return [write_mapper(one) for one in mappers if protocol in {None, one.protocol}]
 
     async def one(self, realm: Realm, owner: MapperOwner, mapper_id: str) -> dict[str, Any]:
-        """Return one mapper."""
         async with self._database.read() as stores:
             return write_mapper(_found(await _mappers(stores, realm, owner), mapper_id))
 
@@ -116,7 +114,6 @@ class ProtocolMapperAdministration:
             _note(change, owner, OperationType.UPDATE, path, document)
 
     async def remove(self, acting: Acting, owner: MapperOwner, mapper_id: str) -> None:
-        """Remove a mapper."""
         async with self._changes.begin(acting) as change:
             mappers = await _mappers_alone(change, owner)
             removed = _found(mappers, mapper_id)

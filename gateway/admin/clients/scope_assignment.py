@@ -32,7 +32,6 @@ class ClientScopeAssignment:
         self._changes = changes
 
     async def all(self, realm: Realm, client: str, listed: RealmDefault) -> list[dict[str, Any]]:
-        """Return the scopes of one of the client's lists."""
         async with self._database.read() as stores:
             found = await find_client(stores, realm.id, client)
             names = _names(found, listed)

@@ -42,13 +42,11 @@ class ScopeMappingAdministration:
         self._changes = changes
 
     async def all(self, realm: Realm, owner: RoleHolder) -> dict[str, Any]:
-        """Return all roles in the scope, by whose they are."""
         async with self._database.read() as stores:
             await _require(stores, realm, owner)
             return await RoleListing(stores, realm).mappings(owner)
 
     async def direct(self, realm: Realm, owner: RoleHolder, container: str) -> list[dict[str, Any]]:
-        """Return the roles of one container in the scope."""
         async with self._database.read() as stores:
             await _require(stores, realm, owner, container)
             query = RoleQuery(owner, Share.DIRECT, container)
@@ -78,7 +76,6 @@ class ScopeMappingAdministration:
     async def put(
         self, acting: Acting, owner: RoleHolder, container: str, document: Sequence[Any]
     ) -> None:
-        """Put roles into the scope; raises Forbidden."""
         async with self._changes.begin(acting) as change:
             roles = await _named(change, owner, container, document)
             ids = [role.role.id for role in roles]

@@ -33,7 +33,6 @@ class ClientSecrets:
         self._clock = clock
 
     async def read(self, acting: Acting, client_id: str) -> dict[str, Any]:
-        """Return the secret, if there is one."""
         async with self._database.read() as stores:
             client = await find_client(stores, acting.realm.id, client_id)
             await require_may_control(acting, stores, *acting.controls)
@@ -53,7 +52,6 @@ class ClientSecrets:
         return told
 
     async def get_rotated(self, acting: Acting, client_id: str) -> dict[str, Any]:
-        """Return the secret before this one; raises Missing where there is none."""
         async with self._database.read() as stores:
             client = await find_client(stores, acting.realm.id, client_id)
             await require_may_control(acting, stores, *acting.controls)
@@ -62,7 +60,6 @@ class ClientSecrets:
         return _credential(client.rotated_secret)
 
     async def remove_rotated(self, acting: Acting, client_id: str) -> None:
-        """Remove the secret before this one: it is refused from now on."""
         async with self._changes.begin(acting) as change:
             client = await find_client_alone(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)

@@ -35,7 +35,6 @@ class Components:
         of_type: str | None = None,
         name: str | None = None,
     ) -> list[dict[str, Any]]:
-        """Return the components that match what is given of parent, type and name."""
         kinds = [kind for kind in self._kinds.values() if of_type in {None, kind.type}]
         async with self._database.read() as stores:
             found = [each for kind in kinds for each in await kind.list(stores, realm)]
@@ -46,7 +45,6 @@ class Components:
         ]
 
     async def one(self, realm: Realm, component_id: str) -> dict[str, Any]:
-        """Return a component; raises Missing."""
         _, component = await self._find(realm, component_id)
         return write_component(component)
 
@@ -62,7 +60,6 @@ class Components:
         return await kind.create(acting, given, document)
 
     async def replace(self, acting: Acting, component_id: str, document: Mapping[str, Any]) -> None:
-        """Change a component; raises what its kind does."""
         kind, current = await self._find(acting.realm, component_id)
         given = read_component(document)
         if given.provider_type not in {None, current.provider_type}:
@@ -71,7 +68,6 @@ class Components:
         await kind.replace(acting, component_id, given, document)
 
     async def remove(self, acting: Acting, component_id: str) -> None:
-        """Take a component away; raises what its kind does."""
         kind, _ = await self._find(acting.realm, component_id)
         await kind.remove(acting, component_id)
 
@@ -90,7 +86,6 @@ class Components:
         return [each.document() for each in self._kinds[of_type].providers]
 
     def types(self) -> dict[str, list[dict[str, Any]]]:
-        """Return what there is to be added, by type."""
         return {
             name: [each.document() for each in kind.providers] for name, kind in self._kinds.items()
         }

@@ -1,8 +1,8 @@
-"""Flows, their settings, required actions and texts of a realm file, stored with their realm.
+"""Flows, configurations, required actions and texts of a realm file.
 
-A flow of the same alias is changed, none is removed. A new realm takes the ids of the file, for its
-clients name flows by them. What is bound and could not take effect refuses the file: a password
-grant that asks for less than it did elsewhere is worse than none.
+A flow with the same alias is changed, none is removed. A new realm takes the ids of the file, since
+its clients name flows by id. A bound flow without effect refuses the file: a password grant that
+checks less than it did elsewhere is worse than none.
 Keycloak: realm import
 """
 
@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from gateway.admin.flows.uses import realm_flows
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput, UnusableSetting
 from gateway.domain.flows import (
@@ -34,10 +35,9 @@ from gateway.representations.flows import (
     configs_in,
     default_flows,
     flow_document,
-    flows_in,
 )
 from gateway.representations.realms import GivenFlow, GivenSignIn, GivenStep
-from gateway.representations.refusals import describe, raise_all
+from gateway.representations.refusals import describe, raise_all, refused
 from gateway.representations.repetitions import repeated
 from gateway.representations.spelling import camel_case
 
@@ -63,11 +63,11 @@ async def store_sign_in(
 
 
 async def check_overrides(stores: Stores, realm: Realm, clients: Iterable[Client]) -> None:
-    """Refuse flows of clients' own that could not take effect; raises InvalidInput."""
+    """Raise InvalidInput for flow overrides of clients that could not take effect."""
     own = [client async for client in in_slices(clients) if DIRECT_GRANT in client.flow_overrides]
     if not own:
         return
-    flows = flows_in(realm.id, await stores.documents.list(realm.id, _FLOW))
+    flows = await realm_flows(stores, realm)
     for client in own:
         flow_id = client.flow_overrides[DIRECT_GRANT]
         path = f"clients.{client.client_id}.authenticationFlowBindingOverrides.{DIRECT_GRANT}"
@@ -78,7 +78,7 @@ async def _store_flows(stores: Stores, realm: Realm, given: GivenSignIn, *, new:
     if not given.flows and not given.configs:
         return False
     documents, realm_id = stores.documents, realm.id
-    known = flows_in(realm_id, await documents.list(realm_id, _FLOW))
+    known = await realm_flows(stores, realm)
     configs = configs_in(realm_id, await documents.list(realm_id, _CONFIG))
     by_alias = {config.alias: config for config in configs.values()}
     brought = [_identified(config, by_alias.get(config.alias)) for config in given.configs]
@@ -97,7 +97,7 @@ async def _store_flows(stores: Stores, realm: Realm, given: GivenSignIn, *, new:
 
 
 _Name = tuple[str | None, str | None]
-"""What a step is known by in its flow: its authenticator, and the alias of its flow."""
+"""Identifies an execution in its flow: its authenticator, and the alias of its sub-flow."""
 
 
 class _Merge:
@@ -122,7 +122,6 @@ class _Merge:
                 self._ids[flow.alias] = own or str(uuid4())
 
     def flows(self) -> list[Flow]:
-        """Return the flows of the file; raises InvalidInput."""
         errors = [*self._repeated()]
         flows: list[Flow] = []
         for given in self._given:
@@ -130,12 +129,12 @@ class _Merge:
             if not errors:
                 flows.append(self._flow(given))
         raise_all(errors)
-        flows += self._pointed_anew()
+        flows += self._repointed()
         _require_tree([*{flow.alias: flow for flow in (*self._known, *flows)}.values()])
         return flows
 
-    def _pointed_anew(self) -> Iterator[Flow]:
-        """Yield the flows of the realm whose parts have got the ids of the file."""
+    def _repointed(self) -> Iterator[Flow]:
+        """Yield the flows of the realm whose sub-flows got the ids of the file."""
         moved = {
             flow.id: self._ids[flow.alias]
             for flow in self._known
@@ -163,9 +162,7 @@ class _Merge:
             built_in=given.built_in,
         ).with_executions(steps)
 
-    def _step(
-        self, given: GivenStep, ids: Mapping[tuple[str | None, str | None], str]
-    ) -> Execution:
+    def _step(self, given: GivenStep, ids: Mapping[_Name, str]) -> Execution:
         config = self._configs.get(given.config) if given.config else None
         return Execution(
             id=ids.get((given.authenticator, given.flow)) or str(uuid4()),
@@ -193,14 +190,14 @@ class _Merge:
 
 
 def _require_tree(flows: list[Flow]) -> None:
-    """Refuse a flow that is a part of itself, or of two others; raises InvalidInput."""
+    """Raise InvalidInput for a flow that is a part of itself, or of two others."""
     parts = [part for flow in flows for part in _parts(flow)]
     every = Flows(flows)
     for flow in flows:
         inner = (part for each in every.below(flow.id) for part in _parts(each))
         if parts.count(flow.id) > 1 or flow.id in set(inner):
-            told = f"{describe(flow.alias)} as a part of itself, or of two flows"
-            raise InvalidInput((FieldError("authenticationFlows", told, "a part of one flow"),))
+            given = f"{describe(flow.alias)} as a part of itself, or of two flows"
+            raise InvalidInput((FieldError("authenticationFlows", given, "a part of one flow"),))
 
 
 def _parts(flow: Flow) -> list[str]:
@@ -224,7 +221,7 @@ async def _store_action(stores: Stores, realm: Realm, action: RequiredAction) ->
 async def _put(
     stores: Stores, realm_id: str, kind: DocumentKind, documents: Mapping[str, Mapping[str, Any]]
 ) -> bool:
-    """Store the documents; tell whether any was not there as it is."""
+    """Store the documents; tell whether any has changed."""
     known = await stores.documents.list(realm_id, kind)
     new = {name: each for name, each in documents.items() if known.get(name) != each}
     for name, document in new.items():
@@ -233,10 +230,10 @@ async def _put(
 
 
 async def _check_bindings(stores: Stores, realm: Realm) -> None:
-    flows = flows_in(realm.id, await stores.documents.list(realm.id, _FLOW))
+    flows = await realm_flows(stores, realm)
     for path, alias in _bound(realm.flows):
         if flows.named(alias) is None:
-            raise InvalidInput((FieldError(path, describe(alias), "the alias of a flow"),))
+            raise refused(path, alias, "the alias of a flow")
     grant, clients = realm.flows.direct_grant, realm.flows.client_authentication
     _require_factor(flows, flows.named(grant), "directGrantFlow", grant)
     found = flows.named(clients)
@@ -254,7 +251,7 @@ def _bound(bindings: FlowBindings) -> Iterator[tuple[str, str]]:
 
 def _require_factor(flows: Flows, flow: Flow | None, path: str, name: str) -> None:
     if flow is None:
-        raise InvalidInput((FieldError(path, describe(name), "a flow"),))
+        raise refused(path, name, "a flow")
     try:
         second_factor(flows, flow)
     except UnusableSetting as refusal:

@@ -1,7 +1,7 @@
-"""Who uses a flow, and what it must come to where somebody does.
+"""What uses a flow, and what a flow in use must amount to.
 
-Flows of pages are in use before there are pages: what is changed of them would have no effect, and
-is refused. Keycloak: the flow bindings of realms and clients
+Flows of pages are bound although this version has no pages: a change of them would have no effect
+and is refused. Keycloak: the flow bindings of realms and clients
 """
 
 from collections.abc import Iterable
@@ -16,11 +16,11 @@ from gateway.representations.flows import default_id, flows_in
 
 
 class Use(Enum):
-    """For what a flow is in use."""
+    """A use of a flow."""
 
     PAGES = "pages"
     DIRECT_GRANT = "the password grant"
-    CLIENTS = "clients that prove themselves"
+    CLIENTS = "client authentication"
 
 
 async def require_effective(
@@ -30,15 +30,15 @@ async def require_effective(
     changed: Iterable[str],
     reconfigured: Iterable[str],
 ) -> None:
-    """Refuse what is changed of a flow in use and could not take effect; raises UnusableSetting.
+    """Raise Refused or UnusableSetting for a change of a flow in use that has no effect.
 
-    `states` are the flows before and after; steps of those `reconfigured` are told something else.
+    `states` are the flows before and after; in `reconfigured` ones a configuration has changed.
     """
     before, after = states
-    told = _roots(states, reconfigured)
-    for root_id in sorted(_roots(states, changed) | told):
+    other_values = _roots(states, reconfigured)
+    for root_id in sorted(_roots(states, changed) | other_values):
         root = before.find(root_id)
-        same = root_id not in told and _steps(before, root_id) == _steps(after, root_id)
+        same = root_id not in other_values and _steps(before, root_id) == _steps(after, root_id)
         if root is None or same:
             continue
         uses = await _uses(stores, realm, root)
@@ -56,10 +56,7 @@ def _roots(states: tuple[Flows, Flows], changed: Iterable[str]) -> set[str]:
 
 
 async def require_bindable(stores: Stores, realm: Realm, bindings: FlowBindings) -> None:
-    """Refuse to use flows for what they could not do; `realm` is as it was.
-
-    Raises Refused, or UnusableSetting. Only what is bound anew is looked at.
-    """
+    """Raise Refused or UnusableSetting for new bindings without effect; `realm` is as it was."""
     if bindings == realm.flows:
         return
     flows = await realm_flows(stores, realm)
@@ -81,10 +78,7 @@ async def require_bindable(stores: Stores, realm: Realm, bindings: FlowBindings)
 async def require_usable_overrides(
     stores: Stores, realm: Realm, client: Client, before: Client | None = None
 ) -> None:
-    """Refuse flows of a client's own that could not take effect, unless it has had them before.
-
-    Raises Refused, or UnusableSetting.
-    """
+    """Raise Refused or UnusableSetting for new flow overrides without effect."""
     had = {} if before is None else before.flow_overrides
     new = {name: own for name, own in client.flow_overrides.items() if had.get(name) != own}
     if not new:
@@ -133,7 +127,6 @@ def _require(uses: frozenset[Use], flows: Flows, root: Flow | None, alias: str) 
 
 
 def _steps(flows: Flows, root_id: str) -> dict[str, object]:
-    """Return what a flow does, whatever it is called."""
     return {flow.id: (flow.kind, flow.executions) for flow in flows.below(root_id)}
 
 

@@ -72,7 +72,6 @@ class KeyComponents:
         self._clock = clock
 
     async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
-        """Return the keys of the realm, newest first."""
         return tuple(map(key_component, await stores.keys.list(realm.id)))
 
     async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
@@ -109,7 +108,6 @@ class KeyComponents:
     async def replace(
         self, acting: Acting, key_id: str, given: Component, document: Mapping[str, Any]
     ) -> None:
-        """Change a key; raises what `create` does, and Missing."""
         while True:
             async with self._database.read() as stores:
                 before = _one(await stores.keys.list(acting.realm.id), key_id)
@@ -122,7 +120,6 @@ class KeyComponents:
                     return
 
     async def remove(self, acting: Acting, key_id: str) -> None:
-        """Take a key away; raises Missing."""
         async with self._changes.begin(acting) as change:
             stores, realm = change.stores, change.realm
             key = _one(await stores.keys.list_alone(realm.id), key_id)

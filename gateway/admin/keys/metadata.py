@@ -19,7 +19,6 @@ class KeyMetadata:
         self._clock = clock
 
     async def of(self, realm: Realm) -> dict[str, Any]:
-        """Return what may be known of the realm's keys."""
         async with self._database.read() as stores:
             keys = await stores.keys.list(realm.id)
         return write_keys(self._shown(key, keys) for key in keys)

@@ -221,7 +221,6 @@ async def _realms(stores: Stores, name: str | None) -> tuple[Realm, ...]:
 
 
 async def _find(stores: Stores, kid: str, realm_name: str | None) -> tuple[Realm, RealmKey]:
-    """Return the key with its realm."""
     for realm in await _realms(stores, realm_name):
         for key in await stores.keys.list(realm.id):
             if key.kid == kid:

@@ -53,7 +53,6 @@ class Hidden:
     mark: bytes
 
     def __repr__(self) -> str:
-        """Return what may be shown."""
         return "a hidden value"
 
 

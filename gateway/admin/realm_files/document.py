@@ -85,7 +85,6 @@ class RealmDocument:
         return write_groups(list(self._groups.values()), roles)
 
     def default_groups(self) -> list[str]:
-        """Return the paths of the groups that new users join."""
         return [group.path for group in self._groups.values() if group.is_default]
 
     async def clients(self) -> list[dict[str, Any]]:

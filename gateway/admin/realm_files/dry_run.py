@@ -48,7 +48,6 @@ class RealmDifference:
 
     @property
     def in_sync(self) -> bool:
-        """Tell whether the realm is as the file says."""
         return not self.created and not self.changes
 
 

@@ -74,7 +74,6 @@ class PartialClients:
 def _wanted(
     items: Sequence[tuple[str, Mapping[str, Any]]], realm: Realm
 ) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return name and JSON object of each client without the built-in ones."""
     built_in = {document["clientId"] for document in default_clients(realm)}
     return [
         (name, item)
@@ -100,7 +99,6 @@ def _named(
 
 
 def _kept(before: Client, item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a re-created client keeps."""
     kept: dict[str, Any] = {"id": before.id}
     if before.secret is not None and given_field(item, "secret") in {None, "", MASK}:
         kept["secret"] = before.secret.reveal()

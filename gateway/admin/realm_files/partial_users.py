@@ -79,7 +79,6 @@ class PartialUsers:
         await require_may_control(self.change.acting, self.change.stores, controlled, lock=True)
 
     async def _grant(self, new: UserInput, prepared: NewUser, before: User | None) -> User:
-        """Grant a service account the roles that were sent with it."""
         stores, realm_id = self.change.stores, self.change.realm.id
         client = self.new_clients.get(new.service_account_of or "")
         account = before

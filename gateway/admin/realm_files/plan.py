@@ -152,7 +152,6 @@ class RealmPlanner:
         return plan
 
     async def new_passwords(self, stores: Stores, plan: RealmPlan) -> list[NewPassword]:
-        """Return the passwords to hash: those of new users."""
         users: Sequence[UserInput] = plan.users
         if plan.before is not None:
             users = await unknown_users(stores, plan.realm.id, users)

@@ -99,7 +99,6 @@ class UserImport:
         )
 
     async def _unknown(self, realm: Realm, entries: Sequence[UserInput]) -> list[UserInput]:
-        """Return the users to add, the first of each name."""
         first = {entry.user.username: entry for entry in reversed(entries)}
         named = [entry for entry in entries if first[entry.user.username] is entry]
         async with self._database.read() as stores:

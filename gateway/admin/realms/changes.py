@@ -121,7 +121,6 @@ def _require_sense(document: Mapping[str, Any]) -> None:
 
 
 async def _rename(change: Change, realm: Realm) -> None:
-    """Give the realm its new name, wherever the old one stands."""
     stores, before = change.stores, change.realm
     if before.name == MASTER:
         raise Refused("Can't rename master realm")

@@ -45,7 +45,6 @@ class RealmListing:
         return shown
 
     async def one(self, acting: Acting) -> dict[str, Any]:
-        """Return one realm, or what the caller may see of it."""
         rights = acting.rights
         if not rights.roles - _SHOWS_NOTHING:
             raise Forbidden("no role that shows the realm")

@@ -30,7 +30,6 @@ class Localizations:
         self._changes = changes
 
     async def locales(self, realm: Realm) -> list[str]:
-        """Return the languages of which there are texts."""
         async with self._database.read() as stores:
             return list(await stores.documents.list(realm.id, _KIND))
 
@@ -44,7 +43,6 @@ class Localizations:
             return {**(await stores.documents.find(realm.id, _KIND, standard) or {}), **own}
 
     async def text(self, realm: Realm, locale: str, key: str) -> str:
-        """Return one text; raises Missing."""
         found: str | None = (await self.texts(realm, locale, fallback=False)).get(key)
         if found is None:
             raise Missing(_TEXT_NOT_FOUND)
@@ -55,11 +53,9 @@ class Localizations:
         await self._put(acting, locale, read_texts(document, ""))
 
     async def put(self, acting: Acting, locale: str, key: str, text: str) -> None:
-        """Add or change one text; raises InvalidInput, Refused."""
         await self._put(acting, locale, {key: read_text(text, key)})
 
     async def remove_text(self, acting: Acting, locale: str, key: str) -> None:
-        """Take a text away; raises Missing."""
         async with self._changes.begin(acting, alone=True) as change:
             texts = await self._known(change, locale)
             if key not in texts:
@@ -69,7 +65,6 @@ class Localizations:
             _record(change, locale, OperationType.UPDATE)
 
     async def remove(self, acting: Acting, locale: str) -> None:
-        """Take all texts of a language away; raises Missing."""
         async with self._changes.begin(acting, alone=True) as change:
             if not await change.stores.documents.remove(change.realm.id, _KIND, locale):
                 raise Missing(f"No localization texts for locale {locale} found.")

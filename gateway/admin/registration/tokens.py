@@ -54,7 +54,6 @@ class RegistrationTokens:
         )
 
     async def initial(self, realm: Realm, access: InitialAccess, now: datetime) -> str:
-        """Return the initial access token of what was allowed."""
         claims = self._claims(realm, now, TokenKind.INITIAL, access.id, access.expires_at)
         origins = {"allowed-origins": list(access.web_origins)} if access.web_origins else {}
         return await self._signed(realm, claims | origins, now)
