@@ -29,9 +29,9 @@ from gateway.admin.clients.preparation import (
     ensure_service_account,
     prepared_client,
     service_account_name,
+    with_rotation_applied,
 )
 from gateway.admin.clients.protocol_mappers import CheckMapper
-from gateway.admin.clients.secret_rotation import with_rotation_applied
 from gateway.admin.flows import require_usable_overrides
 from gateway.admin.keys import ensure_keys_of_client
 from gateway.domain.clients import Client, ProtocolMapper

@@ -1,7 +1,7 @@
-"""The key by which a client signs its JWTs: made here, or sent; the private part is never kept.
+"""The key with which a client signs JWTs: generated here or uploaded; only its public part is kept.
 
-A key that is made is told once, in the answer. What is stored is a certificate, a public key or a
-key set. Keycloak: clients/{id}/certificates/{attr}, which keeps the private key as plain text
+A certificate, a public key or a key set is stored; a generated private key is answered once.
+Keycloak: clients/{id}/certificates/{attr}, which stores the private key as plain text
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,6 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     BadRequest,
-    Change,
     Changes,
     Missing,
     NotAcceptable,
@@ -20,7 +19,7 @@ from gateway.admin.access import (
     RefusedByCode,
     require_changeable_clients,
 )
-from gateway.admin.clients.access import find_client, find_client_alone
+from gateway.admin.clients.access import changing_client, find_client, replace_client
 from gateway.admin.keys import run_key_work
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
@@ -34,7 +33,6 @@ from gateway.domain.ports.client_keys import (
     KeyFile,
     NamedCertificate,
 )
-from gateway.domain.ports.invalidation import client_topic
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
@@ -86,30 +84,27 @@ class ClientCertificates:
         return write_key(await self._complete(realm, key))
 
     async def generate(self, acting: Acting, client_id: str, purpose: str) -> dict[str, str]:
-        """Make a key and return both parts of it, once."""
+        """Generate a key and return both parts, which are not stored together."""
         client = await self._require(acting, client_id, purpose)
-        made = await self._made(client, STANDARD_BITS, STANDARD_YEARS)
+        made = await self._generate(client, STANDARD_BITS, STANDARD_YEARS)
         key = ClientKey(certificate=made.certificate)
-        async with self._changes.begin(acting) as change:
-            await _keep(change, client_id, key, f"certificates/{purpose}/generate")
+        await self._store(acting, client_id, key, f"{purpose}/generate")
         return write_generated(made)
 
     async def generate_archive(
         self, acting: Acting, client_id: str, purpose: str, document: Mapping[str, Any]
     ) -> bytes:
-        """Make a key and return it in a key store, once; raises NotAcceptable, RefusedByCode."""
+        """Generate a key and return it in a key store; raises NotAcceptable, RefusedByCode."""
         client = await self._require(acting, client_id, purpose)
         wish = read_key_store_wish(document, client.client_id, acting.realm.name)
         password = _password(wish)
-        made = await self._made(client, wish.bits, wish.years)
+        made = await self._generate(client, wish.bits, wish.years)
         certificates = await self._with_realm(acting.realm, wish, made.certificate)
         archive = await run_key_work(
             acting.realm.id, self._keys.archive, password, certificates, made.private_key
         )
         key = ClientKey(certificate=made.certificate)
-        async with self._changes.begin(acting) as change:
-            path = f"certificates/{purpose}/generate-and-download"
-            await _keep(change, client_id, key, path)
+        await self._store(acting, client_id, key, f"{purpose}/generate-and-download")
         return archive
 
     async def archive(
@@ -128,7 +123,7 @@ class ClientCertificates:
     async def upload(
         self, acting: Acting, client_id: str, purpose: str, form: Mapping[str, bytes], *, path: str
     ) -> dict[str, str]:
-        """Take the public part of a key from a file; raises BadRequest and RefusedByCode."""
+        """Store the public part of a key from a file; raises BadRequest and RefusedByCode."""
         await self._require(acting, client_id, purpose)
         sent = _uploaded(form)
         try:
@@ -137,9 +132,7 @@ class ClientCertificates:
             )
         except UnusableSetting as error:
             raise BadRequest(str(error)) from error
-        async with self._changes.begin(acting) as change:
-            await _keep(change, client_id, key, f"certificates/{purpose}/{path}")
-        return write_key(key)
+        return await self._store(acting, client_id, key, f"{purpose}/{path}")
 
     async def _require(self, acting: Acting, client_id: str, purpose: str) -> Client:
         async with self._database.read() as stores:
@@ -149,7 +142,16 @@ class ClientCertificates:
             raise NotHere(f"Keys of clients are for {JWT_CREDENTIAL} alone: there is no SAML")
         return client
 
-    async def _made(self, client: Client, bits: int, years: int) -> GeneratedKey:
+    async def _store(
+        self, acting: Acting, client_id: str, key: ClientKey, path: str
+    ) -> dict[str, str]:
+        async with changing_client(self._changes, acting, client_id) as (change, client):
+            await replace_client(change, with_key(client, key))
+            answer, at = write_key(key), f"clients/{client.id}/certificates/{path}"
+            change.record(OperationType.ACTION, ResourceType.CLIENT, at, answer)
+        return answer
+
+    async def _generate(self, client: Client, bits: int, years: int) -> GeneratedKey:
         begins = self._clock.now().replace(microsecond=0) - _BEFORE
         return await run_key_work(
             client.realm_id,
@@ -180,16 +182,6 @@ class ClientCertificates:
             )
         except UnusableSetting:
             return key
-
-
-async def _keep(change: Change, client_id: str, key: ClientKey, path: str) -> None:
-    stores, acting = change.stores, change.acting
-    client = await find_client_alone(stores, acting.realm.id, client_id)
-    require_changeable_clients(acting, client.client_id)
-    await stores.clients.replace(with_key(client, key))
-    change.tell(client_topic(acting.realm.id, client.id))
-    told = write_key(key)
-    change.record(OperationType.ACTION, ResourceType.CLIENT, f"clients/{client.id}/{path}", told)
 
 
 def _password(wish: KeyStoreWish) -> Secret:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from gateway.admin.access import Acting, Changes, require_changeable_clients
-from gateway.admin.clients import find_client_alone
+from gateway.admin.access import Acting, Changes
+from gateway.admin.clients import changing_client
 from gateway.admin.registration.tokens import RegistrationTokens
 from gateway.domain.events import OperationType, ResourceType
 from gateway.representations.clients import told_client
@@ -17,13 +17,8 @@ class ClientRegistrationTokens:
         self._tokens = tokens
 
     async def renew(self, acting: Acting, client_id: str) -> dict[str, Any]:
-        """Make the client's only token; return the client with it.
-
-        Raises Missing, Forbidden and StoreUnavailable.
-        """
-        async with self._changes.begin(acting) as change:
-            client = await find_client_alone(change.stores, acting.realm.id, client_id)
-            require_changeable_clients(acting, client.client_id)
+        """Replace the client's token; return the client with it. Raises Missing, Forbidden."""
+        async with changing_client(self._changes, acting, client_id) as (change, client):
             token = await self._tokens.give(change, client)
             told = told_client(client, masked=False, registration_token=token)
             path = f"clients/{client.id}/registration-access-token"
