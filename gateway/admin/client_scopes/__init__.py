@@ -6,6 +6,7 @@ from gateway.admin.client_scopes.administration import (
     VIEW_CLIENTS,
     ClientScopeAdministration,
     found_scope,
+    with_scope_renamed,
 )
 from gateway.admin.client_scopes.choice import chosen_scopes, inherited_scopes
 from gateway.admin.client_scopes.defaults import default_client_scopes, ensure_client_scopes
