@@ -7,6 +7,7 @@ provider `install`; Spec: RFC 6750 §2.1, RFC 7591, RFC 7592
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.admin.access import Acting, AdminAccess, Caller, Rights
@@ -37,38 +38,29 @@ _PARTS: Final = 2
 _NO_RIGHTS: Final = Rights(frozenset(), EffectiveRoles())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrationRequests:
     """Answers the requests. All methods raise OAuthError, UnknownField and StoreUnavailable."""
 
-    def __init__(
-        self,
-        *,
-        registration: ClientRegistration,
-        tokens: RegistrationTokens,
-        access_tokens: AccessTokens,
-        access: AdminAccess,
-        directory: Directory,
-        clients: ClientAuthenticator,
-    ) -> None:
-        self._registration = registration
-        self._tokens = tokens
-        self._access_tokens = access_tokens
-        self._access = access
-        self._directory = directory
-        self._clients = clients
+    registration: ClientRegistration
+    tokens: RegistrationTokens
+    access_tokens: AccessTokens
+    access: AdminAccess
+    directory: Directory
+    clients: ClientAuthenticator
 
     async def register(
         self, request: ProtocolRequest, sent: Format, document: Mapping[str, Any]
     ) -> ClientView:
         with _recorded(request, EventType.CLIENT_REGISTER):
             registrar = await self._registrar(request)
-            view = await self._registration.register(registrar, sent, document)
+            view = await self.registration.register(registrar, sent, document)
         request.event.client_id = view.client.client_id
         return view
 
     async def view(self, request: ProtocolRequest, client_id: str) -> ClientView:
         with _recorded(request, EventType.CLIENT_INFO):
-            view = await self._registration.view(await self._registrar(request), client_id)
+            view = await self.registration.view(await self._registrar(request), client_id)
         request.event.client_id = client_id
         return view
 
@@ -77,11 +69,11 @@ class RegistrationRequests:
     ) -> ClientView:
         with _recorded(request, EventType.CLIENT_UPDATE, client_id):
             registrar = await self._registrar(request)
-            return await self._registration.change(registrar, client_id, sent, document)
+            return await self.registration.change(registrar, client_id, sent, document)
 
     async def remove(self, request: ProtocolRequest, client_id: str) -> None:
         with _recorded(request, EventType.CLIENT_DELETE, client_id):
-            await self._registration.remove(await self._registrar(request), client_id)
+            await self.registration.remove(await self._registrar(request), client_id)
 
     async def installation(
         self, request: ProtocolRequest, client_id: str, url: str
@@ -97,18 +89,18 @@ class RegistrationRequests:
         )
 
     async def _own_view(self, request: ProtocolRequest, client_id: str) -> ClientView:
-        entry = await self._directory.client(request.realm.realm.id, client_id)
+        entry = await self.directory.client(request.realm.realm.id, client_id)
         if entry is None:
             raise not_authorized(NOT_VIEWED)
         if not entry.client.public_client:
             try:
-                proven = await self._clients.authenticate(request)
+                proven = await self.clients.authenticate(request)
             except OAuthError as error:
                 raise not_authorized("Failed to authenticate client", reason=str(error)) from error
             if proven.entry.client.client_id != client_id:
                 raise not_authorized("Different client authenticated")
         request.event.client_id = client_id
-        return await self._registration.view_itself(entry.client)
+        return await self.registration.view_itself(entry.client)
 
     async def _registrar(self, request: ProtocolRequest) -> Registrar:
         """Return the caller; raises RegistrationRefused for an invalid token."""
@@ -118,7 +110,7 @@ class RegistrationRequests:
             return Registrar(acting)
         token = sent[1]
         try:
-            ours = self._tokens.read(request.realm, token, request.now)
+            ours = self.tokens.read(request.realm, token, request.now)
         except InvalidToken:
             return Registrar(await self._bearer(request, token), token=token)
         return Registrar(acting, ours.kind, ours.id, token)
@@ -126,7 +118,7 @@ class RegistrationRequests:
     async def _bearer(self, request: ProtocolRequest, token: str) -> Acting:
         realm = request.realm.realm
         try:
-            active = await self._access_tokens.active(request, token)
+            active = await self.access_tokens.active(request, token)
             require_binding(active.claims, request.certificate)
         except InvalidToken as error:
             raise not_authorized("Failed decode token", reason=str(error)) from error
@@ -137,7 +129,7 @@ class RegistrationRequests:
         granted = still_granted(request.realm, active.client.client, names)
         scope = scope_of(active.client, granted.permitted_to(active.user.roles))
         caller = Caller(realm, active.user.user, active.client.client, scope)
-        rights = await self._access.rights(caller, realm)
+        rights = await self.access.rights(caller, realm)
         return Acting(caller, realm, rights, request.remote_address)
 
 

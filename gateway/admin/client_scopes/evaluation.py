@@ -75,20 +75,20 @@ class TokenPreview(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class ScopeEvaluation:
     """The use cases. All raise Missing and StoreUnavailable."""
 
-    def __init__(self, database: Database, directory: Directory, preview: TokenPreview) -> None:
-        self._database = database
-        self._directory = directory
-        self._preview = preview
+    database: Database
+    directory: Directory
+    preview: TokenPreview
 
     async def mappers(self, asked: Evaluated) -> list[dict[str, Any]]:
         realm, entry = await self._found(asked)
         client = entry.client
         found = [
             _mapper_answer(mapper, scope.id, scope.name, "client-scope")
-            for scope in self._preview.scopes(realm, client, asked.scope)
+            for scope in self.preview.scopes(realm, client, asked.scope)
             for mapper in scope.mappers
             if mapper.protocol == OPENID_CONNECT
         ]
@@ -103,9 +103,9 @@ class ScopeEvaluation:
         `container` is the realm's name or the client's internal id.
         """
         realm, entry = await self._found(asked)
-        ids = [scope.id for scope in self._preview.scopes(realm, entry.client, asked.scope)]
+        ids = [scope.id for scope in self.preview.scopes(realm, entry.client, asked.scope)]
         owner = OF_THE_REALM if container == asked.realm.name else container
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             if owner and await stores.clients.find_by_id(asked.realm.id, owner) is None:
                 raise Missing("Role Container not found")
             every = await stores.role_catalogue.list(asked.realm.id, RoleQuery(container=owner))
@@ -116,22 +116,22 @@ class ScopeEvaluation:
     async def access_token(self, asked: Evaluated, example: ExampleOf) -> dict[str, Any]:
         audience = None
         if example.audience is not None:
-            found = await self._directory.client(asked.realm.id, example.audience)
+            found = await self.directory.client(asked.realm.id, example.audience)
             audience = None if found is None else found.client.client_id
         limited = await self._example(asked, replace(example, audience=audience))
-        return self._preview.access_token(limited)
+        return self.preview.access_token(limited)
 
     async def id_token(self, asked: Evaluated, example: ExampleOf) -> dict[str, Any]:
-        return self._preview.id_token(await self._example(asked, example))
+        return self.preview.id_token(await self._example(asked, example))
 
     async def userinfo(self, asked: Evaluated, example: ExampleOf) -> dict[str, Any]:
-        return self._preview.userinfo(await self._example(asked, example))
+        return self.preview.userinfo(await self._example(asked, example))
 
     async def _example(self, asked: Evaluated, example: ExampleOf) -> TokenExample:
         realm, client = await self._found(asked)
         if example.user_id is None:
             raise Missing("No userId provided")
-        user = await self._directory.user(asked.realm.id, example.user_id)
+        user = await self.directory.user(asked.realm.id, example.user_id)
         if user is None:
             raise Missing("No user found")
         user = _limited(user, example.audience)
@@ -140,12 +140,12 @@ class ScopeEvaluation:
         )
 
     async def _found(self, asked: Evaluated) -> tuple[RealmEntry, ClientEntry]:
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             client = await stores.clients.find_by_id(asked.realm.id, asked.client)
-        realm = await self._directory.realm(asked.realm.name)
+        realm = await self.directory.realm(asked.realm.name)
         if realm is None or client is None:
             raise Missing(_NO_CLIENT)
-        entry = await self._directory.client(asked.realm.id, client.client_id)
+        entry = await self.directory.client(asked.realm.id, client.client_id)
         if entry is None:
             raise Missing(_NO_CLIENT)
         return realm, entry

@@ -5,7 +5,7 @@ Keycloak: POST clients, PUT and DELETE clients/{id} (26.7)
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gateway.admin.access import (
@@ -66,31 +66,20 @@ class AddressesRefused(RefusedByCode):
         self.of_redirect = any(address.is_redirect for address in wrong)
 
 
+@dataclass(frozen=True, slots=True)
 class ClientAdministration:
     """Changes clients. All methods raise Forbidden and StoreUnavailable."""
 
-    def __init__(
-        self,
-        changes: Changes,
-        clock: Clock,
-        online_sessions: OnlineSessionStore,
-        check_mapper: CheckMapper,
-        keys: KeyFactory,
-    ) -> None:
-        """End the sessions in `online_sessions` of clients that go; judge by `check_mapper`.
-
-        Make by `keys` what the realm lacks to sign as a client asks.
-        """
-        self._changes = changes
-        self._clock = clock
-        self._online_sessions = online_sessions
-        self._check_mapper = check_mapper
-        self._keys = keys
+    changes: Changes
+    clock: Clock
+    online_sessions: OnlineSessionStore
+    check_mapper: CheckMapper
+    keys: KeyFactory
 
     async def add(self, acting: Acting, document: Mapping[str, Any]) -> Client:
         """Add a client; raises UnknownField, InvalidInput, RefusedByCode and AlreadyExists."""
         whole = new_client_document(document)
-        async with self._changes.begin(acting) as change:
+        async with self.changes.begin(acting) as change:
             client = await self.register(change, whole)
             path = f"clients/{client.id}"
             sent = {"id": client.id, **document}
@@ -114,8 +103,8 @@ class ClientAdministration:
         _refuse(wrong_addresses(client))
         self._require_mappers(client, ())
         await require_usable_overrides(stores, realm, client)
-        client = prepared_client(await chosen_scopes(stores, client), self._clock)
-        client = with_rotation_applied(realm, client, self._clock)
+        client = prepared_client(await chosen_scopes(stores, client), self.clock)
+        client = with_rotation_applied(realm, client, self.clock)
         await stores.clients.add(client)
         await self._add_account(change, client)
         change.tell(client_topic(realm.id, client.id))
@@ -127,7 +116,7 @@ class ClientAdministration:
 
         Raises Missing, PreconditionFailed, UnknownField, InvalidInput and RefusedByCode.
         """
-        async with self._changes.begin(acting) as change:
+        async with self.changes.begin(acting) as change:
             before = await find_client_alone(change.stores, acting.realm.id, client_id)
             change.require_match(await shown_client(acting, change.stores, before))
             after = self.merged(before, document)
@@ -145,14 +134,14 @@ class ClientAdministration:
         known = wrong_addresses(before)
         _refuse(tuple(wrong for wrong in wrong_addresses(after) if wrong not in known))
         self._require_mappers(after, before.protocol_mappers)
-        return changed_client(after, before, self._clock)
+        return changed_client(after, before, self.clock)
 
     def _require_mappers(self, client: Client, known: Sequence[ProtocolMapper]) -> None:
         """Raise InvalidInput for a new mapper that could not act; an unknown kind is kept."""
         for place, mapper in enumerate(client.protocol_mappers):
             if mapper not in known:
                 with suppress(Missing), _told_of(f"protocolMappers[{place}]."):
-                    self._check_mapper(mapper)
+                    self.check_mapper(mapper)
 
     async def store(
         self, change: Change, before: Client, after: Client, *, by_itself: bool = False
@@ -162,7 +151,7 @@ class ClientAdministration:
         A client policy of the realm may give it another secret; `by_itself` says that the client
         changes itself.
         """
-        after = with_rotation_applied(change.realm, after, self._clock, by_itself=by_itself)
+        after = with_rotation_applied(change.realm, after, self.clock, by_itself=by_itself)
         if after == before:
             return after
         await require_usable_overrides(change.stores, change.realm, after, before)
@@ -181,7 +170,7 @@ class ClientAdministration:
 
         Raises Missing, Forbidden, PreconditionFailed and RefusedByCode.
         """
-        async with self._changes.begin(acting) as change:
+        async with self.changes.begin(acting) as change:
             client = await find_client_alone(change.stores, acting.realm.id, client_id)
             self.require_removable(acting, client)
             change.require_match(await shown_client(acting, change.stores, client))
@@ -208,12 +197,12 @@ class ClientAdministration:
         _tell(change, client, roles=await has_roles(change.stores, client))
         await change.stores.offline_sessions.leave_all(client.realm_id, client.id)
         await change.stores.clients.remove(client.realm_id, client.id)
-        await self._online_sessions.leave_all(client.realm_id, client.id)
+        await self.online_sessions.leave_all(client.realm_id, client.id)
 
     async def _ensure_keys(self, change: Change, client: Client) -> None:
         """Let the realm be able to sign as the client asks, from its next token on."""
         stores, realm = change.stores, change.realm
-        if await ensure_keys_of_client(stores, realm, client, self._keys, change.now):
+        if await ensure_keys_of_client(stores, realm, client, self.keys, change.now):
             change.tell(realm_topic(realm.id))
 
     async def _add_account(self, change: Change, client: Client) -> None:
@@ -221,7 +210,7 @@ class ClientAdministration:
         default = await stores.roles.find(realm.id, realm.default_role_name)
         try:
             granted = default.id if default else None
-            await ensure_service_account(stores, client, granted, self._clock)
+            await ensure_service_account(stores, client, granted, self.clock)
         except AlreadyExists as error:
             raise AlreadyExists(f"Client {client.client_id} already exists") from error
 

@@ -66,19 +66,17 @@ class _Uploaded:
     password: Secret
 
 
+@dataclass(frozen=True, slots=True)
 class ClientCertificates:
     """The use cases. All raise Missing, Forbidden, NotHere and StoreUnavailable."""
 
-    def __init__(
-        self, database: Database, changes: Changes, keys: ClientKeys, clock: Clock
-    ) -> None:
-        self._database = database
-        self._changes = changes
-        self._keys = keys
-        self._clock = clock
+    database: Database
+    changes: Changes
+    keys: ClientKeys
+    clock: Clock
 
     async def read(self, realm: Realm, client_id: str, purpose: str) -> dict[str, str]:
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             client = await find_client(stores, realm.id, client_id)
         key = key_of(client, purpose)
         return write_key(await self._complete(realm, key))
@@ -101,7 +99,7 @@ class ClientCertificates:
         made = await self._generate(client, wish.bits, wish.years)
         certificates = await self._with_realm(acting.realm, wish, made.certificate)
         archive = await run_key_work(
-            acting.realm.id, self._keys.archive, password, certificates, made.private_key
+            acting.realm.id, self.keys.archive, password, certificates, made.private_key
         )
         key = ClientKey(certificate=made.certificate)
         await self._store(acting, client_id, key, f"{purpose}/generate-and-download")
@@ -118,7 +116,7 @@ class ClientCertificates:
         if certificate is None:
             raise Missing("keypair not generated for client")
         certificates = await self._with_realm(acting.realm, wish, certificate)
-        return await run_key_work(acting.realm.id, self._keys.archive, password, certificates)
+        return await run_key_work(acting.realm.id, self.keys.archive, password, certificates)
 
     async def upload(
         self, acting: Acting, client_id: str, purpose: str, form: Mapping[str, bytes], *, path: str
@@ -128,14 +126,14 @@ class ClientCertificates:
         sent = _uploaded(form)
         try:
             key = await run_key_work(
-                acting.realm.id, self._keys.read, sent.kind, sent.content, sent.alias, sent.password
+                acting.realm.id, self.keys.read, sent.kind, sent.content, sent.alias, sent.password
             )
         except UnusableSetting as error:
             raise BadRequest(str(error)) from error
         return await self._store(acting, client_id, key, f"{purpose}/{path}")
 
     async def _require(self, acting: Acting, client_id: str, purpose: str) -> Client:
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             client = await find_client(stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
         if purpose != JWT_CREDENTIAL:
@@ -145,17 +143,17 @@ class ClientCertificates:
     async def _store(
         self, acting: Acting, client_id: str, key: ClientKey, path: str
     ) -> dict[str, str]:
-        async with changing_client(self._changes, acting, client_id) as (change, client):
+        async with changing_client(self.changes, acting, client_id) as (change, client):
             await replace_client(change, with_key(client, key))
             answer, at = write_key(key), f"clients/{client.id}/certificates/{path}"
             change.record(OperationType.ACTION, ResourceType.CLIENT, at, answer)
         return answer
 
     async def _generate(self, client: Client, bits: int, years: int) -> GeneratedKey:
-        begins = self._clock.now().replace(microsecond=0) - _BEFORE
+        begins = self.clock.now().replace(microsecond=0) - _BEFORE
         return await run_key_work(
             client.realm_id,
-            self._keys.generate,
+            self.keys.generate,
             client.client_id,
             bits,
             begins,
@@ -167,7 +165,7 @@ class ClientCertificates:
     ) -> list[NamedCertificate]:
         found = [NamedCertificate(wish.alias, certificate)]
         if wish.with_realm:
-            async with self._database.read() as stores:
+            async with self.database.read() as stores:
                 keys = await stores.keys.list(realm.id)
             certified = next(filter(None, map(_certificate, keys)), None)
             found += [NamedCertificate(wish.realm_alias, certified)] if certified else []
@@ -178,7 +176,7 @@ class ClientCertificates:
             return key
         try:
             return await run_key_work(
-                realm.id, self._keys.read, KeyFile.KEY_SET, key.key_set.encode(), "", Secret("")
+                realm.id, self.keys.read, KeyFile.KEY_SET, key.key_set.encode(), "", Secret("")
             )
         except UnusableSetting:
             return key

@@ -51,30 +51,30 @@ class MapperOwner:
         return f"{self.kind}/{self.id}/protocol-mappers"
 
 
+@dataclass(frozen=True, slots=True)
 class ProtocolMapperAdministration:
     """The use cases. All raise Missing and StoreUnavailable."""
 
-    def __init__(self, database: Database, changes: Changes, check: CheckMapper) -> None:
-        self._database = database
-        self._changes = changes
-        self._check = check
+    database: Database
+    changes: Changes
+    check: CheckMapper
 
     async def all(
         self, realm: Realm, owner: MapperOwner, protocol: str | None = None
     ) -> list[dict[str, Any]]:
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             mappers = _mappers(await _get_owner(stores, realm, owner))
         return [write_mapper(one) for one in mappers if protocol in {None, one.protocol}]
 
     async def one(self, realm: Realm, owner: MapperOwner, mapper_id: str) -> dict[str, Any]:
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             mappers = _mappers(await _get_owner(stores, realm, owner))
         return write_mapper(_found(mappers, mapper_id))
 
     async def add(self, acting: Acting, owner: MapperOwner, document: Mapping[str, Any]) -> str:
         """Add a mapper and return its id; raises InvalidInput and AlreadyExists."""
         mapper = self._read(document)
-        async with self._changes.begin(acting) as change:
+        async with self.changes.begin(acting) as change:
             holder = await _get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             if _is_taken(mappers, mapper):
@@ -90,7 +90,7 @@ class ProtocolMapperAdministration:
             raise MalformedBody("not a list of objects", shape=True)
         _require_room(len(documents))
         added = [self._read(document, f"[{place}]") for place, document in enumerate(documents)]
-        async with self._changes.begin(acting) as change:
+        async with self.changes.begin(acting) as change:
             holder = await _get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             for mapper in added:
@@ -105,7 +105,7 @@ class ProtocolMapperAdministration:
         self, acting: Acting, owner: MapperOwner, mapper_id: str, document: Mapping[str, Any]
     ) -> None:
         """Change the type and the configuration of a mapper; raises InvalidInput."""
-        async with self._changes.begin(acting) as change:
+        async with self.changes.begin(acting) as change:
             holder = await _get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             before = _found(mappers, mapper_id)
@@ -119,7 +119,7 @@ class ProtocolMapperAdministration:
             _note(change, owner, OperationType.UPDATE, path, document)
 
     async def remove(self, acting: Acting, owner: MapperOwner, mapper_id: str) -> None:
-        async with self._changes.begin(acting) as change:
+        async with self.changes.begin(acting) as change:
             holder = await _get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             removed = _found(mappers, mapper_id)
@@ -133,7 +133,7 @@ class ProtocolMapperAdministration:
         if not isinstance(kind, str) or not kind:
             raise Missing("ProtocolMapper provider not found")
         mapper = read_mapper(document, path)
-        self._check(mapper)
+        self.check(mapper)
         return mapper if mapper.id else replace(mapper, id=str(uuid4()))
 
 

@@ -4,6 +4,7 @@ The old secret is rejected at once, unless a client policy of the realm accepts 
 the rotated secret.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from gateway.admin.access import Acting, Changes, Missing, require_may_control
@@ -17,21 +18,21 @@ from gateway.domain.secrets import Secret
 from gateway.representations.clients import without_rotated_secret
 
 
+@dataclass(frozen=True, slots=True)
 class ClientSecrets:
     """The use cases. All raise Missing, Forbidden and StoreUnavailable."""
 
-    def __init__(self, database: Database, changes: Changes, clock: Clock) -> None:
-        self._database = database
-        self._changes = changes
-        self._clock = clock
+    database: Database
+    changes: Changes
+    clock: Clock
 
     async def read(self, acting: Acting, client_id: str) -> dict[str, Any]:
         return _credential((await self._get(acting, client_id)).secret)
 
     async def renew(self, acting: Acting, client_id: str) -> dict[str, Any]:
         """Generate a new secret and return it; a public client cannot use it."""
-        async with changing_client(self._changes, acting, client_id) as (change, client):
-            renewed = with_renewed_secret(change.realm, client, self._clock)
+        async with changing_client(self.changes, acting, client_id) as (change, client):
+            renewed = with_renewed_secret(change.realm, client, self.clock)
             await replace_client(change, renewed)
             credential = _credential(renewed.secret)
             path = f"clients/{client.id}/client-secret"
@@ -45,7 +46,7 @@ class ClientSecrets:
         return _credential(rotated)
 
     async def remove_rotated(self, acting: Acting, client_id: str) -> None:
-        async with changing_client(self._changes, acting, client_id) as (change, client):
+        async with changing_client(self.changes, acting, client_id) as (change, client):
             path = f"clients/{client.id}/client-secret/rotated"
             removed = None
             if client.rotated_secret is not None:
@@ -54,7 +55,7 @@ class ClientSecrets:
             change.record(OperationType.DELETE, ResourceType.CLIENT, path, removed)
 
     async def _get(self, acting: Acting, client_id: str) -> Client:
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             client = await find_client(stores, acting.realm.id, client_id)
             await require_may_control(acting, stores, *acting.controls)
         return client

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.flows.uses import realm_flows
+from gateway.admin.flows.uses import EFFECTS, realm_flows
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput, UnusableSetting
 from gateway.domain.flows import (
@@ -21,8 +21,6 @@ from gateway.domain.flows import (
     Flow,
     Flows,
     RequiredAction,
-    client_methods,
-    second_factor,
 )
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import DocumentKind, Stores
@@ -71,7 +69,7 @@ async def check_overrides(stores: Stores, realm: Realm, clients: Iterable[Client
     for client in own:
         flow_id = client.flow_overrides[DIRECT_GRANT]
         path = f"clients.{client.client_id}.authenticationFlowBindingOverrides.{DIRECT_GRANT}"
-        _require_factor(flows, flows.find(flow_id), path, flow_id)
+        _require_effect(flows, flows.find(flow_id), DIRECT_GRANT, path, flow_id)
 
 
 async def _store_flows(stores: Stores, realm: Realm, given: GivenSignIn, *, new: bool) -> bool:
@@ -231,32 +229,20 @@ async def _put(
 
 async def _check_bindings(stores: Stores, realm: Realm) -> None:
     flows = await realm_flows(stores, realm)
-    for path, alias in _bound(realm.flows):
+    bound = {name: getattr(realm.flows, name) for name in FlowBindings.__dataclass_fields__}
+    for name, alias in bound.items():
         if flows.named(alias) is None:
-            raise refused(path, alias, "the alias of a flow")
-    grant, clients = realm.flows.direct_grant, realm.flows.client_authentication
-    _require_factor(flows, flows.named(grant), "directGrantFlow", grant)
-    found = flows.named(clients)
-    if found is not None:
-        try:
-            client_methods(flows, found)
-        except UnusableSetting as refusal:
-            raise _without_effect("clientAuthenticationFlow", clients, refusal) from refusal
+            raise refused(f"{camel_case(name)}Flow", alias, "the alias of a flow")
+    for name in EFFECTS:
+        flow = flows.named(bound[name])
+        _require_effect(flows, flow, name, f"{camel_case(name)}Flow", bound[name])
 
 
-def _bound(bindings: FlowBindings) -> Iterator[tuple[str, str]]:
-    for name in FlowBindings.__dataclass_fields__:
-        yield f"{camel_case(name)}Flow", getattr(bindings, name)
-
-
-def _require_factor(flows: Flows, flow: Flow | None, path: str, name: str) -> None:
+def _require_effect(flows: Flows, flow: Flow | None, use: str, path: str, name: str) -> None:
     if flow is None:
         raise refused(path, name, "a flow")
     try:
-        second_factor(flows, flow)
-    except UnusableSetting as refusal:
-        raise _without_effect(path, name, refusal) from refusal
-
-
-def _without_effect(path: str, name: str, refusal: UnusableSetting) -> InvalidInput:
-    return InvalidInput((FieldError(path, f"{describe(name)} ({refusal})", "a flow that acts"),))
+        EFFECTS[use](flows, flow)
+    except UnusableSetting as error:
+        given = f"{describe(name)} ({error})"
+        raise InvalidInput((FieldError(path, given, "a flow that acts"),)) from error

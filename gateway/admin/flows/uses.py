@@ -4,8 +4,8 @@ Flows of pages are bound although this version has no pages: a change of them wo
 and is refused. Keycloak: the flow bindings of realms and clients
 """
 
-from collections.abc import Iterable
-from enum import Enum
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from gateway.admin.access import Refused
 from gateway.domain.clients import Client
@@ -14,13 +14,11 @@ from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import FlowBindings, Realm
 from gateway.representations.flows import default_id, flows_in
 
-
-class Use(Enum):
-    """A use of a flow."""
-
-    PAGES = "pages"
-    DIRECT_GRANT = "the password grant"
-    CLIENTS = "client authentication"
+EFFECTS: Final[Mapping[str, Callable[[Flows, Flow], object]]] = {
+    "direct_grant": second_factor,
+    "client_authentication": client_methods,
+}
+"""What a flow bound for that use amounts to; raises UnusableSetting. Other uses are pages."""
 
 
 async def require_effective(
@@ -67,10 +65,8 @@ async def require_bindable(stores: Stores, realm: Realm, bindings: FlowBindings)
         flow = flows.named(alias)
         if flow is None:
             raise Refused(f"There is no flow '{alias}'")
-        if name == "direct_grant":
-            second_factor(flows, flow)
-        elif name == "client_authentication":
-            client_methods(flows, flow)
+        if name in EFFECTS:
+            EFFECTS[name](flows, flow)
         elif flow.id != default_id(realm.id, "flow", getattr(FlowBindings(), name)):
             raise _no_page(alias)
 
@@ -99,31 +95,22 @@ async def realm_flows(stores: Stores, realm: Realm) -> Flows:
     return flows_in(realm.id, documents)
 
 
-async def _uses(stores: Stores, realm: Realm, root: Flow) -> frozenset[Use]:
-    bindings = realm.flows
-    uses: set[Use] = set()
-    for name in FlowBindings.__dataclass_fields__:
-        if getattr(bindings, name) == root.alias:
-            uses.add(_USES.get(name, Use.PAGES))
+async def _uses(stores: Stores, realm: Realm, root: Flow) -> set[str]:
+    names = FlowBindings.__dataclass_fields__
+    uses = {name for name in names if getattr(realm.flows, name) == root.alias}
     for client in await stores.clients.list(realm.id):
-        for name, flow_id in client.flow_overrides.items():
-            if flow_id == root.id:
-                uses.add(Use.DIRECT_GRANT if name == DIRECT_GRANT else Use.PAGES)
-    return frozenset(uses)
+        uses |= {name for name, flow_id in client.flow_overrides.items() if flow_id == root.id}
+    return uses
 
 
-_USES = {"direct_grant": Use.DIRECT_GRANT, "client_authentication": Use.CLIENTS}
-
-
-def _require(uses: frozenset[Use], flows: Flows, root: Flow | None, alias: str) -> None:
+def _require(uses: set[str], flows: Flows, root: Flow | None, alias: str) -> None:
     if root is None:
         raise Refused(f"'{alias}' is in use: bind another flow first")
-    if Use.PAGES in uses:
+    if uses - EFFECTS.keys():
         raise _no_page(alias)
-    if Use.DIRECT_GRANT in uses:
-        second_factor(flows, root)
-    if Use.CLIENTS in uses:
-        client_methods(flows, root)
+    for use, effect in EFFECTS.items():
+        if use in uses:
+            effect(flows, root)
 
 
 def _steps(flows: Flows, root_id: str) -> dict[str, object]:

@@ -9,7 +9,7 @@ Keycloak: org.keycloak.keys.KeyProvider
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -57,19 +57,17 @@ _MOST: Final = 100
 """Keys of a realm: every gateway holds all of them."""
 
 
+@dataclass(frozen=True, slots=True)
 class KeyComponents:
     """The components of one type: realm keys."""
 
     type = KEY_PROVIDER_TYPE
     providers = KEY_PROVIDERS
 
-    def __init__(
-        self, database: Database, changes: Changes, keys: KeyFactory, clock: Clock
-    ) -> None:
-        self._database = database
-        self._changes = changes
-        self._factory = keys
-        self._clock = clock
+    database: Database
+    changes: Changes
+    keys: KeyFactory
+    clock: Clock
 
     async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
         return tuple(map(key_component, await stores.keys.list(realm.id)))
@@ -93,7 +91,7 @@ class KeyComponents:
             status=settings.status,
         )
         key = replace(key, config=self._kept(settings, key))
-        async with self._changes.begin(acting) as change:
+        async with self.changes.begin(acting) as change:
             keys = await change.stores.keys.list_alone(change.realm.id)
             if len(keys) >= _MOST:
                 raise Refused(f"A realm has at most {_MOST} keys: take an old one away")
@@ -109,23 +107,23 @@ class KeyComponents:
         self, acting: Acting, key_id: str, given: Component, document: Mapping[str, Any]
     ) -> None:
         while True:
-            async with self._database.read() as stores:
+            async with self.database.read() as stores:
                 before = _one(await stores.keys.list(acting.realm.id), key_id)
             # Material is made before any lock is held, of a key that may change meanwhile.
             key = await self._changed(acting, before, given)
-            async with self._changes.begin(acting) as change:
+            async with self.changes.begin(acting) as change:
                 if await self._exchanged(change, before, key):
                     path = component_path(key_id)
                     change.record(OperationType.UPDATE, ResourceType.COMPONENT, path, document)
                     return
 
     async def remove(self, acting: Acting, key_id: str) -> None:
-        async with self._changes.begin(acting) as change:
+        async with self.changes.begin(acting) as change:
             stores, realm = change.stores, change.realm
             key = _one(await stores.keys.list_alone(realm.id), key_id)
             change.require_match(write_component(key_component(key)))
             await stores.keys.remove(realm.id, key.id)
-            await ensure_fallback(stores, realm, key.algorithm, self._factory, change.now)
+            await ensure_fallback(stores, realm, key.algorithm, self.keys, change.now)
             change.tell(realm_topic(realm.id))
             change.record(OperationType.DELETE, ResourceType.COMPONENT, component_path(key.id))
 
@@ -139,7 +137,7 @@ class KeyComponents:
             return False
         others = tuple(other for other in keys if other.id != before.id)
         await stores.keys.exchange(self._told_apart(key, others))
-        await ensure_fallback(stores, realm, before.algorithm, self._factory, change.now)
+        await ensure_fallback(stores, realm, before.algorithm, self.keys, change.now)
         change.tell(realm_topic(realm.id))
         return True
 
@@ -184,18 +182,18 @@ class KeyComponents:
     def _certified(self, realm: Realm, key: RealmKey, settings: KeySettings) -> RealmKey:
         if not settings.certified:
             return replace(key, certificate=None)
-        return self._factory.certified(key, realm.name, self._clock.now())
+        return self.keys.certified(key, realm.name, self.clock.now())
 
     async def _made(self, realm: Realm, provider: KeyProvider, settings: KeySettings) -> RealmKey:
         """Make the material, off the loop: an RSA key takes up to a second."""
-        make = partial(self._factory.generate, size=settings.size, certified=settings.certified)
+        make = partial(self.keys.generate, size=settings.size, certified=settings.certified)
         if provider is KeyProvider.RSA:
             make = partial(
-                self._factory.imported,
+                self.keys.imported,
                 private_key=settings.private_key or Secret(""),
                 certificate=settings.certificate,
             )
-        now = self._clock.now()
+        now = self.clock.now()
         return await run_key_work(realm.id, make, realm.id, realm.name, settings.algorithm, now)
 
     def _told_apart(self, key: RealmKey, others: tuple[RealmKey, ...]) -> RealmKey:
@@ -203,14 +201,14 @@ class KeyComponents:
         taken = {other.kid for other in others}
         if key.kid not in taken:
             return key
-        key = self._factory.apart(key)
+        key = self.keys.apart(key)
         if key.kid in taken:
             raise Refused("The realm has this key, with this algorithm, already")
         return key
 
     def _kept(self, settings: KeySettings, key: RealmKey) -> Mapping[str, str]:
         """Return what is kept of the settings: of an imported key also its certificate."""
-        certificate = self._factory.public_data(key).certificate
+        certificate = self.keys.public_data(key).certificate
         if key.provider is not KeyProvider.RSA or certificate is None:
             return settings.config
         return {CERTIFICATE: certificate, **settings.config}

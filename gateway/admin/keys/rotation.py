@@ -64,27 +64,20 @@ class KeyChange:
     announced: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RealmKeys:
     """The use cases."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        keys: KeyFactory,
-        clock: Clock,
-        invalidation: Invalidation | None = None,
-    ) -> None:
-        self._database = database
-        self._factory = keys
-        self._clock = clock
-        self._invalidation = invalidation
+    database: Database
+    keys: KeyFactory
+    clock: Clock
+    invalidation: Invalidation | None = None
 
     async def list(self, realm_name: str | None = None) -> tuple[KeyState, ...]:
         """Return the keys of one realm, or of all; raises RealmNotFound."""
-        now = self._clock.now()
+        now = self.clock.now()
         states: list[KeyState] = []
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             for realm in await _realms(stores, realm_name):
                 keys = await stores.keys.list(realm.id)
                 states += [KeyState(realm.name, key, standing(key, keys, now)) for key in keys]
@@ -101,12 +94,12 @@ class RealmKeys:
 
         `algorithm` None takes the realm's default one. Raises RealmNotFound.
         """
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             (realm,) = await _realms(stores, realm_name)
             longest = longest_token(realm, await stores.clients.list(realm.id))
         chosen = algorithm or realm.default_signature_algorithm
         successor = await self._generate(realm, chosen, publish_for)
-        async with self._database.write() as stores:
+        async with self.database.write() as stores:
             changed = await self._install(stores, successor, longest)
             await stores.change_log.record([realm_topic(realm.id)])
         return KeyChange(realm.name, successor, changed, await self._announce(realm))
@@ -117,7 +110,7 @@ class RealmKeys:
         Where nobody would sign after it, a successor is stored in the same transaction, which
         looks at the keys alone. Raises InvalidInput when no realm has the key.
         """
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             realm, key = await _find(stores, kid, realm_name)
             longest = longest_token(realm, await stores.clients.list(realm.id))
         done = await self._disable(realm, key, None, longest)
@@ -131,7 +124,7 @@ class RealmKeys:
         self, realm: Realm, key: RealmKey, heir: RealmKey | None, longest: timedelta
     ) -> tuple[RealmKey | None, tuple[RealmKey, ...]] | None:
         """Disable the key as it is now; None, and nothing is done, where an heir is missing."""
-        async with self._database.write() as stores:
+        async with self.database.write() as stores:
             keys = await stores.keys.list_alone(realm.id)
             (found,) = (other for other in keys if other.id == key.id)
             delay = self._succession(found, keys)
@@ -150,7 +143,7 @@ class RealmKeys:
         peers = [other for other in keys if other.algorithm is key.algorithm and other != key]
         if key.status is not KeyStatus.ACTIVE or any(map(lasting, peers)):
             return None
-        signer = signing_key(peers, key.algorithm, self._clock.now())
+        signer = signing_key(peers, key.algorithm, self.clock.now())
         return PUBLISH_FOR if signer else timedelta()
 
     async def _generate(
@@ -158,14 +151,14 @@ class RealmKeys:
     ) -> RealmKey:
         # Finding an RSA key takes a tenth of a second: off the loop, and before any lock is held.
         made = await run_key_work(
-            realm.id, self._factory.generate, realm.id, realm.name, algorithm, self._clock.now()
+            realm.id, self.keys.generate, realm.id, realm.name, algorithm, self.clock.now()
         )
         return replace(made, active_from=made.active_from + publish_for)
 
     async def _install(
         self, stores: Stores, successor: RealmKey, longest: timedelta
     ) -> tuple[RealmKey, ...]:
-        now = self._clock.now()
+        now = self.clock.now()
         keys = await stores.keys.list_alone(successor.realm_id)
         retiring = superseded(keys, successor, now, longest)
         gone = _forgotten(keys, now)
@@ -177,10 +170,10 @@ class RealmKeys:
 
     async def _announce(self, realm: Realm) -> bool:
         """Tell the gateways; the change is stored already, so that silence is no failure."""
-        if self._invalidation is None:
+        if self.invalidation is None:
             return False
         try:
-            await self._invalidation.publish([realm_topic(realm.id)])
+            await self.invalidation.publish([realm_topic(realm.id)])
         except StoreUnavailable:
             return False
         return True

@@ -64,23 +64,15 @@ class _Given:
     users: tuple[UserInput, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartialImport:
     """The use case."""
 
-    def __init__(
-        self,
-        *,
-        changes: Changes,
-        clients: ClientAdministration,
-        passwords: PasswordHasher,
-        gate: NewPasswords,
-        online_sessions: OnlineSessionStore,
-    ) -> None:
-        self._changes = changes
-        self._clients = clients
-        self._passwords = passwords
-        self._gate = gate
-        self._online_sessions = online_sessions
+    changes: Changes
+    clients: ClientAdministration
+    passwords: PasswordHasher
+    gate: NewPasswords
+    online_sessions: OnlineSessionStore
 
     async def run(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
         """Import all of it; return the outcome of each part.
@@ -89,12 +81,12 @@ class PartialImport:
         not, and Forbidden for what would exceed the caller's rights.
         """
         # A whole realm takes seconds to check: the other requests go on meanwhile.
-        given = await asyncio.to_thread(_read, document, acting.realm, self._gate)
+        given = await asyncio.to_thread(_read, document, acting.realm, self.gate)
         _require_rights(acting, given)
-        hashes = PrecomputedHashes(self._passwords)
+        hashes = PrecomputedHashes(self.passwords)
         passwords = [new async for user in in_slices(given.users) for new in new_passwords([user])]
         await hashes.compute(acting.realm, passwords)
-        async with self._changes.begin(acting, alone=True) as change:
+        async with self.changes.begin(acting, alone=True) as change:
             outcomes, ineffective = await self._store(change, given, hashes)
             change.tell(realm_topic(change.realm.id))
             async for outcome in in_slices(outcomes):
@@ -108,14 +100,14 @@ class PartialImport:
         self, change: Change, given: _Given, hashes: PrecomputedHashes
     ) -> tuple[list[Outcome], list[IneffectiveSetting]]:
         policy = given.policy
-        clients = PartialClients(change, self._clients, policy)
+        clients = PartialClients(change, self.clients, policy)
         outcomes = [*await clients.store(given.clients)]
         roles = await load_roles(change.stores, change.realm)
         outcomes += await import_roles(change, policy, roles, given.roles)
         indexes = RealmIndexes(roles, await load_groups(change.stores, change.realm))
         outcomes += await import_groups(change, policy, indexes, given.groups)
-        preparation = UserPreparation(change.realm, indexes, hashes, self._gate)
-        users = PartialUsers(change, policy, preparation, self._online_sessions, clients.new)
+        preparation = UserPreparation(change.realm, indexes, hashes, self.gate)
+        users = PartialUsers(change, policy, preparation, self.online_sessions, clients.new)
         outcomes += await users.store(given.users)
         return outcomes, clients.ineffective
 

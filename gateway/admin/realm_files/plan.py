@@ -108,16 +108,14 @@ class RealmPlan:
         return tuple(found)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RealmPlanner:
     """Reads plans and applies them."""
 
-    def __init__(
-        self, *, keys: KeyFactory, passwords: PasswordMaker, gate: NewPasswords, clock: Clock
-    ) -> None:
-        self._keys = keys
-        self._passwords = passwords
-        self._gate = gate
-        self._clock = clock
+    keys: KeyFactory
+    passwords: PasswordMaker
+    gate: NewPasswords
+    clock: Clock
 
     async def read(
         self,
@@ -134,7 +132,7 @@ class RealmPlanner:
         """
         errors: list[FieldError] = []
         # A whole realm takes seconds to check: other requests go on meanwhile.
-        plan = await asyncio.to_thread(_read_parts, document, before, path, self._clock, errors)
+        plan = await asyncio.to_thread(_read_parts, document, before, path, self.clock, errors)
         realm_id, clients, scopes = plan.realm.id, plan.clients, plan.scopes
         with collect_refusals(errors):
             scopes = await read_scopes(stores, realm_id, document, path)
@@ -143,7 +141,7 @@ class RealmPlanner:
             items = await asyncio.to_thread(embedded, document, "clients", path)
             at = join(path, "clients")
             clients = await read_clients(
-                stores, realm_id, items, at, self._clock, inherited=inherited
+                stores, realm_id, items, at, self.clock, inherited=inherited
             )
         raise_all(errors)
         plan = replace(plan, clients=clients, scopes=scopes)
@@ -166,7 +164,7 @@ class RealmPlanner:
             await stores.realms.replace(realm)
         clients = [change.client async for change in in_slices(plan.clients)]
         algorithms = await asyncio.to_thread(signing_algorithms, realm, clients)
-        new_keys = await ensure_signing_keys(stores, realm, algorithms, self._keys, self._clock)
+        new_keys = await ensure_signing_keys(stores, realm, algorithms, self.keys, self.clock)
         new_sign_in = await store_sign_in(stores, realm, plan.before, plan.sign_in)
         await check_overrides(stores, realm, clients)
         new_scopes = await store_scopes(stores, realm, plan.scopes)
@@ -208,7 +206,7 @@ class RealmPlanner:
                 change.client.client_id
                 async for change in in_slices(plan.clients)
                 if await ensure_service_account(
-                    stores, change.client, default, self._clock, new=change.before is None
+                    stores, change.client, default, self.clock, new=change.before is None
                 )
             ]
         )
@@ -220,7 +218,7 @@ class RealmPlanner:
 
         Known users keep password and roles: a file imported again must not set them back.
         """
-        preparation = UserPreparation(plan.realm, indexes, self._passwords, self._gate)
+        preparation = UserPreparation(plan.realm, indexes, self.passwords, self.gate)
         errors: list[FieldError] = []
         added = 0
         for new in plan.users:

@@ -6,6 +6,7 @@ Keycloak: 7.1 (POST realms), 9 (`create-realm`)
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -38,25 +39,16 @@ from gateway.representations.realms import require_known_realm_fields
 from gateway.representations.roles import RoleName
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RealmCreation:
     """Creates realms."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        changes: Changes,
-        keys: KeyFactory,
-        passwords: PasswordHasher,
-        gate: NewPasswords,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._changes = changes
-        self._keys = keys
-        self._passwords = passwords
-        self._gate = gate
-        self._clock = clock
+    database: Database
+    changes: Changes
+    keys: KeyFactory
+    passwords: PasswordHasher
+    gate: NewPasswords
+    clock: Clock
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> Realm:
         """Create the realm and all in it; Forbidden unless `acting.realm` is `master`.
@@ -69,12 +61,10 @@ class RealmCreation:
             raise Refused("Realm name cannot be empty")
         if document.get("id") is None:
             document = {**document, "id": str(uuid4())}
-        hashes = PrecomputedHashes(self._passwords)
-        planner = RealmPlanner(
-            keys=self._keys, passwords=hashes, gate=self._gate, clock=self._clock
-        )
+        hashes = PrecomputedHashes(self.passwords)
+        planner = RealmPlanner(keys=self.keys, passwords=hashes, gate=self.gate, clock=self.clock)
         plan = await self._read(planner, hashes, document)
-        async with self._changes.begin(acting) as change:
+        async with self.changes.begin(acting) as change:
             await _require_free(change, plan.realm)
             imported = await planner.apply(change.stores, plan)
             for topic in imported.topics:
@@ -90,7 +80,7 @@ class RealmCreation:
         self, planner: RealmPlanner, hashes: PrecomputedHashes, document: Mapping[str, Any]
     ) -> RealmPlan:
         """Read all, and hash the passwords while other writers need not wait."""
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             plan = await planner.read(stores, document, None, "")
             if await stores.realms.find_by_name(plan.realm.name) is not None:
                 raise _taken(plan.realm)

@@ -4,7 +4,7 @@ Keycloak: 7.1 (PUT and DELETE of a realm), 8.6 (rename, removal)
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gateway.admin.access import (
@@ -37,28 +37,17 @@ from gateway.representations.realms import require_known_realm_fields, update_re
 _KEYS: Final = ("privateKey", "publicKey", "certificate", "codeSecret")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RealmChanges:
     """Changes and removes realms."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        changes: Changes,
-        keys: KeyFactory,
-        clock: Clock,
-        online_sessions: OnlineSessionStore,
-        login_failures: LoginFailureStore,
-        listeners: Collection[str],
-    ) -> None:
-        """Forget sessions and failed sign-ins with a realm; `listeners` are names of listeners."""
-        self._database = database
-        self._changes = changes
-        self._keys = keys
-        self._clock = clock
-        self._online_sessions = online_sessions
-        self._login_failures = login_failures
-        self._listeners = listeners
+    database: Database
+    changes: Changes
+    keys: KeyFactory
+    clock: Clock
+    online_sessions: OnlineSessionStore
+    login_failures: LoginFailureStore
+    listeners: Collection[str]
 
     async def update(self, acting: Acting, document: Mapping[str, Any]) -> Realm:
         """Merge the settings of `document` into the realm; a name in it renames the realm.
@@ -69,18 +58,18 @@ class RealmChanges:
         """
         require_known_realm_fields(document)
         _require_sense(document)
-        async with self._changes.begin(acting, alone=True) as change:
+        async with self.changes.begin(acting, alone=True) as change:
             before = change.realm
             change.require_match(await realm_document(change.stores, before))
             realm = update_realm(document, before)
-            require_known_listeners(realm.events, before.events, self._listeners)
+            require_known_listeners(realm.events, before.events, self.listeners)
             await require_bindable(change.stores, before, realm.flows)
             if realm.name != before.name:
                 await _rename(change, realm)
             elif realm != before:
                 await change.stores.realms.replace(realm)
             algorithms = (realm.default_signature_algorithm,)
-            await ensure_signing_keys(change.stores, realm, algorithms, self._keys, self._clock)
+            await ensure_signing_keys(change.stores, realm, algorithms, self.keys, self.clock)
             await _set_default_groups(change, document)
             change.becomes(realm)
             change.tell(realm_topic(realm.id))
@@ -95,9 +84,9 @@ class RealmChanges:
         """
         if acting.realm.name == MASTER:
             raise Refused("Can't remove master realm")
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             master = await stores.realms.find_by_name(MASTER)
-        async with self._changes.begin(replace(acting, realm=master or acting.realm)) as change:
+        async with self.changes.begin(replace(acting, realm=master or acting.realm)) as change:
             realm = await change.stores.realms.find_alone(acting.realm.name)
             if realm is None or realm.id != acting.realm.id:
                 raise Missing("Realm not found.")
@@ -108,8 +97,8 @@ class RealmChanges:
                 change.tell(realm_topic(master.id))
                 change.record(OperationType.DELETE, ResourceType.REALM, realm.name)
             change.tell(realm_topic(realm.id))
-            await self._online_sessions.end_of_realm(realm.id)
-            await self._login_failures.clear_realm(realm.id)
+            await self.online_sessions.end_of_realm(realm.id)
+            await self.login_failures.clear_realm(realm.id)
 
 
 def _require_sense(document: Mapping[str, Any]) -> None:

@@ -58,20 +58,14 @@ class ClientView:
     token: Secret | None = field(default=None, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
 class ClientRegistration:
     """The use cases. All raise RegistrationRefused, UnknownField and StoreUnavailable."""
 
-    def __init__(
-        self,
-        database: Database,
-        changes: Changes,
-        clients: ClientAdministration,
-        tokens: RegistrationTokens,
-    ) -> None:
-        self._database = database
-        self._changes = changes
-        self._clients = clients
-        self._tokens = tokens
+    database: Database
+    changes: Changes
+    clients: ClientAdministration
+    tokens: RegistrationTokens
 
     async def register(
         self, registrar: Registrar, sent: Format, document: Mapping[str, Any]
@@ -79,7 +73,7 @@ class ClientRegistration:
         registrar.require_new()
         with _metadata_refused():
             whole = new_client_document(sent.new_client(document))
-            async with self._changes.begin(registrar.acting, alone=True) as change:
+            async with self.changes.begin(registrar.acting, alone=True) as change:
                 if registrar.kind is TokenKind.INITIAL and not await use_up(
                     change, registrar.token_id
                 ):
@@ -87,19 +81,19 @@ class ClientRegistration:
                 await require_allowed_scopes(change, _scopes(whole))
                 client = await self._registered(change, whole)
                 require_allowed_mappers(client, None)
-                token = await self._tokens.give(change, client)
+                token = await self.tokens.give(change, client)
         return ClientView(client, token=Secret(token))
 
     async def _registered(self, change: Change, whole: Mapping[str, Any]) -> Client:
         try:
-            return await self._clients.register(change, whole)
+            return await self.clients.register(change, whole)
         except AlreadyExists as error:
             raise RegistrationRefused(INVALID_METADATA, "Client Identifier in use") from error
 
     async def view(self, registrar: Registrar, client_id: str) -> ClientView:
         """Return a client by its public name."""
         acting = registrar.acting
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             found = await stores.clients.find_by_client_id(acting.realm.id, client_id)
             client = await registrar.require_view(stores, found)
             masked = bool(await clients_out_of_reach(acting, stores, [client]))
@@ -109,7 +103,7 @@ class ClientRegistration:
 
     async def view_itself(self, client: Client) -> ClientView:
         """Return an authenticated client to itself."""
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             return ClientView(client, has_roles=await has_roles(stores, client))
 
     async def change(
@@ -118,7 +112,7 @@ class ClientRegistration:
         """Change a client; a registration access token that was used is replaced."""
         acting = registrar.acting
         with _metadata_refused():
-            async with self._changes.begin(acting) as change:
+            async with self.changes.begin(acting) as change:
                 before = await self._get_for_update(change, registrar, client_id)
                 if given_field(document, sent.client_id) != client_id:
                     raise RegistrationRefused(INVALID_METADATA, "Client Identifier modified")
@@ -126,15 +120,15 @@ class ClientRegistration:
                 require_changeable_clients(acting, before.client_id, after.client_id)
                 await require_may_widen_scope(acting, change.stores, before, after)
                 by_itself = registrar.is_client
-                after = await self._clients.store(change, before, after, by_itself=by_itself)
-                token = await self._tokens.give(change, after) if by_itself else None
+                after = await self.clients.store(change, before, after, by_itself=by_itself)
+                token = await self.tokens.give(change, after) if by_itself else None
                 masked = bool(await clients_out_of_reach(acting, change.stores, [after]))
         return ClientView(after, masked=masked, token=Secret(token) if token else None)
 
     async def _merged(
         self, change: Change, before: Client, sent: Format, document: Mapping[str, Any]
     ) -> Client:
-        after = self._clients.merged(before, sent.changed_client(document))
+        after = self.clients.merged(before, sent.changed_client(document))
         require_allowed_mappers(after, before)
         scopes = sent.scopes(document)
         if scopes is None:
@@ -145,10 +139,10 @@ class ClientRegistration:
 
     async def remove(self, registrar: Registrar, client_id: str) -> None:
         with _forbidden(Forbidden, RefusedByCode):
-            async with self._changes.begin(registrar.acting) as change:
+            async with self.changes.begin(registrar.acting) as change:
                 client = await self._get_for_update(change, registrar, client_id)
-                self._clients.require_removable(registrar.acting, client)
-                await self._clients.forget(change, client)
+                self.clients.require_removable(registrar.acting, client)
+                await self.clients.forget(change, client)
 
     async def _get_for_update(self, change: Change, registrar: Registrar, client_id: str) -> Client:
         stores, realm_id = change.stores, change.realm.id

@@ -4,7 +4,7 @@ Keycloak: clients-initial-access
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
 
@@ -25,17 +25,17 @@ _KIND: Final = DocumentKind.CLIENT_INITIAL_ACCESS
 _MOST: Final = 1_000
 
 
+@dataclass(frozen=True, slots=True)
 class InitialAccesses:
     """The use cases. All raise StoreUnavailable."""
 
-    def __init__(self, database: Database, changes: Changes, tokens: RegistrationTokens) -> None:
-        self._database = database
-        self._changes = changes
-        self._tokens = tokens
+    database: Database
+    changes: Changes
+    tokens: RegistrationTokens
 
     async def list(self, realm: Realm) -> list[dict[str, Any]]:
         """Return them, oldest first, without the tokens themselves."""
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             return [write_initial_access(access) for access in await _all(stores, realm)]
 
     async def add(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,12 +44,12 @@ class InitialAccesses:
         Raises InvalidInput and RefusedByCode.
         """
         expiration, count, origins = _read(document)
-        async with self._changes.begin(acting, alone=True) as change:
+        async with self.changes.begin(acting, alone=True) as change:
             now = int(change.now.timestamp())
             access = InitialAccess(str(uuid4()), now, expiration, count, count, origins)
             await _remove_spent(change.stores, change.realm, now)
             await _put(change.stores, change.realm, access)
-            token = await self._tokens.initial(change.realm, access, change.now)
+            token = await self.tokens.initial(change.realm, access, change.now)
             change.record(
                 OperationType.CREATE,
                 ResourceType.CLIENT_INITIAL_ACCESS_MODEL,
@@ -60,7 +60,7 @@ class InitialAccesses:
         return {"id": answer.pop("id"), "token": token, **answer}
 
     async def remove(self, acting: Acting, access_id: str) -> None:
-        async with self._changes.begin(acting, alone=True) as change:
+        async with self.changes.begin(acting, alone=True) as change:
             if await change.stores.documents.remove(change.realm.id, _KIND, access_id):
                 change.record(
                     OperationType.DELETE,
