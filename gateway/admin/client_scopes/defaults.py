@@ -261,7 +261,7 @@ def default_client_scopes(realm_id: str) -> tuple[ClientScope, ...]:
 
 
 async def ensure_client_scopes(stores: Stores, realm_id: str, offline_role: str) -> bool:
-    """Give a realm that has no client scopes the built-in ones; tell whether it got any.
+    """Add the built-in client scopes to a realm that has none; return whether any was added.
 
     `offline_role` is the id of the role that a user must have for offline access.
     """

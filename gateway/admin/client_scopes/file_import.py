@@ -55,7 +55,7 @@ async def inherited_by_clients(
 
 
 async def store_scopes(stores: Stores, realm: Realm, given: GivenScopes) -> bool:
-    """Store the scopes themselves; tell whether anything has changed."""
+    """Store the scopes themselves; return whether anything has changed."""
     known = await _by_name(stores, realm.id)
     changed = False
     for scope in given.scopes:
@@ -69,7 +69,7 @@ async def store_scopes(stores: Stores, realm: Realm, given: GivenScopes) -> bool
 
 
 async def store_defaults(stores: Stores, realm: Realm, given: GivenScopes) -> bool:
-    """Store which scopes new clients get; tell whether anything has changed."""
+    """Store which scopes new clients get; return whether anything has changed."""
     known = await _by_name(stores, realm.id)
     raise_all(
         FieldError(given.place(name), describe(scope), "the name of a client scope")
@@ -101,7 +101,7 @@ def _kind(name: str, before: RealmDefault | None, given: GivenScopes) -> RealmDe
 async def store_scope_mappings(
     stores: Stores, realm: Realm, given: GivenScopes, roles: RoleIndex
 ) -> bool:
-    """Put roles into scopes; tell whether there were any. Raises InvalidInput for unknown names."""
+    """Add roles to scopes; return whether there were any. Raises InvalidInput."""
     if not given.mappings:
         return False
     errors: list[FieldError] = []

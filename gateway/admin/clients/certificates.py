@@ -57,16 +57,6 @@ _LONGEST_TEXT: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class _Uploaded:
-    """A file with a key, and how to open it."""
-
-    kind: KeyFile
-    content: bytes
-    alias: str
-    password: Secret
-
-
-@dataclass(frozen=True, slots=True)
 class ClientCertificates:
     """The use cases. All raise Missing, Forbidden, NotHere and StoreUnavailable."""
 
@@ -94,10 +84,10 @@ class ClientCertificates:
     ) -> bytes:
         """Generate a key and return it in a key store; raises NotAcceptable, RefusedByCode."""
         client = await self._require(acting, client_id, purpose)
-        wish = read_key_store_wish(document, client.client_id, acting.realm.name)
-        password = _password(wish)
-        made = await self._generate(client, wish.bits, wish.years)
-        certificates = await self._with_realm(acting.realm, wish, made.certificate)
+        request = read_key_store_wish(document, client.client_id, acting.realm.name)
+        password = _password(request)
+        made = await self._generate(client, request.bits, request.years)
+        certificates = await self._with_realm(acting.realm, request, made.certificate)
         archive = await run_key_work(
             acting.realm.id, self.keys.archive, password, certificates, made.private_key
         )
@@ -110,12 +100,12 @@ class ClientCertificates:
     ) -> bytes:
         """Return the certificate in a key store; raises Missing, NotAcceptable, RefusedByCode."""
         client = await self._require(acting, client_id, purpose)
-        wish = read_key_store_wish(document, client.client_id, acting.realm.name)
-        password = _password(wish)
+        request = read_key_store_wish(document, client.client_id, acting.realm.name)
+        password = _password(request)
         certificate = key_of(client, purpose).certificate
         if certificate is None:
             raise Missing("keypair not generated for client")
-        certificates = await self._with_realm(acting.realm, wish, certificate)
+        certificates = await self._with_realm(acting.realm, request, certificate)
         return await run_key_work(acting.realm.id, self.keys.archive, password, certificates)
 
     async def upload(
@@ -123,10 +113,11 @@ class ClientCertificates:
     ) -> dict[str, str]:
         """Store the public part of a key from a file; raises BadRequest and RefusedByCode."""
         await self._require(acting, client_id, purpose)
-        sent = _uploaded(form)
+        kind = _key_file(form)
+        alias, password = _text(form, "keyAlias"), Secret(_text(form, "storePassword"))
         try:
             key = await run_key_work(
-                acting.realm.id, self.keys.read, sent.kind, sent.content, sent.alias, sent.password
+                acting.realm.id, self.keys.read, kind, form["file"], alias, password
             )
         except UnusableSetting as error:
             raise BadRequest(str(error)) from error
@@ -161,14 +152,14 @@ class ClientCertificates:
         )
 
     async def _with_realm(
-        self, realm: Realm, wish: KeyStoreWish, certificate: str
+        self, realm: Realm, request: KeyStoreWish, certificate: str
     ) -> list[NamedCertificate]:
-        found = [NamedCertificate(wish.alias, certificate)]
-        if wish.with_realm:
+        found = [NamedCertificate(request.alias, certificate)]
+        if request.with_realm:
             async with self.database.read() as stores:
                 keys = await stores.keys.list(realm.id)
             certified = next(filter(None, map(_certificate, keys)), None)
-            found += [NamedCertificate(wish.realm_alias, certified)] if certified else []
+            found += [NamedCertificate(request.realm_alias, certified)] if certified else []
         return found
 
     async def _complete(self, realm: Realm, key: ClientKey) -> ClientKey:
@@ -182,18 +173,18 @@ class ClientCertificates:
             return key
 
 
-def _password(wish: KeyStoreWish) -> Secret:
-    if wish.format in _JAVA_STORES:
+def _password(request: KeyStoreWish) -> Secret:
+    if request.format in _JAVA_STORES:
         raise NotAcceptable(
-            f"{wish.format} key stores are not made here: take PKCS12, which Java reads as well"
+            f"{request.format} key stores are not made here: take PKCS12, which Java reads as well"
         )
-    if wish.key_password is None or wish.store_password is None:
-        which = "key" if wish.key_password is None else "store"
+    if request.key_password is None or request.store_password is None:
+        which = "key" if request.key_password is None else "store"
         text = f"Need to specify a {which} password for jks generation and download"
         raise RefusedByCode("password-missing", text)
-    if wish.format != _PKCS12:
+    if request.format != _PKCS12:
         raise NotAcceptable("Not supported keystore format. Supported keystore formats: [PKCS12]")
-    return wish.store_password
+    return request.store_password
 
 
 def _certificate(key: RealmKey) -> str | None:
@@ -203,7 +194,7 @@ def _certificate(key: RealmKey) -> str | None:
     return "".join(line for line in lines if not line.startswith("-----"))
 
 
-def _uploaded(form: Mapping[str, bytes]) -> _Uploaded:
+def _key_file(form: Mapping[str, bytes]) -> KeyFile:
     kind = _text(form, "keystoreFormat")
     if not kind:
         raise BadRequest("keystoreFormat cannot be null")
@@ -213,9 +204,7 @@ def _uploaded(form: Mapping[str, bytes]) -> _Uploaded:
         raise BadRequest(f"{kind} key stores are not read here: send PKCS12, or the certificate")
     if kind not in set(KeyFile):
         raise BadRequest("error loading keystore")
-    return _Uploaded(
-        KeyFile(kind), form["file"], _text(form, "keyAlias"), Secret(_text(form, "storePassword"))
-    )
+    return KeyFile(kind)
 
 
 def _text(form: Mapping[str, bytes], name: str) -> str:

@@ -22,7 +22,7 @@ from gateway.representations.realms import (
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One of the two documents: `path` below the realm, and how it stands in the realm."""
+    """One of the two documents: `path` below the realm, how to render and how to replace it."""
 
     path: str
     shown: Callable[[Realm], dict[str, Any]]

@@ -100,7 +100,7 @@ def service_account_name(client: Client) -> str:
 async def ensure_service_account(
     stores: Stores, client: Client, default_role: str | None, clock: Clock, *, new: bool = False
 ) -> bool:
-    """Add the client's service account unless it needs none or has one; tell whether."""
+    """Add the client's service account if enabled and missing; return whether it was added."""
     if not client.service_accounts_enabled:
         return False
     if not new and await stores.users.find_service_account(client.realm_id, client.id):

@@ -1,8 +1,8 @@
-"""Which roles are in the scope of a client or of a client scope.
+"""The roles in the scope of a client or of a client scope.
 
-Where the scope of a client is not full, its tokens carry no other roles of a user; a client scope
-with roles is only for users who have one of them. Whoever puts a role of the realm into a scope
-must be able to manage the realm. Keycloak: 7.3 (scope-mappings)
+Tokens of a client without full scope carry no other roles; a client scope with roles is only for
+users who have one of them. Adding a realm role to a scope requires the right to manage the realm.
+Keycloak: 7.3 (scope-mappings)
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ class ScopeMappingAdministration:
     async def available(
         self, acting: Acting, owner: RoleHolder, container: str
     ) -> list[dict[str, Any]]:
-        """Return the roles that the caller could put into the scope."""
+        """Return the roles that the caller could add to the scope."""
         async with self._database.read() as stores:
             await _require(stores, acting.realm, owner, container)
             if container == owner.id or not _may_map(acting, container):
@@ -86,7 +86,7 @@ class ScopeMappingAdministration:
     async def take(
         self, acting: Acting, owner: RoleHolder, container: str, document: Sequence[Any] | None
     ) -> None:
-        """Take roles out of the scope, all of the container where none is named."""
+        """Remove roles from the scope; None removes all of the container."""
         async with self._changes.begin(acting) as change:
             stores, realm = change.stores, change.realm
             if document is None:
@@ -118,7 +118,7 @@ async def _require(
 async def _named(
     change: Change, owner: RoleHolder, container: str, document: Sequence[Any]
 ) -> tuple[ListedRole, ...]:
-    """Return the roles that are named by their ids, after asking whether the caller may."""
+    """Return the roles with the ids in `document`; raises Missing, and Forbidden."""
     await _require(change.stores, change.realm, owner, container)
     references = read_role_references(document)
     listing = RoleListing(change.stores, change.realm)

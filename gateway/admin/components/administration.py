@@ -1,6 +1,6 @@
-"""Components of every kind: found by type and name, added, changed and taken away.
+"""Components of every kind: found by type and name, added, changed and removed.
 
-What could have no effect here is refused with its reason. Keycloak: ComponentResource
+A component without effect is refused with the reason. Keycloak: ComponentResource
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,12 @@ from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.representations.component import Component, read_component, write_component
 
-_LEFT_OUT: Final = {
+_UNSUPPORTED: Final = {
     "org.keycloak.storage.UserStorageProvider": "Users come from the realm's own database alone",
     "org.keycloak.storage.ldap.mappers.LDAPStorageMapper": "Users do not come from LDAP",
     "org.keycloak.broker.provider.IdentityProvider": "Identity providers are not here",
 }
-"""Types of Keycloak that this version has not, and what to tell whoever adds one."""
+"""Types of Keycloak that this version does not support, and the text of the refusal."""
 
 
 class Components:
@@ -51,8 +51,8 @@ class Components:
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Add a component and return its id; raises what its kind does, and NotHere."""
         given = read_component(document)
-        if given.provider_type in _LEFT_OUT:
-            raise NotHere(_LEFT_OUT[given.provider_type])
+        if given.provider_type in _UNSUPPORTED:
+            raise NotHere(_UNSUPPORTED[given.provider_type])
         kind = self._kinds.get(given.provider_type or "")
         if kind is None or given.provider_id is None:
             raise BadRequest(NO_SUCH_PROVIDER)
@@ -74,7 +74,7 @@ class Components:
     async def below(
         self, realm: Realm, component_id: str, of_type: str | None
     ) -> list[dict[str, Any]]:
-        """Return what of a type could be added below a component; raises Missing, BadRequest."""
+        """Return the providers of a type for a component; raises Missing, BadRequest."""
         try:
             await self._find(realm, component_id)
         except Missing:
@@ -100,6 +100,6 @@ class Components:
 
 
 def _require_parent(realm: Realm, given: Component) -> None:
-    """Refuse a component of nothing: Keycloak keeps it, and it has no effect."""
+    """Refuse a component of another parent, which Keycloak stores without effect."""
     if given.parent_id not in {None, realm.id, realm.name}:
         raise Refused("The parent of a component is its realm")

@@ -46,7 +46,7 @@ _ACTION, _TEXTS = DocumentKind.REQUIRED_ACTION, DocumentKind.LOCALIZATION
 async def store_sign_in(
     stores: Stores, realm: Realm, before: Realm | None, given: GivenSignIn
 ) -> bool:
-    """Store what the file brings; tell whether anything has changed. Raises InvalidInput."""
+    """Store what the file brings; return whether anything has changed. Raises InvalidInput."""
     changed = await _store_flows(stores, realm, given, new=before is None)
     for action in given.actions:
         changed |= await _store_action(stores, realm, action)
@@ -219,7 +219,7 @@ async def _store_action(stores: Stores, realm: Realm, action: RequiredAction) ->
 async def _put(
     stores: Stores, realm_id: str, kind: DocumentKind, documents: Mapping[str, Mapping[str, Any]]
 ) -> bool:
-    """Store the documents; tell whether any has changed."""
+    """Store the documents; return whether any has changed."""
     known = await stores.documents.list(realm_id, kind)
     new = {name: each for name, each in documents.items() if known.get(name) != each}
     for name, document in new.items():

@@ -1,4 +1,4 @@
-"""Which keys a realm has, and which of them signs now. Keycloak: KeyResource."""
+"""The keys of a realm, and which of them signs now. Keycloak: KeyResource."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,7 @@
-"""A realm's signing keys as an operator handles them: look, rotate with overlap, disable.
+"""An operator's view of a realm's signing keys: list, rotate with overlap, disable.
 
-A rotation publishes the new key at once and lets it sign later, after every verifier that caches
-the JWKS has fetched it. The old key signs until then and verifies until the last token it signed
+A rotation publishes the new key at once; it signs later, when every verifier that caches the JWKS
+has fetched it. The old key signs until then and verifies until the last token it signed
 has expired; `gateway.domain.keys.lifecycle` states the rule. So a rotation costs no verification.
 
 Keycloak: KeysMetadata; the priority of key providers decides who signs there.
@@ -36,14 +36,14 @@ PUBLISH_FOR = timedelta(seconds=120)
 """The default: a JWKS may be cached for 60 s, and a gateway without messages and without the change
 log keeps its copy for the age that is configured, 60 s where none is."""
 SHORTEST_OVERLAP = timedelta(hours=1)
-"""What an old key verifies at least, however short the realm's tokens live."""
+"""The shortest time for which an old key verifies."""
 _LONGEST_LIFESPAN = timedelta(seconds=10**10)
-"""A client's lifespan as long as this is a mistake, of which no key need know."""
+"""A longer lifespan of a client is a mistake and does not extend keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """One key and what it may do now."""
+    """One key and its current status."""
 
     realm: str
     key: RealmKey
@@ -52,7 +52,7 @@ class KeyState:
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """What a rotation or a disabling did.
+    """What a rotation or disabling changed.
 
     `announced` is False when no message reached the gateways: they read the change log within
     seconds.
@@ -105,10 +105,10 @@ class RealmKeys:
         return KeyChange(realm.name, successor, changed, await self._announce(realm))
 
     async def disable(self, kid: str, realm_name: str | None = None) -> KeyChange:
-        """Let a compromised key neither sign nor verify from now on: its tokens are worthless.
+        """Disable a compromised key, which rejects its tokens from now on.
 
-        Where nobody would sign after it, a successor is stored in the same transaction, which
-        looks at the keys alone. Raises InvalidInput when no realm has the key.
+        If no other key signs, a successor is stored in the same transaction. Raises InvalidInput
+        when no realm has the key.
         """
         async with self.database.read() as stores:
             realm, key = await _find(stores, kid, realm_name)
@@ -123,7 +123,7 @@ class RealmKeys:
     async def _disable(
         self, realm: Realm, key: RealmKey, heir: RealmKey | None, longest: timedelta
     ) -> tuple[RealmKey | None, tuple[RealmKey, ...]] | None:
-        """Disable the key as it is now; None, and nothing is done, where an heir is missing."""
+        """Disable the key as it is now; None, with nothing done, if `heir` is missing."""
         async with self.database.write() as stores:
             keys = await stores.keys.list_alone(realm.id)
             (found,) = (other for other in keys if other.id == key.id)
@@ -161,15 +161,14 @@ class RealmKeys:
         now = self.clock.now()
         keys = await stores.keys.list_alone(successor.realm_id)
         retiring = superseded(keys, successor, now, longest)
-        gone = _forgotten(keys, now)
-        for key in (*retiring, *gone):
+        for key in (*retiring, *_expired(keys, now)):
             await stores.keys.replace(key)
         priority = foremost(keys, successor.algorithm)
         await stores.keys.add(replace(successor, priority=priority))
         return retiring
 
     async def _announce(self, realm: Realm) -> bool:
-        """Tell the gateways; the change is stored already, so that silence is no failure."""
+        """Publish the change; it is stored already, so a lost message is no failure."""
         if self.invalidation is None:
             return False
         try:
@@ -200,8 +199,8 @@ def _own_lifespan(tokens: ClientTokens) -> timedelta:
     return own if own is not None and own < _LONGEST_LIFESPAN else timedelta()
 
 
-def _forgotten(keys: tuple[RealmKey, ...], now: datetime) -> tuple[RealmKey, ...]:
-    """Mark the keys whose end has come, so that gateways no longer parse them."""
+def _expired(keys: tuple[RealmKey, ...], now: datetime) -> tuple[RealmKey, ...]:
+    """Return the expired keys disabled, so that gateways no longer parse them."""
     return tuple(
         replace(key, status=KeyStatus.DISABLED)
         for key in keys

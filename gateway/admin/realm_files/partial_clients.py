@@ -58,11 +58,11 @@ class PartialClients:
             return Outcome(Action.SKIPPED, Kind.CLIENT, before.client_id, before.id)
         controlled = ControlledObject(ObjectKind.CLIENT, before.id)
         await require_may_control(self._change.acting, self._change.stores, controlled, lock=True)
-        await self._administration.forget(self._change, before)
+        await self._administration.remove_client(self._change, before)
         return await self._add({**item, **_kept(before, item)}, Action.OVERWRITTEN)
 
     async def _add(self, item: Mapping[str, Any], action: Action) -> Outcome:
-        client = await self._administration.register(
+        client = await self._administration.add_client(
             self._change, new_client_document(item), report_ineffective=True
         )
         at = f"clients[{describe_name(client.client_id)}]"

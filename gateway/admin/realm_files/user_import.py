@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final
 
 from gateway.admin.access import find_realm
-from gateway.admin.groups import RealmIndexes, load_indexes
+from gateway.admin.groups import load_indexes
 from gateway.admin.realm_files.user_inputs import (
     UserInput,
     UserPreparation,
@@ -22,7 +22,6 @@ from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database
-from gateway.domain.realm import Realm
 from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists
 from gateway.representations.json_input import StreamedObject, check_json
 from gateway.representations.refusals import refused
@@ -42,21 +41,14 @@ class ImportProgress:
     """How much of the file was read."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UserImport:
     """Imports users of one realm from a stream."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        passwords: PasswordHasher,
-        clock: Clock,
-        blacklists: PasswordBlacklists = NO_BLACKLISTS,
-    ) -> None:
-        self._new_passwords = NewPasswords(clock, blacklists)
-        self._database = database
-        self._passwords = passwords
-        self._clock = clock
+    database: Database
+    passwords: PasswordHasher
+    clock: Clock
+    blacklists: PasswordBlacklists = NO_BLACKLISTS
 
     async def run(
         self,
@@ -71,52 +63,73 @@ class UserImport:
         Without it the first refusal ends the import: raises InvalidInput, and earlier batches stay.
         Raises RealmNotFound.
         """
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             realm = await find_realm(stores, realm_name)
             indexes = await load_indexes(stores, realm)
+        gate = NewPasswords(self.clock, self.blacklists)
+        preparation = UserPreparation(realm, indexes, self.passwords, gate)
+        batches = _Batches(self.database, preparation, refuse)
         remaining, done = iter(objects), ImportProgress()
         while batch := list(islice(remaining, BATCH)):
-            part = await self._batch(_Batch(realm, indexes, self._clock, refuse), batch)
-            done = ImportProgress(
-                added=done.added + part.added,
-                known=done.known + part.known,
-                refused=done.refused + part.refused,
-                read=part.read,
-            )
+            done = await batches.store(batch, done)
             if progress is not None:
                 progress(done)
         return done
 
-    async def _batch(self, batch: "_Batch", objects: Sequence[StreamedObject]) -> ImportProgress:
-        entries = [entry for item in objects if (entry := batch.read(item)) is not None]
-        prepared = await self._prepared(batch, await self._unknown(batch.realm, entries))
-        added = await self._store(batch, prepared)
-        return ImportProgress(
-            added=added,
-            known=len(objects) - added - batch.refused,
-            refused=batch.refused,
-            read=objects[-1].read,
-        )
 
-    async def _unknown(self, realm: Realm, entries: Sequence[UserInput]) -> list[UserInput]:
-        first = {entry.user.username: entry for entry in reversed(entries)}
-        named = [entry for entry in entries if first[entry.user.username] is entry]
+class _Batches:
+    """Stores batches, and counts the users that are refused."""
+
+    def __init__(
+        self,
+        database: Database,
+        preparation: UserPreparation,
+        refuse: Callable[[InvalidInput], None] | None,
+    ) -> None:
+        self._database = database
+        self._preparation = preparation
+        self._refuse = refuse
+        self._refused = 0
+
+    async def store(
+        self, objects: Sequence[StreamedObject], done: ImportProgress
+    ) -> ImportProgress:
+        """Store one batch; return the progress after it."""
+        users = [user for item in objects if (user := self._read(item)) is not None]
+        prepared = await self._prepared(await self._unknown(users))
+        added = done.added + await self._store(prepared)
+        seen = done.added + done.known + done.refused + len(objects)
+        return ImportProgress(added, seen - added - self._refused, self._refused, objects[-1].read)
+
+    def _read(self, item: StreamedObject) -> UserInput | None:
+        """Return the user; None for one that is refused, or is a client's service account."""
+        path, preparation = f"users[{item.number}]", self._preparation
+        try:
+            if not isinstance(item.value, dict):
+                raise refused(path, item.value, "a user")
+            check_json(item.value, path)
+            user = read_user_input(item.value, preparation.realm, path, preparation.gate.clock)
+        except InvalidInput as refusal:
+            self._note(refusal)
+            return None
+        return None if user.service_account_of is not None else user
+
+    async def _unknown(self, users: Sequence[UserInput]) -> list[UserInput]:
+        first = {user.user.username: user for user in reversed(users)}
+        named = [user for user in users if first[user.user.username] is user]
         async with self._database.read() as stores:
-            return await unknown_users(stores, realm.id, named)
+            return await unknown_users(stores, self._preparation.realm.id, named)
 
-    async def _prepared(self, batch: "_Batch", entries: Sequence[UserInput]) -> list[NewUser]:
-        preparation = UserPreparation(
-            batch.realm, batch.indexes, self._passwords, self._new_passwords
-        )
+    async def _prepared(self, users: Sequence[UserInput]) -> list[NewUser]:
         prepared = []
-        for entry in entries:
+        for user in users:
             try:
-                prepared.append(await preparation.prepared(entry))
+                prepared.append(await self._preparation.prepared(user))
             except InvalidInput as refusal:
-                batch.note(refusal)
+                self._note(refusal)
         return prepared
 
-    async def _store(self, batch: "_Batch", prepared: Sequence[NewUser]) -> int:
+    async def _store(self, prepared: Sequence[NewUser]) -> int:
         """Store all at once; where a name or id is taken, one by one to find out which."""
         if not prepared:
             return 0
@@ -124,62 +137,32 @@ class UserImport:
             async with self._database.write() as stores:
                 await store_new_users(stores, prepared)
         except AlreadyExists:
-            if batch.refuse is None:
+            if self._refuse is None:
                 await self._store_each(prepared)
                 return len(prepared)
-            return sum([await self._store_or_note(batch, item) for item in prepared])
+            return sum([await self._store_or_note(user) for user in prepared])
         return len(prepared)
 
-    async def _store_or_note(self, batch: "_Batch", item: NewUser) -> int:
+    async def _store_or_note(self, user: NewUser) -> int:
         try:
-            await self._store_each([item])
+            await self._store_each([user])
         except InvalidInput as refusal:
-            batch.note(refusal)
+            self._note(refusal)
             return 0
         return 1
 
     async def _store_each(self, prepared: Sequence[NewUser]) -> None:
         async with self._database.write() as stores:
-            for item in prepared:
+            for user in prepared:
                 try:
-                    await store_new_user(stores, item)
+                    await store_new_user(stores, user)
                 except AlreadyExists as taken:
                     allowed = "ids and names that are free"
-                    raise InvalidInput((FieldError(item.path, str(taken), allowed),)) from taken
+                    raise InvalidInput((FieldError(user.path, str(taken), allowed),)) from taken
 
-
-class _Batch:
-    """One transaction's users, and how many of them were refused."""
-
-    def __init__(
-        self,
-        realm: Realm,
-        indexes: RealmIndexes,
-        clock: Clock,
-        refuse: Callable[[InvalidInput], None] | None,
-    ) -> None:
-        self.realm = realm
-        self.indexes = indexes
-        self.refuse = refuse
-        self.refused = 0
-        self._clock = clock
-
-    def read(self, item: StreamedObject) -> UserInput | None:
-        """Return the user; None for one that is refused, or is a client's service account."""
-        path = f"users[{item.number}]"
-        try:
-            if not isinstance(item.value, dict):
-                raise refused(path, item.value, "a user")
-            check_json(item.value, path)
-            new = read_user_input(item.value, self.realm, path, self._clock)
-        except InvalidInput as refusal:
-            self.note(refusal)
-            return None
-        return None if new.service_account_of is not None else new
-
-    def note(self, refusal: InvalidInput) -> None:
+    def _note(self, refusal: InvalidInput) -> None:
         """Report a refusal, or raise it where the import is to end."""
-        if self.refuse is None:
+        if self._refuse is None:
             raise refusal
-        self.refused += 1
-        self.refuse(refusal)
+        self._refused += 1
+        self._refuse(refusal)

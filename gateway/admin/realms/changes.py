@@ -1,4 +1,4 @@
-"""Changing a realm's settings and its name, and removing it with all that it left anywhere.
+"""Changing a realm's settings and name, and removing it with its data in `master` and Redis.
 
 Keycloak: 7.1 (PUT and DELETE of a realm), 8.6 (rename, removal)
 """
@@ -39,7 +39,7 @@ _KEYS: Final = ("privateKey", "publicKey", "certificate", "codeSecret")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealmChanges:
-    """Changes and removes realms."""
+    """Changes and removes realms. `listeners` are the names of event listeners."""
 
     database: Database
     changes: Changes
@@ -52,12 +52,12 @@ class RealmChanges:
     async def update(self, acting: Acting, document: Mapping[str, Any]) -> Realm:
         """Merge the settings of `document` into the realm; a name in it renames the realm.
 
-        Users, clients, roles and the like beside the settings are passed over, as Keycloak does.
+        Users, clients, roles and other resources are ignored, as in Keycloak.
         Raises UnknownField, InvalidInput, Refused, BadRequest, AlreadyExists and
         PreconditionFailed.
         """
         require_known_realm_fields(document)
-        _require_sense(document)
+        _validate(document)
         async with self.changes.begin(acting, alone=True) as change:
             before = change.realm
             change.require_match(await realm_document(change.stores, before))
@@ -77,10 +77,10 @@ class RealmChanges:
         return realm
 
     async def remove(self, acting: Acting) -> None:
-        """Remove the realm and what stands of it in `master` and in Redis.
+        """Remove the realm, and its data in `master` and in Redis.
 
-        Raises Refused for `master`, PreconditionFailed, and StoreUnavailable: nothing is lost then
-        but sessions.
+        Raises Refused for `master`, PreconditionFailed, and StoreUnavailable: then only sessions
+        may be lost.
         """
         if acting.realm.name == MASTER:
             raise Refused("Can't remove master realm")
@@ -101,7 +101,7 @@ class RealmChanges:
             await self.login_failures.clear_realm(realm.id)
 
 
-def _require_sense(document: Mapping[str, Any]) -> None:
+def _validate(document: Mapping[str, Any]) -> None:
     if "realm" in document and document["realm"] == "":
         raise Refused("Realm name cannot be empty")
     sent = [name for name in _KEYS if document.get(name)]
@@ -140,7 +140,7 @@ async def _remove_administration(stores: Stores, master: Realm, realm: Realm) ->
 
 
 async def _set_default_groups(change: Change, document: Mapping[str, Any]) -> None:
-    """Make the groups that are named those that new users join, and no others."""
+    """Replace the groups that new users join."""
     paths = {name: value for name, value in document.items() if name in _DEFAULT_GROUPS}
     given = read_realm_groups(_with_slashes(paths), "")
     if given.default is None:
@@ -158,7 +158,7 @@ _DEFAULT_GROUPS: Final = ("defaultGroups", "default_groups")
 
 
 def _with_slashes(paths: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lists with each path begun by a slash, which Keycloak does without."""
+    """Return the lists with a leading slash in each path, which Keycloak does not require."""
     return {
         name: [f"/{path}" if isinstance(path, str) and path[:1] != "/" else path for path in value]
         if isinstance(value, list)

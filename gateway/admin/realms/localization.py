@@ -1,6 +1,6 @@
-"""Texts of a realm's own, by language: kept for the pages, which come later.
+"""A realm's own texts by language: stored for pages, which do not exist yet.
 
-Keycloak: localization, which records no event of it; here a change is one of the realm
+Keycloak: localization, which records no event; here a change is one of the realm
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class Localizations:
             return list(await stores.documents.list(realm.id, _KIND))
 
     async def texts(self, realm: Realm, locale: str, *, fallback: bool) -> dict[str, Any]:
-        """Return the texts of a language; `fallback` adds those of the realm's own language."""
+        """Return the texts of a language; `fallback` adds those of the realm's default one."""
         standard = realm.localization.default_locale
         async with self._database.read() as stores:
             own = await stores.documents.find(realm.id, _KIND, locale) or {}
@@ -49,7 +49,7 @@ class Localizations:
         return found
 
     async def add(self, acting: Acting, locale: str, document: Mapping[str, Any]) -> None:
-        """Add texts to a language, and change those that it has; raises InvalidInput, Refused."""
+        """Add or change texts of a language; raises InvalidInput, Refused."""
         await self._put(acting, locale, read_texts(document, ""))
 
     async def put(self, acting: Acting, locale: str, key: str, text: str) -> None:

@@ -1,7 +1,7 @@
 """Registering clients, and viewing, changing and removing them with the token they were given.
 
 A document is one of the admin API; `formats` converts others. A registration access token is
-replaced by each change; the mask stands for a secret that the caller may not know.
+replaced by each change; a secret that the caller may not know is masked.
 Keycloak: clients-registrations; Spec: RFC 7591 §3, RFC 7592 §2
 """
 
@@ -86,7 +86,7 @@ class ClientRegistration:
 
     async def _registered(self, change: Change, whole: Mapping[str, Any]) -> Client:
         try:
-            return await self.clients.register(change, whole)
+            return await self.clients.add_client(change, whole)
         except AlreadyExists as error:
             raise RegistrationRefused(INVALID_METADATA, "Client Identifier in use") from error
 
@@ -142,7 +142,7 @@ class ClientRegistration:
             async with self.changes.begin(registrar.acting) as change:
                 client = await self._get_for_update(change, registrar, client_id)
                 self.clients.require_removable(registrar.acting, client)
-                await self.clients.forget(change, client)
+                await self.clients.remove_client(change, client)
 
     async def _get_for_update(self, change: Change, registrar: Registrar, client_id: str) -> Client:
         stores, realm_id = change.stores, change.realm.id

@@ -20,7 +20,7 @@ class ClientRegistrationTokens:
         """Replace the client's token; return the client with it. Raises Missing, Forbidden."""
         async with changing_client(self._changes, acting, client_id) as (change, client):
             token = await self._tokens.give(change, client)
-            told = told_client(client, masked=False, registration_token=token)
+            document = told_client(client, masked=False, registration_token=token)
             path = f"clients/{client.id}/registration-access-token"
-            change.record(OperationType.ACTION, ResourceType.CLIENT, path, told)
-        return told
+            change.record(OperationType.ACTION, ResourceType.CLIENT, path, document)
+        return document

@@ -70,7 +70,7 @@ class InitialAccesses:
 
 
 async def use_up(change: Change, access_id: str) -> bool:
-    """Count one registration; tell whether there was one left.
+    """Count one registration; return whether one was left.
 
     The change locks the realm: of two requests for the last one, one gets it.
     """
