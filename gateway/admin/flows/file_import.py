@@ -20,7 +20,6 @@ from gateway.domain.flows import (
     Execution,
     Flow,
     Flows,
-    RequiredAction,
 )
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import DocumentKind, Stores
@@ -49,7 +48,9 @@ async def store_sign_in(
     """Store what the file brings; return whether anything has changed. Raises InvalidInput."""
     changed = await _store_flows(stores, realm, given, new=before is None)
     for action in given.actions:
-        changed |= await _store_action(stores, realm, action)
+        if action not in actions_in(await stores.documents.list(realm.id, _ACTION)):
+            stored = {action.alias: action_document(action)}
+            changed |= await _put(stores, realm.id, _ACTION, stored)
     for locale, texts in (given.texts or {}).items():
         known = await stores.documents.find(realm.id, _TEXTS, locale) or {}
         if {**known, **texts} != known:
@@ -78,9 +79,12 @@ async def _store_flows(stores: Stores, realm: Realm, given: GivenSignIn, *, new:
     documents, realm_id = stores.documents, realm.id
     known = await realm_flows(stores, realm)
     configs = configs_in(realm_id, await documents.list(realm_id, _CONFIG))
-    by_alias = {config.alias: config for config in configs.values()}
-    brought = [_identified(config, by_alias.get(config.alias)) for config in given.configs]
-    by_alias |= {config.alias: config for config in brought}
+    ids_by_alias = {config.alias: config.id for config in configs.values()}
+    brought = [
+        replace(config, id=ids_by_alias.get(config.alias) or config.id or str(uuid4()))
+        for config in given.configs
+    ]
+    by_alias = {config.alias: config for config in (*configs.values(), *brought)}
     flows = _Merge(known, by_alias, given.flows, new=new).flows()
     stored = {flow.id: flow_document(flow) for flow in flows if flow != known.find(flow.id)}
     ids = {flow.alias: flow.id for flow in flows}
@@ -120,10 +124,19 @@ class _Merge:
                 self._ids[flow.alias] = own or str(uuid4())
 
     def flows(self) -> list[Flow]:
-        errors = [*self._repeated()]
+        aliases = repeated(flow.alias for flow in self._given)
+        errors = [
+            FieldError(f"{flow.path}.alias", describe(flow.alias), "each flow once")
+            for flow in self._given
+            if flow.alias in aliases
+        ]
         flows: list[Flow] = []
         for given in self._given:
-            errors += self._unknown(given)
+            errors += [
+                FieldError(given.path, describe(step.flow), "a flow of the file")
+                for step in given.steps
+                if step.flow is not None and step.flow not in self._ids
+            ]
             if not errors:
                 flows.append(self._flow(given))
         raise_all(errors)
@@ -175,17 +188,6 @@ class _Merge:
         part = self._known.find(step.flow)
         return step.authenticator, None if part is None else part.alias
 
-    def _repeated(self) -> Iterator[FieldError]:
-        aliases = repeated(flow.alias for flow in self._given)
-        for flow in self._given:
-            if flow.alias in aliases:
-                yield FieldError(f"{flow.path}.alias", describe(flow.alias), "each flow once")
-
-    def _unknown(self, given: GivenFlow) -> Iterator[FieldError]:
-        for step in given.steps:
-            if step.flow is not None and step.flow not in self._ids:
-                yield FieldError(given.path, describe(step.flow), "a flow of the file")
-
 
 def _require_tree(flows: list[Flow]) -> None:
     """Raise InvalidInput for a flow that is a part of itself, or of two others."""
@@ -200,20 +202,6 @@ def _require_tree(flows: list[Flow]) -> None:
 
 def _parts(flow: Flow) -> list[str]:
     return [step.flow for step in flow.executions if step.flow is not None]
-
-
-def _identified(
-    given: AuthenticatorConfig, known: AuthenticatorConfig | None
-) -> AuthenticatorConfig:
-    known_id = None if known is None else known.id
-    return replace(given, id=known_id or given.id or str(uuid4()))
-
-
-async def _store_action(stores: Stores, realm: Realm, action: RequiredAction) -> bool:
-    documents = await stores.documents.list(realm.id, _ACTION)
-    if action in actions_in(documents):
-        return False
-    return await _put(stores, realm.id, _ACTION, {action.alias: action_document(action)})
 
 
 async def _put(

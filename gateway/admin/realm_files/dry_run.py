@@ -16,7 +16,7 @@ from gateway.admin.realm_files.document import RealmDocument
 from gateway.admin.realm_files.files import RealmFile
 from gateway.admin.realm_files.plan import RealmPlan, RealmPlanner
 from gateway.admin.realm_files.realm_import import find_named, for_each_realm
-from gateway.admin.realm_files.user_inputs import UserInput, UserPreparation, unknown_users
+from gateway.admin.realm_files.user_inputs import UserInput, UserPreparation
 from gateway.admin.users import NewPasswords
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
@@ -29,7 +29,6 @@ from gateway.policies.candidate import PasswordBlacklists
 from gateway.representations.groups import GivenGroup
 from gateway.representations.realms import create_realm, resources_not_imported, write_realm
 from gateway.representations.refusals import collect_refusals, raise_all
-from gateway.representations.roles import RoleName
 from gateway.representations.setting_effects import IneffectiveSetting
 from gateway.representations.spelling import camel_case
 
@@ -104,18 +103,23 @@ class ImportDryRun:
     ) -> RealmDifference:
         before = await find_named(stores.realms.find_alone, document)
         plan = await self._planner.read(stores, document, before, path, report_ineffective=True)
-        old = _blank(plan.realm) if before is None else await _document(stores, before)
-        new_users = await _unknown(stores, plan)
+        if before is None:
+            # Of a new realm, what differs from the defaults.
+            old = write_realm(create_realm({"realm": plan.realm.name, "id": plan.realm.id}))
+        else:
+            old = await _document(stores, before)
+        new_users = await plan.new_users(stores)
         await self._planner.apply(stores, replace(plan, users=()))
         await self._check(stores, plan.realm, new_users)
         changes = differences(
             hidden(old, self._key), hidden(await _document(stores, plan.realm), self._key)
         )
+        added = (Difference(Sign.ADDED, f"user {user.user.username}") for user in new_users)
         given = None if before is not None else _given(plan, document)
         return RealmDifference(
             plan.realm.name,
             before is None,
-            (*_named(changes, given), *map(_added, new_users)),
+            (*_named(changes, given), *added),
             resources_not_imported(document),
             plan.ineffective(),
         )
@@ -136,17 +140,6 @@ async def _document(stores: Stores, realm: Realm) -> dict[str, Any]:
     return await parts.all_but_users()
 
 
-def _blank(realm: Realm) -> dict[str, Any]:
-    """Return the settings of a new realm of that name."""
-    return write_realm(create_realm({"realm": realm.name, "id": realm.id}))
-
-
-async def _unknown(stores: Stores, plan: RealmPlan) -> list[UserInput]:
-    """Return the users that would be added; service accounts come with their clients."""
-    users = [user for user in plan.users if user.service_account_of is None]
-    return users if plan.before is None else await unknown_users(stores, plan.realm.id, users)
-
-
 def _named(changes: Iterable[Difference], given: Collection[str] | None) -> list[Difference]:
     """Return the changes; `given` reduces those of a new realm to what the file names."""
     if given is None:
@@ -157,21 +150,16 @@ def _named(changes: Iterable[Difference], given: Collection[str] | None) -> list
 def _given(plan: RealmPlan, document: Mapping[str, Any]) -> frozenset[str]:
     """Return what a file names: settings by their names, resources as differences call them."""
     clients = (f"client {change.client.client_id}" for change in plan.clients)
-    roles = (f"role {_role(given.role)}" for given in plan.roles)
+    names = (role.role for role in plan.roles)
+    roles = (
+        f"role {role.client}/{role.name}" if role.client else f"role {role.name}" for role in names
+    )
     groups = (f"group {path}" for path in _paths(plan.groups.groups, ""))
     scopes = (f"client scope {scope.name}" for scope in plan.scopes.scopes)
     return frozenset((*map(camel_case, document), *clients, *roles, *groups, *scopes))
-
-
-def _role(name: RoleName) -> str:
-    return name.name if name.client is None else f"{name.client}/{name.name}"
 
 
 def _paths(groups: Iterable[GivenGroup], above: str) -> Iterable[str]:
     for group in groups:
         yield f"{above}/{group.name}"
         yield from _paths(group.children, f"{above}/{group.name}")
-
-
-def _added(user: UserInput) -> Difference:
-    return Difference(Sign.ADDED, f"user {user.user.username}")

@@ -35,8 +35,9 @@ async def stream_realm(
         if realm is None:
             raise RealmNotFound(name)
         parts = await RealmDocument(stores, realm, masked=not include_secrets).loaded()
-        head = _text(await parts.all_but_users()).removesuffix(_END)
-        yield head + b',\n  "users": ['
+        format_ = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        head = orjson.dumps(await parts.all_but_users(), option=format_)
+        yield head.removesuffix(_END) + b',\n  "users": ['
         separator = b""
         async with aclosing(parts.users()) as users:
             async for user in users:
@@ -44,10 +45,6 @@ async def stream_realm(
                 yield separator + _INDENT + text.replace(b"\n", _INDENT)
                 separator = b","
         yield (b"\n  ]" if separator else b"]") + _END
-
-
-def _text(document: dict[str, Any]) -> bytes:
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 class PartialExport:

@@ -5,7 +5,7 @@ Keycloak: realm import, RealmRepresentation
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -107,6 +107,15 @@ class RealmPlan:
             found += ineffective_of_client(change.client, path=at)
         return tuple(found)
 
+    async def new_users(self, stores: Stores) -> list[UserInput]:
+        """Return the users to add; service accounts are added with their clients."""
+        users = [user for user in self.users if user.service_account_of is None]
+        return users if self.before is None else await unknown_users(stores, self.realm.id, users)
+
+    async def new_passwords(self, stores: Stores) -> list[NewPassword]:
+        users = await self.new_users(stores)
+        return [new async for user in in_slices(users) for new in new_passwords([user])]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealmPlanner:
@@ -148,12 +157,6 @@ class RealmPlanner:
         if not report_ineffective:
             raise_all(await asyncio.to_thread(plan.ineffective))
         return plan
-
-    async def new_passwords(self, stores: Stores, plan: RealmPlan) -> list[NewPassword]:
-        users: Sequence[UserInput] = plan.users
-        if plan.before is not None:
-            users = await unknown_users(stores, plan.realm.id, users)
-        return [new async for user in in_slices(users) for new in new_passwords([user])]
 
     async def apply(self, stores: Stores, plan: RealmPlan) -> ImportedRealm:
         """Store the plan; raises AlreadyExists, and InvalidInput for unknown names."""

@@ -15,7 +15,6 @@ from gateway.admin.access import (
     CREATE_REALM,
     Acting,
     AdminRole,
-    Caller,
     Change,
     Changes,
     Forbidden,
@@ -55,7 +54,8 @@ class RealmCreation:
 
         Raises Forbidden, Refused, UnknownField, InvalidInput and AlreadyExists.
         """
-        _require_may_create(acting)
+        if not may_create_realms(acting):
+            raise Forbidden(f"not {CREATE_REALM} in {MASTER}")
         await asyncio.to_thread(require_known_realm_fields, document)
         if not document.get("realm"):
             raise Refused("Realm name cannot be empty")
@@ -84,14 +84,9 @@ class RealmCreation:
             plan = await planner.read(stores, document, None, "")
             if await stores.realms.find_by_name(plan.realm.name) is not None:
                 raise _taken(plan.realm)
-            new = await planner.new_passwords(stores, plan)
+            new = await plan.new_passwords(stores)
         await hashes.compute(plan.realm, new)
         return plan
-
-
-def _require_may_create(acting: Acting) -> None:
-    if not may_create_realms(acting):
-        raise Forbidden(f"not {CREATE_REALM} in {MASTER}")
 
 
 async def _require_free(change: Change, realm: Realm) -> None:
@@ -114,8 +109,8 @@ def _taken(realm: Realm) -> AlreadyExists:
 
 
 async def _grant_rights(change: Change, realm: Realm) -> None:
-    caller = change.acting.caller
-    if caller is None or _is_administrator_of_all(change.acting):
+    caller, held = change.acting.caller, change.acting.rights.held
+    if caller is None or (held is not None and ADMIN in held.realm):
         return
     stores, master = change.stores, change.realm
     client = await stores.clients.find_by_client_id(master.id, administration_client(realm.name))
@@ -125,14 +120,6 @@ async def _grant_rights(change: Change, realm: Realm) -> None:
     await index.load()
     roles = (RoleName(role, client.client_id) for role in AdminRole)
     await stores.roles.grant(master.id, caller.user.id, index.ids(roles, "roles"))
-    _invalidate(change, caller)
-
-
-def _is_administrator_of_all(acting: Acting) -> bool:
-    return acting.rights.held is not None and ADMIN in acting.rights.held.realm
-
-
-def _invalidate(change: Change, caller: Caller) -> None:
     change.tell(user_topic(caller.realm.id, caller.user.id))
     if caller.user.service_account_client is not None:
         change.tell(client_topic(caller.realm.id, caller.user.service_account_client))

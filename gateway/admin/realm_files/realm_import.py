@@ -75,7 +75,7 @@ class RealmImport:
                             plan = await self._planner.read(
                                 stores, document, before, path, report_ineffective=True
                             )
-                            passwords = await self._planner.new_passwords(stores, plan)
+                            passwords = await plan.new_passwords(stores)
                             new.append((plan.realm, passwords))
         except InvalidInput:
             return

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 from uuid import uuid4
 
@@ -18,7 +19,13 @@ from gateway.domain.users import Credential, User
 from gateway.policies.candidate import PasswordRefused
 from gateway.representations.groups import read_group_paths
 from gateway.representations.names import PrintableName
-from gateway.representations.refusals import attempt, join, raise_all, refused_secret
+from gateway.representations.refusals import (
+    attempt,
+    collect_refusals,
+    join,
+    raise_all,
+    refused_secret,
+)
 from gateway.representations.roles import RoleName, read_role_names
 from gateway.representations.spelling import Names
 from gateway.representations.users import NewPassword, read_credentials, read_user
@@ -69,49 +76,33 @@ async def unknown_users(
 def read_user_input(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> UserInput:
     """Return one user; raises InvalidInput with every wrong field of it."""
     errors: list[FieldError] = []
-    collected = _NAMES.collect(item, path, errors)
-    given = {name: value for name, (_, value) in collected.items()}
-    unknown = User("", realm.id, "", enabled=False, created_at=clock.now())
-    user = attempt(errors, unknown, _read_account, item, realm, path, clock)
-    standard = Credential(str(uuid4()), user.id, "password", clock.now(), "", "")
-    credentials = attempt(
-        errors, (), _read_credentials, given.get("credentials"), join(path, "credentials"), standard
-    )
-    realm_roles = collected.get("realmRoles", ("", None))
-    client_roles = collected.get("clientRoles", ("", None))
-    roles = attempt(errors, (), read_role_names, realm_roles, client_roles)
-    groups = attempt(errors, None, _read_groups, *collected.get("groups", ("", None)))
-    client = attempt(
-        errors,
-        None,
-        _read_client_name,
-        given.get("serviceAccountClientId"),
-        join(path, "serviceAccountClientId"),
-    )
+    fields = _NAMES.collect(item, path, errors)
+    given = {name: value for name, (_, value) in fields.items() if value is not None}
+    now = clock.now()
+    unknown = User("", realm.id, "", enabled=False, created_at=now)
+    user = attempt(errors, unknown, partial(read_user, now=now, path=path), item, realm.id)
+    credentials: tuple[NewPassword | Credential, ...] = ()
+    groups = client = None
+    with collect_refusals(errors):
+        if "credentials" in given:
+            standard = Credential(str(uuid4()), user.id, "password", now, "", "")
+            at = join(path, "credentials")
+            credentials = read_credentials(
+                given["credentials"], at, owner=user.id, standard=standard
+            )
+    lists = (fields.get(name, ("", None)) for name in ROLE_LISTS)
+    roles = attempt(errors, (), read_role_names, *lists)
+    with collect_refusals(errors):
+        if "groups" in given:
+            groups = read_group_paths(given["groups"], fields["groups"][0])
+    with collect_refusals(errors):
+        if "serviceAccountClientId" in given:
+            at = join(path, "serviceAccountClientId")
+            client = PrintableName().read(given["serviceAccountClientId"], at)
     raise_all(errors)
-    if "realmRoles" not in given:
+    if "realmRoles" not in fields:
         roles = (default_role(realm), *roles)
     return UserInput(user, credentials, roles, groups, client, path)
-
-
-def _read_account(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> User:
-    return read_user(item, realm.id, now=clock.now(), path=path)
-
-
-def _read_client_name(value: Any, path: str) -> str | None:
-    return None if value is None else PrintableName().read(value, path)
-
-
-def _read_groups(path: str, value: Any) -> tuple[str, ...] | None:
-    return None if value is None else read_group_paths(value, path)
-
-
-def _read_credentials(
-    value: Any, path: str, standard: Credential
-) -> tuple[NewPassword | Credential, ...]:
-    if value is None:
-        return ()
-    return read_credentials(value, path, owner=standard.user_id, standard=standard)
 
 
 def new_passwords(users: Iterable[UserInput]) -> Iterator[NewPassword]:

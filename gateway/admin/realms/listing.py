@@ -3,7 +3,6 @@
 Keycloak: 7.1 (GET realms, GET of one), 9 (`impersonation` alone shows nothing)
 """
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from gateway.admin.access import Acting, AdminRole, Forbidden, Rights, rights_over
@@ -33,7 +32,10 @@ class RealmListing:
         """Return the realms over which the caller has a role; only the name of restricted ones."""
         visible: list[dict[str, Any]] = []
         async with self._database.read() as stores:
-            for realm, rights in _with_rights(acting, await stores.realms.list()):
+            for realm in await stores.realms.list():
+                rights = _rights(acting, realm)
+                if not rights.roles - _SHOWS_NOTHING:
+                    continue
                 if not rights.has(*VIEW_REALM):
                     visible.append(named_realm(realm))
                 elif brief:
@@ -73,13 +75,6 @@ async def _default_groups(stores: Stores, realm: Realm) -> list[str]:
         return []
     known = await stores.group_catalogue.with_parents(realm.id, default)
     return [group.path for group in known if group.is_default]
-
-
-def _with_rights(acting: Acting, realms: tuple[Realm, ...]) -> Iterator[tuple[Realm, Rights]]:
-    for realm in realms:
-        rights = _rights(acting, realm)
-        if rights.roles - _SHOWS_NOTHING:
-            yield realm, rights
 
 
 def _rights(acting: Acting, realm: Realm) -> Rights:
