@@ -5,7 +5,7 @@ from gateway.admin.client_scopes.administration import (
     MANAGE_CLIENTS,
     VIEW_CLIENTS,
     ClientScopeAdministration,
-    found_scope,
+    get_client_scope,
     with_scope_renamed,
 )
 from gateway.admin.client_scopes.choice import chosen_scopes, inherited_scopes

@@ -49,7 +49,7 @@ class ClientScopeAdministration:
 
     async def one(self, realm: Realm, scope_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
-            return write_client_scope(await found_scope(stores, realm, scope_id))
+            return write_client_scope(await get_client_scope(stores, realm, scope_id))
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
         _validate({"protocol": None, "name": None, **document})
@@ -63,7 +63,7 @@ class ClientScopeAdministration:
         _validate(document)
         sent = {name: value for name, value in document.items() if name not in _MAPPERS}
         async with self._changes.begin(acting, alone=True) as change:
-            before = await found_scope(change.stores, change.realm, scope_id)
+            before = await get_client_scope(change.stores, change.realm, scope_id)
             change.require_match(write_client_scope(before))
             scope = read_client_scope(sent, change.realm.id, base=before)
             if scope != before:
@@ -76,7 +76,7 @@ class ClientScopeAdministration:
         """Remove a scope, also from clients; raises Refused for the last one."""
         async with self._changes.begin(acting, alone=True) as change:
             stores, realm = change.stores, change.realm
-            scope = await found_scope(stores, realm, scope_id)
+            scope = await get_client_scope(stores, realm, scope_id)
             change.require_match(write_client_scope(scope))
             if len(await stores.client_scopes.list(realm.id)) == 1:
                 raise Refused("You are not allowed to delete all the client scopes.")
@@ -92,7 +92,7 @@ class ClientScopeAdministration:
     async def put_in_list(self, acting: Acting, listed: RealmDefault, scope_id: str) -> None:
         """Add a scope to a list; raises RefusedByCode where it is in one already."""
         async with self._changes.begin(acting, alone=True) as change:
-            scope = await found_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
+            scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
             if scope.realm_default is not None:
                 raise RefusedByCode("conflict", "Duplicate resource error", conflict=True)
             await change.stores.client_scopes.replace(replace(scope, realm_default=listed))
@@ -101,7 +101,7 @@ class ClientScopeAdministration:
     async def take_from_list(self, acting: Acting, listed: RealmDefault, scope_id: str) -> None:
         """Remove a scope from either list, as Keycloak does."""
         async with self._changes.begin(acting, alone=True) as change:
-            scope = await found_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
+            scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
             if scope.realm_default is not None:
                 await change.stores.client_scopes.replace(replace(scope, realm_default=None))
             _note(change, OperationType.DELETE, f"{_LISTS[listed]}/{scope.id}")
@@ -112,7 +112,7 @@ _NOT_FOUND: Final = "Could not find client scope"
 _NOT_LISTED: Final = "Client scope not found"
 
 
-async def found_scope(
+async def get_client_scope(
     stores: Stores, realm: Realm, scope_id: str, missing: str = _NOT_FOUND
 ) -> ClientScope:
     """Return the scope with that id; raises Missing with the text `missing`."""

@@ -6,8 +6,7 @@ from gateway.admin.clients.access import (
     VIEW_CLIENTS,
     changing_client,
     clients_out_of_reach,
-    find_client,
-    find_client_alone,
+    get_client,
     has_roles,
     require_may_widen_scope,
 )

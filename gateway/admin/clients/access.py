@@ -33,12 +33,12 @@ VIEW_CLIENTS: Final = (AdminRole.VIEW_CLIENTS, *MANAGE_CLIENTS)
 QUERY_CLIENTS: Final = (AdminRole.QUERY_CLIENTS, *VIEW_CLIENTS)
 
 
-async def find_client(stores: Stores, realm_id: str, client_id: str) -> Client:
+async def get_client(stores: Stores, realm_id: str, client_id: str) -> Client:
     """Return the client with that internal id; raises Missing."""
     return _found(await stores.clients.find_by_id(realm_id, client_id))
 
 
-async def find_client_alone(stores: Stores, realm_id: str, client_id: str) -> Client:
+async def get_client_for_update(stores: Stores, realm_id: str, client_id: str) -> Client:
     """Return the same, locked until the transaction ends."""
     return _found(await stores.clients.find_alone(realm_id, client_id))
 
@@ -55,7 +55,7 @@ async def changing_client(
 ) -> AsyncIterator[tuple[Change, Client]]:
     """Open a change of one client, locked; raises Missing, and Forbidden if it must not change."""
     async with changes.begin(acting) as change:
-        client = await find_client_alone(change.stores, acting.realm.id, client_id)
+        client = await get_client_for_update(change.stores, acting.realm.id, client_id)
         require_changeable_clients(acting, client.client_id)
         yield change, client
 
@@ -104,13 +104,13 @@ def _scope_names(client: Client) -> frozenset[str]:
     return frozenset((*client.default_client_scopes, *client.optional_client_scopes))
 
 
-async def shown_client(acting: Acting, stores: Stores, client: Client) -> dict[str, Any]:
+async def load_client_document(acting: Acting, stores: Stores, client: Client) -> dict[str, Any]:
     """Return what the caller sees of the client."""
     masked = bool(await clients_out_of_reach(acting, stores, [client]))
-    return describe_client(acting, client, masked=masked)
+    return client_document(acting, client, masked=masked)
 
 
-def describe_client(acting: Acting, client: Client, *, masked: bool) -> dict[str, Any]:
+def client_document(acting: Acting, client: Client, *, masked: bool) -> dict[str, Any]:
     """Return the client with what the caller may do to it."""
     return {**told_client(client, masked=masked), "access": _access(acting, client)}
 

@@ -19,10 +19,10 @@ from gateway.admin.access import (
 )
 from gateway.admin.client_scopes import chosen_scopes, inherited_scopes
 from gateway.admin.clients.access import (
-    find_client_alone,
+    get_client_for_update,
     has_roles,
+    load_client_document,
     require_may_widen_scope,
-    shown_client,
 )
 from gateway.admin.clients.preparation import (
     changed_client,
@@ -117,8 +117,8 @@ class ClientAdministration:
         Raises Missing, PreconditionFailed, UnknownField, InvalidInput and RefusedByCode.
         """
         async with self.changes.begin(acting) as change:
-            before = await find_client_alone(change.stores, acting.realm.id, client_id)
-            change.require_match(await shown_client(acting, change.stores, before))
+            before = await get_client_for_update(change.stores, acting.realm.id, client_id)
+            change.require_match(await load_client_document(acting, change.stores, before))
             after = self.merged(before, document)
             require_changeable_clients(acting, before.client_id, after.client_id)
             await require_may_widen_scope(acting, change.stores, before, after)
@@ -170,9 +170,9 @@ class ClientAdministration:
         Raises Missing, Forbidden, PreconditionFailed and RefusedByCode.
         """
         async with self.changes.begin(acting) as change:
-            client = await find_client_alone(change.stores, acting.realm.id, client_id)
+            client = await get_client_for_update(change.stores, acting.realm.id, client_id)
             self.require_removable(acting, client)
-            change.require_match(await shown_client(acting, change.stores, client))
+            change.require_match(await load_client_document(acting, change.stores, client))
             await self.remove_client(change, client)
             removed = {"id": client.id, "clientId": client.client_id}
             path = f"clients/{client.id}"

@@ -19,7 +19,7 @@ from gateway.admin.access import (
     RefusedByCode,
     require_changeable_clients,
 )
-from gateway.admin.clients.access import changing_client, find_client, replace_client
+from gateway.admin.clients.access import changing_client, get_client, replace_client
 from gateway.admin.keys import run_key_work
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
@@ -67,7 +67,7 @@ class ClientCertificates:
 
     async def read(self, realm: Realm, client_id: str, purpose: str) -> dict[str, str]:
         async with self.database.read() as stores:
-            client = await find_client(stores, realm.id, client_id)
+            client = await get_client(stores, realm.id, client_id)
         key = key_of(client, purpose)
         return write_key(await self._complete(realm, key))
 
@@ -125,7 +125,7 @@ class ClientCertificates:
 
     async def _require(self, acting: Acting, client_id: str, purpose: str) -> Client:
         async with self.database.read() as stores:
-            client = await find_client(stores, acting.realm.id, client_id)
+            client = await get_client(stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
         if purpose != JWT_CREDENTIAL:
             raise NotHere(f"Keys of clients are for {JWT_CREDENTIAL} alone: there is no SAML")

@@ -10,11 +10,11 @@ from typing import Any, Final
 from gateway.admin.access import Acting, BadRequest, Missing, TooMany
 from gateway.admin.clients.access import (
     VIEW_CLIENTS,
+    client_document,
     clients_out_of_reach,
-    describe_client,
-    find_client,
+    get_client,
     has_roles,
-    shown_client,
+    load_client_document,
 )
 from gateway.domain.clients import Client
 from gateway.domain.limits.event_loop import in_slices
@@ -62,16 +62,16 @@ class ClientListing:
                 raise TooMany(f"More than {MOST} clients: ask page by page, with first and max")
             masked = await clients_out_of_reach(acting, stores, found)
             return [
-                describe_client(acting, client, masked=client.id in masked)
+                client_document(acting, client, masked=client.id in masked)
                 async for client in in_slices(found)
             ]
 
     async def one(self, acting: Acting, client_id: str) -> dict[str, Any]:
         """Return the client; raises Missing, and Forbidden for a caller who may only query."""
         async with self._database.read() as stores:
-            client = await find_client(stores, acting.realm.id, client_id)
+            client = await get_client(stores, acting.realm.id, client_id)
             acting.rights.require(*VIEW_CLIENTS)
-            return await shown_client(acting, stores, client)
+            return await load_client_document(acting, stores, client)
 
 
 class ClientAccounts:
@@ -82,7 +82,7 @@ class ClientAccounts:
 
     async def read(self, realm: Realm, client_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
-            client = await find_client(stores, realm.id, client_id)
+            client = await get_client(stores, realm.id, client_id)
             account = await stores.users.find_service_account(realm.id, client.id)
         if account is None or not client.service_accounts_enabled:
             text = f"Service account not enabled for the client '{client.client_id}'"
@@ -99,7 +99,7 @@ class ClientInstallation:
     async def write(self, acting: Acting, client_id: str, kind: str, url: str) -> str:
         """Return a file; a secret that the caller may not know is masked. Raises Missing."""
         async with self._database.read() as stores:
-            client = await find_client(stores, acting.realm.id, client_id)
+            client = await get_client(stores, acting.realm.id, client_id)
             found = _INSTALLATIONS.get(kind)
             if found is None:
                 raise Missing("Unknown Provider")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway.admin.access import Acting, BadRequest, Changes, Missing, require_changeable_clients
-from gateway.admin.clients.access import changing_client, find_client, replace_client
+from gateway.admin.clients.access import changing_client, get_client, replace_client
 from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
 from gateway.representations.clients import nodes_of, told_nobody, with_nodes
@@ -49,7 +49,7 @@ class ClientNodes:
     async def push_revocation(self, acting: Acting, client_id: str) -> dict[str, Any]:
         """Return the nodes that were reached, and those that were not: all of them."""
         async with self._changes.begin(acting) as change:
-            client = await find_client(change.stores, acting.realm.id, client_id)
+            client = await get_client(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
             path = f"clients/{client.id}/push-revocation"
             change.record(OperationType.ACTION, ResourceType.CLIENT, path)
@@ -57,7 +57,7 @@ class ClientNodes:
 
     async def test(self, acting: Acting, client_id: str) -> dict[str, Any]:
         async with self._changes.begin(acting) as change:
-            client = await find_client(change.stores, acting.realm.id, client_id)
+            client = await get_client(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
             path = f"clients/{client.id}/test-nodes-available"
             reached = told_nobody(client)

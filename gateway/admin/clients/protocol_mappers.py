@@ -10,8 +10,8 @@ from typing import Any
 from uuid import uuid4
 
 from gateway.admin.access import Acting, Change, Changes, MalformedBody, Missing, RefusedByCode
-from gateway.admin.client_scopes import found_scope
-from gateway.admin.clients.access import find_client, find_client_alone
+from gateway.admin.client_scopes import get_client_scope
+from gateway.admin.clients.access import get_client, get_client_for_update
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.errors import AlreadyExists
@@ -139,13 +139,13 @@ class ProtocolMapperAdministration:
 
 async def _get_owner(stores: Stores, realm: Realm, owner: MapperOwner) -> Client | ClientScope:
     if owner.kind is OwnerKind.CLIENT:
-        return await find_client(stores, realm.id, owner.id)
-    return await found_scope(stores, realm, owner.id)
+        return await get_client(stores, realm.id, owner.id)
+    return await get_client_scope(stores, realm, owner.id)
 
 
 async def _get_owner_for_update(change: Change, owner: MapperOwner) -> Client | ClientScope:
     if owner.kind is OwnerKind.CLIENT:
-        return await find_client_alone(change.stores, change.realm.id, owner.id)
+        return await get_client_for_update(change.stores, change.realm.id, owner.id)
     scope = await change.stores.client_scopes.find_alone(change.realm.id, owner.id)
     if scope is None:
         raise Missing("Could not find client scope")

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway.admin.access import Acting, Change, Changes
-from gateway.admin.client_scopes import found_scope, with_scope_renamed
-from gateway.admin.clients.access import find_client, find_client_alone, require_may_widen_scope
+from gateway.admin.client_scopes import get_client_scope, with_scope_renamed
+from gateway.admin.clients.access import get_client, get_client_for_update, require_may_widen_scope
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
@@ -33,7 +33,7 @@ class ClientScopeAssignment:
 
     async def all(self, realm: Realm, client: str, listed: RealmDefault) -> list[dict[str, Any]]:
         async with self._database.read() as stores:
-            found = await find_client(stores, realm.id, client)
+            found = await get_client(stores, realm.id, client)
             names = _names(found, listed)
             scopes = await stores.client_scopes.list(realm.id)
         return [
@@ -48,8 +48,8 @@ class ClientScopeAssignment:
         Raises Forbidden where the roles of the scope are beyond the caller's own scope.
         """
         async with self._changes.begin(acting, alone=True) as change:
-            found = await find_client_alone(change.stores, change.realm.id, client)
-            scope = await found_scope(change.stores, change.realm, scope_id, _MISSING)
+            found = await get_client_for_update(change.stores, change.realm.id, client)
+            scope = await get_client_scope(change.stores, change.realm, scope_id, _MISSING)
             held = {*found.default_client_scopes, *found.optional_client_scopes}
             if scope.name not in held and scope.protocol == found.protocol:
                 after = _with(found, listed, scope)
@@ -60,8 +60,8 @@ class ClientScopeAssignment:
     async def take(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:
         """Remove a scope from either list of the client, as Keycloak does."""
         async with self._changes.begin(acting, alone=True) as change:
-            found = await find_client_alone(change.stores, change.realm.id, client)
-            scope = await found_scope(change.stores, change.realm, scope_id, _MISSING)
+            found = await get_client_for_update(change.stores, change.realm.id, client)
+            scope = await get_client_scope(change.stores, change.realm, scope_id, _MISSING)
             after = with_scope_renamed(found, scope.name, None)
             if after != found:
                 await change.stores.clients.replace(after)

@@ -16,8 +16,8 @@ from gateway.admin.access import (
     Missing,
     require_may_put_in_scope,
 )
-from gateway.admin.client_scopes import OF_THE_REALM, found_scope, in_scope
-from gateway.admin.clients.access import find_client
+from gateway.admin.client_scopes import OF_THE_REALM, get_client_scope, in_scope
+from gateway.admin.clients.access import get_client
 from gateway.admin.roles import RoleListing
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
@@ -107,11 +107,11 @@ async def _require(
     """Return the client whose scope it is, None of a client scope; raises Missing."""
     client = None
     if owner.kind is Holding.CLIENT:
-        client = await find_client(stores, realm.id, owner.id)
+        client = await get_client(stores, realm.id, owner.id)
     else:
-        await found_scope(stores, realm, owner.id)
+        await get_client_scope(stores, realm, owner.id)
     if container != OF_THE_REALM:
-        await find_client(stores, realm.id, container)
+        await get_client(stores, realm.id, container)
     return client
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.admin.access import Acting, Changes, Missing, require_may_control
-from gateway.admin.clients.access import changing_client, find_client, replace_client
+from gateway.admin.clients.access import changing_client, get_client, replace_client
 from gateway.admin.clients.preparation import with_renewed_secret
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
@@ -56,7 +56,7 @@ class ClientSecrets:
 
     async def _get(self, acting: Acting, client_id: str) -> Client:
         async with self.database.read() as stores:
-            client = await find_client(stores, acting.realm.id, client_id)
+            client = await get_client(stores, acting.realm.id, client_id)
             await require_may_control(acting, stores, *acting.controls)
         return client
 
