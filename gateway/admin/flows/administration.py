@@ -60,7 +60,7 @@ class FlowAdministration:
             built_in=draft.built_in is True,
         )
         async with changing_flows(self._changes, acting) as (change, work):
-            _require_alias(work, flow.alias, "create", f"Flow {flow.alias} already exists")
+            require_alias(work, flow.alias, "create", f"Flow {flow.alias} already exists")
             if work.flows.find(flow.id) is not None:
                 raise AlreadyExists("Duplicate resource error")
             work.put(flow)
@@ -80,7 +80,7 @@ class FlowAdministration:
             if not draft.alias:
                 raise AlreadyExists("Failed to update flow with empty alias name")
             if draft.alias != flow.alias:
-                _require_alias(work, draft.alias, "update", "Flow alias name already exists")
+                require_alias(work, draft.alias, "update", "Flow alias name already exists")
             for name in ("providerId", "topLevel", "builtIn", "authenticationExecutions"):
                 if document.get(name) not in (None, shown[name]):
                     raise Refused(f"{name} of a flow cannot be changed in this way")
@@ -113,7 +113,7 @@ class FlowAdministration:
         name = read_names(document).get("newName") or ""
         async with changing_flows(self._changes, acting) as (change, work):
             flow = work.get_by_alias(alias)
-            _require_alias(work, name, "create", "New flow alias name already exists")
+            require_alias(work, name, "create", "New flow alias name already exists")
             copied = _copied(work, flow, name, name)
             work.put(replace(copied, top_level=True))
             sent = {**document, "id": copied.id}
@@ -121,17 +121,13 @@ class FlowAdministration:
         return copied.id
 
 
-def require_name(alias: str) -> None:
-    """Raise BadRequest for a character that Keycloak allows in no alias."""
+def require_alias(work: FlowUnitOfWork, alias: str, verb: str, taken: str) -> None:
+    """Raise AlreadyExists, or BadRequest for a character that Keycloak allows in no alias."""
+    if not alias:
+        raise AlreadyExists(f"Failed to {verb} flow with empty alias name")
     for character in alias:
         if character in _RESERVED or not character.isprintable():
             raise BadRequest(f"Character {character!a} not allowed.")
-
-
-def _require_alias(work: FlowUnitOfWork, alias: str, verb: str, taken: str) -> None:
-    if not alias:
-        raise AlreadyExists(f"Failed to {verb} flow with empty alias name")
-    require_name(alias)
     if work.flows.named(alias) is not None:
         raise AlreadyExists(taken)
 

@@ -10,9 +10,8 @@ from typing import Any, Final
 from uuid import uuid4
 
 from gateway.admin.access import Acting, BadRequest, Changes, Refused
-from gateway.admin.flows.administration import require_name
+from gateway.admin.flows.administration import require_alias
 from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
-from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import Execution, Flow, FlowKind, Requirement
 from gateway.domain.ports.storage import Database
@@ -71,11 +70,7 @@ class ExecutionAdministration:
         name, kind = given.get("alias") or "", _kind(given.get("type"))
         async with changing_flows(self._changes, acting) as (change, work):
             parent = _open_parent(work, alias, "sub-flow", Refused)
-            if not name:
-                raise AlreadyExists("Failed to create flow with empty alias name")
-            require_name(name)
-            if work.flows.named(name) is not None:
-                raise AlreadyExists("New flow alias name already exists")
+            require_alias(work, name, "create", "New flow alias name already exists")
             if parent.kind is not FlowKind.BASIC:
                 raise Refused(f"'{parent.alias}' takes no flow as a part")
             form = given.get("provider") if kind is FlowKind.FORM else None
@@ -222,9 +217,7 @@ def _rename(work: FlowUnitOfWork, part: Flow, given: ExecutionChange) -> None:
     if part.built_in:
         raise BadRequest("It is illegal to modify execution in a built in flow")
     if name != part.alias:
-        require_name(name)
-        if work.flows.named(name) is not None:
-            raise AlreadyExists("Flow alias name already exists")
+        require_alias(work, name, "update", "Flow alias name already exists")
     work.put(replace(part, alias=name, description=description))
 
 

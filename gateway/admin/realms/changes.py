@@ -23,6 +23,7 @@ from gateway.admin.flows import require_bindable
 from gateway.admin.groups import GivenGroups, load_groups, read_realm_groups
 from gateway.admin.keys import ensure_signing_keys
 from gateway.admin.realms.listing import realm_document
+from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
@@ -93,7 +94,9 @@ class RealmChanges:
             change.require_match(await realm_document(change.stores, realm))
             await change.stores.realms.remove(realm.id)
             if master is not None:
-                await _remove_administration(change.stores, master, realm)
+                holder = await _administration(change.stores, master, realm)
+                if holder is not None:
+                    await change.stores.clients.remove(master.id, holder.id)
                 change.tell(realm_topic(master.id))
                 change.record(OperationType.DELETE, ResourceType.REALM, realm.name)
             change.tell(realm_topic(realm.id))
@@ -120,23 +123,16 @@ async def _rename(change: Change, realm: Realm) -> None:
         await stores.clients.replace(client)
     master = await stores.realms.find_by_name(MASTER)
     if master is not None:
-        await _rename_administration(stores, master, before, realm)
+        holder = await _administration(stores, master, before)
+        if holder is not None:
+            name = administration_client(realm.name)
+            await stores.clients.replace(replace(holder, client_id=name))
         change.tell(realm_topic(master.id))
 
 
-async def _rename_administration(
-    stores: Stores, master: Realm, before: Realm, realm: Realm
-) -> None:
-    client = await stores.clients.find_by_client_id(master.id, administration_client(before.name))
-    if client is not None:
-        name = administration_client(realm.name)
-        await stores.clients.replace(replace(client, client_id=name))
-
-
-async def _remove_administration(stores: Stores, master: Realm, realm: Realm) -> None:
-    client = await stores.clients.find_by_client_id(master.id, administration_client(realm.name))
-    if client is not None:
-        await stores.clients.remove(master.id, client.id)
+async def _administration(stores: Stores, master: Realm, realm: Realm) -> Client | None:
+    """Return the client in `master` with the roles over the realm."""
+    return await stores.clients.find_by_client_id(master.id, administration_client(realm.name))
 
 
 async def _set_default_groups(change: Change, document: Mapping[str, Any]) -> None:

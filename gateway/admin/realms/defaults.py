@@ -58,17 +58,14 @@ async def ensure_realm_defaults(
 
     Return all roles.
     """
-    added = [
-        document["clientId"]
-        for document in default_clients(realm)
-        if await _add_client(stores, realm, document)
-    ]
-    administered = await _add_administration(stores, realm) if realm.name == MASTER else ()
+    added = await _add_clients(stores, realm, default_clients(realm))
+    administered = await stores.realms.list() if realm.name == MASTER else ()
+    over_realms = await _add_clients(stores, realm, map(_administration, administered))
     roles = await load_roles(stores, realm)
     roles.changed = bool(added)
     brought = tuple(given)
     known = roles.names | {role.role for role in brought}
-    await roles.add((*brought, *_missing((*_roles(realm), *_over_realms(administered)), known)))
+    await roles.add((*brought, *_missing((*_roles(realm), *_over_realms(over_realms)), known)))
     await roles.describe(brought)
     if ACCOUNT_CONSOLE in added:
         await _put_in_scope(stores, realm, roles)
@@ -142,18 +139,6 @@ async def _is_incomplete(stores: Stores, realm: Realm, realms: Iterable[Realm]) 
     return len(found) < len(wanted) or not await stores.client_scopes.list(realm.id)
 
 
-async def _add_administration(stores: Stores, master: Realm) -> tuple[str, ...]:
-    """Add the clients that hold the roles over other realms; return the names of new ones."""
-    documents = [_administration(realm) for realm in await stores.realms.list()]
-    return tuple(
-        [
-            document["clientId"]
-            for document in documents
-            if await _add_client(stores, master, document)
-        ]
-    )
-
-
 async def _put_in_scope(stores: Stores, realm: Realm, roles: RoleIndex) -> None:
     """Put the roles of the account console into the scope of its tokens."""
     console = await stores.clients.find_by_client_id(realm.id, ACCOUNT_CONSOLE)
@@ -164,11 +149,16 @@ async def _put_in_scope(stores: Stores, realm: Realm, roles: RoleIndex) -> None:
         await stores.role_catalogue.give(realm.id, holder, roles.ids(known, "roles"))
 
 
-async def _add_client(stores: Stores, realm: Realm, document: Mapping[str, Any]) -> bool:
-    if await stores.clients.find_by_client_id(realm.id, document["clientId"]) is not None:
-        return False
-    await stores.clients.add(read_client(document, realm.id))
-    return True
+async def _add_clients(
+    stores: Stores, realm: Realm, documents: Iterable[Mapping[str, Any]]
+) -> tuple[str, ...]:
+    """Add the clients that are missing; return their names."""
+    added = []
+    for document in documents:
+        if await stores.clients.find_by_client_id(realm.id, document["clientId"]) is None:
+            await stores.clients.add(read_client(document, realm.id))
+            added.append(document["clientId"])
+    return tuple(added)
 
 
 def _administration(realm: Realm) -> dict[str, Any]:
