@@ -29,7 +29,6 @@ from gateway.admin.clients import (
     require_may_widen_scope,
 )
 from gateway.admin.registration.formats import INVALID_METADATA, Format
-from gateway.admin.registration.initial_access import use_up
 from gateway.admin.registration.policies import require_allowed_mappers, require_allowed_scopes
 from gateway.admin.registration.registrars import (
     Registrar,
@@ -37,6 +36,7 @@ from gateway.admin.registration.registrars import (
     forbidden,
     not_authorized,
 )
+from gateway.admin.registration.token_administration import use_up
 from gateway.admin.registration.tokens import RegistrationTokens, TokenKind
 from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists, InvalidInput

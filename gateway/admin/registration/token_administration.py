@@ -1,6 +1,6 @@
-"""Initial access tokens: creating, listing and removing them, and using one.
+"""Administration of registration tokens: initial access tokens, and the token of a client.
 
-Keycloak: clients-initial-access
+Keycloak: clients-initial-access, clients/{id}/registration-access-token
 """
 
 from collections.abc import Mapping
@@ -9,10 +9,12 @@ from typing import Any, Final
 from uuid import uuid4
 
 from gateway.admin.access import Acting, Change, Changes, RefusedByCode
+from gateway.admin.clients import changing_client
 from gateway.admin.registration.tokens import RegistrationTokens
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.storage import Database, DocumentKind, Stores
 from gateway.domain.realm import Realm
+from gateway.representations.clients import told_client
 from gateway.representations.registration import (
     InitialAccess,
     read_wish,
@@ -67,6 +69,23 @@ class InitialAccesses:
                     ResourceType.CLIENT_INITIAL_ACCESS_MODEL,
                     f"clients-initial-access/{access_id}",
                 )
+
+
+class ClientRegistrationTokens:
+    """The use case."""
+
+    def __init__(self, changes: Changes, tokens: RegistrationTokens) -> None:
+        self._changes = changes
+        self._tokens = tokens
+
+    async def renew(self, acting: Acting, client_id: str) -> dict[str, Any]:
+        """Replace the client's token; return the client with it. Raises Missing, Forbidden."""
+        async with changing_client(self._changes, acting, client_id) as (change, client):
+            token = await self._tokens.give(change, client)
+            document = told_client(client, masked=False, registration_token=token)
+            path = f"clients/{client.id}/registration-access-token"
+            change.record(OperationType.ACTION, ResourceType.CLIENT, path, document)
+        return document
 
 
 async def use_up(change: Change, access_id: str) -> bool:
