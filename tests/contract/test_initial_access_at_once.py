@@ -10,7 +10,7 @@ from gateway.admin.registration.tokens import RegistrationTokens
 from gateway.crypto.keys.signing import PyJwtKeyFactory
 from gateway.domain.ports.storage import DocumentKind
 from gateway.domain.realm import Realm
-from gateway.representations.registration.token_administration import InitialAccess, stored_initial_access
+from gateway.representations.registration.initial_access import InitialAccess, stored_initial_access
 from gateway.storage.cache import RealmCache
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually

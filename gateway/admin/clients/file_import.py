@@ -49,11 +49,11 @@ async def read_clients(
     The caller reports settings without effect. Raises InvalidInput with every wrong field of all
     clients.
     """
-    names = sorted({_name(item) for _, item in items})
+    # Very many clients take seconds to check: other requests go on meanwhile.
+    names = await asyncio.to_thread(lambda: sorted({_name(item) for _, item in items}))
     found = await stores.clients.named(realm_id, names) if realm_id else ()
     known = {client.client_id: client for client in found}
     read = partial(read_client, realm_id=realm_id, inherited=inherited, report_ineffective=True)
-    # Very many clients take seconds to check: other requests go on meanwhile.
     return await asyncio.to_thread(_changes, items, known, at, clock, read)
 
 

@@ -109,7 +109,8 @@ class RealmPlan:
 
     async def new_users(self, stores: Stores) -> list[UserInput]:
         """Return the users to add; service accounts are added with their clients."""
-        users = [user for user in self.users if user.service_account_of is None]
+        listed = in_slices(self.users)
+        users = [user async for user in listed if user.service_account_of is None]
         return users if self.before is None else await unknown_users(stores, self.realm.id, users)
 
     async def new_passwords(self, stores: Stores) -> list[NewPassword]:
