@@ -68,7 +68,10 @@ class AddressesRefused(RefusedByCode):
 
 @dataclass(frozen=True, slots=True)
 class ClientAdministration:
-    """Changes clients. All methods raise Forbidden and StoreUnavailable."""
+    """Changes clients. All methods raise Missing, Forbidden, PreconditionFailed, StoreUnavailable.
+
+    Documents are refused with UnknownField, InvalidInput, RefusedByCode and AlreadyExists.
+    """
 
     changes: Changes
     clock: Clock
@@ -77,7 +80,6 @@ class ClientAdministration:
     keys: KeyFactory
 
     async def add(self, acting: Acting, document: Mapping[str, Any]) -> Client:
-        """Add a client; raises UnknownField, InvalidInput, RefusedByCode and AlreadyExists."""
         whole = new_client_document(document)
         async with self.changes.begin(acting) as change:
             client = await self.add_client(change, whole)
@@ -112,10 +114,7 @@ class ClientAdministration:
         return client
 
     async def change(self, acting: Acting, client_id: str, document: Mapping[str, Any]) -> None:
-        """Merge the document into a client.
-
-        Raises Missing, PreconditionFailed, UnknownField, InvalidInput and RefusedByCode.
-        """
+        """Merge the document into a client."""
         async with self.changes.begin(acting) as change:
             before = await get_client_for_update(change.stores, acting.realm.id, client_id)
             change.require_match(await load_client_document(acting, change.stores, before))
@@ -165,10 +164,7 @@ class ClientAdministration:
         return after
 
     async def remove(self, acting: Acting, client_id: str) -> None:
-        """Remove a client with its roles, its service account and its sessions.
-
-        Raises Missing, Forbidden, PreconditionFailed and RefusedByCode.
-        """
+        """Remove a client with its roles, its service account and its sessions."""
         async with self.changes.begin(acting) as change:
             client = await get_client_for_update(change.stores, acting.realm.id, client_id)
             self.require_removable(acting, client)

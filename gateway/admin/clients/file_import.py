@@ -46,8 +46,7 @@ async def read_clients(
 ) -> tuple[ClientChange, ...]:
     """Return what the file changes; new clients that name no client scopes have `inherited`.
 
-    The caller reports settings without effect. Raises InvalidInput with every wrong field of all
-    clients.
+    The caller reports settings without effect. Raises InvalidInput with every wrong field.
     """
     # Very many clients take seconds to check: other requests go on meanwhile.
     names = await asyncio.to_thread(lambda: sorted({_name(item) for _, item in items}))

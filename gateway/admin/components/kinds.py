@@ -34,15 +34,10 @@ class ComponentKind(Protocol):
         """The providers of components that can be added."""
         ...
 
-    async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
-        """Return the components of the realm."""
-        ...
+    async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]: ...
 
     async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
-        """Add a component and return its id.
-
-        Raises BadRequest, Refused, UnusableSetting or AlreadyExists.
-        """
+        """Add a component; raises BadRequest, Refused, UnusableSetting or AlreadyExists."""
         ...
 
     async def replace(
@@ -52,5 +47,5 @@ class ComponentKind(Protocol):
         ...
 
     async def remove(self, acting: Acting, component_id: str) -> None:
-        """Take a component away; raises Missing, Refused and PreconditionFailed."""
+        """Remove a component; raises Missing, Refused and PreconditionFailed."""
         ...

@@ -22,7 +22,10 @@ _RESERVED: Final = frozenset("/?#&\\;:[]!@$*()+,=")
 
 
 class FlowAdministration:
-    """The use cases."""
+    """The use cases. All raise Missing.
+
+    Changes also raise Refused, BadRequest, AlreadyExists or PreconditionFailed.
+    """
 
     def __init__(self, database: Database, changes: Changes) -> None:
         self._database = database
@@ -42,7 +45,7 @@ class FlowAdministration:
         return _render(work, work.get(flow_id))
 
     async def executions(self, realm: Realm, alias: str) -> list[dict[str, Any]]:
-        """Return all executions of a flow and of its sub-flows; raises Missing."""
+        """Return all executions of a flow and of its sub-flows."""
         work = await self._open(realm)
         return write_executions(work.flows, work.get_by_alias(alias), work.configs)
 
@@ -68,10 +71,7 @@ class FlowAdministration:
         return flow.id
 
     async def replace(self, acting: Acting, flow_id: str, document: Mapping[str, Any]) -> None:
-        """Change alias and description of a flow; what uses it goes on to.
-
-        Raises Missing, Refused, BadRequest, AlreadyExists or PreconditionFailed.
-        """
+        """Change alias and description of a flow; what uses it goes on to."""
         draft = read_flow(document)
         async with changing_flows(self._changes, acting) as (change, work):
             flow = work.get(flow_id)
@@ -90,10 +90,7 @@ class FlowAdministration:
             _record(change, OperationType.UPDATE, f"{_PATH}/{flow_id}", document)
 
     async def remove(self, acting: Acting, flow_id: str) -> None:
-        """Remove a flow with its sub-flows.
-
-        Raises Missing, BadRequest, Refused where it is in use, or PreconditionFailed.
-        """
+        """Remove a flow with its sub-flows; raises Refused where it is in use."""
         async with changing_flows(self._changes, acting) as (change, work):
             flow = work.get(flow_id, "Flow not found")
             change.require_match(_render(work, flow))
@@ -106,10 +103,7 @@ class FlowAdministration:
             _record(change, OperationType.DELETE, f"{_PATH}/{flow_id}")
 
     async def copy(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
-        """Copy a flow with its sub-flows; return the id of the copy.
-
-        Raises Missing, BadRequest, or AlreadyExists.
-        """
+        """Copy a flow with its sub-flows; return the id of the copy."""
         name = read_names(document).get("newName") or ""
         async with changing_flows(self._changes, acting) as (change, work):
             flow = work.get_by_alias(alias)

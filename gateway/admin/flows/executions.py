@@ -34,7 +34,7 @@ _STEP: Final = ResourceType.AUTH_EXECUTION
 
 
 class ExecutionAdministration:
-    """The use cases."""
+    """The use cases. All raise Missing, Refused, BadRequest or AlreadyExists."""
 
     def __init__(self, database: Database, changes: Changes) -> None:
         self._database = database
@@ -46,10 +46,7 @@ class ExecutionAdministration:
         return write_execution(*work.get_execution(execution_id))
 
     async def add(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
-        """Add an authenticator to a flow, disabled if it can be; return its id.
-
-        Raises BadRequest.
-        """
+        """Add an authenticator to a flow, disabled if it can be; return its id."""
         given = read_names(document)
         async with changing_flows(self._changes, acting) as (change, work):
             parent = _open_parent(work, alias, "execution", BadRequest)
@@ -62,10 +59,7 @@ class ExecutionAdministration:
         return step.id
 
     async def add_flow(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
-        """Add an empty flow to a flow, disabled; return its id.
-
-        Raises BadRequest, Refused or AlreadyExists.
-        """
+        """Add an empty flow to a flow, disabled; return its id."""
         given = read_names(document)
         name, kind = given.get("alias") or "", _kind(given.get("type"))
         async with changing_flows(self._changes, acting) as (change, work):
@@ -88,7 +82,7 @@ class ExecutionAdministration:
         return part.id
 
     async def insert(self, acting: Acting, document: Mapping[str, Any]) -> str:
-        """Add an execution with all its fields; return its id. Raises BadRequest or Refused."""
+        """Add an execution with all its fields; return its id."""
         draft = read_execution(document)
         if draft.flow is not None:
             raise Refused("A flow is added to a flow by authentication/flows/{alias}")
@@ -105,10 +99,7 @@ class ExecutionAdministration:
         return step.id
 
     async def replace(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> None:
-        """Change requirement and priority of an execution, and the name of its sub-flow.
-
-        Raises Missing, Refused, BadRequest or AlreadyExists.
-        """
+        """Change requirement and priority of an execution, and the name of its sub-flow."""
         given = read_change(document)
         async with changing_flows(self._changes, acting) as (change, work):
             work.get_by_alias(alias, "flow not found")
@@ -141,7 +132,7 @@ class ExecutionAdministration:
             change.record(OperationType.DELETE, _STEP, f"{_EXECUTIONS}/{execution_id}")
 
     async def move(self, acting: Acting, execution_id: str, *, up: bool) -> None:
-        """Exchange an execution with the one before or after; raises as `remove`."""
+        """Exchange an execution with the one before or after."""
         async with changing_flows(self._changes, acting) as (change, work):
             parent, _ = work.get_execution(execution_id)
             _require_open(parent, "It is illegal to modify execution in a built in flow")

@@ -72,10 +72,7 @@ class KeyComponents:
         return tuple(map(key_component, await stores.keys.list(realm.id)))
 
     async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
-        """Add a key; return its id.
-
-        Raises BadRequest, Refused, UnusableSetting, Forbidden for a private key, or AlreadyExists.
-        """
+        """Add a key and return its id; raises Forbidden for a private key."""
         provider = _provider(given)
         settings = read_key_settings(provider, merged({}, given.config))
         _require_may_import(acting, settings)

@@ -1,10 +1,9 @@
 """An operator's view of a realm's signing keys: list, rotate with overlap, disable.
 
 A rotation publishes the new key at once; it signs later, when every verifier that caches the JWKS
-has fetched it. The old key signs until then and verifies until the last token it signed
-has expired; `gateway.domain.keys.lifecycle` states the rule. So a rotation costs no verification.
-
-Keycloak: KeysMetadata; the priority of key providers decides who signs there.
+has fetched it. The old key signs until then and verifies until its last token has expired;
+`gateway.domain.keys.lifecycle` states the rule.
+Keycloak: KeysMetadata; there the priority of key providers decides which key signs
 """
 
 from dataclasses import dataclass, replace
@@ -54,8 +53,7 @@ class KeyState:
 class KeyChange:
     """What a rotation or disabling changed.
 
-    `announced` is False when no message reached the gateways: they read the change log within
-    seconds.
+    `announced` is False if no message was sent: gateways read the change log within seconds.
     """
 
     realm: str

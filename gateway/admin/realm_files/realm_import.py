@@ -124,10 +124,7 @@ class RealmImport:
 async def for_each_realm(
     files: Sequence[RealmFile], work: Callable[[Mapping[str, Any], str], Awaitable[ResultT]]
 ) -> list[ResultT]:
-    """Return what `work` returns for each realm, given its document and path.
-
-    Raises InvalidInput with every wrong field of all files.
-    """
+    """Call `work` with document and path of each realm; raises InvalidInput with all errors."""
     errors: list[FieldError] = []
     done: list[ResultT] = []
     for file in files:

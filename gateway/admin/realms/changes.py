@@ -54,8 +54,7 @@ class RealmChanges:
         """Merge the settings of `document` into the realm; a name in it renames the realm.
 
         Users, clients, roles and other resources are ignored, as in Keycloak.
-        Raises UnknownField, InvalidInput, Refused, BadRequest, AlreadyExists and
-        PreconditionFailed.
+        Raises UnknownField, InvalidInput, Refused, BadRequest, AlreadyExists, PreconditionFailed.
         """
         require_known_realm_fields(document)
         _validate(document)

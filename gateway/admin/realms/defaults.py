@@ -54,10 +54,7 @@ _ROLES_OF_THE_CONSOLE: Final = ("manage-account", "view-groups")
 async def ensure_realm_defaults(
     stores: Stores, realm: Realm, given: Iterable[GivenRole] = ()
 ) -> RoleIndex:
-    """Add the clients, roles and client scopes that the realm lacks, and the roles of a file.
-
-    Return all roles.
-    """
+    """Add missing clients, roles and client scopes, and the roles of a file; return all roles."""
     added = await _add_clients(stores, realm, default_clients(realm))
     administered = await stores.realms.list() if realm.name == MASTER else ()
     over_realms = await _add_clients(stores, realm, map(_administration, administered))

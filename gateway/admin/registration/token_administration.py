@@ -41,10 +41,7 @@ class InitialAccesses:
             return [write_initial_access(access) for access in await _all(stores, realm)]
 
     async def add(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Allow some clients to be registered; return the token, which is not shown again.
-
-        Raises InvalidInput and RefusedByCode.
-        """
+        """Issue an initial access token; raises InvalidInput and RefusedByCode."""
         expiration, count, origins = _read(document)
         async with self.changes.begin(acting, alone=True) as change:
             now = int(change.now.timestamp())
