@@ -58,8 +58,8 @@ def _issue(example: TokenExample) -> tuple[ProtocolRequest, Issue, SessionPart]:
         now=example.now,
     )
     granted = still_granted(example.realm, example.client.client, example.scope.split())
-    told = disclose(example.client, example.user, granted, session=session.session)
-    return request, Issue(told, _GRANT_SHORTCUT, session), session
+    disclosure = disclose(example.client, example.user, granted, session=session.session)
+    return request, Issue(disclosure, _GRANT_SHORTCUT, session), session
 
 
 def _session(example: TokenExample) -> SessionPart:

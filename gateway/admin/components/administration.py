@@ -15,7 +15,7 @@ from gateway.representations.component import Component, read_component, write_c
 _UNSUPPORTED: Final = {
     "org.keycloak.storage.UserStorageProvider": "Users come from the realm's own database alone",
     "org.keycloak.storage.ldap.mappers.LDAPStorageMapper": "Users do not come from LDAP",
-    "org.keycloak.broker.provider.IdentityProvider": "Identity providers are not here",
+    "org.keycloak.broker.provider.IdentityProvider": "Identity providers are not supported",
 }
 """Types of Keycloak that this version does not support, and the text of the refusal."""
 

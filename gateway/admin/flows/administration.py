@@ -52,9 +52,9 @@ class FlowAdministration:
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
         draft = read_flow(document)
         if draft.top_level is False:
-            raise Refused("A flow that is a part of another is made in it")
+            raise Refused("A sub-flow is created in its parent flow")
         if draft.executions:
-            raise Refused("A flow is made empty: its executions are added one by one")
+            raise Refused("A flow is created empty: add its executions one by one")
         flow = Flow(
             id=draft.id or str(uuid4()),
             alias=draft.alias or "",

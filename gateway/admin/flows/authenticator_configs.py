@@ -87,6 +87,6 @@ def _require_known(step: Execution, config: AuthenticatorConfig) -> None:
     properties = {} if known is None else {each.name: each for each in known.properties}
     for name, value in config.config:
         if name not in properties:
-            raise Refused(f"'{name}' is nothing that can be set of '{step.authenticator}'")
+            raise Refused(f"'{name}' is not a property of '{step.authenticator}'")
         if value:
             properties[name].read((value,))

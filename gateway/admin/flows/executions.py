@@ -66,7 +66,7 @@ class ExecutionAdministration:
             parent = _open_parent(work, alias, "sub-flow", Refused)
             require_alias(work, name, "create", "New flow alias name already exists")
             if parent.kind is not FlowKind.BASIC:
-                raise Refused(f"'{parent.alias}' takes no flow as a part")
+                raise Refused(f"'{parent.alias}' takes no sub-flows")
             form = given.get("provider") if kind is FlowKind.FORM else None
             if kind is FlowKind.FORM:
                 _require_role(form, Role.FORM)
@@ -85,7 +85,7 @@ class ExecutionAdministration:
         """Add an execution with all its fields; return its id."""
         draft = read_execution(document)
         if draft.flow is not None:
-            raise Refused("A flow is added to a flow by authentication/flows/{alias}")
+            raise Refused("Add a sub-flow with authentication/flows/{alias}")
         async with changing_flows(self._changes, acting) as (change, work):
             parent = work.flows.find(draft.parent)
             if parent is None:
@@ -176,7 +176,7 @@ def _require_role(provider: str | None, role: Role) -> str:
 
 def _kind(text: str | None) -> FlowKind:
     if text not in {None, FlowKind.BASIC.value, FlowKind.FORM.value}:
-        raise Refused("The type of a part is basic-flow or form-flow")
+        raise Refused("The type of a sub-flow is basic-flow or form-flow")
     return FlowKind(text or FlowKind.BASIC)
 
 
@@ -197,7 +197,7 @@ def _choices(step: Execution, part: Flow | None) -> tuple[Requirement, ...]:
 
 def _require_choice(requirement: Requirement, choices: Iterable[Requirement]) -> None:
     if requirement not in choices:
-        raise Refused(f"It cannot be {requirement}: {', '.join(choices)} are the choices")
+        raise Refused(f"The requirement {requirement} is not one of {', '.join(choices)}")
 
 
 def _rename(work: FlowUnitOfWork, part: Flow, given: ExecutionChange) -> None:
