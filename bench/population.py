@@ -39,7 +39,7 @@ def add_realms(site: Site, count: int) -> None:
 async def _add_realms(site: Site, count: int) -> None:
     # The product's own parts, imported here: the rest of the bench is a stranger to it.
     from gateway.admin.realm_files.files import RealmFile  # noqa: PLC0415
-    from gateway.admin.realm_files.import_of_realm import RealmImport  # noqa: PLC0415
+    from gateway.admin.realm_files.realm_import import RealmImport  # noqa: PLC0415
     from gateway.bootstrap import open_services  # noqa: PLC0415
     from gateway.crypto.keys.signing import PyJwtKeyFactory  # noqa: PLC0415
     from gateway.settings import load_settings  # noqa: PLC0415

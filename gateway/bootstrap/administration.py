@@ -1,7 +1,7 @@
 """Builds every administrative use case of a worker, each once."""
 
 from gateway.admin.access import Administrators, Changes, RealmCaches
-from gateway.admin.client_scopes import ClientScopeAdministration
+from gateway.admin.client_scopes import ClientScopeAdministration, ScopeEvaluation
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.components import components
@@ -17,7 +17,7 @@ from gateway.bootstrap.services import Services
 from gateway.bootstrap.sessions import session_use_cases
 from gateway.bootstrap.users import user_use_cases
 from gateway.http.admin.routes import AdminUseCases
-from gateway.protocol.scope_evaluation import ScopeEvaluation
+from gateway.protocol.token_preview import ClaimsPreview
 
 
 def admin_use_cases(
@@ -41,7 +41,7 @@ def admin_use_cases(
         realms=realm_use_cases(services, changes),
         registration=registration_use_cases(services, changes, tokens),
         roles=role_use_cases(services, changes),
-        scope_evaluation=ScopeEvaluation(database, services.directory),
+        scope_evaluation=ScopeEvaluation(database, services.directory, ClaimsPreview()),
         sessions=session_use_cases(services, changes),
         users=user_use_cases(services, changes),
     )

@@ -20,7 +20,7 @@ from gateway.bootstrap.administration import admin_use_cases
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.health import health_checks, read_gauges
 from gateway.bootstrap.protocol import grant_services, protocol_endpoints
-from gateway.bootstrap.registration import client_installations, client_registrations
+from gateway.bootstrap.registration import registration_requests
 from gateway.bootstrap.services import Services
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.metrics import Metrics
@@ -121,8 +121,13 @@ def _routes(
     changes = administrative_changes(services)
     tokens = RegistrationTokens(services.directory, context.issuer)
     use_cases = admin_use_cases(services, changes, tokens)
-    registrations = client_registrations(
-        services, changes, tokens, access_tokens, use_cases.clients.administration
+    registrations = registration_requests(
+        services,
+        changes,
+        tokens,
+        access_tokens=access_tokens,
+        authenticator=clients,
+        clients=use_cases.clients.administration,
     )
     operations = build_operations(use_cases, context, LISTENERS)
     admin = AdminServices(
@@ -133,9 +138,7 @@ def _routes(
     )
     routes = [
         *build_routes(context, protocol_endpoints(grants, clients, access_tokens), metrics),
-        build_registration_route(
-            registrations, client_installations(services, registrations, clients), context
-        ),
+        build_registration_route(registrations, context),
         build_admin_routes(operations, admin),
     ]
     return routes, operations

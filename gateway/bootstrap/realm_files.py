@@ -3,13 +3,13 @@
 from gateway.admin.access import Changes
 from gateway.admin.clients import ClientAdministration
 from gateway.admin.realm_files import (
+    ImportDryRun,
     PartialExport,
     PartialImport,
     RealmCreation,
     RealmFileUseCases,
     RealmImport,
-    RealmRehearsal,
-    UserStream,
+    UserImport,
 )
 from gateway.bootstrap.services import Services
 from gateway.bootstrap.users import new_passwords
@@ -56,9 +56,9 @@ def realm_import(services: Services) -> RealmImport:
     )
 
 
-def realm_rehearsal(services: Services) -> RealmRehearsal:
+def import_dry_run(services: Services) -> ImportDryRun:
     """Return what compares realm files with what is stored."""
-    return RealmRehearsal(
+    return ImportDryRun(
         database=services.database,
         keys=services.keys,
         clock=services.clock,
@@ -66,9 +66,9 @@ def realm_rehearsal(services: Services) -> RealmRehearsal:
     )
 
 
-def user_stream(services: Services) -> UserStream:
+def user_import(services: Services) -> UserImport:
     """Return what imports users from a file of any size."""
-    return UserStream(
+    return UserImport(
         database=services.database,
         passwords=services.passwords,
         clock=services.clock,

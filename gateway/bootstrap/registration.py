@@ -3,6 +3,7 @@
 from gateway.admin.access import AdminAccess, Changes
 from gateway.admin.clients import ClientAdministration
 from gateway.admin.registration import (
+    ClientRegistration,
     ClientRegistrationTokens,
     InitialAccesses,
     RegistrationTokens,
@@ -10,9 +11,7 @@ from gateway.admin.registration import (
 )
 from gateway.bootstrap.services import Services
 from gateway.protocol.client_authentication import ClientAuthenticator
-from gateway.protocol.client_registrations.callers import Registrars
-from gateway.protocol.client_registrations.installing import ClientInstallations
-from gateway.protocol.client_registrations.registering import ClientRegistrations
+from gateway.protocol.registration import RegistrationRequests
 from gateway.protocol.tokens import AccessTokens
 
 
@@ -26,25 +25,21 @@ def registration_use_cases(
     )
 
 
-def client_installations(
-    services: Services, registrations: ClientRegistrations, clients: ClientAuthenticator
-) -> ClientInstallations:
-    """Return what tells adapters how to reach the realm."""
-    return ClientInstallations(registrations, services.directory, clients)
-
-
-def client_registrations(
+def registration_requests(
     services: Services,
     changes: Changes,
     tokens: RegistrationTokens,
+    *,
     access_tokens: AccessTokens,
+    authenticator: ClientAuthenticator,
     clients: ClientAdministration,
-) -> ClientRegistrations:
-    """Return what answers clients that register themselves."""
-    return ClientRegistrations(
-        database=services.database,
-        changes=changes,
-        administration=clients,
-        registrars=Registrars(tokens, access_tokens, AdminAccess(services.database)),
+) -> RegistrationRequests:
+    """Return what answers requests to register clients."""
+    return RegistrationRequests(
+        registration=ClientRegistration(services.database, changes, clients, tokens),
         tokens=tokens,
+        access_tokens=access_tokens,
+        access=AdminAccess(services.database),
+        directory=services.directory,
+        clients=authenticator,
     )

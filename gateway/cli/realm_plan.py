@@ -37,7 +37,7 @@ def plan(context: click.Context, files: tuple[Path, ...], *, output: str) -> Non
     """
     from gateway.admin.realm_files import load_realm_files
 
-    found = _rehearse(load_realm_files(files))
+    found = _dry_run(load_realm_files(files))
     if output == "json":
         click.echo(json.dumps([_document(one) for one in found], indent=2, default=repr))
     else:
@@ -55,16 +55,16 @@ def apply(files: tuple[Path, ...]) -> None:
     from gateway.cli.realm_import import import_files
 
     loaded = load_realm_files(files)
-    found = _rehearse(loaded)
+    found = _dry_run(loaded)
     _show(found)
     import_files(loaded, told=[one.name for one in found if one.in_sync])
 
 
-def _rehearse(files: "tuple[RealmFile, ...]") -> "tuple[RealmDifference, ...]":
-    from gateway.bootstrap.realm_files import realm_rehearsal
+def _dry_run(files: "tuple[RealmFile, ...]") -> "tuple[RealmDifference, ...]":
+    from gateway.bootstrap.realm_files import import_dry_run
 
     async def work(administration: Administration) -> "tuple[RealmDifference, ...]":
-        return await realm_rehearsal(administration.services).run(files)
+        return await import_dry_run(administration.services).run(files)
 
     return administer(work)
 

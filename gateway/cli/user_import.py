@@ -18,7 +18,7 @@ from gateway.cli.administration import Administration, administer, output_option
 from gateway.cli.output.columns import counted
 
 if TYPE_CHECKING:
-    from gateway.admin.realm_files import StreamedUsers
+    from gateway.admin.realm_files import ImportProgress
     from gateway.domain.errors import InvalidInput
 
 
@@ -67,12 +67,12 @@ async def _import(
     file: Path,
     realm: str,
     refuse: "Callable[[InvalidInput], None] | None",
-    progress: "Callable[[StreamedUsers], None]",
-) -> "StreamedUsers":
-    from gateway.bootstrap.realm_files import user_stream
+    progress: "Callable[[ImportProgress], None]",
+) -> "ImportProgress":
+    from gateway.bootstrap.realm_files import user_import
     from gateway.representations.json_input import stream_objects
 
-    users = user_stream(administration.services)
+    users = user_import(administration.services)
     await administration.acting(realm)
     with file.open(encoding="utf-8-sig", newline="") as text:
         objects = stream_objects(text, "users", str(file))

@@ -16,20 +16,26 @@ _POLICY: Final = "ifResourceExists"
 _FORMER_POLICY: Final = "policy"
 
 
-class IfExists(StrEnum):
-    """What becomes of something that there is already."""
-
-    FAIL = "FAIL"
-    SKIP = "SKIP"
-    OVERWRITE = "OVERWRITE"
-
-
 class Action(StrEnum):
     """What became of one resource."""
 
     ADDED = "ADDED"
     OVERWRITTEN = "OVERWRITTEN"
     SKIPPED = "SKIPPED"
+
+
+class IfExists(StrEnum):
+    """What to do with a resource that exists already."""
+
+    FAIL = "FAIL"
+    SKIP = "SKIP"
+    OVERWRITE = "OVERWRITE"
+
+    def action(self, *, exists: bool) -> Action:
+        """Return what becomes of a resource that is not refused."""
+        if not exists:
+            return Action.ADDED
+        return Action.SKIPPED if self is IfExists.SKIP else Action.OVERWRITTEN
 
 
 class Kind(StrEnum):

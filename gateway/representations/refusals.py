@@ -97,6 +97,15 @@ def read_each(
 
 
 @contextmanager
+def collect_refusals(errors: list[FieldError]) -> Iterator[None]:
+    """Note the refusal of the body in `errors` and go on after it."""
+    try:
+        yield
+    except InvalidInput as refusal:
+        errors.extend(refusal.errors)
+
+
+@contextmanager
 def located(source: object) -> Iterator[None]:
     """Put the name of a file before the path of every refusal."""
     try:

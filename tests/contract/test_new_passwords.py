@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.realm_files.user_stream import UserStream
+from gateway.admin.realm_files.user_import import UserImport
 from gateway.admin.users.new_passwords import FORMER_PASSWORD
 from gateway.domain.errors import InvalidInput
 from gateway.domain.users import Credential
@@ -179,7 +179,7 @@ async def test_a_stream_of_users_refuses_such_a_password_and_takes_hashes_unseen
         "secretData": held.secret_data,
     }
     refused: list[InvalidInput] = []
-    stream = UserStream(database=imports.database, passwords=imports.passwords, clock=imports.clock)
+    stream = UserImport(database=imports.database, passwords=imports.passwords, clock=imports.clock)
     done = await stream.run(
         "acme",
         [

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.realm_files.user_stream import UserStream
+from gateway.admin.realm_files.user_import import UserImport
 from gateway.representations.json_input.streamed import StreamedObject
 from tests.support.created_users import create_user
 from tests.support.realm_imports import ACME, Imports, changed
@@ -186,7 +186,7 @@ async def test_a_tree_that_is_too_deep_is_refused(imports: Imports) -> None:
 
 async def test_streamed_users_join_groups_too(imports_everywhere: Imports) -> None:
     await imports_everywhere.run(staff(users=[]))
-    importing = UserStream(
+    importing = UserImport(
         database=imports_everywhere.database,
         passwords=imports_everywhere.passwords,
         clock=imports_everywhere.clock,

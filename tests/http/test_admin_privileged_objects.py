@@ -448,7 +448,7 @@ def test_a_realm_keeps_default_groups_with_more_rights_than_the_caller(
 
 REGISTRATION: Final = [
     (name, method)
-    for name, provider in build_providers(cast("Any", None), cast("Any", None), "").items()
+    for name, provider in build_providers(cast("Any", None), "").items()
     for method in provider.one
 ]
 

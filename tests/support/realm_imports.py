@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gateway.admin.realm_files.files import RealmFile
-from gateway.admin.realm_files.import_of_realm import RealmImport
 from gateway.admin.realm_files.plan import ImportedRealm
+from gateway.admin.realm_files.realm_import import RealmImport
 from gateway.admin.realms.bootstrap_administrator import ensure_administrator
 from gateway.crypto.keys.signing import PyJwtKeyFactory
 from gateway.crypto.passwords.hasher import PooledPasswordHasher

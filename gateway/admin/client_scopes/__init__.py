@@ -5,10 +5,19 @@ from gateway.admin.client_scopes.administration import (
     MANAGE_CLIENTS,
     VIEW_CLIENTS,
     ClientScopeAdministration,
-    found_scope,
+    get_client_scope,
+    with_scope_renamed,
 )
 from gateway.admin.client_scopes.choice import chosen_scopes, inherited_scopes
 from gateway.admin.client_scopes.defaults import default_client_scopes, ensure_client_scopes
+from gateway.admin.client_scopes.evaluation import (
+    OF_THE_REALM,
+    Evaluated,
+    ExampleOf,
+    ScopeEvaluation,
+    TokenExample,
+    in_scope,
+)
 from gateway.admin.client_scopes.file_import import (
     inherited_by_clients,
     read_scopes,

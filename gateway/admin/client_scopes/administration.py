@@ -1,6 +1,6 @@
-"""Client scopes of a realm: reading, making, changing and removing them, and the realm's lists.
+"""Client scopes of a realm: reading, creating, changing and removing them, and the realm's lists.
 
-Clients keep their scopes by name: who renames or removes one changes them in the same transaction.
+Clients have their scopes by name: renaming or removing one changes them in the same transaction.
 Keycloak: 7.3 (client-scopes), 7.1 (default-default-client-scopes, default-optional-client-scopes)
 """
 
@@ -40,7 +40,7 @@ class ClientScopeAdministration:
         self._changes = changes
 
     async def all(self, acting: Acting) -> list[dict[str, Any]]:
-        """Return the scopes by name; nothing to who may only ask for one."""
+        """Return the scopes by name; none to a caller who may only query."""
         if not acting.rights.has(*VIEW_CLIENTS):
             return []
         async with self._database.read() as stores:
@@ -48,13 +48,11 @@ class ClientScopeAdministration:
         return [write_client_scope(scope) for scope in scopes]
 
     async def one(self, realm: Realm, scope_id: str) -> dict[str, Any]:
-        """Return one scope."""
         async with self._database.read() as stores:
-            return write_client_scope(await found_scope(stores, realm, scope_id))
+            return write_client_scope(await get_client_scope(stores, realm, scope_id))
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
-        """Add a scope and return its id; raises InvalidInput, Refused and AlreadyExists."""
-        _require_sayable({"protocol": None, "name": None, **document})
+        _validate({"protocol": None, "name": None, **document})
         async with self._changes.begin(acting, alone=True) as change:
             scope = read_client_scope(document, change.realm.id)
             await change.stores.client_scopes.add(scope)
@@ -62,13 +60,12 @@ class ClientScopeAdministration:
         return scope.id
 
     async def update(self, acting: Acting, scope_id: str, document: Mapping[str, Any]) -> None:
-        """Change a scope but for its mappers; raises InvalidInput, Refused and AlreadyExists."""
-        _require_sayable(document)
-        told = {name: value for name, value in document.items() if name not in _MAPPERS}
+        _validate(document)
+        sent = {name: value for name, value in document.items() if name not in _MAPPERS}
         async with self._changes.begin(acting, alone=True) as change:
-            before = await found_scope(change.stores, change.realm, scope_id)
+            before = await get_client_scope(change.stores, change.realm, scope_id)
             change.require_match(write_client_scope(before))
-            scope = read_client_scope(told, change.realm.id, base=before)
+            scope = read_client_scope(sent, change.realm.id, base=before)
             if scope != before:
                 await change.stores.client_scopes.replace(scope)
             if scope.name != before.name:
@@ -76,10 +73,10 @@ class ClientScopeAdministration:
             _note(change, OperationType.UPDATE, _path(scope), document)
 
     async def remove(self, acting: Acting, scope_id: str) -> None:
-        """Remove a scope, also from the clients that have it; the last one cannot be."""
+        """Remove a scope, also from clients; raises Refused for the last one."""
         async with self._changes.begin(acting, alone=True) as change:
             stores, realm = change.stores, change.realm
-            scope = await found_scope(stores, realm, scope_id)
+            scope = await get_client_scope(stores, realm, scope_id)
             change.require_match(write_client_scope(scope))
             if len(await stores.client_scopes.list(realm.id)) == 1:
                 raise Refused("You are not allowed to delete all the client scopes.")
@@ -88,24 +85,23 @@ class ClientScopeAdministration:
             _note(change, OperationType.DELETE, _path(scope))
 
     async def listed(self, realm: Realm, listed: RealmDefault) -> list[dict[str, Any]]:
-        """Return the scopes of one of the realm's lists."""
         async with self._database.read() as stores:
             scopes = await stores.client_scopes.list(realm.id)
         return [write_reference(scope) for scope in scopes if scope.realm_default is listed]
 
     async def put_in_list(self, acting: Acting, listed: RealmDefault, scope_id: str) -> None:
-        """Put a scope into a list; raises RefusedByCode where it stands in one already."""
+        """Add a scope to a list; raises RefusedByCode where it is in one already."""
         async with self._changes.begin(acting, alone=True) as change:
-            scope = await found_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
+            scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
             if scope.realm_default is not None:
                 raise RefusedByCode("conflict", "Duplicate resource error", conflict=True)
             await change.stores.client_scopes.replace(replace(scope, realm_default=listed))
             _note(change, OperationType.CREATE, f"{_LISTS[listed]}/{scope.id}")
 
     async def take_from_list(self, acting: Acting, listed: RealmDefault, scope_id: str) -> None:
-        """Take a scope from whichever list it stands in, as Keycloak does."""
+        """Remove a scope from either list, as Keycloak does."""
         async with self._changes.begin(acting, alone=True) as change:
-            scope = await found_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
+            scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
             if scope.realm_default is not None:
                 await change.stores.client_scopes.replace(replace(scope, realm_default=None))
             _note(change, OperationType.DELETE, f"{_LISTS[listed]}/{scope.id}")
@@ -116,7 +112,7 @@ _NOT_FOUND: Final = "Could not find client scope"
 _NOT_LISTED: Final = "Client scope not found"
 
 
-async def found_scope(
+async def get_client_scope(
     stores: Stores, realm: Realm, scope_id: str, missing: str = _NOT_FOUND
 ) -> ClientScope:
     """Return the scope with that id; raises Missing with the text `missing`."""
@@ -126,8 +122,8 @@ async def found_scope(
     return scope
 
 
-def _require_sayable(document: Mapping[str, Any]) -> None:
-    """Refuse a name or a protocol that Keycloak refuses, in its words."""
+def _validate(document: Mapping[str, Any]) -> None:
+    """Raise Refused for a name or a protocol that Keycloak refuses."""
     if "name" in document and not is_scope_name(document["name"]):
         shown = "null" if document["name"] is None else document["name"]
         raise Refused(f'Unexpected name "{shown}" for ClientScope')
@@ -136,16 +132,18 @@ def _require_sayable(document: Mapping[str, Any]) -> None:
 
 
 async def _rename_in_clients(stores: Stores, scope: ClientScope, name: str | None) -> None:
-    """Let the clients that have the scope name it anew, or no more."""
+    """Rename or, with None, remove the scope in the clients that have it."""
     for one in await stores.clients.list(scope.realm_id):
-        if _renamed(one, scope.name, name) == one:
+        if with_scope_renamed(one, scope.name, name) == one:
             continue
         client = await stores.clients.get_for_update(scope.realm_id, one.id)
         if client is not None:
-            await stores.clients.replace(_renamed(client, scope.name, name))
+            await stores.clients.replace(with_scope_renamed(client, scope.name, name))
 
 
-def _renamed(client: Client, before: str, after: str | None) -> Client:
+def with_scope_renamed(client: Client, before: str, after: str | None) -> Client:
+    """Return the client with a scope under its new name; None removes it."""
+
     def lists(names: tuple[str, ...]) -> tuple[str, ...]:
         renamed = (after if name == before else name for name in names)
         return tuple(name for name in renamed if name is not None)

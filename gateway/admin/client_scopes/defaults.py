@@ -1,7 +1,7 @@
-"""The client scopes that a realm has from its creation, and what is in them.
+"""The built-in client scopes of a realm, and their mappers.
 
-They are added once, to realms that have none: what an administrator deletes stays deleted, but
-for the last one, which cannot be. Keycloak: built-in client scopes (26.7)
+They are added once, to realms that have none: a deleted one stays deleted.
+Keycloak: built-in client scopes (26.7)
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
 
 OFFLINE_ACCESS: Final = "offline_access"
-"""The scope, and the realm role without which nobody gets it."""
+"""The scope, and the realm role that a user needs for it."""
 
 _DEFAULT, _OPTIONAL = RealmDefault.DEFAULT, RealmDefault.OPTIONAL
 _SAML: Final = "saml"
@@ -29,8 +29,10 @@ _TOKENS: Final = {**_ACCESS, "id.token.claim": "true"}
 _EVERYWHERE: Final = {**_TOKENS, "userinfo.token.claim": "true"}
 
 
-def _mapper(name: str, mapper_type: str, config: Mapping[str, str]) -> ProtocolMapper:
-    return ProtocolMapper("", name, mapper_type, config)
+def _mapper(
+    name: str, mapper_type: str, config: Mapping[str, str], protocol: str = OPENID_CONNECT
+) -> ProtocolMapper:
+    return ProtocolMapper("", name, mapper_type, config, protocol)
 
 
 def _claim(claim: str, json_type: str = "String") -> dict[str, str]:
@@ -52,13 +54,12 @@ def _roles(name: str, mapper_type: str, claim: str, where: Mapping[str, str]) ->
     return _mapper(name, mapper_type, config)
 
 
-def _saml(name: str, mapper_type: str, config: Mapping[str, str]) -> ProtocolMapper:
-    return ProtocolMapper("", name, mapper_type, config, _SAML)
+def _consent(text: str) -> dict[str, str]:
+    return {"display.on.consent.screen": "true", "consent.screen.text": f"${{{text}}}"}
 
 
 def _shown(text: str, *, named: bool = True) -> dict[str, str]:
-    consent = {"display.on.consent.screen": "true", "consent.screen.text": f"${{{text}}}"}
-    return {IN_TOKEN_SCOPE: "true" if named else "false", **consent}
+    return {IN_TOKEN_SCOPE: "true" if named else "false", **_consent(text)}
 
 
 _UNSEEN: Final = {IN_TOKEN_SCOPE: "false", "display.on.consent.screen": "false"}
@@ -86,27 +87,29 @@ def _openid(
     return _scope(name, description, attributes, mappers, listed=listed)
 
 
+_SAME_NAME: Final = [
+    "nickname",
+    "profile",
+    "picture",
+    "website",
+    "gender",
+    "birthdate",
+    "zoneinfo",
+    "locale",
+]
 _PROFILE: Final = (
     _mapper("full name", "oidc-full-name-mapper", _EVERYWHERE),
     _attribute("username", "username", "preferred_username"),
     _attribute("given name", "firstName", "given_name"),
     _attribute("family name", "lastName", "family_name"),
     _attribute("middle name", "middleName", "middle_name"),
-    *(
-        _attribute(name, name, name)
-        for name in ("nickname", "profile", "picture", "website", "gender", "birthdate")
-    ),
-    *(_attribute(name, name, name) for name in ("zoneinfo", "locale")),
+    *(_attribute(name, name, name) for name in _SAME_NAME),
     _attribute("updated at", "updatedAt", "updated_at", "long"),
 )
 _VERIFIED: Final = _mapper(
     "email verified",
     "oidc-usermodel-property-mapper",
-    {
-        **_EVERYWHERE,
-        "user.attribute": "emailVerified",
-        **_claim("email_verified", "boolean"),
-    },
+    {**_EVERYWHERE, "user.attribute": "emailVerified", **_claim("email_verified", "boolean")},
 )
 _ORGANIZATION: Final = _mapper(
     "organization",
@@ -118,29 +121,20 @@ _BUILT_IN: Final = (
     _scope(
         OFFLINE_ACCESS,
         "OpenID Connect built-in scope: offline_access",
-        {
-            "consent.screen.text": "${offlineAccessScopeConsentText}",
-            "display.on.consent.screen": "true",
-        },
+        _consent("offlineAccessScopeConsentText"),
         (),
         listed=_OPTIONAL,
     ),
     _scope(
         "role_list",
         "SAML role list",
-        {
-            "consent.screen.text": "${samlRoleListScopeConsentText}",
-            "display.on.consent.screen": "true",
-        },
+        _consent("samlRoleListScopeConsentText"),
         (
-            _saml(
+            _mapper(
                 "role list",
                 "saml-role-list-mapper",
-                {
-                    "single": "false",
-                    "attribute.nameformat": "Basic",
-                    "attribute.name": "Role",
-                },
+                {"single": "false", "attribute.nameformat": "Basic", "attribute.name": "Role"},
+                _SAML,
             ),
         ),
         listed=_DEFAULT,
@@ -150,7 +144,7 @@ _BUILT_IN: Final = (
         "saml_organization",
         "Organization Membership",
         {"display.on.consent.screen": "false"},
-        (_saml("organization", "saml-organization-membership-mapper", {}),),
+        (_mapper("organization", "saml-organization-membership-mapper", {}, _SAML),),
         listed=_DEFAULT,
         protocol=_SAML,
     ),
@@ -158,7 +152,7 @@ _BUILT_IN: Final = (
         "AuthnContextClassRef",
         "AuthnContextClassRef Level of Authentiation",
         {},
-        (_saml("AuthnContextClassRef", "saml-authn-context-class-ref-mapper", {}),),
+        (_mapper("AuthnContextClassRef", "saml-authn-context-class-ref-mapper", {}, _SAML),),
         listed=_DEFAULT,
         protocol=_SAML,
     ),
@@ -267,7 +261,7 @@ def default_client_scopes(realm_id: str) -> tuple[ClientScope, ...]:
 
 
 async def ensure_client_scopes(stores: Stores, realm_id: str, offline_role: str) -> bool:
-    """Give a realm that has no client scopes the built-in ones; tell whether it got any.
+    """Add the built-in client scopes to a realm that has none; return whether any was added.
 
     `offline_role` is the id of the role that a user must have for offline access.
     """

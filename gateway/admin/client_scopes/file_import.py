@@ -10,32 +10,33 @@ from dataclasses import replace
 from typing import Any
 
 from gateway.admin.access import RoleIndex
+from gateway.admin.client_scopes.choice import inherited_from
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import OPENID_CONNECT
-from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.errors import FieldError
 from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
 from gateway.domain.realm import Realm
 from gateway.representations.client_scopes import GivenScopes, ScopeMapping, read_realm_scopes
 from gateway.representations.clients import InheritedScopes
-from gateway.representations.refusals import describe, join, raise_all
+from gateway.representations.refusals import collect_refusals, describe, join, raise_all, refused
 
 
 async def read_scopes(
     stores: Stores, realm_id: str, document: Mapping[str, Any], path: str
 ) -> GivenScopes:
-    """Return what the file says of client scopes; raises InvalidInput."""
+    """Return the client scopes of the file; raises InvalidInput."""
     known = await _by_name(stores, realm_id) if realm_id else {}
-    # Very many scopes take seconds to judge: other requests go on meanwhile.
+    # Very many scopes take seconds to check: other requests go on meanwhile.
     return await asyncio.to_thread(read_realm_scopes, document, realm_id, known, path)
 
 
 async def inherited_by_clients(
     stores: Stores, realm_id: str, given: GivenScopes
 ) -> InheritedScopes:
-    """Return the scopes of clients that name none: those that the realm will give to new clients.
+    """Return the scopes of clients that name none: those of new clients after the import.
 
-    A new realm whose file has no scopes gets those of its creation.
+    A new realm whose file has no scopes gets the built-in ones.
     """
     known = await _by_name(stores, realm_id) if realm_id else {}
     known |= {scope.name: scope for scope in given.scopes}
@@ -50,16 +51,11 @@ async def inherited_by_clients(
             for scope in known.values()
             if scope.protocol == OPENID_CONNECT
         }
-    kinds = {name: _kind(name, kind, given) for name, kind in kinds.items()}
-
-    def names(wanted: RealmDefault) -> tuple[str, ...]:
-        return tuple(name for name, kind in kinds.items() if kind is wanted)
-
-    return InheritedScopes(names(RealmDefault.DEFAULT), names(RealmDefault.OPTIONAL))
+    return inherited_from({name: _kind(name, kind, given) for name, kind in kinds.items()})
 
 
 async def store_scopes(stores: Stores, realm: Realm, given: GivenScopes) -> bool:
-    """Store the scopes themselves; tell whether anything has changed."""
+    """Store the scopes themselves; return whether anything has changed."""
     known = await _by_name(stores, realm.id)
     changed = False
     for scope in given.scopes:
@@ -73,7 +69,7 @@ async def store_scopes(stores: Stores, realm: Realm, given: GivenScopes) -> bool
 
 
 async def store_defaults(stores: Stores, realm: Realm, given: GivenScopes) -> bool:
-    """Store which scopes new clients get; tell whether anything has changed."""
+    """Store which scopes new clients get; return whether anything has changed."""
     known = await _by_name(stores, realm.id)
     raise_all(
         FieldError(given.place(name), describe(scope), "the name of a client scope")
@@ -96,8 +92,8 @@ async def store_defaults(stores: Stores, realm: Realm, given: GivenScopes) -> bo
 def _kind(name: str, before: RealmDefault | None, given: GivenScopes) -> RealmDefault | None:
     """Return how new clients get a scope once the file is imported."""
     lists = {RealmDefault.DEFAULT: given.default, RealmDefault.OPTIONAL: given.optional}
-    for kind, told in lists.items():
-        if name in (told or ()):
+    for kind, names in lists.items():
+        if name in (names or ()):
             return kind
     return None if before is not None and lists[before] is not None else before
 
@@ -105,7 +101,7 @@ def _kind(name: str, before: RealmDefault | None, given: GivenScopes) -> RealmDe
 async def store_scope_mappings(
     stores: Stores, realm: Realm, given: GivenScopes, roles: RoleIndex
 ) -> bool:
-    """Put roles into scopes; tell whether there were any. Raises InvalidInput for unknown names."""
+    """Add roles to scopes; return whether there were any. Raises InvalidInput."""
     if not given.mappings:
         return False
     errors: list[FieldError] = []
@@ -113,13 +109,10 @@ async def store_scope_mappings(
     clients = await stores.clients.ids(realm.id)
     ids = {name: scope.id for name, scope in scopes.items()}
     for mapping in given.mappings:
-        try:
+        with collect_refusals(errors):
             role_ids = roles.ids(mapping.roles, mapping.at, ("roles", "roles"))
             holder = _holder(mapping, clients, ids)
-        except InvalidInput as refusal:
-            errors.extend(refusal.errors)
-            continue
-        await stores.role_catalogue.give(realm.id, holder, role_ids)
+            await stores.role_catalogue.give(realm.id, holder, role_ids)
     raise_all(errors)
     return True
 
@@ -134,7 +127,7 @@ def _holder(
     )
     if name is None or name not in known:
         allowed = "a client of the realm" if kind is Holding.CLIENT else "a client scope of it"
-        raise InvalidInput((FieldError(join(mapping.at, field), describe(name), allowed),))
+        raise refused(join(mapping.at, field), name, allowed)
     return RoleHolder(kind, known[name])
 
 

@@ -4,13 +4,12 @@ from gateway.admin.clients.access import (
     MANAGE_CLIENTS,
     QUERY_CLIENTS,
     VIEW_CLIENTS,
+    changing_client,
     clients_out_of_reach,
-    find_client,
-    find_client_alone,
+    get_client,
     has_roles,
     require_may_widen_scope,
 )
-from gateway.admin.clients.accounts import ClientAccounts
 from gateway.admin.clients.administration import AddressesRefused, ClientAdministration
 from gateway.admin.clients.certificates import ClientCertificates
 from gateway.admin.clients.defaults import (
@@ -21,21 +20,22 @@ from gateway.admin.clients.defaults import (
     default_clients,
     renamed_clients,
 )
-from gateway.admin.clients.installation import ClientInstallation
-from gateway.admin.clients.listing import ClientListing, ClientQuery
+from gateway.admin.clients.file_import import ClientChange, read_clients
+from gateway.admin.clients.listing import (
+    ClientAccounts,
+    ClientInstallation,
+    ClientListing,
+    ClientQuery,
+)
 from gateway.admin.clients.nodes import ClientNodes
 from gateway.admin.clients.policies import POLICIES, PROFILES, ClientPolicies
-from gateway.admin.clients.preparation import (
-    changed_client,
-    ensure_service_account,
-    prepared_client,
-)
+from gateway.admin.clients.preparation import ensure_service_account
 from gateway.admin.clients.protocol_mappers import (
     MapperOwner,
     OwnerKind,
     ProtocolMapperAdministration,
 )
 from gateway.admin.clients.scope_assignment import ClientScopeAssignment
-from gateway.admin.clients.scope_mappings import OF_THE_REALM, ScopeMappingAdministration, in_scope
+from gateway.admin.clients.scope_mappings import ScopeMappingAdministration
 from gateway.admin.clients.secrets import ClientSecrets
 from gateway.admin.clients.use_cases import ClientUseCases

@@ -1,23 +1,29 @@
-"""Who may see what of a client, and who may change what would let them act as it.
+"""Finding clients, and what a caller may see and change of them.
 
-Whoever may view clients sees their secrets, as in Keycloak; but a secret of a service account that
-may do more than the caller is masked. Clients that hold administrative roles cannot be changed.
+A caller who may view clients sees their secrets, as in Keycloak; but the secret of a service
+account with more rights than the caller is masked. Clients that hold administrative roles cannot be
+changed.
 Keycloak: 7.3, 9
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
     AdminRole,
+    Change,
+    Changes,
     Missing,
     is_above,
     is_administrative_client,
+    require_changeable_clients,
     require_may_lift_scope,
     require_may_put_in_scope,
 )
 from gateway.domain.clients import Client
+from gateway.domain.ports.invalidation import client_topic
 from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.storage.role_catalogue import RoleQuery
 from gateway.representations.clients import client_representation
@@ -27,13 +33,13 @@ VIEW_CLIENTS: Final = (AdminRole.VIEW_CLIENTS, *MANAGE_CLIENTS)
 QUERY_CLIENTS: Final = (AdminRole.QUERY_CLIENTS, *VIEW_CLIENTS)
 
 
-async def find_client(stores: Stores, realm_id: str, client_id: str) -> Client:
+async def get_client(stores: Stores, realm_id: str, client_id: str) -> Client:
     """Return the client with that internal id; raises Missing."""
     return _found(await stores.clients.find_by_id(realm_id, client_id))
 
 
-async def find_client_alone(stores: Stores, realm_id: str, client_id: str) -> Client:
-    """Return the same, and let nobody else change the client until the transaction ends."""
+async def get_client_for_update(stores: Stores, realm_id: str, client_id: str) -> Client:
+    """Return the same, locked until the transaction ends."""
     return _found(await stores.clients.get_for_update(realm_id, client_id))
 
 
@@ -41,6 +47,23 @@ def _found(client: Client | None) -> Client:
     if client is None:
         raise Missing("Could not find client")
     return client
+
+
+@asynccontextmanager
+async def changing_client(
+    changes: Changes, acting: Acting, client_id: str
+) -> AsyncIterator[tuple[Change, Client]]:
+    """Open a change of one client, locked; raises Missing, and Forbidden if it must not change."""
+    async with changes.begin(acting) as change:
+        client = await get_client_for_update(change.stores, acting.realm.id, client_id)
+        require_changeable_clients(acting, client.client_id)
+        yield change, client
+
+
+async def replace_client(change: Change, client: Client) -> None:
+    """Store the client and invalidate what gateways hold of it."""
+    await change.stores.clients.replace(client)
+    change.tell(client_topic(client.realm_id, client.id))
 
 
 async def has_roles(stores: Stores, client: Client) -> bool:
@@ -52,7 +75,7 @@ async def has_roles(stores: Stores, client: Client) -> bool:
 async def clients_out_of_reach(
     acting: Acting, stores: Stores, clients: Iterable[Client]
 ) -> frozenset[str]:
-    """Return the ids of those whose service account may do more than the caller."""
+    """Return the ids of those whose service account has more rights than the caller."""
     if acting.rights.held is None:
         return frozenset()
     held = await stores.clients.account_roles(acting.realm.id, [client.id for client in clients])
@@ -62,10 +85,7 @@ async def clients_out_of_reach(
 async def require_may_widen_scope(
     acting: Acting, stores: Stores, before: Client, after: Client
 ) -> None:
-    """Raise Forbidden where a token of the client would carry more than the caller's scope.
-
-    By its full scope, or by the roles in the scope of client scopes that it had not before.
-    """
+    """Raise Forbidden where full scope or new client scopes exceed the caller's own scope."""
     if before.full_scope_allowed:
         return
     if after.full_scope_allowed:
@@ -84,13 +104,13 @@ def _scope_names(client: Client) -> frozenset[str]:
     return frozenset((*client.default_client_scopes, *client.optional_client_scopes))
 
 
-async def shown_client(acting: Acting, stores: Stores, client: Client) -> dict[str, Any]:
+async def load_client_document(acting: Acting, stores: Stores, client: Client) -> dict[str, Any]:
     """Return what the caller sees of the client."""
     masked = bool(await clients_out_of_reach(acting, stores, [client]))
-    return describe_client(acting, client, masked=masked)
+    return client_document(acting, client, masked=masked)
 
 
-def describe_client(acting: Acting, client: Client, *, masked: bool) -> dict[str, Any]:
+def client_document(acting: Acting, client: Client, *, masked: bool) -> dict[str, Any]:
     """Return the client with what the caller may do to it."""
     return {**client_representation(client, masked=masked), "access": _access(acting, client)}
 

@@ -5,7 +5,7 @@ Keycloak: POST clients, PUT and DELETE clients/{id} (26.7)
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gateway.admin.access import (
@@ -19,19 +19,19 @@ from gateway.admin.access import (
 )
 from gateway.admin.client_scopes import chosen_scopes, inherited_scopes
 from gateway.admin.clients.access import (
-    find_client_alone,
+    get_client_for_update,
     has_roles,
+    load_client_document,
     require_may_widen_scope,
-    shown_client,
 )
 from gateway.admin.clients.preparation import (
     changed_client,
     ensure_service_account,
     prepared_client,
     service_account_name,
+    with_rotation_applied,
 )
 from gateway.admin.clients.protocol_mappers import CheckMapper
-from gateway.admin.clients.secret_rotation import with_rotation_applied
 from gateway.admin.flows import require_usable_overrides
 from gateway.admin.keys import ensure_keys_of_client
 from gateway.domain.clients import Client, ProtocolMapper
@@ -55,52 +55,43 @@ from gateway.representations.clients import (
 _BUILT_IN: Final = frozenset(
     {"account", "account-console", "admin-cli", "broker", "security-admin-console"}
 )
-"""What every realm has, and Keycloak does not let go."""
+"""Clients of every realm, which Keycloak does not remove."""
 
 
 class AddressesRefused(RefusedByCode):
-    """Addresses of a client that lead nowhere or astray; `of_redirect` tells of redirect URIs."""
+    """Invalid addresses of a client; `of_redirect` where redirect URIs are among them."""
 
     def __init__(self, wrong: Sequence[WrongAddress]) -> None:
         super().__init__("invalid_input", explained(wrong))
         self.of_redirect = any(address.is_redirect for address in wrong)
 
 
+@dataclass(frozen=True, slots=True)
 class ClientAdministration:
-    """Changes clients. All methods raise Forbidden and StoreUnavailable."""
+    """Changes clients. All methods raise Missing, Forbidden, PreconditionFailed, StoreUnavailable.
 
-    def __init__(
-        self,
-        changes: Changes,
-        clock: Clock,
-        online_sessions: OnlineSessionStore,
-        check_mapper: CheckMapper,
-        keys: KeyFactory,
-    ) -> None:
-        """End the sessions in `online_sessions` of clients that go; judge by `check_mapper`.
+    Documents are refused with UnknownField, InvalidInput, RefusedByCode and AlreadyExists.
+    """
 
-        Make by `keys` what the realm lacks to sign as a client asks.
-        """
-        self._changes = changes
-        self._clock = clock
-        self._online_sessions = online_sessions
-        self._check_mapper = check_mapper
-        self._keys = keys
+    changes: Changes
+    clock: Clock
+    online_sessions: OnlineSessionStore
+    check_mapper: CheckMapper
+    keys: KeyFactory
 
     async def add(self, acting: Acting, document: Mapping[str, Any]) -> Client:
-        """Add a client; raises UnknownField, InvalidInput, RefusedByCode and AlreadyExists."""
         whole = new_client_document(document)
-        async with self._changes.begin(acting) as change:
-            client = await self.register(change, whole)
+        async with self.changes.begin(acting) as change:
+            client = await self.add_client(change, whole)
             path = f"clients/{client.id}"
             sent = {"id": client.id, **document}
             change.record(OperationType.CREATE, ResourceType.CLIENT, path, sent)
         return client
 
-    async def register(
+    async def add_client(
         self, change: Change, whole: Mapping[str, Any], *, report_ineffective: bool = False
     ) -> Client:
-        """Add the client that a whole document describes, as part of a change.
+        """Add the client of a complete document, as part of a change.
 
         Settings without effect are refused unless the caller reports them.
         """
@@ -111,11 +102,11 @@ class ClientAdministration:
             whole, realm.id, inherited=inherited, report_ineffective=report_ineffective
         )
         require_changeable_clients(change.acting, client.client_id)
-        _refuse(wrong_addresses(client))
+        _require_valid(wrong_addresses(client))
         self._require_mappers(client, ())
         await require_usable_overrides(stores, realm, client)
-        client = prepared_client(await chosen_scopes(stores, client), self._clock)
-        client = with_rotation_applied(realm, client, self._clock)
+        client = prepared_client(await chosen_scopes(stores, client), self.clock)
+        client = with_rotation_applied(realm, client, self.clock)
         await stores.clients.add(client)
         await self._add_account(change, client)
         change.tell(client_topic(realm.id, client.id))
@@ -123,13 +114,10 @@ class ClientAdministration:
         return client
 
     async def change(self, acting: Acting, client_id: str, document: Mapping[str, Any]) -> None:
-        """Merge the document into a client.
-
-        Raises Missing, PreconditionFailed, UnknownField, InvalidInput and RefusedByCode.
-        """
-        async with self._changes.begin(acting) as change:
-            before = await find_client_alone(change.stores, acting.realm.id, client_id)
-            change.require_match(await shown_client(acting, change.stores, before))
+        """Merge the document into a client."""
+        async with self.changes.begin(acting) as change:
+            before = await get_client_for_update(change.stores, acting.realm.id, client_id)
+            change.require_match(await load_client_document(acting, change.stores, before))
             after = self.merged(before, document)
             require_changeable_clients(acting, before.client_id, after.client_id)
             await require_may_widen_scope(acting, change.stores, before, after)
@@ -138,31 +126,30 @@ class ClientAdministration:
             change.record(OperationType.UPDATE, ResourceType.CLIENT, path, document)
 
     def merged(self, before: Client, document: Mapping[str, Any]) -> Client:
-        """Return the client as it is to be; what was wrong with it before may stay wrong."""
+        """Return the changed client; what was invalid before may stay."""
         sent = changed_client_document(document, before)
         _require_name(sent)
         after = read_client(sent, before.realm_id, base=before)
         known = wrong_addresses(before)
-        _refuse(tuple(wrong for wrong in wrong_addresses(after) if wrong not in known))
+        _require_valid(tuple(wrong for wrong in wrong_addresses(after) if wrong not in known))
         self._require_mappers(after, before.protocol_mappers)
-        return changed_client(after, before, self._clock)
+        return changed_client(after, before, self.clock)
 
     def _require_mappers(self, client: Client, known: Sequence[ProtocolMapper]) -> None:
-        """Raise InvalidInput for a new mapper that could not act; an unknown kind is kept."""
+        """Raise InvalidInput for a new mapper that could not act; an unknown type is kept."""
         for place, mapper in enumerate(client.protocol_mappers):
             if mapper not in known:
-                with suppress(Missing), _told_of(f"protocolMappers[{place}]."):
-                    self._check_mapper(mapper)
+                with suppress(Missing), _located(f"protocolMappers[{place}]."):
+                    self.check_mapper(mapper)
 
     async def store(
         self, change: Change, before: Client, after: Client, *, by_itself: bool = False
     ) -> Client:
-        """Write what has changed, its service account included; return the client as it is now.
+        """Store a changed client with its service account; return it as stored.
 
-        A client policy of the realm may give it another secret; `by_itself` says that the client
-        changes itself.
+        A client policy of the realm may renew its secret; `by_itself`: the client changes itself.
         """
-        after = with_rotation_applied(change.realm, after, self._clock, by_itself=by_itself)
+        after = with_rotation_applied(change.realm, after, self.clock, by_itself=by_itself)
         if after == before:
             return after
         await require_usable_overrides(change.stores, change.realm, after, before)
@@ -172,48 +159,45 @@ class ClientAdministration:
             raise _taken() from error
         await self._change_account(change, before, after)
         renamed = after.client_id != before.client_id
-        _tell(change, after, roles=renamed and await has_roles(change.stores, after))
+        _invalidate(change, after, roles=renamed and await has_roles(change.stores, after))
         await self._ensure_keys(change, after)
         return after
 
     async def remove(self, acting: Acting, client_id: str) -> None:
-        """Remove a client with its roles, its service account and its sessions.
-
-        Raises Missing, Forbidden, PreconditionFailed and RefusedByCode.
-        """
-        async with self._changes.begin(acting) as change:
-            client = await find_client_alone(change.stores, acting.realm.id, client_id)
+        """Remove a client with its roles, its service account and its sessions."""
+        async with self.changes.begin(acting) as change:
+            client = await get_client_for_update(change.stores, acting.realm.id, client_id)
             self.require_removable(acting, client)
-            change.require_match(await shown_client(acting, change.stores, client))
-            await self.forget(change, client)
-            gone = {"id": client.id, "clientId": client.client_id}
+            change.require_match(await load_client_document(acting, change.stores, client))
+            await self.remove_client(change, client)
+            removed = {"id": client.id, "clientId": client.client_id}
             path = f"clients/{client.id}"
-            change.record(OperationType.DELETE, ResourceType.CLIENT, path, gone)
+            change.record(OperationType.DELETE, ResourceType.CLIENT, path, removed)
 
     def require_removable(self, acting: Acting, client: Client) -> None:
-        """Raise Forbidden, or RefusedByCode for what every realm has."""
+        """Raise Forbidden, or RefusedByCode for a built-in client."""
         require_changeable_clients(acting, client.client_id)
         if client.client_id in _BUILT_IN:
             raise RefusedByCode("invalid_request", "Could not delete client")
 
-    async def forget(self, change: Change, client: Client) -> None:
-        """Remove a client as part of a change: nothing is removed where its sessions cannot be.
+    async def remove_client(self, change: Change, client: Client) -> None:
+        """Remove a client as part of a change; raises StoreUnavailable if its sessions remain.
 
-        Raises Forbidden where the roles that go with it contain one that the caller lacks: an
-        account with more rights would lose them.
+        Raises Forbidden where one of its roles contains a role that the caller lacks: an account
+        with more rights would lose it.
         """
         query = RoleQuery(container=client.id)
         owned = await change.stores.role_catalogue.list(client.realm_id, query)
         await require_may_grant(change.acting, change.stores, [role.role.id for role in owned])
-        _tell(change, client, roles=await has_roles(change.stores, client))
+        _invalidate(change, client, roles=await has_roles(change.stores, client))
         await change.stores.offline_sessions.leave_all(client.realm_id, client.id)
         await change.stores.clients.remove(client.realm_id, client.id)
-        await self._online_sessions.leave_all(client.realm_id, client.id)
+        await self.online_sessions.leave_all(client.realm_id, client.id)
 
     async def _ensure_keys(self, change: Change, client: Client) -> None:
-        """Let the realm be able to sign as the client asks, from its next token on."""
+        """Add the keys for the client's signature algorithms."""
         stores, realm = change.stores, change.realm
-        if await ensure_keys_of_client(stores, realm, client, self._keys, change.now):
+        if await ensure_keys_of_client(stores, realm, client, self.keys, change.now):
             change.tell(realm_topic(realm.id))
 
     async def _add_account(self, change: Change, client: Client) -> None:
@@ -221,7 +205,7 @@ class ClientAdministration:
         default = await stores.roles.find(realm.id, realm.default_role_name)
         try:
             granted = default.id if default else None
-            await ensure_service_account(stores, client, granted, self._clock)
+            await ensure_service_account(stores, client, granted, self.clock)
         except AlreadyExists as error:
             raise AlreadyExists(f"Client {client.client_id} already exists") from error
 
@@ -244,7 +228,7 @@ class ClientAdministration:
 
 
 @contextmanager
-def _told_of(place: str) -> Iterator[None]:
+def _located(place: str) -> Iterator[None]:
     try:
         yield
     except InvalidInput as error:
@@ -253,8 +237,8 @@ def _told_of(place: str) -> Iterator[None]:
         ) from error
 
 
-def _tell(change: Change, client: Client, *, roles: bool) -> None:
-    """Tell of a change to a client, and to its roles: whoever has them has others now."""
+def _invalidate(change: Change, client: Client, *, roles: bool) -> None:
+    """Invalidate a client and, where `roles`, the realm: users have other roles then."""
     topic = realm_topic(client.realm_id) if roles else client_topic(client.realm_id, client.id)
     change.tell(topic)
 
@@ -264,7 +248,7 @@ def _require_name(document: Mapping[str, Any]) -> None:
         raise RefusedByCode("invalid_input", "Client ID cannot be blank")
 
 
-def _refuse(wrong: Sequence[WrongAddress]) -> None:
+def _require_valid(wrong: Sequence[WrongAddress]) -> None:
     if wrong:
         raise AddressesRefused(wrong)
 

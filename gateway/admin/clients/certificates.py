@@ -1,7 +1,7 @@
-"""The key by which a client signs its JWTs: made here, or sent; the private part is never kept.
+"""The key with which a client signs JWTs: generated here or uploaded; only its public part is kept.
 
-A key that is made is told once, in the answer. What is stored is a certificate, a public key or a
-key set. Keycloak: clients/{id}/certificates/{attr}, which keeps the private key as plain text
+A certificate, a public key or a key set is stored; a generated private key is answered once.
+Keycloak: clients/{id}/certificates/{attr}, which stores the private key as plain text
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,6 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     BadRequest,
-    Change,
     Changes,
     Missing,
     NotAcceptable,
@@ -20,7 +19,7 @@ from gateway.admin.access import (
     RefusedByCode,
     require_changeable_clients,
 )
-from gateway.admin.clients.access import find_client, find_client_alone
+from gateway.admin.clients.access import changing_client, get_client, replace_client
 from gateway.admin.keys import run_key_work
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
@@ -34,7 +33,6 @@ from gateway.domain.ports.client_keys import (
     KeyFile,
     NamedCertificate,
 )
-from gateway.domain.ports.invalidation import client_topic
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
@@ -59,58 +57,42 @@ _LONGEST_TEXT: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class _Uploaded:
-    """A file with a key, and how to open it."""
-
-    kind: KeyFile
-    content: bytes
-    alias: str
-    password: Secret
-
-
 class ClientCertificates:
     """The use cases. All raise Missing, Forbidden, NotHere and StoreUnavailable."""
 
-    def __init__(
-        self, database: Database, changes: Changes, keys: ClientKeys, clock: Clock
-    ) -> None:
-        self._database = database
-        self._changes = changes
-        self._keys = keys
-        self._clock = clock
+    database: Database
+    changes: Changes
+    keys: ClientKeys
+    clock: Clock
 
     async def read(self, realm: Realm, client_id: str, purpose: str) -> dict[str, str]:
-        """Return the public part of the client's key."""
-        async with self._database.read() as stores:
-            client = await find_client(stores, realm.id, client_id)
+        async with self.database.read() as stores:
+            client = await get_client(stores, realm.id, client_id)
         key = key_of(client, purpose)
         return write_key(await self._complete(realm, key))
 
     async def generate(self, acting: Acting, client_id: str, purpose: str) -> dict[str, str]:
-        """Make a key and return both parts of it, once."""
+        """Generate a key and return both parts, which are not stored together."""
         client = await self._require(acting, client_id, purpose)
-        made = await self._made(client, STANDARD_BITS, STANDARD_YEARS)
+        made = await self._generate(client, STANDARD_BITS, STANDARD_YEARS)
         key = ClientKey(certificate=made.certificate)
-        async with self._changes.begin(acting) as change:
-            await _keep(change, client_id, key, f"certificates/{purpose}/generate")
+        await self._store(acting, client_id, key, f"{purpose}/generate")
         return write_generated(made)
 
     async def generate_archive(
         self, acting: Acting, client_id: str, purpose: str, document: Mapping[str, Any]
     ) -> bytes:
-        """Make a key and return it in a key store, once; raises NotAcceptable, RefusedByCode."""
+        """Generate a key and return it in a key store; raises NotAcceptable, RefusedByCode."""
         client = await self._require(acting, client_id, purpose)
-        wish = read_key_store_request(document, client.client_id, acting.realm.name)
-        password = _password(wish)
-        made = await self._made(client, wish.bits, wish.years)
-        certificates = await self._with_realm(acting.realm, wish, made.certificate)
+        request = read_key_store_request(document, client.client_id, acting.realm.name)
+        password = _password(request)
+        made = await self._generate(client, request.bits, request.years)
+        certificates = await self._with_realm(acting.realm, request, made.certificate)
         archive = await run_key_work(
-            acting.realm.id, self._keys.archive, password, certificates, made.private_key
+            acting.realm.id, self.keys.archive, password, certificates, made.private_key
         )
         key = ClientKey(certificate=made.certificate)
-        async with self._changes.begin(acting) as change:
-            path = f"certificates/{purpose}/generate-and-download"
-            await _keep(change, client_id, key, path)
+        await self._store(acting, client_id, key, f"{purpose}/generate-and-download")
         return archive
 
     async def archive(
@@ -118,44 +100,51 @@ class ClientCertificates:
     ) -> bytes:
         """Return the certificate in a key store; raises Missing, NotAcceptable, RefusedByCode."""
         client = await self._require(acting, client_id, purpose)
-        wish = read_key_store_request(document, client.client_id, acting.realm.name)
-        password = _password(wish)
+        request = read_key_store_request(document, client.client_id, acting.realm.name)
+        password = _password(request)
         certificate = key_of(client, purpose).certificate
         if certificate is None:
             raise Missing("keypair not generated for client")
-        certificates = await self._with_realm(acting.realm, wish, certificate)
-        return await run_key_work(acting.realm.id, self._keys.archive, password, certificates)
+        certificates = await self._with_realm(acting.realm, request, certificate)
+        return await run_key_work(acting.realm.id, self.keys.archive, password, certificates)
 
     async def upload(
         self, acting: Acting, client_id: str, purpose: str, form: Mapping[str, bytes], *, path: str
     ) -> dict[str, str]:
-        """Take the public part of a key from a file; raises BadRequest and RefusedByCode."""
+        """Store the public part of a key from a file; raises BadRequest and RefusedByCode."""
         await self._require(acting, client_id, purpose)
-        sent = _uploaded(form)
+        kind = _key_file(form)
+        alias, password = _text(form, "keyAlias"), Secret(_text(form, "storePassword"))
         try:
             key = await run_key_work(
-                acting.realm.id, self._keys.read, sent.kind, sent.content, sent.alias, sent.password
+                acting.realm.id, self.keys.read, kind, form["file"], alias, password
             )
         except UnusableSetting as error:
             raise BadRequest(str(error)) from error
-        async with self._changes.begin(acting) as change:
-            await _keep(change, client_id, key, f"certificates/{purpose}/{path}")
-        return write_key(key)
+        return await self._store(acting, client_id, key, f"{purpose}/{path}")
 
     async def _require(self, acting: Acting, client_id: str, purpose: str) -> Client:
-        """Return the client, whose credentials may be changed."""
-        async with self._database.read() as stores:
-            client = await find_client(stores, acting.realm.id, client_id)
+        async with self.database.read() as stores:
+            client = await get_client(stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
         if purpose != JWT_CREDENTIAL:
             raise NotHere(f"Keys of clients are for {JWT_CREDENTIAL} alone: there is no SAML")
         return client
 
-    async def _made(self, client: Client, bits: int, years: int) -> GeneratedKey:
-        begins = self._clock.now().replace(microsecond=0) - _BEFORE
+    async def _store(
+        self, acting: Acting, client_id: str, key: ClientKey, path: str
+    ) -> dict[str, str]:
+        async with changing_client(self.changes, acting, client_id) as (change, client):
+            await replace_client(change, with_key(client, key))
+            answer, at = write_key(key), f"clients/{client.id}/certificates/{path}"
+            change.record(OperationType.ACTION, ResourceType.CLIENT, at, answer)
+        return answer
+
+    async def _generate(self, client: Client, bits: int, years: int) -> GeneratedKey:
+        begins = self.clock.now().replace(microsecond=0) - _BEFORE
         return await run_key_work(
             client.realm_id,
-            self._keys.generate,
+            self.keys.generate,
             client.client_id,
             bits,
             begins,
@@ -163,50 +152,39 @@ class ClientCertificates:
         )
 
     async def _with_realm(
-        self, realm: Realm, wish: KeyStoreRequest, certificate: str
+        self, realm: Realm, request: KeyStoreRequest, certificate: str
     ) -> list[NamedCertificate]:
-        found = [NamedCertificate(wish.alias, certificate)]
-        if wish.with_realm:
-            async with self._database.read() as stores:
+        found = [NamedCertificate(request.alias, certificate)]
+        if request.with_realm:
+            async with self.database.read() as stores:
                 keys = await stores.keys.list(realm.id)
             certified = next(filter(None, map(_certificate, keys)), None)
-            found += [NamedCertificate(wish.realm_alias, certified)] if certified else []
+            found += [NamedCertificate(request.realm_alias, certified)] if certified else []
         return found
 
     async def _complete(self, realm: Realm, key: ClientKey) -> ClientKey:
-        """Return the key with what a key set says of it."""
         if key.key_set is None:
             return key
         try:
             return await run_key_work(
-                realm.id, self._keys.read, KeyFile.KEY_SET, key.key_set.encode(), "", Secret("")
+                realm.id, self.keys.read, KeyFile.KEY_SET, key.key_set.encode(), "", Secret("")
             )
         except UnusableSetting:
             return key
 
 
-async def _keep(change: Change, client_id: str, key: ClientKey, path: str) -> None:
-    stores, acting = change.stores, change.acting
-    client = await find_client_alone(stores, acting.realm.id, client_id)
-    require_changeable_clients(acting, client.client_id)
-    await stores.clients.replace(with_key(client, key))
-    change.tell(client_topic(acting.realm.id, client.id))
-    told = write_key(key)
-    change.record(OperationType.ACTION, ResourceType.CLIENT, f"clients/{client.id}/{path}", told)
-
-
-def _password(wish: KeyStoreRequest) -> Secret:
-    if wish.format in _JAVA_STORES:
+def _password(request: KeyStoreRequest) -> Secret:
+    if request.format in _JAVA_STORES:
         raise NotAcceptable(
-            f"{wish.format} key stores are not made here: take PKCS12, which Java reads as well"
+            f"{request.format} key stores are not made here: take PKCS12, which Java reads as well"
         )
-    if wish.key_password is None or wish.store_password is None:
-        which = "key" if wish.key_password is None else "store"
+    if request.key_password is None or request.store_password is None:
+        which = "key" if request.key_password is None else "store"
         text = f"Need to specify a {which} password for jks generation and download"
         raise RefusedByCode("password-missing", text)
-    if wish.format != _PKCS12:
+    if request.format != _PKCS12:
         raise NotAcceptable("Not supported keystore format. Supported keystore formats: [PKCS12]")
-    return wish.store_password
+    return request.store_password
 
 
 def _certificate(key: RealmKey) -> str | None:
@@ -216,7 +194,7 @@ def _certificate(key: RealmKey) -> str | None:
     return "".join(line for line in lines if not line.startswith("-----"))
 
 
-def _uploaded(form: Mapping[str, bytes]) -> _Uploaded:
+def _key_file(form: Mapping[str, bytes]) -> KeyFile:
     kind = _text(form, "keystoreFormat")
     if not kind:
         raise BadRequest("keystoreFormat cannot be null")
@@ -226,9 +204,7 @@ def _uploaded(form: Mapping[str, bytes]) -> _Uploaded:
         raise BadRequest(f"{kind} key stores are not read here: send PKCS12, or the certificate")
     if kind not in set(KeyFile):
         raise BadRequest("error loading keystore")
-    return _Uploaded(
-        KeyFile(kind), form["file"], _text(form, "keyAlias"), Secret(_text(form, "storePassword"))
-    )
+    return KeyFile(kind)
 
 
 def _text(form: Mapping[str, bytes], name: str) -> str:

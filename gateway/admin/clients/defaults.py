@@ -1,6 +1,6 @@
-"""The clients that every realm has from its creation. Keycloak: 8.6.
+"""The built-in clients of every realm. Keycloak: 8.6.
 
-None of them is of use by itself yet: they are there for programs that look for them.
+They have no function of their own yet and exist for programs that expect them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,8 +20,8 @@ BROKER: Final = "broker"
 FOR_A_REALM: Final = {"realm_client": "true"}
 _NOT_FOR_A_REALM: Final = {"realm_client": "false"}
 _LIGHTWEIGHT: Final = {"client.use.lightweight.access.token.enabled": "true"}
-_BACK_AGAIN: Final = {"post.logout.redirect.uris": "+"}
-_WITH_PROOF: Final = {"pkce.code.challenge.method": "S256"}
+_POST_LOGOUT: Final = {"post.logout.redirect.uris": "+"}
+_PKCE: Final = {"pkce.code.challenge.method": "S256"}
 _ADDRESSES: Final = ("baseUrl", "redirectUris")
 _AUDIENCE: Final = {
     "name": "audience resolve",
@@ -46,7 +46,7 @@ _LOCALE: Final = {
 
 
 def default_clients(realm: Realm) -> tuple[dict[str, Any], ...]:
-    """Return what clients a realm is made with, as an administrator would send them."""
+    """Return the documents of the built-in clients, as an administrator would send them."""
     documents = [
         _account(realm),
         _account_console(realm),
@@ -61,7 +61,7 @@ def default_clients(realm: Realm) -> tuple[dict[str, Any], ...]:
 
 
 def administration_holder(client_id: str, name: str) -> dict[str, Any]:
-    """Return a client that nobody signs in with: it holds roles."""
+    """Return a client that only holds roles: there is no sign-in with it."""
     return {
         "clientId": client_id,
         "name": name,
@@ -73,14 +73,14 @@ def administration_holder(client_id: str, name: str) -> dict[str, Any]:
 
 
 def _account(realm: Realm) -> dict[str, Any]:
-    return _page(ACCOUNT, f"/realms/{_segment(realm)}/account/", _BACK_AGAIN) | {
+    return _page(ACCOUNT, f"/realms/{_segment(realm)}/account/", _POST_LOGOUT) | {
         "rootUrl": "${authBaseUrl}",
         "fullScopeAllowed": False,
     }
 
 
 def _account_console(realm: Realm) -> dict[str, Any]:
-    attributes = {**_BACK_AGAIN, **_WITH_PROOF}
+    attributes = {**_POST_LOGOUT, **_PKCE}
     return _page(ACCOUNT_CONSOLE, f"/realms/{_segment(realm)}/account/", attributes) | {
         "rootUrl": "${authBaseUrl}",
         "fullScopeAllowed": False,
@@ -89,7 +89,7 @@ def _account_console(realm: Realm) -> dict[str, Any]:
 
 
 def _admin_console(realm: Realm) -> dict[str, Any]:
-    attributes = {**_LIGHTWEIGHT, **_BACK_AGAIN, **_WITH_PROOF}
+    attributes = {**_LIGHTWEIGHT, **_POST_LOGOUT, **_PKCE}
     return _page(ADMIN_CONSOLE, f"/admin/{_segment(realm)}/console/", attributes) | {
         "rootUrl": "${authAdminUrl}",
         "webOrigins": ["+"],

@@ -1,30 +1,38 @@
-"""Finding clients of a realm, as much of them as the caller may see. Keycloak: GET clients."""
+"""Reading clients, as much of each as the caller may see.
+
+Keycloak: GET clients, clients/{id}/service-account-user, clients/{id}/installation/providers/{id}
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.admin.access import Acting, TooMany
+from gateway.admin.access import Acting, BadRequest, Missing, TooMany
 from gateway.admin.clients.access import (
     VIEW_CLIENTS,
+    client_document,
     clients_out_of_reach,
-    describe_client,
-    find_client,
-    shown_client,
+    get_client,
+    has_roles,
+    load_client_document,
 )
 from gateway.domain.clients import Client
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.storage.clients import ClientSearch
+from gateway.domain.realm import Realm
+from gateway.representations.clients import INSTALLATIONS, Installation
+from gateway.representations.users import full_user
 
 MOST: Final = 10_000
 """How many clients one answer may hold."""
 _MOST_ATTRIBUTES: Final = 10
+_INSTALLATIONS: Final = {kind.id: kind for kind in INSTALLATIONS}
 
 
 @dataclass(frozen=True, slots=True)
 class ClientQuery:
-    """Which clients are asked for: one by its public name, or a page of those that match."""
+    """One client by its public name, or a page of those that match."""
 
     client_id: str | None = None
     part: str = ""
@@ -42,7 +50,7 @@ class ClientListing:
     async def page(self, acting: Acting, query: ClientQuery) -> list[dict[str, Any]]:
         """Return the clients that match; raises TooMany.
 
-        Who may only query clients sees none: each of them would take the right to view it.
+        A caller who may only query clients gets none: each requires the right to view it.
         """
         if not acting.rights.has(*VIEW_CLIENTS):
             return []
@@ -54,16 +62,50 @@ class ClientListing:
                 raise TooMany(f"More than {MOST} clients: ask page by page, with first and max")
             masked = await clients_out_of_reach(acting, stores, found)
             return [
-                describe_client(acting, client, masked=client.id in masked)
+                client_document(acting, client, masked=client.id in masked)
                 async for client in in_slices(found)
             ]
 
     async def one(self, acting: Acting, client_id: str) -> dict[str, Any]:
-        """Return the client; raises Forbidden, and Missing for whoever may look for clients."""
+        """Return the client; raises Missing, and Forbidden for a caller who may only query."""
         async with self._database.read() as stores:
-            client = await find_client(stores, acting.realm.id, client_id)
+            client = await get_client(stores, acting.realm.id, client_id)
             acting.rights.require(*VIEW_CLIENTS)
-            return await shown_client(acting, stores, client)
+            return await load_client_document(acting, stores, client)
+
+
+class ClientAccounts:
+    """Reads service accounts."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def read(self, realm: Realm, client_id: str) -> dict[str, Any]:
+        async with self._database.read() as stores:
+            client = await get_client(stores, realm.id, client_id)
+            account = await stores.users.find_service_account(realm.id, client.id)
+        if account is None or not client.service_accounts_enabled:
+            text = f"Service account not enabled for the client '{client.client_id}'"
+            raise BadRequest(text)
+        return full_user(account, totp=False)
+
+
+class ClientInstallation:
+    """Renders configuration files for adapters."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def write(self, acting: Acting, client_id: str, kind: str, url: str) -> str:
+        """Return a file; a secret that the caller may not know is masked. Raises Missing."""
+        async with self._database.read() as stores:
+            client = await get_client(stores, acting.realm.id, client_id)
+            found = _INSTALLATIONS.get(kind)
+            if found is None:
+                raise Missing("Unknown Provider")
+            masked = bool(await clients_out_of_reach(acting, stores, [client]))
+            roles = await has_roles(stores, client)
+        return found.write(Installation(acting.realm, client, url, has_roles=roles, masked=masked))
 
 
 async def _matching(stores: Stores, realm_id: str, query: ClientQuery) -> Sequence[Client]:

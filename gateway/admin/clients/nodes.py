@@ -1,8 +1,7 @@
-"""What Keycloak tells the nodes of a client, and which nodes there are.
+"""The registered nodes of a client.
 
-Nobody is told anything here: the gateway sends no requests to addresses that clients name. So who
-would have been told is named among those that could not be. Keycloak: clients/{id}/nodes,
-push-revocation, test-nodes-available
+The gateway sends no requests to addresses that clients name, so every node is answered as
+unreachable. Keycloak: clients/{id}/nodes, push-revocation, test-nodes-available
 """
 
 import re
@@ -10,10 +9,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway.admin.access import Acting, BadRequest, Changes, Missing, require_changeable_clients
-from gateway.admin.clients.access import find_client, find_client_alone
+from gateway.admin.clients.access import changing_client, get_client, replace_client
 from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.ports.invalidation import client_topic
 from gateway.representations.clients import failed_notifications, nodes_of, with_nodes
 
 _RESERVED: Final = re.compile(r"[:/?#@!$&()*+,;=\[\]\\]")
@@ -28,52 +26,43 @@ class ClientNodes:
         self._clock = clock
 
     async def add(self, acting: Acting, client_id: str, document: Mapping[str, Any]) -> None:
-        """Note a node of the client; raises BadRequest."""
         node = document.get("node")
         if not isinstance(node, str) or not node:
             raise BadRequest("Node not found in params")
         _require_name(node)
-        async with self._changes.begin(acting) as change:
-            client = await find_client_alone(change.stores, acting.realm.id, client_id)
-            require_changeable_clients(acting, client.client_id)
+        async with changing_client(self._changes, acting, client_id) as (change, client):
             nodes = {**nodes_of(client), node: int(self._clock.now().timestamp())}
-            await change.stores.clients.replace(with_nodes(client, nodes))
-            change.tell(client_topic(acting.realm.id, client.id))
+            await replace_client(change, with_nodes(client, nodes))
             path = f"clients/{client.id}/nodes/{node}"
             change.record(OperationType.CREATE, ResourceType.CLUSTER_NODE, path)
 
     async def remove(self, acting: Acting, client_id: str, node: str) -> None:
-        """Forget a node of the client."""
-        async with self._changes.begin(acting) as change:
-            client = await find_client_alone(change.stores, acting.realm.id, client_id)
-            require_changeable_clients(acting, client.client_id)
+        async with changing_client(self._changes, acting, client_id) as (change, client):
             nodes = dict(nodes_of(client))
             if node not in nodes:
                 raise Missing("Client does not have node ")
             del nodes[node]
-            await change.stores.clients.replace(with_nodes(client, nodes))
-            change.tell(client_topic(acting.realm.id, client.id))
+            await replace_client(change, with_nodes(client, nodes))
             path = f"clients/{client.id}/nodes/{node}"
             change.record(OperationType.DELETE, ResourceType.CLUSTER_NODE, path)
 
     async def push_revocation(self, acting: Acting, client_id: str) -> dict[str, Any]:
-        """Return who was told since when tokens are not believed, and who was not."""
+        """Return the nodes that were reached, and those that were not: all of them."""
         async with self._changes.begin(acting) as change:
-            client = await find_client(change.stores, acting.realm.id, client_id)
+            client = await get_client(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
             path = f"clients/{client.id}/push-revocation"
             change.record(OperationType.ACTION, ResourceType.CLIENT, path)
         return failed_notifications(client)
 
     async def test(self, acting: Acting, client_id: str) -> dict[str, Any]:
-        """Return which nodes answered, and which did not."""
         async with self._changes.begin(acting) as change:
-            client = await find_client(change.stores, acting.realm.id, client_id)
+            client = await get_client(change.stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
             path = f"clients/{client.id}/test-nodes-available"
-            told = failed_notifications(client)
-            change.record(OperationType.ACTION, ResourceType.CLUSTER_NODE, path, told)
-        return told
+            reached = failed_notifications(client)
+            change.record(OperationType.ACTION, ResourceType.CLUSTER_NODE, path, reached)
+        return reached
 
 
 def _require_name(node: str) -> None:

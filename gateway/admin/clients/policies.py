@@ -22,7 +22,7 @@ from gateway.representations.realms import (
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One of the two documents: `path` below the realm, and how it stands in the realm."""
+    """One of the two documents: `path` below the realm, how to render and how to replace it."""
 
     path: str
     shown: Callable[[Realm], dict[str, Any]]
@@ -41,13 +41,11 @@ class ClientPolicies:
         self._changes = changes
 
     async def shown(self, realm: Realm, part: Part) -> dict[str, Any]:
-        """Return the document."""
         async with self._database.read() as stores:
             stored = await stores.realms.find_by_name(realm.name)
         return part.shown(stored or realm)
 
     async def replace(self, acting: Acting, part: Part, document: Mapping[str, Any]) -> None:
-        """Replace the document; raises InvalidInput and PreconditionFailed."""
         async with self._changes.begin(acting, alone=True) as change:
             change.require_match(part.shown(change.realm))
             realm = part.changed(change.realm, document)

@@ -1,10 +1,13 @@
-"""Adding and changing clients: the secret that a confidential one needs, its service account.
+"""What creating or changing a client adds: its secret, scope `service_account`, service account.
 
-Keycloak: creating a client (secret, service account user, default scope `service_account`)
+Where a client policy of the realm requires it, secrets expire and rotate. Unlike in Keycloak, a
+token request changes nothing: a client gets its time of expiration when it is created, changed or
+given a new secret. Keycloak: creating a client; executor secret-rotation (26.7)
 """
 
 import secrets
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 from uuid import uuid4
 
@@ -12,9 +15,17 @@ from gateway.admin.users import NewUser, store_new_user
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.ports.storage import Stores
+from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User
-from gateway.representations.clients import with_creation_attributes, with_secret
+from gateway.representations.clients import (
+    with_creation_attributes,
+    with_rotated_secret,
+    with_secret,
+    with_secret_expiration,
+    without_rotated_secret,
+)
+from gateway.representations.secret_rotation import SecretRotation, secret_rotation_for
 
 _SECRET_BYTES = 32
 _SECRET_TYPES: Final = frozenset({"client-secret", "client-secret-jwt"})
@@ -22,12 +33,12 @@ _SERVICE_ACCOUNT_SCOPE = "service_account"
 
 
 def prepared_client(client: Client, clock: Clock) -> Client:
-    """Return a new client with what its settings call for and its author left out."""
+    """Return a new client with what its settings require and its document omits."""
     return _with_secret(_with_scope(with_creation_attributes(client)), clock)
 
 
 def changed_client(client: Client, before: Client, clock: Clock) -> Client:
-    """Return a changed client with what the change calls for, and what its creation added."""
+    """Return a changed client with what the change requires, and what its creation added."""
     client = with_creation_attributes(client, before)
     if client.service_accounts_enabled != before.service_accounts_enabled:
         client = _with_scope(client) if client.service_accounts_enabled else _without_scope(client)
@@ -35,8 +46,50 @@ def changed_client(client: Client, before: Client, clock: Clock) -> Client:
 
 
 def with_new_secret(client: Client, clock: Clock) -> Client:
-    """Return the client with a secret that nobody knows yet."""
+    """Return the client with a new random secret."""
     return with_secret(client, Secret(secrets.token_urlsafe(_SECRET_BYTES)), clock.now())
+
+
+def with_renewed_secret(realm: Realm, client: Client, clock: Clock) -> Client:
+    """Return the client with a new secret on request.
+
+    Where a policy requires it, the old one is accepted for a while; otherwise it is rejected at
+    once, and the new one does not expire.
+    """
+    rotation = secret_rotation_for(realm, client)
+    if rotation is not None and client.secret is not None:
+        return _rotated(client, rotation, clock)
+    return with_secret_expiration(with_new_secret(without_rotated_secret(client), clock), None)
+
+
+def with_rotation_applied(
+    realm: Realm, client: Client, clock: Clock, *, by_itself: bool = False
+) -> Client:
+    """Return a created or changed client with its secret as the realm's policy requires.
+
+    A secret without an expiration gets one, and an expired one is rotated; so is one that expires
+    soon where the client changes itself (`by_itself`).
+    """
+    rotation = secret_rotation_for(realm, client)
+    if rotation is None or client.secret is None:
+        return client
+    now = clock.now()
+    if client.secret_settings.has_expired(now):
+        return _rotated(client, rotation, clock)
+    end = client.secret_settings.expires_at
+    if end is None:
+        return with_secret_expiration(client, now + rotation.expiration)
+    soon = now + rotation.remaining >= end
+    return _rotated(client, rotation, clock) if by_itself and soon else client
+
+
+def _rotated(client: Client, rotation: SecretRotation, clock: Clock) -> Client:
+    now = clock.now()
+    renewed = with_new_secret(without_rotated_secret(client), clock)
+    renewed = with_secret_expiration(renewed, now + rotation.expiration)
+    if rotation.rotated == timedelta():
+        return renewed
+    return with_rotated_secret(renewed, client.secret, now, now + rotation.rotated)
 
 
 def service_account_name(client: Client) -> str:
@@ -47,7 +100,7 @@ def service_account_name(client: Client) -> str:
 async def ensure_service_account(
     stores: Stores, client: Client, default_role: str | None, clock: Clock, *, new: bool = False
 ) -> bool:
-    """Add the client's service account unless it needs none or has one; tell whether."""
+    """Add the client's service account if enabled and missing; return whether it was added."""
     if not client.service_accounts_enabled:
         return False
     if not new and await stores.users.find_service_account(client.realm_id, client.id):

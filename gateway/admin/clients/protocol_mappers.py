@@ -10,9 +10,10 @@ from typing import Any
 from uuid import uuid4
 
 from gateway.admin.access import Acting, Change, Changes, MalformedBody, Missing, RefusedByCode
-from gateway.admin.client_scopes import found_scope
-from gateway.admin.clients.access import find_client, find_client_alone
-from gateway.domain.clients import ProtocolMapper
+from gateway.admin.client_scopes import get_client_scope
+from gateway.admin.clients.access import get_client, get_client_for_update
+from gateway.domain.client_scopes import ClientScope
+from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic
@@ -26,7 +27,7 @@ from gateway.representations.protocol_mappers import (
 )
 
 CheckMapper = Callable[[ProtocolMapper], None]
-"""Raises Missing for a type that there is none of, InvalidInput for what could not act."""
+"""Raises Missing for an unknown type, InvalidInput for a mapper that could not act."""
 Mappers = tuple[ProtocolMapper, ...]
 
 
@@ -46,39 +47,39 @@ class MapperOwner:
 
     @property
     def path(self) -> str:
-        """The path of its mappers below the realm, as events tell it."""
+        """The path of its mappers below the realm, as in events."""
         return f"{self.kind}/{self.id}/protocol-mappers"
 
 
+@dataclass(frozen=True, slots=True)
 class ProtocolMapperAdministration:
     """The use cases. All raise Missing and StoreUnavailable."""
 
-    def __init__(self, database: Database, changes: Changes, check: CheckMapper) -> None:
-        self._database = database
-        self._changes = changes
-        self._check = check
+    database: Database
+    changes: Changes
+    check: CheckMapper
 
     async def all(
         self, realm: Realm, owner: MapperOwner, protocol: str | None = None
     ) -> list[dict[str, Any]]:
-        """Return the mappers, of one protocol where it is given."""
-        async with self._database.read() as stores:
-            mappers = await _mappers(stores, realm, owner)
+        async with self.database.read() as stores:
+            mappers = _mappers(await _get_owner(stores, realm, owner))
         return [write_mapper(one) for one in mappers if protocol in {None, one.protocol}]
 
     async def one(self, realm: Realm, owner: MapperOwner, mapper_id: str) -> dict[str, Any]:
-        """Return one mapper."""
-        async with self._database.read() as stores:
-            return write_mapper(_found(await _mappers(stores, realm, owner), mapper_id))
+        async with self.database.read() as stores:
+            mappers = _mappers(await _get_owner(stores, realm, owner))
+        return write_mapper(_found(mappers, mapper_id))
 
     async def add(self, acting: Acting, owner: MapperOwner, document: Mapping[str, Any]) -> str:
         """Add a mapper and return its id; raises InvalidInput and AlreadyExists."""
         mapper = self._read(document)
-        async with self._changes.begin(acting) as change:
-            mappers = await _mappers_alone(change, owner)
+        async with self.changes.begin(acting) as change:
+            holder = await _get_owner_for_update(change, owner)
+            mappers = _mappers(holder)
             if _is_taken(mappers, mapper):
                 raise AlreadyExists("Protocol mapper exists with same name")
-            await _store(change, owner, (*mappers, mapper))
+            await _store(change, holder, (*mappers, mapper))
             path = f"{owner.path}/models/{mapper.id}"
             _note(change, owner, OperationType.CREATE, path, document)
         return mapper.id
@@ -89,39 +90,41 @@ class ProtocolMapperAdministration:
             raise MalformedBody("not a list of objects", shape=True)
         _require_room(len(documents))
         added = [self._read(document, f"[{place}]") for place, document in enumerate(documents)]
-        async with self._changes.begin(acting) as change:
-            mappers = await _mappers_alone(change, owner)
+        async with self.changes.begin(acting) as change:
+            holder = await _get_owner_for_update(change, owner)
+            mappers = _mappers(holder)
             for mapper in added:
                 if _is_taken(mappers, mapper):
                     text = "Protocol mapper name must be unique per protocol"
                     raise RefusedByCode("conflict", text, conflict=True)
                 mappers = (*mappers, mapper)
-            await _store(change, owner, mappers)
+            await _store(change, holder, mappers)
             _note(change, owner, OperationType.CREATE, f"{owner.path}/add-models", documents)
 
     async def update(
         self, acting: Acting, owner: MapperOwner, mapper_id: str, document: Mapping[str, Any]
     ) -> None:
         """Change the type and the configuration of a mapper; raises InvalidInput."""
-        async with self._changes.begin(acting) as change:
-            mappers = await _mappers_alone(change, owner)
+        async with self.changes.begin(acting) as change:
+            holder = await _get_owner_for_update(change, owner)
+            mappers = _mappers(holder)
             before = _found(mappers, mapper_id)
             change.require_match(write_mapper(before))
             fixed = {"id": before.id, "name": before.name, "protocol": before.protocol}
-            told = self._read({**document, **fixed})
-            after = tuple(told if one.id == before.id else one for one in mappers)
-            if told != before:
-                await _store(change, owner, after)
+            sent = self._read({**document, **fixed})
+            after = tuple(sent if one.id == before.id else one for one in mappers)
+            if sent != before:
+                await _store(change, holder, after)
             path = f"{owner.path}/models/{before.id}"
             _note(change, owner, OperationType.UPDATE, path, document)
 
     async def remove(self, acting: Acting, owner: MapperOwner, mapper_id: str) -> None:
-        """Remove a mapper."""
-        async with self._changes.begin(acting) as change:
-            mappers = await _mappers_alone(change, owner)
+        async with self.changes.begin(acting) as change:
+            holder = await _get_owner_for_update(change, owner)
+            mappers = _mappers(holder)
             removed = _found(mappers, mapper_id)
             change.require_match(write_mapper(removed))
-            await _store(change, owner, tuple(one for one in mappers if one.id != removed.id))
+            await _store(change, holder, tuple(one for one in mappers if one.id != removed.id))
             _note(change, owner, OperationType.DELETE, f"{owner.path}/models/{removed.id}")
 
     def _read(self, document: Mapping[str, Any], path: str = "") -> ProtocolMapper:
@@ -130,35 +133,35 @@ class ProtocolMapperAdministration:
         if not isinstance(kind, str) or not kind:
             raise Missing("ProtocolMapper provider not found")
         mapper = read_mapper(document, path)
-        self._check(mapper)
+        self.check(mapper)
         return mapper if mapper.id else replace(mapper, id=str(uuid4()))
 
 
-async def _mappers(stores: Stores, realm: Realm, owner: MapperOwner) -> Mappers:
+async def _get_owner(stores: Stores, realm: Realm, owner: MapperOwner) -> Client | ClientScope:
     if owner.kind is OwnerKind.CLIENT:
-        return (await find_client(stores, realm.id, owner.id)).protocol_mappers
-    return (await found_scope(stores, realm, owner.id)).mappers
+        return await get_client(stores, realm.id, owner.id)
+    return await get_client_scope(stores, realm, owner.id)
 
 
-async def _mappers_alone(change: Change, owner: MapperOwner) -> Mappers:
-    """Return the mappers, and let nobody else change them until the change is done."""
+async def _get_owner_for_update(change: Change, owner: MapperOwner) -> Client | ClientScope:
     if owner.kind is OwnerKind.CLIENT:
-        return (await find_client_alone(change.stores, change.realm.id, owner.id)).protocol_mappers
+        return await get_client_for_update(change.stores, change.realm.id, owner.id)
     scope = await change.stores.client_scopes.get_for_update(change.realm.id, owner.id)
     if scope is None:
         raise Missing("Could not find client scope")
-    return scope.mappers
+    return scope
 
 
-async def _store(change: Change, owner: MapperOwner, mappers: Mappers) -> None:
+def _mappers(holder: Client | ClientScope) -> Mappers:
+    return holder.protocol_mappers if isinstance(holder, Client) else holder.mappers
+
+
+async def _store(change: Change, holder: Client | ClientScope, mappers: Mappers) -> None:
     _require_room(len(mappers))
-    stores = change.stores
-    if owner.kind is OwnerKind.CLIENT:
-        client = await find_client_alone(change.stores, change.realm.id, owner.id)
-        await stores.clients.replace(replace(client, protocol_mappers=mappers))
+    if isinstance(holder, Client):
+        await change.stores.clients.replace(replace(holder, protocol_mappers=mappers))
     else:
-        scope = await found_scope(stores, change.realm, owner.id)
-        await stores.client_scopes.replace(replace(scope, mappers=mappers))
+        await change.stores.client_scopes.replace(replace(holder, mappers=mappers))
 
 
 def _require_room(number: int) -> None:

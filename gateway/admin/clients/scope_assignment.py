@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway.admin.access import Acting, Change, Changes
-from gateway.admin.client_scopes import found_scope
-from gateway.admin.clients.access import find_client, find_client_alone, require_may_widen_scope
+from gateway.admin.client_scopes import get_client_scope, with_scope_renamed
+from gateway.admin.clients.access import get_client, get_client_for_update, require_may_widen_scope
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
@@ -32,9 +32,8 @@ class ClientScopeAssignment:
         self._changes = changes
 
     async def all(self, realm: Realm, client: str, listed: RealmDefault) -> list[dict[str, Any]]:
-        """Return the scopes of one of the client's lists."""
         async with self._database.read() as stores:
-            found = await find_client(stores, realm.id, client)
+            found = await get_client(stores, realm.id, client)
             names = _names(found, listed)
             scopes = await stores.client_scopes.list(realm.id)
         return [
@@ -44,13 +43,13 @@ class ClientScopeAssignment:
         ]
 
     async def give(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:
-        """Put a scope into a list of a client that has it in neither; others are left alone.
+        """Add a scope to a list of a client that has it in neither; otherwise nothing changes.
 
         Raises Forbidden where the roles of the scope are beyond the caller's own scope.
         """
         async with self._changes.begin(acting, alone=True) as change:
-            found = await find_client_alone(change.stores, change.realm.id, client)
-            scope = await found_scope(change.stores, change.realm, scope_id, _MISSING)
+            found = await get_client_for_update(change.stores, change.realm.id, client)
+            scope = await get_client_scope(change.stores, change.realm, scope_id, _MISSING)
             held = {*found.default_client_scopes, *found.optional_client_scopes}
             if scope.name not in held and scope.protocol == found.protocol:
                 after = _with(found, listed, scope)
@@ -59,11 +58,11 @@ class ClientScopeAssignment:
             _note(change, OperationType.CREATE, f"{_path(found, listed)}/{scope.id}", found)
 
     async def take(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:
-        """Take a scope from whichever list of the client it stands in, as Keycloak does."""
+        """Remove a scope from either list of the client, as Keycloak does."""
         async with self._changes.begin(acting, alone=True) as change:
-            found = await find_client_alone(change.stores, change.realm.id, client)
-            scope = await found_scope(change.stores, change.realm, scope_id, _MISSING)
-            after = _without(found, scope)
+            found = await get_client_for_update(change.stores, change.realm.id, client)
+            scope = await get_client_scope(change.stores, change.realm, scope_id, _MISSING)
+            after = with_scope_renamed(found, scope.name, None)
             if after != found:
                 await change.stores.clients.replace(after)
             _note(change, OperationType.DELETE, f"{_path(found, listed)}/{scope.id}", found)
@@ -79,14 +78,6 @@ def _with(client: Client, listed: RealmDefault, scope: ClientScope) -> Client:
     if listed is RealmDefault.DEFAULT:
         return replace(client, default_client_scopes=names)
     return replace(client, optional_client_scopes=names)
-
-
-def _without(client: Client, scope: ClientScope) -> Client:
-    return replace(
-        client,
-        default_client_scopes=tuple(n for n in client.default_client_scopes if n != scope.name),
-        optional_client_scopes=tuple(n for n in client.optional_client_scopes if n != scope.name),
-    )
 
 
 def _path(client: Client, listed: RealmDefault) -> str:

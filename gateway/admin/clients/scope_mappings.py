@@ -1,8 +1,8 @@
-"""Which roles are in the scope of a client or of a client scope.
+"""The roles in the scope of a client or of a client scope.
 
-Where the scope of a client is not full, its tokens carry no other roles of a user; a client scope
-with roles is only for users who have one of them. Whoever puts a role of the realm into a scope
-must be able to manage the realm. Keycloak: 7.3 (scope-mappings)
+Tokens of a client without full scope carry no other roles; a client scope with roles is only for
+users who have one of them. Adding a realm role to a scope requires the right to manage the realm.
+Keycloak: 7.3 (scope-mappings)
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from gateway.admin.access import (
     Missing,
     require_may_put_in_scope,
 )
-from gateway.admin.client_scopes import found_scope
-from gateway.admin.clients.access import find_client
+from gateway.admin.client_scopes import OF_THE_REALM, get_client_scope, in_scope
+from gateway.admin.clients.access import get_client
 from gateway.admin.roles import RoleListing
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
@@ -28,8 +28,6 @@ from gateway.domain.realm import Realm
 from gateway.domain.roles import ListedRole
 from gateway.representations.roles import read_role_references, role_answer
 
-OF_THE_REALM: Final = ""
-"""Stands for the roles of the realm where a client's internal id stands for its own."""
 _NO_ROLE: Final = "Role not found"
 
 
@@ -44,13 +42,11 @@ class ScopeMappingAdministration:
         self._changes = changes
 
     async def all(self, realm: Realm, owner: RoleHolder) -> dict[str, Any]:
-        """Return all roles in the scope, by whose they are."""
         async with self._database.read() as stores:
             await _require(stores, realm, owner)
             return await RoleListing(stores, realm).mappings(owner)
 
     async def direct(self, realm: Realm, owner: RoleHolder, container: str) -> list[dict[str, Any]]:
-        """Return the roles of one container in the scope."""
         async with self._database.read() as stores:
             await _require(stores, realm, owner, container)
             query = RoleQuery(owner, Share.DIRECT, container)
@@ -59,7 +55,7 @@ class ScopeMappingAdministration:
     async def available(
         self, acting: Acting, owner: RoleHolder, container: str
     ) -> list[dict[str, Any]]:
-        """Return the roles that the caller could put into the scope."""
+        """Return the roles that the caller could add to the scope."""
         async with self._database.read() as stores:
             await _require(stores, acting.realm, owner, container)
             if container == owner.id or not _may_map(acting, container):
@@ -80,7 +76,6 @@ class ScopeMappingAdministration:
     async def put(
         self, acting: Acting, owner: RoleHolder, container: str, document: Sequence[Any]
     ) -> None:
-        """Put roles into the scope; raises Forbidden."""
         async with self._changes.begin(acting) as change:
             roles = await _named(change, owner, container, document)
             ids = [role.role.id for role in roles]
@@ -91,7 +86,7 @@ class ScopeMappingAdministration:
     async def take(
         self, acting: Acting, owner: RoleHolder, container: str, document: Sequence[Any] | None
     ) -> None:
-        """Take roles out of the scope, all of the container where none is named."""
+        """Remove roles from the scope; None removes all of the container."""
         async with self._changes.begin(acting) as change:
             stores, realm = change.stores, change.realm
             if document is None:
@@ -106,44 +101,24 @@ class ScopeMappingAdministration:
             _note(change, OperationType.DELETE, owner, container, taken)
 
 
-async def in_scope(
-    stores: Stores,
-    realm: Realm,
-    client: Client | None,
-    client_scopes: Sequence[str],
-    container: str,
-) -> tuple[ListedRole, ...]:
-    """Return the roles of a container in any of the scopes, what they contain among them.
-
-    Of a client, its own roles count as well, and all roles where its scope is full. Client scopes
-    are named by their ids.
-    """
-    found = await stores.role_catalogue.list(realm.id, RoleQuery(container=container))
-    if client is not None and client.full_scope_allowed:
-        return found
-    of_client = None if client is None else client.id
-    reached = await stores.role_scopes.reached(realm.id, of_client, client_scopes)
-    return tuple(role for role in found if role.role.id in reached)
-
-
 async def _require(
     stores: Stores, realm: Realm, owner: RoleHolder, container: str = OF_THE_REALM
 ) -> Client | None:
     """Return the client whose scope it is, None of a client scope; raises Missing."""
     client = None
     if owner.kind is Holding.CLIENT:
-        client = await find_client(stores, realm.id, owner.id)
+        client = await get_client(stores, realm.id, owner.id)
     else:
-        await found_scope(stores, realm, owner.id)
+        await get_client_scope(stores, realm, owner.id)
     if container != OF_THE_REALM:
-        await find_client(stores, realm.id, container)
+        await get_client(stores, realm.id, container)
     return client
 
 
 async def _named(
     change: Change, owner: RoleHolder, container: str, document: Sequence[Any]
 ) -> tuple[ListedRole, ...]:
-    """Return the roles that are named by their ids, after asking whether the caller may."""
+    """Return the roles with the ids in `document`; raises Missing, and Forbidden."""
     await _require(change.stores, change.realm, owner, container)
     references = read_role_references(document)
     listing = RoleListing(change.stores, change.realm)

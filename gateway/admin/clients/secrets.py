@@ -1,83 +1,65 @@
-"""A client's secret: reading it, and making another. Keycloak: clients/{id}/client-secret.
+"""A client's secret: reading and renewing it. Keycloak: clients/{id}/client-secret.
 
-The old secret is worth nothing from the moment a new one is made, unless a client policy of the
-realm lets it be accepted for a while: then it is the rotated secret.
+The old secret is rejected at once, unless a client policy of the realm accepts it for a while as
+the rotated secret.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
-from gateway.admin.access import (
-    Acting,
-    Changes,
-    Missing,
-    require_changeable_clients,
-    require_may_control,
-)
-from gateway.admin.clients.access import find_client, find_client_alone
-from gateway.admin.clients.secret_rotation import with_renewed_secret
+from gateway.admin.access import Acting, Changes, Missing, require_may_control
+from gateway.admin.clients.access import changing_client, get_client, replace_client
+from gateway.admin.clients.preparation import with_renewed_secret
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.ports.invalidation import client_topic
 from gateway.domain.ports.storage import Database
 from gateway.domain.secrets import Secret
 from gateway.representations.clients import without_rotated_secret
 
 
+@dataclass(frozen=True, slots=True)
 class ClientSecrets:
     """The use cases. All raise Missing, Forbidden and StoreUnavailable."""
 
-    def __init__(self, database: Database, changes: Changes, clock: Clock) -> None:
-        self._database = database
-        self._changes = changes
-        self._clock = clock
+    database: Database
+    changes: Changes
+    clock: Clock
 
     async def read(self, acting: Acting, client_id: str) -> dict[str, Any]:
-        """Return the secret, if there is one."""
-        async with self._database.read() as stores:
-            client = await find_client(stores, acting.realm.id, client_id)
-            await require_may_control(acting, stores, *acting.controls)
-        return _told(client)
+        return _credential((await self._get(acting, client_id)).secret)
 
     async def renew(self, acting: Acting, client_id: str) -> dict[str, Any]:
-        """Make a new secret and return it; a public client has no use for it."""
-        async with self._changes.begin(acting) as change:
-            client = await find_client_alone(change.stores, acting.realm.id, client_id)
-            require_changeable_clients(acting, client.client_id)
-            renewed = with_renewed_secret(change.realm, client, self._clock)
-            await change.stores.clients.replace(renewed)
-            change.tell(client_topic(acting.realm.id, client.id))
-            told = _told(renewed)
+        """Generate a new secret and return it; a public client cannot use it."""
+        async with changing_client(self.changes, acting, client_id) as (change, client):
+            renewed = with_renewed_secret(change.realm, client, self.clock)
+            await replace_client(change, renewed)
+            credential = _credential(renewed.secret)
             path = f"clients/{client.id}/client-secret"
-            change.record(OperationType.ACTION, ResourceType.CLIENT, path, told)
-        return told
+            change.record(OperationType.ACTION, ResourceType.CLIENT, path, credential)
+        return credential
 
     async def get_rotated(self, acting: Acting, client_id: str) -> dict[str, Any]:
-        """Return the secret before this one; raises Missing where there is none."""
-        async with self._database.read() as stores:
-            client = await find_client(stores, acting.realm.id, client_id)
-            await require_may_control(acting, stores, *acting.controls)
-        if client.rotated_secret is None:
+        rotated = (await self._get(acting, client_id)).rotated_secret
+        if rotated is None:
             raise Missing("Client does not have a rotated secret")
-        return _credential(client.rotated_secret)
+        return _credential(rotated)
 
     async def remove_rotated(self, acting: Acting, client_id: str) -> None:
-        """Remove the secret before this one: it is refused from now on."""
-        async with self._changes.begin(acting) as change:
-            client = await find_client_alone(change.stores, acting.realm.id, client_id)
-            require_changeable_clients(acting, client.client_id)
+        async with changing_client(self.changes, acting, client_id) as (change, client):
             path = f"clients/{client.id}/client-secret/rotated"
             removed = None
             if client.rotated_secret is not None:
-                await change.stores.clients.replace(without_rotated_secret(client))
-                change.tell(client_topic(acting.realm.id, client.id))
+                await replace_client(change, without_rotated_secret(client))
                 removed = _credential(client.rotated_secret)
             change.record(OperationType.DELETE, ResourceType.CLIENT, path, removed)
 
+    async def _get(self, acting: Acting, client_id: str) -> Client:
+        async with self.database.read() as stores:
+            client = await get_client(stores, acting.realm.id, client_id)
+            await require_may_control(acting, stores, *acting.controls)
+        return client
 
-def _told(client: Client) -> dict[str, Any]:
-    return {"type": "secret"} if client.secret is None else _credential(client.secret)
 
-
-def _credential(secret: Secret) -> dict[str, Any]:
-    return {"type": "secret", "value": secret.reveal()}
+def _credential(secret: Secret | None) -> dict[str, Any]:
+    return {"type": "secret"} | ({} if secret is None else {"value": secret.reveal()})

@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 
-from gateway.admin.clients.accounts import ClientAccounts
 from gateway.admin.clients.administration import ClientAdministration
 from gateway.admin.clients.certificates import ClientCertificates
-from gateway.admin.clients.installation import ClientInstallation
-from gateway.admin.clients.listing import ClientListing
+from gateway.admin.clients.listing import ClientAccounts, ClientInstallation, ClientListing
 from gateway.admin.clients.nodes import ClientNodes
 from gateway.admin.clients.policies import ClientPolicies
 from gateway.admin.clients.protocol_mappers import ProtocolMapperAdministration

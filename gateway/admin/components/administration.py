@@ -1,6 +1,6 @@
-"""Components of every kind: found by type and name, added, changed and taken away.
+"""Components of every kind: found by type and name, added, changed and removed.
 
-What could have no effect here is refused with its reason. Keycloak: ComponentResource
+A component without effect is refused with the reason. Keycloak: ComponentResource
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,12 @@ from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.representations.component import Component, read_component, write_component
 
-_LEFT_OUT: Final = {
+_UNSUPPORTED: Final = {
     "org.keycloak.storage.UserStorageProvider": "Users come from the realm's own database alone",
     "org.keycloak.storage.ldap.mappers.LDAPStorageMapper": "Users do not come from LDAP",
-    "org.keycloak.broker.provider.IdentityProvider": "Identity providers are not here",
+    "org.keycloak.broker.provider.IdentityProvider": "Identity providers are not supported",
 }
-"""Types of Keycloak that this version has not, and what to tell whoever adds one."""
+"""Types of Keycloak that this version does not support, and the text of the refusal."""
 
 
 class Components:
@@ -35,7 +35,6 @@ class Components:
         of_type: str | None = None,
         name: str | None = None,
     ) -> list[dict[str, Any]]:
-        """Return the components that match what is given of parent, type and name."""
         kinds = [kind for kind in self._kinds.values() if of_type in {None, kind.type}]
         async with self._database.read() as stores:
             found = [each for kind in kinds for each in await kind.list(stores, realm)]
@@ -46,15 +45,14 @@ class Components:
         ]
 
     async def one(self, realm: Realm, component_id: str) -> dict[str, Any]:
-        """Return a component; raises Missing."""
         _, component = await self._find(realm, component_id)
         return write_component(component)
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Add a component and return its id; raises what its kind does, and NotHere."""
         given = read_component(document)
-        if given.provider_type in _LEFT_OUT:
-            raise NotHere(_LEFT_OUT[given.provider_type])
+        if given.provider_type in _UNSUPPORTED:
+            raise NotHere(_UNSUPPORTED[given.provider_type])
         kind = self._kinds.get(given.provider_type or "")
         if kind is None or given.provider_id is None:
             raise BadRequest(NO_SUCH_PROVIDER)
@@ -62,7 +60,6 @@ class Components:
         return await kind.create(acting, given, document)
 
     async def replace(self, acting: Acting, component_id: str, document: Mapping[str, Any]) -> None:
-        """Change a component; raises what its kind does."""
         kind, current = await self._find(acting.realm, component_id)
         given = read_component(document)
         if given.provider_type not in {None, current.provider_type}:
@@ -71,14 +68,13 @@ class Components:
         await kind.replace(acting, component_id, given, document)
 
     async def remove(self, acting: Acting, component_id: str) -> None:
-        """Take a component away; raises what its kind does."""
         kind, _ = await self._find(acting.realm, component_id)
         await kind.remove(acting, component_id)
 
     async def below(
         self, realm: Realm, component_id: str, of_type: str | None
     ) -> list[dict[str, Any]]:
-        """Return what of a type could be added below a component; raises Missing, BadRequest."""
+        """Return the providers of a type for a component; raises Missing, BadRequest."""
         try:
             await self._find(realm, component_id)
         except Missing:
@@ -90,7 +86,6 @@ class Components:
         return [each.document() for each in self._kinds[of_type].providers]
 
     def types(self) -> dict[str, list[dict[str, Any]]]:
-        """Return what there is to be added, by type."""
         return {
             name: [each.document() for each in kind.providers] for name, kind in self._kinds.items()
         }
@@ -105,6 +100,6 @@ class Components:
 
 
 def _require_parent(realm: Realm, given: Component) -> None:
-    """Refuse a component of nothing: Keycloak keeps it, and it has no effect."""
+    """Refuse a component of another parent, which Keycloak stores without effect."""
     if given.parent_id not in {None, realm.id, realm.name}:
         raise Refused("The parent of a component is its realm")

@@ -1,4 +1,4 @@
-"""What every kind of component is to those who find, add and change components.
+"""The port of one kind of component.
 
 Keycloak: components, by which a realm is given keys, a user profile and the like
 """
@@ -17,7 +17,7 @@ NO_SUCH_COMPONENT: Final = "Could not find component"
 
 
 def component_path(component_id: str) -> str:
-    """Return where a component stands below its realm."""
+    """Return the path of a component below its realm."""
     return f"components/{component_id}"
 
 
@@ -31,18 +31,13 @@ class ComponentKind(Protocol):
 
     @property
     def providers(self) -> tuple[ProviderDescription, ...]:
-        """What there is to be added."""
+        """The providers of components that can be added."""
         ...
 
-    async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
-        """Return the components of the realm."""
-        ...
+    async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]: ...
 
     async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
-        """Add a component and return its id.
-
-        Raises BadRequest, Refused, UnusableSetting or AlreadyExists.
-        """
+        """Add a component; raises BadRequest, Refused, UnusableSetting or AlreadyExists."""
         ...
 
     async def replace(
@@ -52,5 +47,5 @@ class ComponentKind(Protocol):
         ...
 
     async def remove(self, acting: Acting, component_id: str) -> None:
-        """Take a component away; raises Missing, Refused and PreconditionFailed."""
+        """Remove a component; raises Missing, Refused and PreconditionFailed."""
         ...

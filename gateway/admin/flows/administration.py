@@ -1,6 +1,6 @@
-"""Flows: found, made, copied, renamed and taken away.
+"""Flows: found, created, copied, renamed and removed. Refusals have Keycloak's texts.
 
-Keycloak: authentication/flows, in whose words a flow is refused
+Keycloak: authentication/flows
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from gateway.admin.access import Acting, BadRequest, Change, Changes, Refused
-from gateway.admin.flows.book import FlowBook, changing_flows
+from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind
@@ -22,39 +22,39 @@ _RESERVED: Final = frozenset("/?#&\\;:[]!@$*()+,=")
 
 
 class FlowAdministration:
-    """The use cases."""
+    """The use cases. All raise Missing.
+
+    Changes also raise Refused, BadRequest, AlreadyExists or PreconditionFailed.
+    """
 
     def __init__(self, database: Database, changes: Changes) -> None:
         self._database = database
         self._changes = changes
 
-    async def book(self, realm: Realm) -> FlowBook:
-        """Return the realm's flows, to be looked at."""
+    async def _open(self, realm: Realm) -> FlowUnitOfWork:
         async with self._database.read() as stores:
-            return await FlowBook.open(stores, realm)
+            return await FlowUnitOfWork.open(stores, realm)
 
     async def every(self, realm: Realm) -> list[dict[str, Any]]:
-        """Return the flows that begin something."""
-        book = await self.book(realm)
-        return [_shown(book, flow) for flow in book.flows if flow.top_level]
+        """Return the top-level flows."""
+        work = await self._open(realm)
+        return [_render(work, flow) for flow in work.flows if flow.top_level]
 
     async def one(self, realm: Realm, flow_id: str) -> dict[str, Any]:
-        """Return a flow; raises Missing."""
-        book = await self.book(realm)
-        return _shown(book, book.one(flow_id))
+        work = await self._open(realm)
+        return _render(work, work.get(flow_id))
 
     async def executions(self, realm: Realm, alias: str) -> list[dict[str, Any]]:
-        """Return all steps of a flow, those of its parts among them; raises Missing."""
-        book = await self.book(realm)
-        return write_executions(book.flows, book.named(alias), book.configs)
+        """Return all executions of a flow and of its sub-flows."""
+        work = await self._open(realm)
+        return write_executions(work.flows, work.get_by_alias(alias), work.configs)
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
-        """Make an empty flow; return its id. Raises Refused, BadRequest or AlreadyExists."""
         draft = read_flow(document)
         if draft.top_level is False:
-            raise Refused("A flow that is a part of another is made in it")
+            raise Refused("A sub-flow is created in its parent flow")
         if draft.executions:
-            raise Refused("A flow is made empty: its executions are added one by one")
+            raise Refused("A flow is created empty: add its executions one by one")
         flow = Flow(
             id=draft.id or str(uuid4()),
             alias=draft.alias or "",
@@ -62,103 +62,90 @@ class FlowAdministration:
             description=draft.description or "",
             built_in=draft.built_in is True,
         )
-        async with changing_flows(self._changes, acting) as (change, book):
-            _require_alias(book, flow.alias, "create", f"Flow {flow.alias} already exists")
-            if book.flows.find(flow.id) is not None:
+        async with changing_flows(self._changes, acting) as (change, work):
+            require_alias(work, flow.alias, "create", f"Flow {flow.alias} already exists")
+            if work.flows.find(flow.id) is not None:
                 raise AlreadyExists("Duplicate resource error")
-            book.put(flow)
+            work.put(flow)
             _record(change, OperationType.CREATE, f"{_PATH}/{flow.id}", document)
         return flow.id
 
     async def replace(self, acting: Acting, flow_id: str, document: Mapping[str, Any]) -> None:
-        """Give a flow another alias and description; whoever uses it goes on to.
-
-        Raises Missing, Refused, BadRequest, AlreadyExists or PreconditionFailed.
-        """
+        """Change alias and description of a flow; what uses it goes on to."""
         draft = read_flow(document)
-        async with changing_flows(self._changes, acting) as (change, book):
-            flow = book.one(flow_id)
-            shown = _shown(book, flow)
+        async with changing_flows(self._changes, acting) as (change, work):
+            flow = work.get(flow_id)
+            shown = _render(work, flow)
             change.require_match(shown)
             if not draft.alias:
                 raise AlreadyExists("Failed to update flow with empty alias name")
             if draft.alias != flow.alias:
-                _require_alias(book, draft.alias, "update", "Flow alias name already exists")
+                require_alias(work, draft.alias, "update", "Flow alias name already exists")
             for name in ("providerId", "topLevel", "builtIn", "authenticationExecutions"):
                 if document.get(name) not in (None, shown[name]):
                     raise Refused(f"{name} of a flow cannot be changed in this way")
             description = flow.description if draft.description is None else draft.description
-            book.put(replace(flow, alias=draft.alias, description=description))
+            work.put(replace(flow, alias=draft.alias, description=description))
             await _rename_in_use(change, flow.alias, draft.alias)
             _record(change, OperationType.UPDATE, f"{_PATH}/{flow_id}", document)
 
     async def remove(self, acting: Acting, flow_id: str) -> None:
-        """Take a flow away with all its parts.
-
-        Raises Missing, BadRequest, Refused where it is in use, or PreconditionFailed.
-        """
-        async with changing_flows(self._changes, acting) as (change, book):
-            flow = book.one(flow_id, "Flow not found")
-            change.require_match(_shown(book, flow))
+        """Remove a flow with its sub-flows; raises Refused where it is in use."""
+        async with changing_flows(self._changes, acting) as (change, work):
+            flow = work.get(flow_id, "Flow not found")
+            change.require_match(_render(work, flow))
             if flow.built_in:
                 raise BadRequest("Can't delete built in flow")
-            root = book.flows.root(flow_id)
+            root = work.flows.root(flow_id)
             if root.id != flow_id:
                 raise Refused(f"'{flow.alias}' is a part of '{root.alias}': delete its execution")
-            book.drop(flow_id)
+            work.remove(flow_id)
             _record(change, OperationType.DELETE, f"{_PATH}/{flow_id}")
 
     async def copy(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
-        """Copy a flow with all its parts; return the id of the copy.
-
-        Raises Missing, BadRequest, or AlreadyExists.
-        """
+        """Copy a flow with its sub-flows; return the id of the copy."""
         name = read_names(document).get("newName") or ""
-        async with changing_flows(self._changes, acting) as (change, book):
-            flow = book.named(alias)
-            _require_alias(book, name, "create", "New flow alias name already exists")
-            copied = _copied(book, flow, name, name)
-            book.put(replace(copied, top_level=True))
+        async with changing_flows(self._changes, acting) as (change, work):
+            flow = work.get_by_alias(alias)
+            require_alias(work, name, "create", "New flow alias name already exists")
+            copied = _copied(work, flow, name, name)
+            work.put(replace(copied, top_level=True))
             sent = {**document, "id": copied.id}
             _record(change, OperationType.CREATE, f"{_PATH}/{alias}/copy", sent)
         return copied.id
 
 
-def require_name(alias: str) -> None:
-    """Raise BadRequest for a sign that Keycloak takes in no alias."""
-    for sign in alias:
-        if sign in _RESERVED or not sign.isprintable():
-            raise BadRequest(f"Character {sign!a} not allowed.")
-
-
-def _require_alias(book: FlowBook, alias: str, verb: str, taken: str) -> None:
+def require_alias(work: FlowUnitOfWork, alias: str, verb: str, taken: str) -> None:
+    """Raise AlreadyExists, or BadRequest for a character that Keycloak allows in no alias."""
     if not alias:
         raise AlreadyExists(f"Failed to {verb} flow with empty alias name")
-    require_name(alias)
-    if book.flows.named(alias) is not None:
+    for character in alias:
+        if character in _RESERVED or not character.isprintable():
+            raise BadRequest(f"Character {character!a} not allowed.")
+    if work.flows.named(alias) is not None:
         raise AlreadyExists(taken)
 
 
-def _copied(book: FlowBook, flow: Flow, name: str, prefix: str) -> Flow:
-    """Return the copy under that name, its parts and configurations put into the book."""
-    executions = tuple(_copied_step(book, each, prefix) for each in flow.executions)
+def _copied(work: FlowUnitOfWork, flow: Flow, name: str, prefix: str) -> Flow:
+    """Return the copy with that alias; its sub-flows and configurations are put into `work`."""
+    executions = tuple(_copied_step(work, each, prefix) for each in flow.executions)
     return replace(
         flow, id=str(uuid4()), alias=name, built_in=False, top_level=False, executions=executions
     )
 
 
-def _copied_step(book: FlowBook, execution: Execution, prefix: str) -> Execution:
-    part, config = book.flows.find(execution.flow), book.configs.get(execution.config or "")
+def _copied_step(work: FlowUnitOfWork, execution: Execution, prefix: str) -> Execution:
+    part, config = work.flows.find(execution.flow), work.configs.get(execution.config or "")
     if part is not None:
         name = f"{prefix} {part.alias}"
-        if book.flows.named(name) is not None:
+        if work.flows.named(name) is not None:
             raise AlreadyExists("New flow alias name already exists")
-        part = _copied(book, part, name, prefix)
-        book.put(part)
+        part = _copied(work, part, name, prefix)
+        work.put(part)
     if config is not None:
         alias = None if config.alias is None else f"{prefix} {config.alias}"
         config = AuthenticatorConfig(str(uuid4()), alias, config.config)
-        book.configs[config.id] = config
+        work.configs[config.id] = config
     return replace(
         execution,
         id=str(uuid4()),
@@ -168,7 +155,7 @@ def _copied_step(book: FlowBook, execution: Execution, prefix: str) -> Execution
 
 
 async def _rename_in_use(change: Change, alias: str, name: str) -> None:
-    """Let the realm go on to use a flow that has another alias now."""
+    """Give the realm's bindings the new alias of a flow."""
     realm = change.realm
     renamed = {
         use: name
@@ -181,8 +168,8 @@ async def _rename_in_use(change: Change, alias: str, name: str) -> None:
         change.becomes(after)
 
 
-def _shown(book: FlowBook, flow: Flow) -> dict[str, Any]:
-    found: dict[str, Any] = write_flow(book.flows, flow, book.configs)
+def _render(work: FlowUnitOfWork, flow: Flow) -> dict[str, Any]:
+    found: dict[str, Any] = write_flow(work.flows, flow, work.configs)
     return found
 
 

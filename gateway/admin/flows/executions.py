@@ -1,7 +1,7 @@
-"""The steps of flows: added, changed, put in another order, taken away, and configured.
+"""Executions of flows: added, changed, reordered and removed. Refusals have Keycloak's texts.
 
-Flows that a realm is created with keep their steps, which may be required or not.
-Keycloak: authentication/executions, authentication/config, in whose words a step is refused
+Built-in flows keep their executions; only the requirement may change.
+Keycloak: authentication/executions
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,9 +10,8 @@ from typing import Any, Final
 from uuid import uuid4
 
 from gateway.admin.access import Acting, BadRequest, Changes, Refused
-from gateway.admin.flows.administration import require_name
-from gateway.admin.flows.book import FlowBook, changing_flows
-from gateway.domain.errors import AlreadyExists
+from gateway.admin.flows.administration import require_alias
+from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import Execution, Flow, FlowKind, Requirement
 from gateway.domain.ports.storage import Database
@@ -35,50 +34,39 @@ _STEP: Final = ResourceType.AUTH_EXECUTION
 
 
 class ExecutionAdministration:
-    """The use cases."""
+    """The use cases. All raise Missing, Refused, BadRequest or AlreadyExists."""
 
     def __init__(self, database: Database, changes: Changes) -> None:
         self._database = database
         self._changes = changes
 
     async def one(self, realm: Realm, execution_id: str) -> dict[str, Any]:
-        """Return an execution; raises Missing."""
         async with self._database.read() as stores:
-            book = await FlowBook.open(stores, realm)
-        return write_execution(*book.execution(execution_id))
+            work = await FlowUnitOfWork.open(stores, realm)
+        return write_execution(*work.get_execution(execution_id))
 
     async def add(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
-        """Add an authenticator to a flow, disabled if it can be; return its id.
-
-        Raises BadRequest.
-        """
+        """Add an authenticator to a flow, disabled if it can be; return its id."""
         given = read_names(document)
-        async with changing_flows(self._changes, acting) as (change, book):
-            parent = _open_parent(book, alias, "execution", BadRequest)
+        async with changing_flows(self._changes, acting) as (change, work):
+            parent = _open_parent(work, alias, "execution", BadRequest)
             provider = _known(parent, given.get("provider"))
             requirement = _at_first(provider)
             step = Execution(str(uuid4()), requirement, _priority(parent, given), provider)
-            book.put(parent.with_executions((*parent.executions, step)))
+            work.put(parent.with_executions((*parent.executions, step)))
             path = f"{_FLOWS}/{alias}/executions/execution"
             change.record(OperationType.CREATE, _STEP, path, {**document, "id": step.id})
         return step.id
 
     async def add_flow(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
-        """Add an empty flow to a flow, disabled; return its id.
-
-        Raises BadRequest, Refused or AlreadyExists.
-        """
+        """Add an empty flow to a flow, disabled; return its id."""
         given = read_names(document)
         name, kind = given.get("alias") or "", _kind(given.get("type"))
-        async with changing_flows(self._changes, acting) as (change, book):
-            parent = _open_parent(book, alias, "sub-flow", Refused)
-            if not name:
-                raise AlreadyExists("Failed to create flow with empty alias name")
-            require_name(name)
-            if book.flows.named(name) is not None:
-                raise AlreadyExists("New flow alias name already exists")
+        async with changing_flows(self._changes, acting) as (change, work):
+            parent = _open_parent(work, alias, "sub-flow", Refused)
+            require_alias(work, name, "create", "New flow alias name already exists")
             if parent.kind is not FlowKind.BASIC:
-                raise Refused(f"'{parent.alias}' takes no flow as a part")
+                raise Refused(f"'{parent.alias}' takes no sub-flows")
             form = given.get("provider") if kind is FlowKind.FORM else None
             if kind is FlowKind.FORM:
                 _require_role(form, Role.FORM)
@@ -86,40 +74,37 @@ class ExecutionAdministration:
             step = Execution(
                 str(uuid4()), Requirement.DISABLED, _priority(parent, given), form, part.id
             )
-            book.put(part)
-            book.put(parent.with_executions((*parent.executions, step)))
+            work.put(part)
+            work.put(parent.with_executions((*parent.executions, step)))
             path = f"{_FLOWS}/{alias}/executions/flow"
             sent = {**document, "id": step.id}
             change.record(OperationType.CREATE, ResourceType.AUTH_EXECUTION_FLOW, path, sent)
         return part.id
 
     async def insert(self, acting: Acting, document: Mapping[str, Any]) -> str:
-        """Add an authenticator as it is to be; return its id. Raises BadRequest or Refused."""
+        """Add an execution with all its fields; return its id."""
         draft = read_execution(document)
         if draft.flow is not None:
-            raise Refused("A flow is added to a flow by authentication/flows/{alias}")
-        async with changing_flows(self._changes, acting) as (change, book):
-            parent = book.flows.find(draft.parent)
+            raise Refused("Add a sub-flow with authentication/flows/{alias}")
+        async with changing_flows(self._changes, acting) as (change, work):
+            parent = work.flows.find(draft.parent)
             if parent is None:
                 raise BadRequest("execution parent flow does not exist")
             _require_open(parent, "It is illegal to add execution to a built in flow")
             provider = _known(parent, draft.authenticator)
             _require_choice(draft.requirement, AUTHENTICATORS[provider].choices)
             step = Execution(str(uuid4()), draft.requirement, draft.priority, provider)
-            book.put(parent.with_executions((*parent.executions, step)))
+            work.put(parent.with_executions((*parent.executions, step)))
             change.record(OperationType.CREATE, _STEP, f"{_EXECUTIONS}/{step.id}", document)
         return step.id
 
     async def replace(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> None:
-        """Change requirement and priority of an execution, and what its flow is called.
-
-        Raises Missing, Refused, BadRequest or AlreadyExists.
-        """
+        """Change requirement and priority of an execution, and the name of its sub-flow."""
         given = read_change(document)
-        async with changing_flows(self._changes, acting) as (change, book):
-            book.named(alias, "flow not found")
-            parent, step = book.execution(given.id or "")
-            part = book.flows.find(step.flow)
+        async with changing_flows(self._changes, acting) as (change, work):
+            work.get_by_alias(alias, "flow not found")
+            parent, step = work.get_execution(given.id or "")
+            part = work.flows.find(step.flow)
             if given.requirement is not None and given.requirement is not step.requirement:
                 _require_choice(given.requirement, _choices(step, part))
             changed = replace(
@@ -128,40 +113,39 @@ class ExecutionAdministration:
                 priority=step.priority if given.priority is None else given.priority,
             )
             if part is not None:
-                _rename(book, part, given)
+                _rename(work, part, given)
             if changed != step:
-                book.put(book.one(parent.id).exchanging(changed))
+                work.put(work.get(parent.id).exchanging(changed))
             path = f"{_FLOWS}/{alias}/executions"
             change.record(OperationType.UPDATE, _STEP, path, document)
 
     async def remove(self, acting: Acting, execution_id: str) -> None:
-        """Take an execution away; raises Missing, BadRequest, Refused, PreconditionFailed."""
-        async with changing_flows(self._changes, acting) as (change, book):
-            parent, step = book.execution(execution_id)
+        async with changing_flows(self._changes, acting) as (change, work):
+            parent, step = work.get_execution(execution_id)
             change.require_match(write_execution(parent, step))
             _require_open(parent, "It is illegal to remove execution from a built in flow")
             if step.flow is not None:
-                book.drop(step.flow)
-            book.configs.pop(step.config or "", None)
+                work.remove(step.flow)
+            work.configs.pop(step.config or "", None)
             others = (each for each in parent.executions if each.id != execution_id)
-            book.put(parent.with_executions(others))
+            work.put(parent.with_executions(others))
             change.record(OperationType.DELETE, _STEP, f"{_EXECUTIONS}/{execution_id}")
 
     async def move(self, acting: Acting, execution_id: str, *, up: bool) -> None:
-        """Let an execution change places with the one before, or after; raises as `remove`."""
-        async with changing_flows(self._changes, acting) as (change, book):
-            parent, _ = book.execution(execution_id)
+        """Exchange an execution with the one before or after."""
+        async with changing_flows(self._changes, acting) as (change, work):
+            parent, _ = work.get_execution(execution_id)
             _require_open(parent, "It is illegal to modify execution in a built in flow")
-            book.put(parent.with_executions(_moved(parent.executions, execution_id, up=up)))
+            work.put(parent.with_executions(_moved(parent.executions, execution_id, up=up)))
             verb = "raise" if up else "lower"
             path = f"{_EXECUTIONS}/{execution_id}/{verb}-priority"
             change.record(OperationType.UPDATE, _STEP, path)
 
 
 def _open_parent(
-    book: FlowBook, alias: str, what: str, refusal: type[BadRequest | Refused]
+    work: FlowUnitOfWork, alias: str, what: str, refusal: type[BadRequest | Refused]
 ) -> Flow:
-    parent = book.flows.named(alias)
+    parent = work.flows.named(alias)
     if parent is None:
         raise refusal("Parent flow doesn't exist")
     _require_open(parent, f"It is illegal to add {what} to a built in flow")
@@ -174,7 +158,7 @@ def _require_open(flow: Flow, text: str) -> None:
 
 
 def _known(parent: Flow, provider: str | None) -> str:
-    """Return the authenticator if it has its place in the flow; raises BadRequest."""
+    """Return the authenticator if flows of that kind take it; raises BadRequest."""
     return _require_role(provider, ROLES[parent.kind])
 
 
@@ -192,15 +176,15 @@ def _require_role(provider: str | None, role: Role) -> str:
 
 def _kind(text: str | None) -> FlowKind:
     if text not in {None, FlowKind.BASIC.value, FlowKind.FORM.value}:
-        raise Refused("The type of a part is basic-flow or form-flow")
+        raise Refused("The type of a sub-flow is basic-flow or form-flow")
     return FlowKind(text or FlowKind.BASIC)
 
 
 def _priority(parent: Flow, given: Mapping[str, Any]) -> int:
-    """Return where a new step stands: last, unless it is told."""
-    told: int | None = given.get("priority")
-    if told is not None:
-        return told
+    """Return the priority of a new execution: last, unless given."""
+    priority: int | None = given.get("priority")
+    if priority is not None:
+        return priority
     return parent.executions[-1].priority + 1 if parent.executions else 0
 
 
@@ -213,10 +197,10 @@ def _choices(step: Execution, part: Flow | None) -> tuple[Requirement, ...]:
 
 def _require_choice(requirement: Requirement, choices: Iterable[Requirement]) -> None:
     if requirement not in choices:
-        raise Refused(f"It cannot be {requirement}: {', '.join(choices)} are the choices")
+        raise Refused(f"The requirement {requirement} is not one of {', '.join(choices)}")
 
 
-def _rename(book: FlowBook, part: Flow, given: ExecutionChange) -> None:
+def _rename(work: FlowUnitOfWork, part: Flow, given: ExecutionChange) -> None:
     name = given.name or part.alias
     description = part.description if given.description is None else given.description
     if (name, description) == (part.alias, part.description):
@@ -224,14 +208,12 @@ def _rename(book: FlowBook, part: Flow, given: ExecutionChange) -> None:
     if part.built_in:
         raise BadRequest("It is illegal to modify execution in a built in flow")
     if name != part.alias:
-        require_name(name)
-        if book.flows.named(name) is not None:
-            raise AlreadyExists("Flow alias name already exists")
-    book.put(replace(part, alias=name, description=description))
+        require_alias(work, name, "update", "Flow alias name already exists")
+    work.put(replace(part, alias=name, description=description))
 
 
 def _moved(executions: tuple[Execution, ...], moving: str, *, up: bool) -> Iterable[Execution]:
-    """Exchange two neighbours; no two of the flow have one priority afterwards."""
+    """Exchange two neighbors; no two of the flow share a priority afterwards."""
     order = list(executions)
     index = next(place for place, each in enumerate(order) if each.id == moving)
     other = index - 1 if up else index + 1

@@ -1,8 +1,8 @@
-"""Flows, their settings, required actions and texts of a realm file, stored with their realm.
+"""Flows, configurations, required actions and texts of a realm file.
 
-A flow of the same alias is changed, none is removed. A new realm takes the ids of the file, for its
-clients name flows by them. What is bound and could not take effect refuses the file: a password
-grant that asks for less than it did elsewhere is worse than none.
+A flow with the same alias is changed, none is removed. A new realm takes the ids of the file, since
+its clients name flows by id. A bound flow without effect refuses the file: a password grant that
+checks less than it did elsewhere is worse than none.
 Keycloak: realm import
 """
 
@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from gateway.admin.flows.uses import EFFECTS, realm_flows
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput, UnusableSetting
 from gateway.domain.flows import (
@@ -19,9 +20,6 @@ from gateway.domain.flows import (
     Execution,
     Flow,
     Flows,
-    RequiredAction,
-    client_methods,
-    second_factor,
 )
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import DocumentKind, Stores
@@ -34,10 +32,9 @@ from gateway.representations.flows import (
     configs_in,
     default_flows,
     flow_document,
-    flows_in,
 )
 from gateway.representations.realms import GivenFlow, GivenSignIn, GivenStep
-from gateway.representations.refusals import describe, raise_all
+from gateway.representations.refusals import describe, raise_all, refused
 from gateway.representations.repetitions import repeated
 from gateway.representations.spelling import camel_case
 
@@ -48,10 +45,12 @@ _ACTION, _TEXTS = DocumentKind.REQUIRED_ACTION, DocumentKind.LOCALIZATION
 async def store_sign_in(
     stores: Stores, realm: Realm, before: Realm | None, given: GivenSignIn
 ) -> bool:
-    """Store what the file brings; tell whether anything has changed. Raises InvalidInput."""
+    """Store what the file brings; return whether anything has changed. Raises InvalidInput."""
     changed = await _store_flows(stores, realm, given, new=before is None)
     for action in given.actions:
-        changed |= await _store_action(stores, realm, action)
+        if action not in actions_in(await stores.documents.list(realm.id, _ACTION)):
+            stored = {action.alias: action_document(action)}
+            changed |= await _put(stores, realm.id, _ACTION, stored)
     for locale, texts in (given.texts or {}).items():
         known = await stores.documents.find(realm.id, _TEXTS, locale) or {}
         if {**known, **texts} != known:
@@ -63,26 +62,29 @@ async def store_sign_in(
 
 
 async def check_overrides(stores: Stores, realm: Realm, clients: Iterable[Client]) -> None:
-    """Refuse flows of clients' own that could not take effect; raises InvalidInput."""
+    """Raise InvalidInput for flow overrides of clients that could not take effect."""
     own = [client async for client in in_slices(clients) if DIRECT_GRANT in client.flow_overrides]
     if not own:
         return
-    flows = flows_in(realm.id, await stores.documents.list(realm.id, _FLOW))
+    flows = await realm_flows(stores, realm)
     for client in own:
         flow_id = client.flow_overrides[DIRECT_GRANT]
         path = f"clients.{client.client_id}.authenticationFlowBindingOverrides.{DIRECT_GRANT}"
-        _require_factor(flows, flows.find(flow_id), path, flow_id)
+        _require_effect(flows, flows.find(flow_id), DIRECT_GRANT, path, flow_id)
 
 
 async def _store_flows(stores: Stores, realm: Realm, given: GivenSignIn, *, new: bool) -> bool:
     if not given.flows and not given.configs:
         return False
     documents, realm_id = stores.documents, realm.id
-    known = flows_in(realm_id, await documents.list(realm_id, _FLOW))
+    known = await realm_flows(stores, realm)
     configs = configs_in(realm_id, await documents.list(realm_id, _CONFIG))
-    by_alias = {config.alias: config for config in configs.values()}
-    brought = [_identified(config, by_alias.get(config.alias)) for config in given.configs]
-    by_alias |= {config.alias: config for config in brought}
+    ids_by_alias = {config.alias: config.id for config in configs.values()}
+    brought = [
+        replace(config, id=ids_by_alias.get(config.alias) or config.id or str(uuid4()))
+        for config in given.configs
+    ]
+    by_alias = {config.alias: config for config in (*configs.values(), *brought)}
     flows = _Merge(known, by_alias, given.flows, new=new).flows()
     stored = {flow.id: flow_document(flow) for flow in flows if flow != known.find(flow.id)}
     ids = {flow.alias: flow.id for flow in flows}
@@ -97,7 +99,7 @@ async def _store_flows(stores: Stores, realm: Realm, given: GivenSignIn, *, new:
 
 
 _Name = tuple[str | None, str | None]
-"""What a step is known by in its flow: its authenticator, and the alias of its flow."""
+"""Identifies an execution in its flow: its authenticator, and the alias of its sub-flow."""
 
 
 class _Merge:
@@ -122,20 +124,28 @@ class _Merge:
                 self._ids[flow.alias] = own or str(uuid4())
 
     def flows(self) -> list[Flow]:
-        """Return the flows of the file; raises InvalidInput."""
-        errors = [*self._repeated()]
+        aliases = repeated(flow.alias for flow in self._given)
+        errors = [
+            FieldError(f"{flow.path}.alias", describe(flow.alias), "each flow once")
+            for flow in self._given
+            if flow.alias in aliases
+        ]
         flows: list[Flow] = []
         for given in self._given:
-            errors += self._unknown(given)
+            errors += [
+                FieldError(given.path, describe(step.flow), "a flow of the file")
+                for step in given.steps
+                if step.flow is not None and step.flow not in self._ids
+            ]
             if not errors:
                 flows.append(self._flow(given))
         raise_all(errors)
-        flows += self._pointed_anew()
+        flows += self._repointed()
         _require_tree([*{flow.alias: flow for flow in (*self._known, *flows)}.values()])
         return flows
 
-    def _pointed_anew(self) -> Iterator[Flow]:
-        """Yield the flows of the realm whose parts have got the ids of the file."""
+    def _repointed(self) -> Iterator[Flow]:
+        """Yield the flows of the realm whose sub-flows got the ids of the file."""
         moved = {
             flow.id: self._ids[flow.alias]
             for flow in self._known
@@ -163,9 +173,7 @@ class _Merge:
             built_in=given.built_in,
         ).with_executions(steps)
 
-    def _step(
-        self, given: GivenStep, ids: Mapping[tuple[str | None, str | None], str]
-    ) -> Execution:
+    def _step(self, given: GivenStep, ids: Mapping[_Name, str]) -> Execution:
         config = self._configs.get(given.config) if given.config else None
         return Execution(
             id=ids.get((given.authenticator, given.flow)) or str(uuid4()),
@@ -180,51 +188,26 @@ class _Merge:
         part = self._known.find(step.flow)
         return step.authenticator, None if part is None else part.alias
 
-    def _repeated(self) -> Iterator[FieldError]:
-        aliases = repeated(flow.alias for flow in self._given)
-        for flow in self._given:
-            if flow.alias in aliases:
-                yield FieldError(f"{flow.path}.alias", describe(flow.alias), "each flow once")
-
-    def _unknown(self, given: GivenFlow) -> Iterator[FieldError]:
-        for step in given.steps:
-            if step.flow is not None and step.flow not in self._ids:
-                yield FieldError(given.path, describe(step.flow), "a flow of the file")
-
 
 def _require_tree(flows: list[Flow]) -> None:
-    """Refuse a flow that is a part of itself, or of two others; raises InvalidInput."""
+    """Raise InvalidInput for a flow that is a part of itself, or of two others."""
     parts = [part for flow in flows for part in _parts(flow)]
     every = Flows(flows)
     for flow in flows:
         inner = (part for each in every.below(flow.id) for part in _parts(each))
         if parts.count(flow.id) > 1 or flow.id in set(inner):
-            told = f"{describe(flow.alias)} as a part of itself, or of two flows"
-            raise InvalidInput((FieldError("authenticationFlows", told, "a part of one flow"),))
+            given = f"{describe(flow.alias)} as a part of itself, or of two flows"
+            raise InvalidInput((FieldError("authenticationFlows", given, "a part of one flow"),))
 
 
 def _parts(flow: Flow) -> list[str]:
     return [step.flow for step in flow.executions if step.flow is not None]
 
 
-def _identified(
-    given: AuthenticatorConfig, known: AuthenticatorConfig | None
-) -> AuthenticatorConfig:
-    known_id = None if known is None else known.id
-    return replace(given, id=known_id or given.id or str(uuid4()))
-
-
-async def _store_action(stores: Stores, realm: Realm, action: RequiredAction) -> bool:
-    documents = await stores.documents.list(realm.id, _ACTION)
-    if action in actions_in(documents):
-        return False
-    return await _put(stores, realm.id, _ACTION, {action.alias: action_document(action)})
-
-
 async def _put(
     stores: Stores, realm_id: str, kind: DocumentKind, documents: Mapping[str, Mapping[str, Any]]
 ) -> bool:
-    """Store the documents; tell whether any was not there as it is."""
+    """Store the documents; return whether any has changed."""
     known = await stores.documents.list(realm_id, kind)
     new = {name: each for name, each in documents.items() if known.get(name) != each}
     for name, document in new.items():
@@ -233,33 +216,21 @@ async def _put(
 
 
 async def _check_bindings(stores: Stores, realm: Realm) -> None:
-    flows = flows_in(realm.id, await stores.documents.list(realm.id, _FLOW))
-    for path, alias in _bound(realm.flows):
+    flows = await realm_flows(stores, realm)
+    bound = {name: getattr(realm.flows, name) for name in FlowBindings.__dataclass_fields__}
+    for name, alias in bound.items():
         if flows.named(alias) is None:
-            raise InvalidInput((FieldError(path, describe(alias), "the alias of a flow"),))
-    grant, clients = realm.flows.direct_grant, realm.flows.client_authentication
-    _require_factor(flows, flows.named(grant), "directGrantFlow", grant)
-    found = flows.named(clients)
-    if found is not None:
-        try:
-            client_methods(flows, found)
-        except UnusableSetting as refusal:
-            raise _without_effect("clientAuthenticationFlow", clients, refusal) from refusal
+            raise refused(f"{camel_case(name)}Flow", alias, "the alias of a flow")
+    for name in EFFECTS:
+        flow = flows.named(bound[name])
+        _require_effect(flows, flow, name, f"{camel_case(name)}Flow", bound[name])
 
 
-def _bound(bindings: FlowBindings) -> Iterator[tuple[str, str]]:
-    for name in FlowBindings.__dataclass_fields__:
-        yield f"{camel_case(name)}Flow", getattr(bindings, name)
-
-
-def _require_factor(flows: Flows, flow: Flow | None, path: str, name: str) -> None:
+def _require_effect(flows: Flows, flow: Flow | None, use: str, path: str, name: str) -> None:
     if flow is None:
-        raise InvalidInput((FieldError(path, describe(name), "a flow"),))
+        raise refused(path, name, "a flow")
     try:
-        second_factor(flows, flow)
-    except UnusableSetting as refusal:
-        raise _without_effect(path, name, refusal) from refusal
-
-
-def _without_effect(path: str, name: str, refusal: UnusableSetting) -> InvalidInput:
-    return InvalidInput((FieldError(path, f"{describe(name)} ({refusal})", "a flow that acts"),))
+        EFFECTS[use](flows, flow)
+    except UnusableSetting as error:
+        given = f"{describe(name)} ({error})"
+        raise InvalidInput((FieldError(path, given, "a flow that acts"),)) from error

@@ -1,8 +1,8 @@
-"""Required actions: which of them a realm asks for, and of new users.
+"""Required actions of a realm, and those of new users. Refusals have Keycloak's texts.
 
-An action that is off is not asked for by itself: an unconfirmed address, an unfinished profile, or
-an old password, keeps nobody out then. What an administrator has told a user stays told.
-Keycloak: authentication/required-actions, in whose words an action is refused
+A disabled action is not required by a user's state (unverified address, incomplete profile, old
+password); what an administrator required of a user stays required.
+Keycloak: authentication/required-actions
 """
 
 from collections.abc import Mapping
@@ -18,6 +18,7 @@ from gateway.admin.access import (
     Refused,
     RefusedByCode,
 )
+from gateway.admin.flows.unit_of_work import remove_document
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import RequiredAction
 from gateway.domain.ports.invalidation import realm_topic
@@ -27,7 +28,6 @@ from gateway.representations.field_table import read_strictly
 from gateway.representations.flows import (
     ACTION_NAMES,
     DEFAULT_ACTIONS,
-    GONE,
     MAXIMUM_AGE,
     action_document,
     actions_in,
@@ -53,7 +53,7 @@ async def realm_actions(stores: Stores, realm_id: str) -> tuple[RequiredAction, 
 
 
 async def default_actions(stores: Stores, realm_id: str) -> tuple[str, ...]:
-    """Return the aliases of what every new user is told to do, in their order."""
+    """Return the aliases of the required actions of new users, in their order."""
     actions = await realm_actions(stores, realm_id)
     return tuple(each.alias for each in actions if each.enabled and each.is_default)
 
@@ -66,15 +66,12 @@ class RequiredActions:
         self._changes = changes
 
     async def every(self, realm: Realm) -> list[dict[str, Any]]:
-        """Return the actions."""
         return [write_action(each) for each in await self._actions(realm)]
 
     async def one(self, realm: Realm, alias: str) -> dict[str, Any]:
-        """Return an action; raises Missing."""
         return write_action(_one(await self._actions(realm), alias, _NOT_FOUND))
 
     async def unregistered(self, realm: Realm) -> list[dict[str, str]]:
-        """Return what there is and this realm does not have."""
         known = {each.provider for each in await self._actions(realm)}
         return [
             {"providerId": provider, "name": name}
@@ -83,7 +80,7 @@ class RequiredActions:
         ]
 
     async def register(self, acting: Acting, document: Mapping[str, Any]) -> None:
-        """Take an action that this realm does not have; raises BadRequest, RefusedByCode."""
+        """Add an action that this realm does not have; raises BadRequest, RefusedByCode."""
         given = read_names(document)
         provider = given.get("providerId") or ""
         if provider not in ACTION_NAMES:
@@ -100,7 +97,6 @@ class RequiredActions:
             change.record(OperationType.CREATE, _ACTION, path, document)
 
     async def replace(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> None:
-        """Change an action; raises Missing, Refused, UnusableSetting or PreconditionFailed."""
         async with self._changes.begin(acting, alone=True) as change:
             before = _one(await realm_actions(change.stores, change.realm.id), alias, _NOT_FOUND)
             change.require_match(write_action(before))
@@ -111,20 +107,18 @@ class RequiredActions:
             change.record(OperationType.UPDATE, _ACTION, f"{_PATH}/{alias}", document)
 
     async def remove(self, acting: Acting, alias: str) -> None:
-        """Take an action away; raises Missing or PreconditionFailed."""
         async with self._changes.begin(acting, alone=True) as change:
-            before = await _find(change, alias)
+            actions = await realm_actions(change.stores, change.realm.id)
+            before = _one(actions, alias, f"{_NOT_FOUND}.")
             change.require_match(write_action(before))
-            documents = change.stores.documents
-            if alias in {each.alias for each in DEFAULT_ACTIONS}:
-                await documents.put(change.realm.id, _KIND, alias, GONE)
-            else:
-                await documents.remove(change.realm.id, _KIND, alias)
+            is_default = alias in {each.alias for each in DEFAULT_ACTIONS}
+            realm_id = change.realm.id
+            await remove_document(change.stores, realm_id, _KIND, alias, is_default=is_default)
             change.tell(realm_topic(change.realm.id))
             change.record(OperationType.DELETE, _ACTION, f"{_PATH}/{alias}")
 
     async def move(self, acting: Acting, alias: str, *, up: bool) -> None:
-        """Let an action change places with the one before, or after; raises Missing."""
+        """Exchange an action with the one before or after; raises Missing."""
         async with self._changes.begin(acting, alone=True) as change:
             actions = await realm_actions(change.stores, change.realm.id)
             moving = _one(actions, alias, f"{_NOT_FOUND}.")
@@ -141,14 +135,13 @@ class RequiredActions:
             change.record(OperationType.UPDATE, _ACTION, path)
 
     async def config(self, realm: Realm, alias: str) -> dict[str, Any]:
-        """Return what is set of an action; raises BadRequest or Missing."""
         action = _configurable(await self._actions(realm), alias)
         return {"config": dict(action.config)}
 
     async def configure(
         self, acting: Acting, alias: str, document: Mapping[str, Any] | None
     ) -> None:
-        """Set something of an action, None for nothing; raises what `config` does and Refused."""
+        """Replace or, with None, remove the configuration; raises Missing, BadRequest, Refused."""
         fields = {"config": TextMap(longest=1000)}
         given = read_strictly(document or {}, fields, "RequiredActionConfigRepresentation")
         config = known_config(given.get("config", {}))
@@ -159,7 +152,6 @@ class RequiredActions:
             change.record(operation, _CONFIG, f"{_PATH}/{alias}/config", document)
 
     def described(self, alias: str) -> dict[str, Any]:
-        """Return what could be set of an action; raises Missing."""
         if not is_configurable(alias):
             raise Missing("Could not find configurable RequiredAction provider")
         return {"properties": [MAXIMUM_AGE.document()]}
@@ -167,11 +159,6 @@ class RequiredActions:
     async def _actions(self, realm: Realm) -> tuple[RequiredAction, ...]:
         async with self._database.read() as stores:
             return await realm_actions(stores, realm.id)
-
-
-async def _find(change: Change, alias: str) -> RequiredAction:
-    actions = await realm_actions(change.stores, change.realm.id)
-    return _one(actions, alias, f"{_NOT_FOUND}.")
 
 
 async def _put(change: Change, action: RequiredAction) -> None:

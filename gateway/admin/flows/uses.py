@@ -1,11 +1,11 @@
-"""Who uses a flow, and what it must come to where somebody does.
+"""What uses a flow, and what a flow in use must amount to.
 
-Flows of pages are in use before there are pages: what is changed of them would have no effect, and
-is refused. Keycloak: the flow bindings of realms and clients
+Flows of pages are bound although this version has no pages: a change of them would have no effect
+and is refused. Keycloak: the flow bindings of realms and clients
 """
 
-from collections.abc import Iterable
-from enum import Enum
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from gateway.admin.access import Refused
 from gateway.domain.clients import Client
@@ -14,13 +14,11 @@ from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import FlowBindings, Realm
 from gateway.representations.flows import default_id, flows_in
 
-
-class Use(Enum):
-    """For what a flow is in use."""
-
-    PAGES = "pages"
-    DIRECT_GRANT = "the password grant"
-    CLIENTS = "clients that prove themselves"
+EFFECTS: Final[Mapping[str, Callable[[Flows, Flow], object]]] = {
+    "direct_grant": second_factor,
+    "client_authentication": client_methods,
+}
+"""What a flow bound for that use amounts to; raises UnusableSetting. Other uses are pages."""
 
 
 async def require_effective(
@@ -30,15 +28,15 @@ async def require_effective(
     changed: Iterable[str],
     reconfigured: Iterable[str],
 ) -> None:
-    """Refuse what is changed of a flow in use and could not take effect; raises UnusableSetting.
+    """Raise Refused or UnusableSetting for a change of a flow in use that has no effect.
 
-    `states` are the flows before and after; steps of those `reconfigured` are told something else.
+    `states` are the flows before and after; in `reconfigured` ones a configuration has changed.
     """
     before, after = states
-    told = _roots(states, reconfigured)
-    for root_id in sorted(_roots(states, changed) | told):
+    other_values = _roots(states, reconfigured)
+    for root_id in sorted(_roots(states, changed) | other_values):
         root = before.find(root_id)
-        same = root_id not in told and _steps(before, root_id) == _steps(after, root_id)
+        same = root_id not in other_values and _steps(before, root_id) == _steps(after, root_id)
         if root is None or same:
             continue
         uses = await _uses(stores, realm, root)
@@ -56,10 +54,7 @@ def _roots(states: tuple[Flows, Flows], changed: Iterable[str]) -> set[str]:
 
 
 async def require_bindable(stores: Stores, realm: Realm, bindings: FlowBindings) -> None:
-    """Refuse to use flows for what they could not do; `realm` is as it was.
-
-    Raises Refused, or UnusableSetting. Only what is bound anew is looked at.
-    """
+    """Raise Refused or UnusableSetting for new bindings without effect; `realm` is as it was."""
     if bindings == realm.flows:
         return
     flows = await realm_flows(stores, realm)
@@ -70,10 +65,8 @@ async def require_bindable(stores: Stores, realm: Realm, bindings: FlowBindings)
         flow = flows.named(alias)
         if flow is None:
             raise Refused(f"There is no flow '{alias}'")
-        if name == "direct_grant":
-            second_factor(flows, flow)
-        elif name == "client_authentication":
-            client_methods(flows, flow)
+        if name in EFFECTS:
+            EFFECTS[name](flows, flow)
         elif flow.id != default_id(realm.id, "flow", getattr(FlowBindings(), name)):
             raise _no_page(alias)
 
@@ -81,10 +74,7 @@ async def require_bindable(stores: Stores, realm: Realm, bindings: FlowBindings)
 async def require_usable_overrides(
     stores: Stores, realm: Realm, client: Client, before: Client | None = None
 ) -> None:
-    """Refuse flows of a client's own that could not take effect, unless it has had them before.
-
-    Raises Refused, or UnusableSetting.
-    """
+    """Raise Refused or UnusableSetting for new flow overrides without effect."""
     had = {} if before is None else before.flow_overrides
     new = {name: own for name, own in client.flow_overrides.items() if had.get(name) != own}
     if not new:
@@ -105,35 +95,25 @@ async def realm_flows(stores: Stores, realm: Realm) -> Flows:
     return flows_in(realm.id, documents)
 
 
-async def _uses(stores: Stores, realm: Realm, root: Flow) -> frozenset[Use]:
-    bindings = realm.flows
-    uses: set[Use] = set()
-    for name in FlowBindings.__dataclass_fields__:
-        if getattr(bindings, name) == root.alias:
-            uses.add(_USES.get(name, Use.PAGES))
+async def _uses(stores: Stores, realm: Realm, root: Flow) -> set[str]:
+    names = FlowBindings.__dataclass_fields__
+    uses = {name for name in names if getattr(realm.flows, name) == root.alias}
     for client in await stores.clients.list(realm.id):
-        for name, flow_id in client.flow_overrides.items():
-            if flow_id == root.id:
-                uses.add(Use.DIRECT_GRANT if name == DIRECT_GRANT else Use.PAGES)
-    return frozenset(uses)
+        uses |= {name for name, flow_id in client.flow_overrides.items() if flow_id == root.id}
+    return uses
 
 
-_USES = {"direct_grant": Use.DIRECT_GRANT, "client_authentication": Use.CLIENTS}
-
-
-def _require(uses: frozenset[Use], flows: Flows, root: Flow | None, alias: str) -> None:
+def _require(uses: set[str], flows: Flows, root: Flow | None, alias: str) -> None:
     if root is None:
         raise Refused(f"'{alias}' is in use: bind another flow first")
-    if Use.PAGES in uses:
+    if uses - EFFECTS.keys():
         raise _no_page(alias)
-    if Use.DIRECT_GRANT in uses:
-        second_factor(flows, root)
-    if Use.CLIENTS in uses:
-        client_methods(flows, root)
+    for use, effect in EFFECTS.items():
+        if use in uses:
+            effect(flows, root)
 
 
 def _steps(flows: Flows, root_id: str) -> dict[str, object]:
-    """Return what a flow does, whatever it is called."""
     return {flow.id: (flow.kind, flow.executions) for flow in flows.below(root_id)}
 
 

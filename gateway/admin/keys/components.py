@@ -1,15 +1,14 @@
-"""Key providers: a realm's keys as administrators add, change and take them away.
+"""Key providers: administrators add, change and remove a realm's keys.
 
-What is stored holds for the next token: a key of higher priority signs at once, one that may not
-sign still verifies, one that is disabled or taken away is gone from the JWKS. Where no key would be
-left for what the realm signs with, one is made. Verifiers that keep a JWKS meet a new key before
-they know it: whoever minds adds it inactive, waits, and then activates it. A private key is
-imported by those alone who may do everything, for with it they could be anybody.
+A change applies to the next token: a key of higher priority signs at once, a passive one still
+verifies, a disabled or removed one leaves the JWKS. If no key remains for an algorithm in use, one
+is generated. Verifiers with a cached JWKS do not know a new key yet: add it inactive, wait, then
+activate it. Importing a private key requires all rights, since its owner can issue any token.
 Keycloak: org.keycloak.keys.KeyProvider
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -45,7 +44,7 @@ from gateway.representations.keys import (
     same_material,
 )
 
-_LEFT_OUT: Final = {
+_UNSUPPORTED: Final = {
     "aes-generated": "nothing is encrypted with a secret key of the realm",
     "ecdh-generated": "no token is encrypted",
     "java-keystore": "keys are not read from files of the server: import one with 'rsa'",
@@ -53,38 +52,31 @@ _LEFT_OUT: Final = {
     "rsa-enc-generated": "no token is encrypted",
 }
 """Providers of Keycloak that could have no effect here, and why."""
-_MOST: Final = 100
+_MAX_KEYS: Final = 100
 """Keys of a realm: every gateway holds all of them."""
 
 
+@dataclass(frozen=True, slots=True)
 class KeyComponents:
     """The components of one type: realm keys."""
 
     type = KEY_PROVIDER_TYPE
     providers = KEY_PROVIDERS
 
-    def __init__(
-        self, database: Database, changes: Changes, keys: KeyFactory, clock: Clock
-    ) -> None:
-        self._database = database
-        self._changes = changes
-        self._factory = keys
-        self._clock = clock
+    database: Database
+    changes: Changes
+    keys: KeyFactory
+    clock: Clock
 
     async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
-        """Return the keys of the realm, newest first."""
         return tuple(map(key_component, await stores.keys.list(realm.id)))
 
     async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
-        """Add a key; return its id.
-
-        Raises BadRequest, Refused, UnusableSetting, Forbidden for a private key that others than
-        the realm would know, or AlreadyExists for an id that is taken.
-        """
+        """Add a key and return its id; raises Forbidden for a private key."""
         provider = _provider(given)
         settings = read_key_settings(provider, merged({}, given.config))
-        _require_may_bring(acting, settings)
-        made = await self._made(acting.realm, provider, settings)
+        _require_may_import(acting, settings)
+        made = await self._generate(acting.realm, provider, settings)
         key = replace(
             made,
             id=given.id or made.id,
@@ -94,13 +86,13 @@ class KeyComponents:
             status=settings.status,
         )
         key = replace(key, config=self._kept(settings, key))
-        async with self._changes.begin(acting) as change:
+        async with self.changes.begin(acting) as change:
             keys = await change.stores.keys.list_for_update(change.realm.id)
-            if len(keys) >= _MOST:
-                raise Refused(f"A realm has at most {_MOST} keys: take an old one away")
+            if len(keys) >= _MAX_KEYS:
+                raise Refused(f"A realm has at most {_MAX_KEYS} keys: remove an old one")
             if any(other.id == key.id for other in keys):
                 raise AlreadyExists("Duplicate resource error")
-            await change.stores.keys.add(self._told_apart(key, keys))
+            await change.stores.keys.add(self._with_unique_kid(key, keys))
             change.tell(realm_topic(change.realm.id))
             path = component_path(key.id)
             change.record(OperationType.CREATE, ResourceType.COMPONENT, path, document)
@@ -109,31 +101,29 @@ class KeyComponents:
     async def replace(
         self, acting: Acting, key_id: str, given: Component, document: Mapping[str, Any]
     ) -> None:
-        """Change a key; raises what `create` does, and Missing."""
         while True:
-            async with self._database.read() as stores:
+            async with self.database.read() as stores:
                 before = _one(await stores.keys.list(acting.realm.id), key_id)
-            # Material is made before any lock is held, of a key that may change meanwhile.
+            # Material is generated before any lock is held; the key may change meanwhile.
             key = await self._changed(acting, before, given)
-            async with self._changes.begin(acting) as change:
+            async with self.changes.begin(acting) as change:
                 if await self._exchanged(change, before, key):
                     path = component_path(key_id)
                     change.record(OperationType.UPDATE, ResourceType.COMPONENT, path, document)
                     return
 
     async def remove(self, acting: Acting, key_id: str) -> None:
-        """Take a key away; raises Missing."""
-        async with self._changes.begin(acting) as change:
+        async with self.changes.begin(acting) as change:
             stores, realm = change.stores, change.realm
             key = _one(await stores.keys.list_for_update(realm.id), key_id)
             change.require_match(write_component(key_component(key)))
             await stores.keys.remove(realm.id, key.id)
-            await ensure_fallback(stores, realm, key.algorithm, self._factory, change.now)
+            await ensure_fallback(stores, realm, key.algorithm, self.keys, change.now)
             change.tell(realm_topic(realm.id))
             change.record(OperationType.DELETE, ResourceType.COMPONENT, component_path(key.id))
 
     async def _exchanged(self, change: Change, before: RealmKey, key: RealmKey) -> bool:
-        """Store the key unless it has changed since; tell whether it was stored."""
+        """Store the key unless it has changed since; return whether it was stored."""
         stores, realm = change.stores, change.realm
         keys = await stores.keys.list_for_update(realm.id)
         current = _one(keys, before.id)
@@ -141,32 +131,32 @@ class KeyComponents:
         if replace(current, private_key=before.private_key) != before:
             return False
         others = tuple(other for other in keys if other.id != before.id)
-        await stores.keys.replace(self._told_apart(key, others), material=True)
-        await ensure_fallback(stores, realm, before.algorithm, self._factory, change.now)
+        await stores.keys.replace(self._with_unique_kid(key, others), material=True)
+        await ensure_fallback(stores, realm, before.algorithm, self.keys, change.now)
         change.tell(realm_topic(realm.id))
         return True
 
     async def _changed(self, acting: Acting, before: RealmKey, given: Component) -> RealmKey:
-        """Return the key as it is to be; raises BadRequest, UnusableSetting, Forbidden."""
+        """Return the changed key; raises BadRequest, UnusableSetting, Forbidden."""
         if given.provider_id not in {None, before.made_by.value}:
             raise Refused("The provider of a key cannot be changed: add another key")
         provider, shown = before.made_by, key_component(before).config
         was = read_key_settings(provider, shown)
         settings = read_key_settings(provider, merged(shown, given.config))
-        _require_may_bring(acting, settings)
+        _require_may_import(acting, settings)
         key = before
         if not same_material(was, settings):
-            key = await self._of_other_material(acting.realm, before, was, settings)
+            key = await self._with_new_material(acting.realm, before, was, settings)
         if (settings.priority, settings.status) != (was.priority, was.status):
             key = replace(key, status=settings.status, retire_at=None)
         name = given.name or key_component(before).name
         key = replace(key, name=name, provider=provider, priority=settings.priority)
         return replace(key, config=self._kept(settings, key))
 
-    async def _of_other_material(
+    async def _with_new_material(
         self, realm: Realm, before: RealmKey, was: KeySettings, settings: KeySettings
     ) -> RealmKey:
-        """Return the key with what has changed of it made anew, and nothing else."""
+        """Return the key with only the changed material generated again."""
         provider = before.made_by
         if provider is not KeyProvider.RSA and settings.size == was.size:
             if settings.algorithm is was.algorithm:
@@ -174,7 +164,7 @@ class KeyComponents:
             if provider is KeyProvider.RSA_GENERATED:
                 return replace(before, algorithm=settings.algorithm)
         sent = settings.private_key or before.private_key
-        made = await self._made(realm, provider, replace(settings, private_key=sent))
+        made = await self._generate(realm, provider, replace(settings, private_key=sent))
         same = made.private_key.matches(before.private_key.reveal())
         return replace(
             before,
@@ -187,47 +177,49 @@ class KeyComponents:
     def _certified(self, realm: Realm, key: RealmKey, settings: KeySettings) -> RealmKey:
         if not settings.certified:
             return replace(key, certificate=None)
-        return self._factory.certified(key, realm.name, self._clock.now())
+        return self.keys.certified(key, realm.name, self.clock.now())
 
-    async def _made(self, realm: Realm, provider: KeyProvider, settings: KeySettings) -> RealmKey:
-        """Make the material, off the loop: an RSA key takes up to a second."""
-        make = partial(self._factory.generate, size=settings.size, certified=settings.certified)
+    async def _generate(
+        self, realm: Realm, provider: KeyProvider, settings: KeySettings
+    ) -> RealmKey:
+        """Generate the material off the event loop: an RSA key takes up to a second."""
+        make = partial(self.keys.generate, size=settings.size, certified=settings.certified)
         if provider is KeyProvider.RSA:
             make = partial(
-                self._factory.imported,
+                self.keys.imported,
                 private_key=settings.private_key or Secret(""),
                 certificate=settings.certificate,
             )
-        now = self._clock.now()
+        now = self.clock.now()
         return await run_key_work(realm.id, make, realm.id, realm.name, settings.algorithm, now)
 
-    def _told_apart(self, key: RealmKey, others: tuple[RealmKey, ...]) -> RealmKey:
+    def _with_unique_kid(self, key: RealmKey, others: tuple[RealmKey, ...]) -> RealmKey:
         """Return the key under a kid that no other has; raises Refused."""
         taken = {other.kid for other in others}
         if key.kid not in taken:
             return key
-        key = self._factory.apart(key)
+        key = self.keys.apart(key)
         if key.kid in taken:
             raise Refused("The realm has this key, with this algorithm, already")
         return key
 
     def _kept(self, settings: KeySettings, key: RealmKey) -> Mapping[str, str]:
-        """Return what is kept of the settings: of an imported key also its certificate."""
-        certificate = self._factory.public_data(key).certificate
+        """Return the settings to store: of an imported key also its certificate."""
+        certificate = self.keys.public_data(key).certificate
         if key.provider is not KeyProvider.RSA or certificate is None:
             return settings.config
         return {CERTIFICATE: certificate, **settings.config}
 
 
 def _provider(given: Component) -> KeyProvider:
-    if given.provider_id in _LEFT_OUT:
-        raise Refused(f"'{given.provider_id}' is not offered: {_LEFT_OUT[given.provider_id]}")
+    if given.provider_id in _UNSUPPORTED:
+        raise Refused(f"'{given.provider_id}' is not offered: {_UNSUPPORTED[given.provider_id]}")
     if given.provider_id not in set(KeyProvider):
         raise BadRequest(NO_SUCH_PROVIDER)
     return KeyProvider(given.provider_id)
 
 
-def _require_may_bring(acting: Acting, settings: KeySettings) -> None:
+def _require_may_import(acting: Acting, settings: KeySettings) -> None:
     if settings.private_key is not None:
         require_may_be_anybody(acting)
 

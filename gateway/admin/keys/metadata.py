@@ -1,5 +1,6 @@
-"""Which keys a realm has, and which of them signs now. Keycloak: KeyResource."""
+"""The keys of a realm, and which of them signs now. Keycloak: KeyResource."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from gateway.domain.clock import Clock
@@ -10,25 +11,24 @@ from gateway.domain.realm import Realm
 from gateway.representations.keys import ShownKey, write_keys
 
 
+@dataclass(frozen=True, slots=True)
 class KeyMetadata:
     """The use case."""
 
-    def __init__(self, database: Database, keys: KeyFactory, clock: Clock) -> None:
-        self._database = database
-        self._factory = keys
-        self._clock = clock
+    database: Database
+    keys: KeyFactory
+    clock: Clock
 
     async def of(self, realm: Realm) -> dict[str, Any]:
-        """Return what may be known of the realm's keys."""
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             keys = await stores.keys.list(realm.id)
         return write_keys(self._shown(key, keys) for key in keys)
 
     def _shown(self, key: RealmKey, keys: tuple[RealmKey, ...]) -> ShownKey:
-        now = self._clock.now()
+        now = self.clock.now()
         signer = signing_key(keys, key.algorithm, now)
         signs = signer is not None and signer.id == key.id
         status = key.status if verifies(key, now) else KeyStatus.DISABLED
         if key.retire_at is not None:
             status = effective_status(key, keys, now)
-        return ShownKey(key, self._factory.public_data(key), status, signs)
+        return ShownKey(key, self.keys.public_data(key), status, signs)

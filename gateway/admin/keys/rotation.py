@@ -1,10 +1,9 @@
-"""A realm's signing keys as an operator handles them: look, rotate with overlap, disable.
+"""An operator's view of a realm's signing keys: list, rotate with overlap, disable.
 
-A rotation publishes the new key at once and lets it sign later, after every verifier that caches
-the JWKS has fetched it. The old key signs until then and verifies until the last token it signed
-has expired; `gateway.domain.keys.lifecycle` states the rule. So a rotation costs no verification.
-
-Keycloak: KeysMetadata; the priority of key providers decides who signs there.
+A rotation publishes the new key at once; it signs later, when every verifier that caches the JWKS
+has fetched it. The old key signs until then and verifies until its last token has expired;
+`gateway.domain.keys.lifecycle` states the rule.
+Keycloak: KeysMetadata; there the priority of key providers decides which key signs
 """
 
 from dataclasses import dataclass, replace
@@ -36,14 +35,14 @@ PUBLISH_FOR = timedelta(seconds=120)
 """The default: a JWKS may be cached for 60 s, and a gateway without messages and without the change
 log keeps its copy for the age that is configured, 60 s where none is."""
 SHORTEST_OVERLAP = timedelta(hours=1)
-"""What an old key verifies at least, however short the realm's tokens live."""
+"""The shortest time for which an old key verifies."""
 _LONGEST_LIFESPAN = timedelta(seconds=10**10)
-"""A client's lifespan as long as this is a mistake, of which no key need know."""
+"""A longer lifespan of a client is a mistake and does not extend keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """One key and what it may do now."""
+    """One key and its current status."""
 
     realm: str
     key: RealmKey
@@ -52,10 +51,9 @@ class KeyState:
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """What a rotation or a disabling did.
+    """What a rotation or disabling changed.
 
-    `announced` is False when no message reached the gateways: they read the change log within
-    seconds.
+    `announced` is False if no message was sent: gateways read the change log within seconds.
     """
 
     realm: str
@@ -64,27 +62,20 @@ class KeyChange:
     announced: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RealmKeys:
     """The use cases."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        keys: KeyFactory,
-        clock: Clock,
-        invalidation: Invalidation | None = None,
-    ) -> None:
-        self._database = database
-        self._factory = keys
-        self._clock = clock
-        self._invalidation = invalidation
+    database: Database
+    keys: KeyFactory
+    clock: Clock
+    invalidation: Invalidation | None = None
 
     async def list(self, realm_name: str | None = None) -> tuple[KeyState, ...]:
         """Return the keys of one realm, or of all; raises RealmNotFound."""
-        now = self._clock.now()
+        now = self.clock.now()
         states: list[KeyState] = []
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             for realm in await _realms(stores, realm_name):
                 keys = await stores.keys.list(realm.id)
                 states += [
@@ -103,23 +94,23 @@ class RealmKeys:
 
         `algorithm` None takes the realm's default one. Raises RealmNotFound.
         """
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             (realm,) = await _realms(stores, realm_name)
             longest = longest_token(realm, await stores.clients.list(realm.id))
         chosen = algorithm or realm.default_signature_algorithm
         successor = await self._generate(realm, chosen, publish_for)
-        async with self._database.write() as stores:
+        async with self.database.write() as stores:
             changed = await self._install(stores, successor, longest)
             await stores.change_log.record([realm_topic(realm.id)])
         return KeyChange(realm.name, successor, changed, await self._announce(realm))
 
     async def disable(self, kid: str, realm_name: str | None = None) -> KeyChange:
-        """Let a compromised key neither sign nor verify from now on: its tokens are worthless.
+        """Disable a compromised key, which rejects its tokens from now on.
 
-        Where nobody would sign after it, a successor is stored in the same transaction, which
-        looks at the keys alone. Raises InvalidInput when no realm has the key.
+        If no other key signs, a successor is stored in the same transaction. Raises InvalidInput
+        when no realm has the key.
         """
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             realm, key = await _find(stores, kid, realm_name)
             longest = longest_token(realm, await stores.clients.list(realm.id))
         done = await self._disable(realm, key, None, longest)
@@ -132,8 +123,8 @@ class RealmKeys:
     async def _disable(
         self, realm: Realm, key: RealmKey, heir: RealmKey | None, longest: timedelta
     ) -> tuple[RealmKey | None, tuple[RealmKey, ...]] | None:
-        """Disable the key as it is now; None, and nothing is done, where an heir is missing."""
-        async with self._database.write() as stores:
+        """Disable the key as it is now; None, with nothing done, if `heir` is missing."""
+        async with self.database.write() as stores:
             keys = await stores.keys.list_for_update(realm.id)
             (found,) = (other for other in keys if other.id == key.id)
             delay = self._succession(found, keys)
@@ -152,7 +143,7 @@ class RealmKeys:
         peers = [other for other in keys if other.algorithm is key.algorithm and other != key]
         if key.status is not KeyStatus.ACTIVE or any(map(lasting, peers)):
             return None
-        signer = signing_key(peers, key.algorithm, self._clock.now())
+        signer = signing_key(peers, key.algorithm, self.clock.now())
         return PUBLISH_FOR if signer else timedelta()
 
     async def _generate(
@@ -160,29 +151,28 @@ class RealmKeys:
     ) -> RealmKey:
         # Finding an RSA key takes a tenth of a second: off the loop, and before any lock is held.
         made = await run_key_work(
-            realm.id, self._factory.generate, realm.id, realm.name, algorithm, self._clock.now()
+            realm.id, self.keys.generate, realm.id, realm.name, algorithm, self.clock.now()
         )
         return replace(made, active_from=made.active_from + publish_for)
 
     async def _install(
         self, stores: Stores, successor: RealmKey, longest: timedelta
     ) -> tuple[RealmKey, ...]:
-        now = self._clock.now()
+        now = self.clock.now()
         keys = await stores.keys.list_for_update(successor.realm_id)
         retiring = superseded(keys, successor, now, longest)
-        gone = _forgotten(keys, now)
-        for key in (*retiring, *gone):
+        for key in (*retiring, *_expired(keys, now)):
             await stores.keys.replace(key)
         priority = foremost(keys, successor.algorithm)
         await stores.keys.add(replace(successor, priority=priority))
         return retiring
 
     async def _announce(self, realm: Realm) -> bool:
-        """Tell the gateways; the change is stored already, so that silence is no failure."""
-        if self._invalidation is None:
+        """Publish the change; it is stored already, so a lost message is no failure."""
+        if self.invalidation is None:
             return False
         try:
-            await self._invalidation.publish([realm_topic(realm.id)])
+            await self.invalidation.publish([realm_topic(realm.id)])
         except StoreUnavailable:
             return False
         return True
@@ -209,8 +199,8 @@ def _own_lifespan(tokens: ClientTokens) -> timedelta:
     return own if own is not None and own < _LONGEST_LIFESPAN else timedelta()
 
 
-def _forgotten(keys: tuple[RealmKey, ...], now: datetime) -> tuple[RealmKey, ...]:
-    """Mark the keys whose end has come, so that gateways no longer parse them."""
+def _expired(keys: tuple[RealmKey, ...], now: datetime) -> tuple[RealmKey, ...]:
+    """Return the expired keys disabled, so that gateways no longer parse them."""
     return tuple(
         replace(key, status=KeyStatus.DISABLED)
         for key in keys
@@ -223,7 +213,6 @@ async def _realms(stores: Stores, name: str | None) -> tuple[Realm, ...]:
 
 
 async def _find(stores: Stores, kid: str, realm_name: str | None) -> tuple[Realm, RealmKey]:
-    """Return the key with its realm."""
     for realm in await _realms(stores, realm_name):
         for key in await stores.keys.list(realm.id):
             if key.kid == kid:

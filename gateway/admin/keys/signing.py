@@ -1,4 +1,4 @@
-"""A realm can always sign: a key is made for every algorithm it or one of its clients names.
+"""Keys for every algorithm that a realm or one of its clients uses.
 
 Keycloak: realm keys of a new realm, and the fallback keys it makes for what clients ask
 """
@@ -24,9 +24,9 @@ from gateway.representations.keys import standard_config
 
 
 def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[KeyAlgorithm, ...]:
-    """Return what the realm must be able to sign with, its default algorithm first.
+    """Return the algorithms that the realm signs with, its default one first.
 
-    Refresh tokens are the realm's own business: they take a secret key.
+    Refresh tokens, which only the realm reads, take a secret key.
     """
     chosen = (algorithm for client in clients for algorithm in client.signing.algorithms())
     standard = (realm.default_signature_algorithm, SecretAlgorithm.HS512)
@@ -40,7 +40,7 @@ async def ensure_signing_keys(
     factory: KeyFactory,
     clock: Clock,
 ) -> bool:
-    """Add a key for every algorithm that none signs; tell whether any was added."""
+    """Add a key for every algorithm without one; return whether any was added."""
     keys = await stores.keys.list(realm.id)
     added = False
     for algorithm in algorithms:
@@ -57,7 +57,7 @@ async def ensure_signing_keys(
 async def ensure_keys_of_client(
     stores: Stores, realm: Realm, client: Client, factory: KeyFactory, now: datetime
 ) -> bool:
-    """Add a key for each algorithm that the client has chosen and none signs by; tell whether."""
+    """Add a key for each algorithm of the client without one; return whether any was added."""
     lacking = [
         algorithm
         for algorithm in dict.fromkeys(client.signing.algorithms())
@@ -71,10 +71,8 @@ async def ensure_keys_of_client(
 async def ensure_fallback(
     stores: Stores, realm: Realm, algorithm: KeyAlgorithm, factory: KeyFactory, now: datetime
 ) -> None:
-    """Add a key where none signs by an algorithm that the realm, or a client, asks for."""
-    if await _lacks(stores, realm, algorithm, now) and await _is_asked_for(
-        stores, realm, algorithm
-    ):
+    """Add a key for an algorithm without one, if the realm or a client uses it."""
+    if await _lacks(stores, realm, algorithm, now) and await _is_used(stores, realm, algorithm):
         await _add_fallback(stores, realm, algorithm, factory, now)
 
 
@@ -98,7 +96,7 @@ async def _add_fallback(
     )
 
 
-async def _is_asked_for(stores: Stores, realm: Realm, algorithm: KeyAlgorithm) -> bool:
+async def _is_used(stores: Stores, realm: Realm, algorithm: KeyAlgorithm) -> bool:
     if algorithm in signing_algorithms(realm, ()):
         return True
     return algorithm in signing_algorithms(realm, await stores.clients.list(realm.id))

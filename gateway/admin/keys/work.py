@@ -1,7 +1,7 @@
 """Generating and parsing keys, off the event loop: one at a time in a process, realms in turn.
 
 A key of 4096 bits takes a second of processor time. More requests at once than may wait are
-refused, so that administrators of one realm take no more than their share of a worker.
+refused, so administrators of one realm take no more than their share of a worker.
 """
 
 from collections.abc import Callable

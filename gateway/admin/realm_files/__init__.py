@@ -1,13 +1,12 @@
-"""Realm files: import, export, plan and rehearsal of whole realms and of parts of them."""
+"""Realm files: import, export, plan and dry run of whole realms and of parts of them."""
 
 from gateway.admin.realm_files.difference import Difference
-from gateway.admin.realm_files.export import stream_realm
+from gateway.admin.realm_files.dry_run import ImportDryRun, RealmDifference
+from gateway.admin.realm_files.export import PartialExport, stream_realm
 from gateway.admin.realm_files.files import REFERENCE_REALMS, RealmFile, load_realm_files
-from gateway.admin.realm_files.import_of_realm import RealmImport
-from gateway.admin.realm_files.partial_export import PartialExport
 from gateway.admin.realm_files.partial_import import PartialImport
 from gateway.admin.realm_files.plan import ImportedRealm
 from gateway.admin.realm_files.realm_creation import RealmCreation
-from gateway.admin.realm_files.rehearsal import RealmDifference, RealmRehearsal
+from gateway.admin.realm_files.realm_import import RealmImport
 from gateway.admin.realm_files.use_cases import RealmFileUseCases
-from gateway.admin.realm_files.user_stream import StreamedUsers, UserStream
+from gateway.admin.realm_files.user_import import ImportProgress, UserImport

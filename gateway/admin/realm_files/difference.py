@@ -1,4 +1,4 @@
-"""What is another between two states of one realm, field by field, each resource by its name.
+"""The differences between two states of one realm, field by field, each resource by its name.
 
 Secrets are compared and never shown.
 """
@@ -19,11 +19,11 @@ from gateway.representations.realms import SECRETS as SMTP_SECRETS
 _CLIENT, _ROLE, _GROUP, _SCOPE = "client", "role", "group", "client scope"
 _RESOURCES: Final = frozenset({"clients", "roles", "groups", "clientScopes"})
 _NAMES: Final = ("name", "alias")
-"""By what the objects of a list are told apart."""
+"""Fields that identify the objects of a list."""
 
 
 class Sign(StrEnum):
-    """What became of something."""
+    """The kind of a difference."""
 
     ADDED = "+"
     REMOVED = "-"
@@ -32,7 +32,7 @@ class Sign(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One resource that comes or goes, or one field of it; `what` is empty for the realm itself."""
+    """One added or removed resource, or one changed field; `what` is empty for the realm itself."""
 
     sign: Sign
     what: str
@@ -42,29 +42,28 @@ class Difference:
 
     @property
     def is_secret(self) -> bool:
-        """Tell whether the values must not be shown; they are not."""
+        """Tell whether the values are hidden."""
         return isinstance(self.before, Hidden) or isinstance(self.after, Hidden)
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """A secret, which is equal to itself and tells no more."""
+    """A secret, comparable and not readable."""
 
-    mark: bytes
+    digest: bytes
 
     def __repr__(self) -> str:
-        """Return what may be shown."""
         return "a hidden value"
 
 
 def hidden(document: Mapping[str, Any], key: bytes) -> dict[str, Any]:
-    """Return the document with a mark, made with `key`, in the place of each secret."""
+    """Return the document with a digest, keyed with `key`, in place of each secret."""
 
     def hide(holder: Mapping[str, Any], name: str) -> dict[str, Any]:
         if holder.get(name) is None:
             return dict(holder)
-        mark = hmac.digest(key, orjson.dumps(holder[name]), hashlib.sha256)
-        return {**holder, name: Hidden(mark)}
+        digest = hmac.digest(key, orjson.dumps(holder[name]), hashlib.sha256)
+        return {**holder, name: Hidden(digest)}
 
     return {
         **document,
@@ -74,7 +73,7 @@ def hidden(document: Mapping[str, Any], key: bytes) -> dict[str, Any]:
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Difference]:
-    """Yield what is another: settings first, then resources by kind and name."""
+    """Yield the differences: settings first, then resources by kind and name."""
     yield from _fields("", _settings(before), _settings(after))
     old, new = _resources(before), _resources(after)
     for what in [*old, *(what for what in new if what not in old)]:
@@ -127,7 +126,7 @@ def _field(what: str, before: Any, after: Any, path: str) -> Iterator[Difference
 
 
 def _by_name(value: Any) -> dict[str, Any] | None:
-    """Return the objects of a list by their names, if each has one of its own."""
+    """Return the objects of a list by name, if names are unique."""
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
         return None
     for key in _NAMES:

@@ -1,10 +1,10 @@
 """The parts of one realm as a file has them, read within one transaction.
 
-Signing keys are never among them. Keycloak: realm export, partial export
+Signing keys are never exported. Keycloak: realm export, partial export
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Any, Final, Self
 
 from gateway.authentication.realm_profile import stored_profile
@@ -26,6 +26,7 @@ from gateway.representations.roles import write_role
 from gateway.representations.user_profiles import write_profile_component
 from gateway.representations.users import write_credential, write_user
 
+_BATCH: Final = 500
 _OF_SIGN_IN: Final = (
     DocumentKind.AUTHENTICATION_FLOW,
     DocumentKind.AUTHENTICATOR_CONFIG,
@@ -34,7 +35,7 @@ _OF_SIGN_IN: Final = (
 
 
 class RealmDocument:
-    """Writes the parts; secrets are masked unless `masked` is False."""
+    """Renders the parts; secrets are masked where `masked`."""
 
     def __init__(self, stores: Stores, realm: Realm, *, masked: bool) -> None:
         self._stores = stores
@@ -45,7 +46,7 @@ class RealmDocument:
         self._groups: Mapping[str, Group] = {}
 
     async def loaded(self) -> Self:
-        """Read what all parts name; users are left for later."""
+        """Read what all parts name, users excepted."""
         realm_id = self._realm.id
         self._clients = {client.id: client for client in await self._stores.clients.list(realm_id)}
         self._roles = {role.id: role for role in await self._stores.roles.list(realm_id)}
@@ -67,11 +68,9 @@ class RealmDocument:
         }
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings."""
         return write_realm(self._realm, masked=self._masked)
 
     async def roles(self) -> dict[str, Any]:
-        """Return the roles of the realm and of its clients."""
         clients: dict[str, list[dict[str, Any]]] = defaultdict(list)
         realm: list[dict[str, Any]] = []
         async for role in in_slices(self._roles.values()):
@@ -81,24 +80,21 @@ class RealmDocument:
         return {"realm": realm, "client": dict(clients)}
 
     async def groups(self) -> list[dict[str, Any]]:
-        """Return the groups, a tree."""
         granted = await self._stores.groups.granted(self._realm.id)
         roles = {group: self._names(granted.get(group, ())) for group in self._groups}
         return write_groups(list(self._groups.values()), roles)
 
     def default_groups(self) -> list[str]:
-        """Return the paths of the groups that new users join."""
         return [group.path for group in self._groups.values() if group.is_default]
 
     async def clients(self) -> list[dict[str, Any]]:
-        """Return the clients."""
         return [
             write_client(client, masked=self._masked)
             async for client in in_slices(self._clients.values())
         ]
 
     async def scopes(self) -> dict[str, Any]:
-        """Return the client scopes, and which of them new clients get."""
+        """Return the client scopes, and the realm's lists for new clients."""
         scopes = await self._stores.client_scopes.list(self._realm.id)
         listed = {
             kind: [scope.name for scope in scopes if scope.realm_default is kind]
@@ -111,7 +107,7 @@ class RealmDocument:
         }
 
     async def scope_mappings(self, *, clients: bool = True) -> dict[str, Any]:
-        """Return which roles are in the scope of client scopes, and of clients too unless not."""
+        """Return the roles in the scope of client scopes, and of clients where `clients`."""
         of_realm: list[dict[str, Any]] = []
         of_clients: dict[str, list[dict[str, Any]]] = {}
         for holder, role_ids in await self._holders(clients=clients):
@@ -153,11 +149,22 @@ class RealmDocument:
         written = write_sign_in(
             flows_in(realm_id, flows), configs_in(realm_id, configs), actions_in(actions)
         )
-        told = written if flows or configs or actions else {}
-        return told | ({"localizationTexts": texts} if texts else {})
+        stored_only = written if flows or configs or actions else {}
+        return stored_only | ({"localizationTexts": texts} if texts else {})
 
-    def user(self, whole: WholeUser) -> dict[str, Any]:
-        """Return one user with all that belongs to it."""
+    async def users(
+        self, *, service_accounts_only: bool = False
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield the users by name, read in batches."""
+        last = ""
+        while batch := await self._stores.user_batches.after(
+            self._realm.id, last, _BATCH, accounts_only=service_accounts_only
+        ):
+            for whole in batch:
+                yield self._user(whole)
+            last = batch[-1].user.username
+
+    def _user(self, whole: WholeUser) -> dict[str, Any]:
         user = whole.user
         names = self._names(whole.role_ids)
         paths = [self._groups[group].path for group in whole.group_ids if group in self._groups]

@@ -1,8 +1,8 @@
-"""A realm as a file that `RealmImport` reads back: settings, roles, groups, clients, users.
+"""A realm as a file that `RealmImport` reads back, and a partial export without its users.
 
-Secrets are masked unless they are asked for; a masked one is left alone on import, or made anew.
-Users are read and written some at a time, so that a realm of a million takes no more memory than
-one of a hundred. Keycloak: realm export
+Secrets are masked unless `include_secrets`; on import a masked one is kept, or generated again.
+Users are read in batches, so a realm of a million takes no more memory than one of a hundred.
+Keycloak: realm export; 7.1 (partial-export)
 """
 
 from collections.abc import AsyncGenerator
@@ -11,11 +11,14 @@ from typing import Any, Final
 
 import orjson
 
+from gateway.admin.access import Acting, AdminRole
 from gateway.admin.realm_files.document import RealmDocument
+from gateway.admin.realms import realm_document
 from gateway.domain.errors import RealmNotFound
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Database
 
-_AT_ONCE: Final = 500
+_VIEW_CLIENTS: Final = (AdminRole.VIEW_CLIENTS, AdminRole.MANAGE_CLIENTS)
+_VIEW_GROUPS: Final = (AdminRole.QUERY_GROUPS, AdminRole.VIEW_USERS, AdminRole.MANAGE_USERS)
 _END: Final = b"\n}\n"
 _INDENT: Final = b"\n    "
 
@@ -25,33 +28,54 @@ async def stream_realm(
 ) -> AsyncGenerator[bytes, None]:
     """Yield the JSON text of the realm named `name`, part by part; raises RealmNotFound.
 
-    Whoever stops before the end closes it: it holds a transaction.
+    A caller who stops before the end closes it: it holds a transaction.
     """
     async with database.read() as stores:
         realm = await stores.realms.find_by_name(name)
         if realm is None:
             raise RealmNotFound(name)
         parts = await RealmDocument(stores, realm, masked=not include_secrets).loaded()
-        head = _text(await parts.all_but_users()).removesuffix(_END)
-        yield head + b',\n  "users": ['
+        format_ = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        head = orjson.dumps(await parts.all_but_users(), option=format_)
+        yield head.removesuffix(_END) + b',\n  "users": ['
         separator = b""
-        async with aclosing(_users(stores, realm.id, parts)) as users:
+        async with aclosing(parts.users()) as users:
             async for user in users:
-                yield separator + _INDENT + user.replace(b"\n", _INDENT)
+                text = orjson.dumps(user, option=orjson.OPT_INDENT_2)
+                yield separator + _INDENT + text.replace(b"\n", _INDENT)
                 separator = b","
         yield (b"\n  ]" if separator else b"]") + _END
 
 
-async def _users(
-    stores: Stores, realm_id: str, parts: RealmDocument
-) -> AsyncGenerator[bytes, None]:
-    """Yield the users by name, the text of each without a line's end."""
-    last = ""
-    while batch := await stores.user_batches.after(realm_id, last, _AT_ONCE):
-        for whole in batch:
-            yield orjson.dumps(parts.user(whole), option=orjson.OPT_INDENT_2)
-        last = batch[-1].user.username
+class PartialExport:
+    """Reads realms; every secret is masked. Service accounts are exported with their clients."""
 
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-def _text(document: dict[str, Any]) -> bytes:
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    async def document(
+        self, acting: Acting, *, clients: bool, groups_and_roles: bool
+    ) -> dict[str, Any]:
+        """Return the realm with the requested resources; raises Forbidden."""
+        if clients:
+            acting.rights.require(*_VIEW_CLIENTS)
+        if groups_and_roles:
+            acting.rights.require(*_VIEW_GROUPS)
+        async with self._database.read() as stores:
+            realm = await stores.realms.find_by_name(acting.realm.name) or acting.realm
+            parts = await RealmDocument(stores, realm, masked=True).loaded()
+            document = await realm_document(stores, realm)
+            if groups_and_roles:
+                document["roles"] = await parts.roles()
+                document["groups"] = await parts.groups()
+                document["defaultGroups"] = parts.default_groups()
+            document |= await parts.scopes()
+            document |= await parts.scope_mappings(clients=clients)
+            if clients:
+                document["clients"] = await parts.clients()
+                document["users"] = [
+                    account async for account in parts.users(service_accounts_only=True)
+                ]
+            document |= await parts.components()
+            document |= await parts.sign_in()
+        return document | {"identityProviders": [], "identityProviderMappers": []}

@@ -25,7 +25,7 @@ from gateway.representations.setting_effects import IneffectiveSetting, ineffect
 
 
 class PartialClients:
-    """Adds, skips or replaces, within one change. `new` are those that were added or replaced.
+    """Adds, skips or replaces clients. `new` has the ids of those that were added or replaced.
 
     `ineffective` are their settings that do not protect as the document says.
     """
@@ -39,7 +39,7 @@ class PartialClients:
         self.new: dict[str, str] = {}
         self.ineffective: list[IneffectiveSetting] = []
 
-    async def take(self, items: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Outcome]:
+    async def store(self, items: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Outcome]:
         """Store the clients; raises AlreadyExists, Forbidden, RefusedByCode and InvalidInput."""
         realm = self._change.realm
         wanted = await asyncio.to_thread(_wanted, items, realm)
@@ -49,20 +49,20 @@ class PartialClients:
         if known and self._policy is IfExists.FAIL:
             first = next(name for name, _ in wanted if name in known)
             raise AlreadyExists(f"Client id '{first}' already exists")
-        return [await self._take(known.get(name), item) async for name, item in in_slices(wanted)]
+        return [await self._store(known.get(name), item) async for name, item in in_slices(wanted)]
 
-    async def _take(self, before: Client | None, item: Mapping[str, Any]) -> Outcome:
+    async def _store(self, before: Client | None, item: Mapping[str, Any]) -> Outcome:
         if before is None:
             return await self._add(item, Action.ADDED)
         if self._policy is IfExists.SKIP:
             return Outcome(Action.SKIPPED, Kind.CLIENT, before.client_id, before.id)
         controlled = ControlledObject(ObjectKind.CLIENT, before.id)
         await require_may_control(self._change.acting, self._change.stores, controlled, lock=True)
-        await self._administration.forget(self._change, before)
+        await self._administration.remove_client(self._change, before)
         return await self._add({**item, **_kept(before, item)}, Action.OVERWRITTEN)
 
     async def _add(self, item: Mapping[str, Any], action: Action) -> Outcome:
-        client = await self._administration.register(
+        client = await self._administration.add_client(
             self._change, new_client_document(item), report_ineffective=True
         )
         at = f"clients[{describe_name(client.client_id)}]"
@@ -74,7 +74,6 @@ class PartialClients:
 def _wanted(
     items: Sequence[tuple[str, Mapping[str, Any]]], realm: Realm
 ) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return name and JSON object of each client, but for those that every realm has."""
     built_in = {document["clientId"] for document in default_clients(realm)}
     return [
         (name, item)
@@ -100,7 +99,6 @@ def _named(
 
 
 def _kept(before: Client, item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a client outlives its being made anew."""
     kept: dict[str, Any] = {"id": before.id}
     if before.secret is not None and given_field(item, "secret") in {None, "", MASK}:
         kept["secret"] = before.secret.reveal()

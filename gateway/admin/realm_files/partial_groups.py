@@ -1,64 +1,43 @@
-"""Groups of a partial import, each with all below it. Keycloak: 7.1 (partialImport)."""
+"""Groups of a partial import, each with its subtree. Keycloak: 7.1 (partialImport)."""
 
 from collections.abc import Iterator, Sequence
 
-from gateway.admin.access import Change, RoleIndex, require_may_control_subtree, require_may_grant
-from gateway.admin.groups import GivenGroups, GroupIndex
+from gateway.admin.access import Change, require_may_control_subtree, require_may_grant
+from gateway.admin.groups import GivenGroups, RealmIndexes
 from gateway.domain.errors import AlreadyExists
-from gateway.domain.groups import Group
 from gateway.representations.groups import GivenGroup
-from gateway.representations.realm_files import Action, IfExists, Kind, Outcome
+from gateway.representations.realm_files import IfExists, Kind, Outcome
 from gateway.representations.roles import RoleName
 
 
-class PartialGroups:
-    """Adds, skips or replaces, within one change."""
+async def import_groups(
+    change: Change, policy: IfExists, indexes: RealmIndexes, given: Sequence[GivenGroup]
+) -> list[Outcome]:
+    """Add, skip or replace the groups; raises AlreadyExists, Forbidden and InvalidInput."""
+    stores, realm, groups = change.stores, change.realm, indexes.groups
+    known = [name for name in (group.name for group in given) if groups.find(f"/{name}")]
+    if known and policy is IfExists.FAIL:
+        raise AlreadyExists(f"Group '/{known[0]}' already exists")
+    overwrite = policy is IfExists.OVERWRITE
+    wanted = tuple(group for group in given if overwrite or group.name not in known)
+    for name in known if overwrite else ():
+        await _remove(change, indexes, f"/{name}")
+    roles = indexes.roles.ids(_roles(wanted), "groups", ("realmRoles", "clientRoles"))
+    await require_may_grant(change.acting, stores, roles)
+    await groups.take(stores, realm, GivenGroups(groups=wanted), indexes.roles)
+    ids = {group.name: groups.ids([f"/{group.name}"], "groups")[0] for group in given}
+    return [
+        Outcome(policy.action(exists=name in known), Kind.GROUP, name, ids[name])
+        for name in (group.name for group in given)
+    ]
 
-    def __init__(
-        self, change: Change, policy: IfExists, roles: RoleIndex, groups: GroupIndex
-    ) -> None:
-        self._change = change
-        self._policy = policy
-        self._roles = roles
-        self._groups = groups
 
-    async def take(self, given: Sequence[GivenGroup]) -> list[Outcome]:
-        """Store the groups; raises AlreadyExists, Forbidden and InvalidInput."""
-        known = {group.name: self._groups.find(f"/{group.name}") for group in given}
-        existing = [name for name, group in known.items() if group is not None]
-        if existing and self._policy is IfExists.FAIL:
-            raise AlreadyExists(f"Group '/{existing[0]}' already exists")
-        wanted = [
-            group
-            for group in given
-            if known[group.name] is None or self._policy is IfExists.OVERWRITE
-        ]
-        for name in existing:
-            if self._policy is IfExists.OVERWRITE:
-                await self._forget(f"/{name}")
-        roles = self._roles.ids(_roles(wanted), "groups", ("realmRoles", "clientRoles"))
-        await require_may_grant(self._change.acting, self._change.stores, roles)
-        change = self._change
-        await self._groups.take(
-            change.stores, change.realm, GivenGroups(groups=tuple(wanted)), self._roles
-        )
-        return [self._outcome(group.name, known[group.name]) for group in given]
-
-    async def _forget(self, path: str) -> None:
-        group = self._groups.find(path)
-        if group is not None:
-            change = self._change
-            await require_may_control_subtree(change.acting, change.stores, group.id)
-            await change.stores.group_catalogue.remove(change.realm.id, group.id)
-            self._groups.forget(path)
-
-    def _outcome(self, name: str, before: Group | None) -> Outcome:
-        action = Action.ADDED
-        if before is not None:
-            skipped = self._policy is IfExists.SKIP
-            action = Action.SKIPPED if skipped else Action.OVERWRITTEN
-        (identity,) = self._groups.ids([f"/{name}"], "groups")
-        return Outcome(action, Kind.GROUP, name, identity)
+async def _remove(change: Change, indexes: RealmIndexes, path: str) -> None:
+    group = indexes.groups.find(path)
+    if group is not None:
+        await require_may_control_subtree(change.acting, change.stores, group.id)
+        await change.stores.group_catalogue.remove(change.realm.id, group.id)
+        indexes.groups.forget(path)
 
 
 def _roles(groups: Sequence[GivenGroup]) -> Iterator[RoleName]:

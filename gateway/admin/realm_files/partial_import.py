@@ -1,9 +1,9 @@
 """Importing users, groups, clients and roles into a realm: all of it, or nothing.
 
-What there is already fails, is skipped, or is removed and made anew; a role stays and is changed,
-so that whoever has it keeps it, and a client keeps its id, and its secret unless another is sent.
-What every realm has of clients is passed over. It takes the rights that the parts take one by one.
-Keycloak: 7.1 (partialImport), which is content with the right to manage the realm
+What exists refuses the import, is skipped, or is removed and re-created; a role is changed instead,
+so that its users keep it, and a client keeps its id, and its secret unless another is sent.
+Built-in clients are ignored. Each part requires the right to create it by itself.
+Keycloak: 7.1 (partialImport), which requires the right to manage the realm only
 """
 
 import asyncio
@@ -16,11 +16,16 @@ from gateway.admin.clients import ClientAdministration
 from gateway.admin.groups import RealmIndexes, load_groups
 from gateway.admin.realm_files.files import embedded
 from gateway.admin.realm_files.partial_clients import PartialClients
-from gateway.admin.realm_files.partial_groups import PartialGroups
-from gateway.admin.realm_files.partial_roles import PartialRoles
+from gateway.admin.realm_files.partial_groups import import_groups
+from gateway.admin.realm_files.partial_roles import import_roles
 from gateway.admin.realm_files.partial_users import PartialUsers
-from gateway.admin.realm_files.user_import import UserInput, read_users
-from gateway.admin.users import HashesAhead, NewPasswords
+from gateway.admin.realm_files.user_inputs import (
+    UserInput,
+    UserPreparation,
+    new_passwords,
+    read_users,
+)
+from gateway.admin.users import NewPasswords, PrecomputedHashes
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.limits.event_loop import free_in_slices, in_slices
 from gateway.domain.ports.invalidation import realm_topic
@@ -38,9 +43,8 @@ from gateway.representations.realm_files import (
 )
 from gateway.representations.roles import GivenRole, read_roles
 from gateway.representations.setting_effects import IneffectiveSetting
-from gateway.representations.users import NewPassword
 
-_LEFT_OUT: Final = ("identityProviders", "identityProviderMappers")
+_UNSUPPORTED: Final = ("identityProviders", "identityProviderMappers")
 _PATHS: Final = {
     Kind.CLIENT: "clients",
     Kind.CLIENT_ROLE: "clients",
@@ -60,42 +64,29 @@ class _Given:
     users: tuple[UserInput, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartialImport:
     """The use case."""
 
-    def __init__(
-        self,
-        *,
-        changes: Changes,
-        clients: ClientAdministration,
-        passwords: PasswordHasher,
-        gate: NewPasswords,
-        online_sessions: OnlineSessionStore,
-    ) -> None:
-        self._changes = changes
-        self._clients = clients
-        self._passwords = passwords
-        self._gate = gate
-        self._online_sessions = online_sessions
+    changes: Changes
+    clients: ClientAdministration
+    passwords: PasswordHasher
+    gate: NewPasswords
+    online_sessions: OnlineSessionStore
 
     async def run(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Import all of it; return what became of each part.
+        """Import all of it; return the outcome of each part.
 
         Raises UnknownField, InvalidInput, Refused, NotHere, AlreadyExists for what exists and may
-        not, and Forbidden for whatever would rise above the caller's rights.
+        not, and Forbidden for what would exceed the caller's rights.
         """
-        # A whole realm takes seconds to judge: the other requests go on meanwhile.
-        given = await asyncio.to_thread(_read, document, acting.realm, self._gate)
+        # A whole realm takes seconds to check: the other requests go on meanwhile.
+        given = await asyncio.to_thread(_read, document, acting.realm, self.gate)
         _require_rights(acting, given)
-        hashes = HashesAhead(self._passwords)
-        passwords = [
-            credential
-            async for user in in_slices(given.users)
-            for credential in user.credentials
-            if isinstance(credential, NewPassword)
-        ]
-        await hashes.prepare_all(acting.realm, passwords)
-        async with self._changes.begin(acting, alone=True) as change:
+        hashes = PrecomputedHashes(self.passwords)
+        passwords = [new async for user in in_slices(given.users) for new in new_passwords([user])]
+        await hashes.compute(acting.realm, passwords)
+        async with self.changes.begin(acting, alone=True) as change:
             outcomes, ineffective = await self._store(change, given, hashes)
             change.tell(realm_topic(change.realm.id))
             async for outcome in in_slices(outcomes):
@@ -106,29 +97,24 @@ class PartialImport:
         return await asyncio.to_thread(write_outcomes, outcomes, ineffective)
 
     async def _store(
-        self, change: Change, given: _Given, hashes: HashesAhead
+        self, change: Change, given: _Given, hashes: PrecomputedHashes
     ) -> tuple[list[Outcome], list[IneffectiveSetting]]:
         policy = given.policy
-        clients = PartialClients(change, self._clients, policy)
-        outcomes = [*await clients.take(given.clients)]
+        clients = PartialClients(change, self.clients, policy)
+        outcomes = [*await clients.store(given.clients)]
         roles = await load_roles(change.stores, change.realm)
-        outcomes += await PartialRoles(change, policy, roles).take(given.roles)
-        groups = await load_groups(change.stores, change.realm)
-        outcomes += await PartialGroups(change, policy, roles, groups).take(given.groups)
-        users = PartialUsers(
-            change,
-            policy,
-            RealmIndexes(roles, groups),
-            (hashes, self._gate),
-            self._online_sessions,
-        )
-        outcomes += await users.take(given.users, new_clients=clients.new)
+        outcomes += await import_roles(change, policy, roles, given.roles)
+        indexes = RealmIndexes(roles, await load_groups(change.stores, change.realm))
+        outcomes += await import_groups(change, policy, indexes, given.groups)
+        preparation = UserPreparation(change.realm, indexes, hashes, self.gate)
+        users = PartialUsers(change, policy, preparation, self.online_sessions, clients.new)
+        outcomes += await users.store(given.users)
         return outcomes, clients.ineffective
 
 
 def _read(document: Mapping[str, Any], realm: Realm, gate: NewPasswords) -> _Given:
     policy = read_policy(document)
-    if any(document.get(name) for name in _LEFT_OUT):
+    if any(document.get(name) for name in _UNSUPPORTED):
         raise NotHere("Identity brokering is not part of this product")
     return _Given(
         policy,
@@ -140,7 +126,7 @@ def _read(document: Mapping[str, Any], realm: Realm, gate: NewPasswords) -> _Giv
 
 
 def _require_rights(acting: Acting, given: _Given) -> None:
-    """Raise Forbidden for parts that the caller could not make one by one."""
+    """Raise Forbidden for parts that the caller could not create one by one."""
     if given.users or given.groups:
         acting.rights.require(AdminRole.MANAGE_USERS)
     if given.clients or any(role.role.client is not None for role in given.roles):
@@ -153,6 +139,6 @@ def _record(change: Change, outcome: Outcome) -> None:
     operation = OperationType.CREATE
     if outcome.action is Action.OVERWRITTEN:
         operation = OperationType.UPDATE
-    told = {"id": outcome.id, _NAMES.get(outcome.kind, "name"): outcome.name}
+    resource = {"id": outcome.id, _NAMES.get(outcome.kind, "name"): outcome.name}
     path = f"{_PATHS[outcome.kind]}/{outcome.id}"
-    change.record(operation, ResourceType.REALM, path, told)
+    change.record(operation, ResourceType.REALM, path, resource)

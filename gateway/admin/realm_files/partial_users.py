@@ -1,6 +1,7 @@
 """Users of a partial import. Keycloak: 7.1 (partialImport)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from gateway.admin.access import (
     Change,
@@ -10,112 +11,85 @@ from gateway.admin.access import (
     require_may_grant,
     require_may_join,
 )
-from gateway.admin.groups import RealmIndexes
-from gateway.admin.realm_files.user_import import UserInput, UserPreparation
-from gateway.admin.users import NewPasswords, NewUser, require_free_names, store_new_user
-from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
-from gateway.domain.ports.passwords import PasswordMaker
+from gateway.admin.realm_files.user_inputs import UserInput, UserPreparation
+from gateway.admin.users import NewUser, require_free_names, store_new_user
+from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.users import User
 from gateway.representations.realm_files import Action, IfExists, Kind, Outcome
-from gateway.representations.refusals import describe
+from gateway.representations.refusals import refused
 
 
+@dataclass(frozen=True, slots=True)
 class PartialUsers:
-    """Adds, skips or replaces, within one change."""
+    """Adds, skips or replaces users. `new_clients` have their service accounts already."""
 
-    def __init__(
-        self,
-        change: Change,
-        policy: IfExists,
-        indexes: RealmIndexes,
-        passwords: tuple[PasswordMaker, NewPasswords],
-        online_sessions: OnlineSessionStore,
-    ) -> None:
-        hasher, gate = passwords
-        self._change = change
-        self._policy = policy
-        self._preparation = UserPreparation(change.realm, indexes, hasher, gate)
-        self._online_sessions = online_sessions
+    change: Change
+    policy: IfExists
+    preparation: UserPreparation
+    online_sessions: OnlineSessionStore
+    new_clients: Mapping[str, str]
 
-    async def take(
-        self, given: Sequence[UserInput], *, new_clients: Mapping[str, str]
-    ) -> list[Outcome]:
-        """Store the users; `new_clients` have their service accounts already.
-
-        Raises AlreadyExists, Forbidden, and InvalidInput, PasswordRefused among it.
-        """
-        known = [await self._known(new, new_clients) for new in given]
-        if self._policy is IfExists.FAIL:
+    async def store(self, given: Sequence[UserInput]) -> list[Outcome]:
+        """Store the users; raises AlreadyExists, Forbidden, InvalidInput, PasswordRefused."""
+        known = [await self._known(new) for new in given]
+        if self.policy is IfExists.FAIL:
             for new, before in zip(given, known, strict=True):
                 if before is not None:
                     raise _exists(new)
-        return [
-            await self._take(new, before, new_clients)
-            for new, before in zip(given, known, strict=True)
-        ]
+        return [await self._store(new, before) for new, before in zip(given, known, strict=True)]
 
-    async def _known(self, new: UserInput, new_clients: Mapping[str, str]) -> User | None:
-        """Return who has the name or the address; a service account that was just made has not."""
-        users, realm = self._change.stores.users, self._change.realm
-        if new.service_account_of in new_clients:
+    async def _known(self, new: UserInput) -> User | None:
+        """Return the user with the name or the address, but no new service account."""
+        users, realm = self.change.stores.users, self.change.realm
+        if new.service_account_of in self.new_clients:
             return None
         found = await users.find_by_username(realm.id, new.user.username)
         if found is None and new.user.email and not realm.login.duplicate_emails_allowed:
             found = await users.find_by_email(realm.id, new.user.email)
         return found
 
-    async def _take(
-        self, new: UserInput, before: User | None, new_clients: Mapping[str, str]
-    ) -> Outcome:
-        if before is not None and self._policy is IfExists.SKIP:
-            return Outcome(Action.SKIPPED, Kind.USER, new.user.username, before.id)
-        prepared = await self._preparation.prepared(new)
-        await require_may_grant(self._change.acting, self._change.stores, prepared.role_ids)
-        await require_may_join(self._change.acting, self._change.stores, prepared.group_ids)
+    async def _store(self, new: UserInput, before: User | None) -> Outcome:
+        action = self.policy.action(exists=before is not None)
+        if before is not None and action is Action.SKIPPED:
+            return Outcome(action, Kind.USER, new.user.username, before.id)
+        prepared = await self.preparation.prepared(new)
+        await require_may_grant(self.change.acting, self.change.stores, prepared.role_ids)
+        await require_may_join(self.change.acting, self.change.stores, prepared.group_ids)
         if new.service_account_of is not None:
-            return await self._grant(new, prepared, before, new_clients)
+            account = await self._grant(new, prepared, before)
+            return Outcome(action, Kind.USER, new.user.username, account.id)
         if before is not None:
-            await self._forget(new, before)
-        await require_free_names(self._change.stores, self._change.realm, new.user)
-        await store_new_user(self._change.stores, prepared)
-        action = Action.ADDED if before is None else Action.OVERWRITTEN
+            await self._remove(new, before)
+        await require_free_names(self.change.stores, self.change.realm, new.user)
+        await store_new_user(self.change.stores, prepared)
         return Outcome(action, Kind.USER, new.user.username, new.user.id)
 
-    async def _forget(self, new: UserInput, before: User) -> None:
+    async def _remove(self, new: UserInput, before: User) -> None:
         if before.username != new.user.username or before.service_account_client is not None:
-            # Somebody else has the address, or it is a client's: nobody asked for their end.
+            # Another user has the address, or it is a service account: the import names neither.
             raise _exists(new)
-        stores, realm_id = self._change.stores, self._change.realm.id
+        stores, realm_id = self.change.stores, self.change.realm.id
         await self._require_may_control(before)
         await stores.users.remove(realm_id, before.id)
-        await self._online_sessions.end_of_user(realm_id, before.id)
+        await self.online_sessions.end_of_user(realm_id, before.id)
 
     async def _require_may_control(self, user: User) -> None:
         controlled = ControlledObject(ObjectKind.USER, user.id)
-        await require_may_control(self._change.acting, self._change.stores, controlled, lock=True)
+        await require_may_control(self.change.acting, self.change.stores, controlled, lock=True)
 
-    async def _grant(
-        self,
-        new: UserInput,
-        prepared: NewUser,
-        before: User | None,
-        new_clients: Mapping[str, str],
-    ) -> Outcome:
-        """Give the account of a client the roles that were sent with it."""
-        stores, realm_id = self._change.stores, self._change.realm.id
-        client = new_clients.get(new.service_account_of or "")
+    async def _grant(self, new: UserInput, prepared: NewUser, before: User | None) -> User:
+        stores, realm_id = self.change.stores, self.change.realm.id
+        client = self.new_clients.get(new.service_account_of or "")
         account = before
         if client is not None:
             account = await stores.users.find_service_account(realm_id, client)
         if account is None or account.service_account_client is None:
-            given, allowed = describe(new.service_account_of), "a client with a service account"
-            at = f"{new.path}.serviceAccountClientId"
-            raise InvalidInput((FieldError(at, given, allowed),))
+            at, allowed = f"{new.path}.serviceAccountClientId", "a client with a service account"
+            raise refused(at, new.service_account_of, allowed)
         await self._require_may_control(account)
         await stores.roles.grant(realm_id, account.id, prepared.role_ids)
-        action = Action.ADDED if before is None else Action.OVERWRITTEN
-        return Outcome(action, Kind.USER, new.user.username, account.id)
+        return account
 
 
 def _exists(new: UserInput) -> AlreadyExists:

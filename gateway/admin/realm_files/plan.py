@@ -1,11 +1,11 @@
-"""What a realm file makes of one realm: read as a whole, then stored within one transaction.
+"""What a realm file makes of one realm: read as a whole, then stored in one transaction.
 
-Everything is read before anything is written, so that all errors are told together.
+Everything is read before anything is written, so that all errors are reported together.
 Keycloak: realm import, RealmRepresentation
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,16 +17,23 @@ from gateway.admin.client_scopes import (
     store_scope_mappings,
     store_scopes,
 )
-from gateway.admin.clients import ensure_service_account
+from gateway.admin.clients import ClientChange, ensure_service_account, read_clients
 from gateway.admin.flows import check_overrides, store_sign_in
 from gateway.admin.groups import GivenGroups, RealmIndexes, load_groups, read_realm_groups
 from gateway.admin.keys import ensure_signing_keys, signing_algorithms
-from gateway.admin.realm_files.client_import import ClientChange, read_clients
-from gateway.admin.realm_files.user_import import UserImport, UserInput, read_users, unknown_users
+from gateway.admin.realm_files.files import embedded
+from gateway.admin.realm_files.user_inputs import (
+    ROLE_LISTS,
+    UserInput,
+    UserPreparation,
+    new_passwords,
+    read_users,
+    unknown_users,
+)
 from gateway.admin.realms import ensure_administration, ensure_realm_defaults
-from gateway.admin.users import NewPasswords, import_profile
+from gateway.admin.users import NewPasswords, import_profile, store_new_user
 from gateway.domain.clock import Clock
-from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.errors import FieldError
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.invalidation import Topics, client_topic, realm_topic
 from gateway.domain.ports.passwords import PasswordMaker
@@ -35,7 +42,14 @@ from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.client_scopes import GivenScopes
 from gateway.representations.realms import GivenSignIn, create_realm, merge_realm, read_sign_in
-from gateway.representations.refusals import attempt, describe_name, join, raise_all
+from gateway.representations.refusals import (
+    attempt,
+    collect_refusals,
+    describe_name,
+    join,
+    raise_all,
+    refused,
+)
 from gateway.representations.roles import GivenRole, read_roles
 from gateway.representations.setting_effects import (
     IneffectiveSetting,
@@ -66,12 +80,12 @@ class ImportedRealm:
     announced: bool = True
     """False when no message reached the gateways: they read the change log within seconds."""
     topics: tuple[str, ...] = ()
-    """What the gateways are told: that the realm has changed, or only some of its clients."""
+    """Topics to publish: the realm has changed, or only some of its clients."""
 
 
 @dataclass(frozen=True, slots=True)
 class RealmPlan:
-    """A realm as it will be, with what the file brings; every field was read and accepted."""
+    """A realm as it will be, with its resources from the file; every field is valid."""
 
     realm: Realm
     before: Realm | None
@@ -93,17 +107,25 @@ class RealmPlan:
             found += ineffective_of_client(change.client, path=at)
         return tuple(found)
 
+    async def new_users(self, stores: Stores) -> list[UserInput]:
+        """Return the users to add; service accounts are added with their clients."""
+        listed = in_slices(self.users)
+        users = [user async for user in listed if user.service_account_of is None]
+        return users if self.before is None else await unknown_users(stores, self.realm.id, users)
 
+    async def new_passwords(self, stores: Stores) -> list[NewPassword]:
+        users = await self.new_users(stores)
+        return [new async for user in in_slices(users) for new in new_passwords([user])]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RealmPlanner:
-    """Reads plans and carries them out."""
+    """Reads plans and applies them."""
 
-    def __init__(
-        self, *, keys: KeyFactory, passwords: PasswordMaker, gate: NewPasswords, clock: Clock
-    ) -> None:
-        self._keys = keys
-        self._passwords = passwords
-        self._gate = gate
-        self._clock = clock
+    keys: KeyFactory
+    passwords: PasswordMaker
+    gate: NewPasswords
+    clock: Clock
 
     async def read(
         self,
@@ -119,40 +141,26 @@ class RealmPlanner:
         Settings that do not protect as the document says are wrong unless the caller reports them.
         """
         errors: list[FieldError] = []
-        # A whole realm takes seconds to judge: other requests go on meanwhile.
-        plan = await asyncio.to_thread(_read_parts, document, before, path, self._clock, errors)
+        # A whole realm takes seconds to check: other requests go on meanwhile.
+        plan = await asyncio.to_thread(_read_parts, document, before, path, self.clock, errors)
         realm_id, clients, scopes = plan.realm.id, plan.clients, plan.scopes
-        try:
+        with collect_refusals(errors):
             scopes = await read_scopes(stores, realm_id, document, path)
-        except InvalidInput as refusal:
-            errors.extend(refusal.errors)
         inherited = await inherited_by_clients(stores, realm_id, scopes)
-        try:
+        with collect_refusals(errors):
+            items = await asyncio.to_thread(embedded, document, "clients", path)
+            at = join(path, "clients")
             clients = await read_clients(
-                stores, realm_id, document, path, self._clock, inherited=inherited
+                stores, realm_id, items, at, self.clock, inherited=inherited
             )
-        except InvalidInput as refusal:
-            errors.extend(refusal.errors)
         raise_all(errors)
         plan = replace(plan, clients=clients, scopes=scopes)
         if not report_ineffective:
             raise_all(await asyncio.to_thread(plan.ineffective))
         return plan
 
-    async def new_passwords(self, stores: Stores, plan: RealmPlan) -> list[NewPassword]:
-        """Return the passwords that will have to be hashed: those of users that are new."""
-        users: Sequence[UserInput] = plan.users
-        if plan.before is not None:
-            users = await unknown_users(stores, plan.realm.id, users)
-        return [
-            credential
-            async for new in in_slices(users)
-            for credential in new.credentials
-            if isinstance(credential, NewPassword)
-        ]
-
     async def apply(self, stores: Stores, plan: RealmPlan) -> ImportedRealm:
-        """Store what the plan says; raises AlreadyExists, and InvalidInput for what is unknown."""
+        """Store the plan; raises AlreadyExists, and InvalidInput for unknown names."""
         realm = plan.realm
         if plan.before is None:
             await stores.realms.add(realm)
@@ -160,7 +168,7 @@ class RealmPlanner:
             await stores.realms.replace(realm)
         clients = [change.client async for change in in_slices(plan.clients)]
         algorithms = await asyncio.to_thread(signing_algorithms, realm, clients)
-        new_keys = await ensure_signing_keys(stores, realm, algorithms, self._keys, self._clock)
+        new_keys = await ensure_signing_keys(stores, realm, algorithms, self.keys, self.clock)
         new_sign_in = await store_sign_in(stores, realm, plan.before, plan.sign_in)
         await check_overrides(stores, realm, clients)
         new_scopes = await store_scopes(stores, realm, plan.scopes)
@@ -202,7 +210,7 @@ class RealmPlanner:
                 change.client.client_id
                 async for change in in_slices(plan.clients)
                 if await ensure_service_account(
-                    stores, change.client, default, self._clock, new=change.before is None
+                    stores, change.client, default, self.clock, new=change.before is None
                 )
             ]
         )
@@ -210,19 +218,35 @@ class RealmPlanner:
     async def _users(
         self, stores: Stores, plan: RealmPlan, indexes: RealmIndexes, accounts: frozenset[str]
     ) -> int:
-        users = UserImport(stores, plan.realm, indexes, self._passwords, self._gate)
+        """Add new users and return their number; grant new service accounts their roles.
+
+        Known users keep password and roles: a file imported again must not set them back.
+        """
+        preparation = UserPreparation(plan.realm, indexes, self.passwords, self.gate)
         errors: list[FieldError] = []
         added = 0
         for new in plan.users:
-            try:
-                if new.service_account_of is None:
-                    added += await users.add_unless_known(new)
-                elif new.service_account_of in accounts:
-                    await users.grant_service_account(new)
-            except InvalidInput as refusal:
-                errors.extend(refusal.errors)
+            with collect_refusals(errors):
+                if new.service_account_of in accounts:
+                    await _grant_service_account(stores, plan.realm, indexes.roles, new)
+                elif new.service_account_of is None:
+                    name = new.user.username
+                    if await stores.users.find_by_username(plan.realm.id, name) is None:
+                        await store_new_user(stores, await preparation.prepared(new))
+                        added += 1
         raise_all(errors)
         return added
+
+
+async def _grant_service_account(
+    stores: Stores, realm: Realm, roles: RoleIndex, new: UserInput
+) -> None:
+    account = await stores.users.find_by_username(realm.id, new.user.username)
+    if account is None or account.service_account_client is None:
+        at, allowed = f"{new.path}.username", "the user name of the service account"
+        raise refused(at, new.user.username, allowed)
+    role_ids = roles.ids(new.roles, new.path, ROLE_LISTS)
+    await stores.roles.grant(realm.id, account.id, role_ids)
 
 
 def _topics_of_clients(plan: RealmPlan, accounts: frozenset[str]) -> tuple[str, ...]:
@@ -239,9 +263,9 @@ def _read_parts(
     clock: Clock,
     errors: list[FieldError],
 ) -> RealmPlan:
-    """Return all that can be read without asking what is stored, and note what is wrong."""
-    nowhere = before or Realm(id="", name="")
-    realm = attempt(errors, nowhere, _read_settings, document, before, path)
+    """Return all that can be read without the stores; what is wrong goes to `errors`."""
+    unknown = before or Realm(id="", name="")
+    realm = attempt(errors, unknown, _read_settings, document, before, path)
     return RealmPlan(
         realm,
         before,

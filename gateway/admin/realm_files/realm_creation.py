@@ -1,11 +1,12 @@
-"""Making a realm: all that its representation brings, or nothing.
+"""Creating a realm: all of its representation, or nothing.
 
-Who may make realms without being an administrator of all of them gets all rights over the new one.
+A caller who may create realms without administering all of them gets all rights over the new one.
 Keycloak: 7.1 (POST realms), 9 (`create-realm`)
 """
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -14,7 +15,6 @@ from gateway.admin.access import (
     CREATE_REALM,
     Acting,
     AdminRole,
-    Caller,
     Change,
     Changes,
     Forbidden,
@@ -24,7 +24,7 @@ from gateway.admin.access import (
     may_create_realms,
 )
 from gateway.admin.realm_files.plan import RealmPlan, RealmPlanner
-from gateway.admin.users import HashesAhead, NewPasswords
+from gateway.admin.users import NewPasswords, PrecomputedHashes
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
@@ -38,43 +38,33 @@ from gateway.representations.realms import require_known_realm_fields
 from gateway.representations.roles import RoleName
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RealmCreation:
-    """Makes realms."""
+    """Creates realms."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        changes: Changes,
-        keys: KeyFactory,
-        passwords: PasswordHasher,
-        gate: NewPasswords,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._changes = changes
-        self._keys = keys
-        self._passwords = passwords
-        self._gate = gate
-        self._clock = clock
+    database: Database
+    changes: Changes
+    keys: KeyFactory
+    passwords: PasswordHasher
+    gate: NewPasswords
+    clock: Clock
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> Realm:
-        """Make the realm and all in it; `acting.realm` is `master`, or else nobody may.
+        """Create the realm and all in it; Forbidden unless `acting.realm` is `master`.
 
         Raises Forbidden, Refused, UnknownField, InvalidInput and AlreadyExists.
         """
-        _require_may_create(acting)
+        if not may_create_realms(acting):
+            raise Forbidden(f"not {CREATE_REALM} in {MASTER}")
         await asyncio.to_thread(require_known_realm_fields, document)
         if not document.get("realm"):
             raise Refused("Realm name cannot be empty")
         if document.get("id") is None:
             document = {**document, "id": str(uuid4())}
-        hashes = HashesAhead(self._passwords)
-        planner = RealmPlanner(
-            keys=self._keys, passwords=hashes, gate=self._gate, clock=self._clock
-        )
+        hashes = PrecomputedHashes(self.passwords)
+        planner = RealmPlanner(keys=self.keys, passwords=hashes, gate=self.gate, clock=self.clock)
         plan = await self._read(planner, hashes, document)
-        async with self._changes.begin(acting) as change:
+        async with self.changes.begin(acting) as change:
             await _require_free(change, plan.realm)
             imported = await planner.apply(change.stores, plan)
             for topic in imported.topics:
@@ -87,27 +77,22 @@ class RealmCreation:
         return realm
 
     async def _read(
-        self, planner: RealmPlanner, hashes: HashesAhead, document: Mapping[str, Any]
+        self, planner: RealmPlanner, hashes: PrecomputedHashes, document: Mapping[str, Any]
     ) -> RealmPlan:
         """Read all, and hash the passwords while other writers need not wait."""
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             plan = await planner.read(stores, document, None, "")
             if await stores.realms.find_by_name(plan.realm.name) is not None:
                 raise _taken(plan.realm)
-            new = await planner.new_passwords(stores, plan)
-        await hashes.prepare_all(plan.realm, new)
+            new = await plan.new_passwords(stores)
+        await hashes.compute(plan.realm, new)
         return plan
 
 
-def _require_may_create(acting: Acting) -> None:
-    if not may_create_realms(acting):
-        raise Forbidden(f"not {CREATE_REALM} in {MASTER}")
-
-
 async def _require_free(change: Change, realm: Realm) -> None:
-    """Refuse a name that is taken, in `master` by the client of its administrators too.
+    """Refuse a taken name; also where `master` has the client for its administrators already.
 
-    Who made that client would have a say over the realm.
+    The owner of that client would have rights over the realm.
     """
     stores = change.stores
     if await stores.realms.find_by_name(realm.name) is not None:
@@ -124,8 +109,8 @@ def _taken(realm: Realm) -> AlreadyExists:
 
 
 async def _grant_rights(change: Change, realm: Realm) -> None:
-    caller = change.acting.caller
-    if caller is None or _is_administrator_of_all(change.acting):
+    caller, held = change.acting.caller, change.acting.rights.held
+    if caller is None or (held is not None and ADMIN in held.realm):
         return
     stores, master = change.stores, change.realm
     client = await stores.clients.find_by_client_id(master.id, administration_client(realm.name))
@@ -135,14 +120,6 @@ async def _grant_rights(change: Change, realm: Realm) -> None:
     await index.load()
     roles = (RoleName(role, client.client_id) for role in AdminRole)
     await stores.roles.grant(master.id, caller.user.id, index.ids(roles, "roles"))
-    _tell_of(change, caller)
-
-
-def _is_administrator_of_all(acting: Acting) -> bool:
-    return acting.rights.held is not None and ADMIN in acting.rights.held.realm
-
-
-def _tell_of(change: Change, caller: Caller) -> None:
     change.tell(user_topic(caller.realm.id, caller.user.id))
     if caller.user.service_account_client is not None:
         change.tell(client_topic(caller.realm.id, caller.user.service_account_client))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway.admin.realm_files.partial_export import PartialExport
+from gateway.admin.realm_files.export import PartialExport
 from gateway.admin.realm_files.partial_import import PartialImport
 from gateway.admin.realm_files.realm_creation import RealmCreation
 

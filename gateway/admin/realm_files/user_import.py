@@ -1,214 +1,168 @@
-"""The users of a realm file: new ones are added, known ones left alone.
+"""Imports any number of users in batches, each in one transaction.
 
-A user's password and roles belong to the user and the administrator once the account exists; a
-file that is imported again must not set them back. Keycloak: realm import, users
+Known users are not changed, so an import that was stopped can be run again. Hashed credentials are
+stored as they are. Keycloak: realm import, users
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
-from uuid import uuid4
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
-from gateway.admin.access import default_role
-from gateway.admin.groups import RealmIndexes
-from gateway.admin.realm_files.files import embedded
-from gateway.admin.users import NewPasswords, NewUser, store_new_user
+from gateway.admin.access import find_realm
+from gateway.admin.groups import load_indexes
+from gateway.admin.realm_files.user_inputs import (
+    UserInput,
+    UserPreparation,
+    read_user_input,
+    unknown_users,
+)
+from gateway.admin.users import NewPasswords, NewUser, store_new_user, store_new_users
 from gateway.domain.clock import Clock
-from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.ports.passwords import PasswordMaker
-from gateway.domain.ports.storage import Stores
-from gateway.domain.realm import Realm
-from gateway.domain.users import Credential, User
-from gateway.policies.candidate import PasswordRefused
-from gateway.representations.groups import read_group_paths
-from gateway.representations.names import PrintableName
-from gateway.representations.refusals import attempt, describe, join, raise_all, refused_secret
-from gateway.representations.roles import RoleName, read_role_names
-from gateway.representations.spelling import Names
-from gateway.representations.users import NewPassword, read_credentials, read_user
+from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
+from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.storage import Database
+from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists
+from gateway.representations.json_input import StreamedObject, check_json
+from gateway.representations.refusals import refused
 
-_UPDATE_PASSWORD = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
-_ROLE_LISTS = ("realmRoles", "clientRoles")
-_NAMES_AT_ONCE: Final = 1_000
-_NAMES = Names(("credentials", "groups", *_ROLE_LISTS, "serviceAccountClientId"))
+BATCH: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class UserInput:
-    """A user of a file; `service_account_of` is the public name of the client it belongs to."""
+class ImportProgress:
+    """How far an import has come."""
 
-    user: User
-    credentials: tuple[NewPassword | Credential, ...]
-    roles: tuple[RoleName, ...]
-    groups: tuple[str, ...] | None
-    """By path; None for those that new users join."""
-    service_account_of: str | None
-    path: str
-
-
-def read_users(
-    document: Mapping[str, Any], realm: Realm, path: str, clock: Clock
-) -> tuple[UserInput, ...]:
-    """Return the users of the file; raises InvalidInput with every wrong field of all of them."""
-    errors: list[FieldError] = []
-    read = [
-        attempt(errors, None, read_user_input, item, realm, at, clock)
-        for at, item in embedded(document, "users", path)
-    ]
-    raise_all(errors)
-    return tuple(user for user in read if user is not None)
+    added: int = 0
+    known: int = 0
+    """Users that existed before, service accounts included."""
+    refused: int = 0
+    read: int = 0
+    """How much of the file was read."""
 
 
-async def unknown_users(
-    stores: Stores, realm_id: str, users: Sequence[UserInput]
-) -> list[UserInput]:
-    """Return the users whose names nobody in the realm has: those that an import adds."""
-    known: set[str] = set()
-    for start in range(0, len(users), _NAMES_AT_ONCE):
-        names = [new.user.username for new in users[start : start + _NAMES_AT_ONCE]]
-        known |= await stores.users.known(realm_id, names)
-    return [new for new in users if new.user.username not in known]
-
-
-def read_user_input(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> UserInput:
-    """Return one user; raises InvalidInput with every wrong field of it."""
-    errors: list[FieldError] = []
-    collected = _NAMES.collect(item, path, errors)
-    given = {name: value for name, (_, value) in collected.items()}
-    nobody = User("", realm.id, "", enabled=False, created_at=clock.now())
-    user = attempt(errors, nobody, _read_account, item, realm, path, clock)
-    standard = Credential(str(uuid4()), user.id, "password", clock.now(), "", "")
-    credentials = attempt(
-        errors, (), _read_credentials, given.get("credentials"), join(path, "credentials"), standard
-    )
-    realm_roles = collected.get("realmRoles", ("", None))
-    client_roles = collected.get("clientRoles", ("", None))
-    roles = attempt(errors, (), read_role_names, realm_roles, client_roles)
-    groups = attempt(errors, None, _read_groups, *collected.get("groups", ("", None)))
-    client = attempt(
-        errors,
-        None,
-        _read_client_name,
-        given.get("serviceAccountClientId"),
-        join(path, "serviceAccountClientId"),
-    )
-    raise_all(errors)
-    if "realmRoles" not in given:
-        roles = (default_role(realm), *roles)
-    return UserInput(user, credentials, roles, groups, client, path)
-
-
-def _read_account(item: Mapping[str, Any], realm: Realm, path: str, clock: Clock) -> User:
-    return read_user(item, realm.id, now=clock.now(), path=path)
-
-
-def _read_client_name(value: Any, path: str) -> str | None:
-    return None if value is None else PrintableName().read(value, path)
-
-
-def _read_groups(path: str, value: Any) -> tuple[str, ...] | None:
-    return None if value is None else read_group_paths(value, path)
-
-
-def _read_credentials(
-    value: Any, path: str, standard: Credential
-) -> tuple[NewPassword | Credential, ...]:
-    if value is None:
-        return ()
-    return read_credentials(value, path, owner=standard.user_id, standard=standard)
-
-
-class UserPreparation:
-    """Does what takes long, or may fail, before a transaction is opened."""
-
-    def __init__(
-        self,
-        realm: Realm,
-        indexes: RealmIndexes,
-        passwords: PasswordMaker,
-        new_passwords: NewPasswords,
-    ) -> None:
-        self._realm = realm
-        self._indexes = indexes
-        self._passwords = passwords
-        self._new_passwords = new_passwords
-
-    async def prepared(self, new: UserInput) -> NewUser:
-        """Return the user ready to be stored; raises InvalidInput for what is unknown."""
-        errors: list[FieldError] = []
-        indexes = self._indexes
-        role_ids = attempt(errors, (), indexes.roles.ids, new.roles, new.path, _ROLE_LISTS)
-        group_ids = indexes.groups.default
-        if new.groups is not None:
-            at = join(new.path, "groups")
-            group_ids = attempt(errors, (), indexes.groups.ids, new.groups, at)
-        raise_all(errors)
-        user = _told_to_change(new)
-        credentials = [
-            await self._hashed(credential, user, f"{new.path}.credentials[{index}].value")
-            for index, credential in enumerate(new.credentials)
-        ]
-        return NewUser(user, tuple(credentials), role_ids, group_ids, new.path)
-
-    async def _hashed(
-        self, credential: NewPassword | Credential, user: User, path: str
-    ) -> Credential:
-        """Return what is stored; a password in clear has to keep the rules, a hash has not."""
-        if isinstance(credential, Credential):
-            return credential
-        try:
-            return await self._new_passwords.first(
-                self._passwords, self._realm, user, credential.password
-            )
-        except PasswordRefused as refusal:
-            allowed = f"a password that keeps the realm's rules ({refusal})"
-            raise refused_secret(path, allowed) from refusal
-
-
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UserImport:
-    """Adds the users of one realm within one transaction."""
+    """Imports users of one realm from a stream."""
+
+    database: Database
+    passwords: PasswordHasher
+    clock: Clock
+    blacklists: PasswordBlacklists = NO_BLACKLISTS
+
+    async def run(
+        self,
+        realm_name: str,
+        objects: Iterable[StreamedObject],
+        *,
+        refuse: Callable[[InvalidInput], None] | None = None,
+        progress: Callable[[ImportProgress], None] | None = None,
+    ) -> ImportProgress:
+        """Import every user; `refuse` is called for each one refused, and the import goes on.
+
+        Without it the first refusal ends the import: raises InvalidInput, and earlier batches stay.
+        Raises RealmNotFound.
+        """
+        async with self.database.read() as stores:
+            realm = await find_realm(stores, realm_name)
+            indexes = await load_indexes(stores, realm)
+        gate = NewPasswords(self.clock, self.blacklists)
+        preparation = UserPreparation(realm, indexes, self.passwords, gate)
+        batches = _Batches(self.database, preparation, refuse)
+        remaining, done = iter(objects), ImportProgress()
+        while batch := list(islice(remaining, BATCH)):
+            done = await batches.store(batch, done)
+            if progress is not None:
+                progress(done)
+        return done
+
+
+class _Batches:
+    """Stores batches, and counts the users that are refused."""
 
     def __init__(
         self,
-        stores: Stores,
-        realm: Realm,
-        indexes: RealmIndexes,
-        passwords: PasswordMaker,
-        new_passwords: NewPasswords,
+        database: Database,
+        preparation: UserPreparation,
+        refuse: Callable[[InvalidInput], None] | None,
     ) -> None:
-        self._stores = stores
-        self._realm = realm
-        self._indexes = indexes
-        self._passwords = passwords
-        self._new_passwords = new_passwords
+        self._database = database
+        self._preparation = preparation
+        self._refuse = refuse
+        self._refused = 0
 
-    async def add_unless_known(self, new: UserInput) -> bool:
-        """Add the user unless it is known; tell whether it was added."""
-        known = await self._stores.users.find_by_username(self._realm.id, new.user.username)
-        if known is not None:
-            return False
-        preparation = UserPreparation(
-            self._realm, self._indexes, self._passwords, self._new_passwords
-        )
-        await store_new_user(self._stores, await preparation.prepared(new))
-        return True
+    async def store(
+        self, objects: Sequence[StreamedObject], done: ImportProgress
+    ) -> ImportProgress:
+        """Store one batch; return the progress after it."""
+        users = [user for item in objects if (user := self._read(item)) is not None]
+        prepared = await self._prepared(await self._unknown(users))
+        added = done.added + await self._store(prepared)
+        seen = done.added + done.known + done.refused + len(objects)
+        return ImportProgress(added, seen - added - self._refused, self._refused, objects[-1].read)
 
-    async def grant_service_account(self, new: UserInput) -> None:
-        """Give a service account that was just added the roles of the file."""
-        account = await self._stores.users.find_by_username(self._realm.id, new.user.username)
-        if account is None or account.service_account_client is None:
-            given, allowed = describe(new.user.username), "the user name of the service account"
-            raise InvalidInput((FieldError(f"{new.path}.username", given, allowed),))
-        role_ids = self._indexes.roles.ids(new.roles, new.path, _ROLE_LISTS)
-        await self._stores.roles.grant(self._realm.id, account.id, role_ids)
+    def _read(self, item: StreamedObject) -> UserInput | None:
+        """Return the user; None for one that is refused, or is a client's service account."""
+        path, preparation = f"users[{item.number}]", self._preparation
+        try:
+            if not isinstance(item.value, dict):
+                raise refused(path, item.value, "a user")
+            check_json(item.value, path)
+            user = read_user_input(item.value, preparation.realm, path, preparation.gate.clock)
+        except InvalidInput as refusal:
+            self._note(refusal)
+            return None
+        return None if user.service_account_of is not None else user
 
+    async def _unknown(self, users: Sequence[UserInput]) -> list[UserInput]:
+        first = {user.user.username: user for user in reversed(users)}
+        named = [user for user in users if first[user.user.username] is user]
+        async with self._database.read() as stores:
+            return await unknown_users(stores, self._preparation.realm.id, named)
 
-def _told_to_change(new: UserInput) -> User:
-    temporary = any(
-        isinstance(credential, NewPassword) and credential.temporary
-        for credential in new.credentials
-    )
-    actions = new.user.required_actions
-    if not temporary or _UPDATE_PASSWORD in actions:
-        return new.user
-    return replace(new.user, required_actions=(*actions, _UPDATE_PASSWORD))
+    async def _prepared(self, users: Sequence[UserInput]) -> list[NewUser]:
+        prepared = []
+        for user in users:
+            try:
+                prepared.append(await self._preparation.prepared(user))
+            except InvalidInput as refusal:
+                self._note(refusal)
+        return prepared
+
+    async def _store(self, prepared: Sequence[NewUser]) -> int:
+        """Store all at once; where a name or id is taken, one by one to find out which."""
+        if not prepared:
+            return 0
+        try:
+            async with self._database.write() as stores:
+                await store_new_users(stores, prepared)
+        except AlreadyExists:
+            if self._refuse is None:
+                await self._store_each(prepared)
+                return len(prepared)
+            return sum([await self._store_or_note(user) for user in prepared])
+        return len(prepared)
+
+    async def _store_or_note(self, user: NewUser) -> int:
+        try:
+            await self._store_each([user])
+        except InvalidInput as refusal:
+            self._note(refusal)
+            return 0
+        return 1
+
+    async def _store_each(self, prepared: Sequence[NewUser]) -> None:
+        async with self._database.write() as stores:
+            for user in prepared:
+                try:
+                    await store_new_user(stores, user)
+                except AlreadyExists as taken:
+                    allowed = "ids and names that are free"
+                    raise InvalidInput((FieldError(user.path, str(taken), allowed),)) from taken
+
+    def _note(self, refusal: InvalidInput) -> None:
+        """Report a refusal, or raise it where the import is to end."""
+        if self._refuse is None:
+            raise refusal
+        self._refused += 1
+        self._refuse(refusal)

@@ -1,4 +1,4 @@
-"""The first administrator of the realm `master`: made once, never set back.
+"""The first administrator of the realm `master`: created once, never reset.
 
 Keycloak: KC_BOOTSTRAP_ADMIN_USERNAME, KC_BOOTSTRAP_ADMIN_PASSWORD
 """
@@ -33,10 +33,10 @@ async def ensure_administrator(
     password: Secret,
     blacklists: PasswordBlacklists = NO_BLACKLISTS,
 ) -> bool:
-    """Add the administrator, and the realm `master`, unless there is one; tell whether.
+    """Add the administrator, and the realm `master`, unless it exists; return True if added.
 
-    A user of that name keeps password and roles. Raises InvalidInput for an unusable name, and for
-    a password that breaks a rule of the realm.
+    An existing user keeps password and roles. Raises InvalidInput for an unusable name, and for a
+    password that violates the realm's policy.
     """
     async with database.write() as stores:
         realm = await stores.realms.find_by_name(MASTER)
@@ -48,7 +48,7 @@ async def ensure_administrator(
         if await stores.users.find_by_username(realm.id, user.username) is not None:
             return False
         gate = NewPasswords(clock, blacklists)
-        credential = await _chosen(gate, passwords, realm, user, password)
+        credential = await _credential(gate, passwords, realm, user, password)
         roles = await ensure_realm_defaults(stores, realm)
         granted = roles.ids((default_role(realm), RoleName(ADMIN)), "roles")
         await store_new_user(stores, NewUser(user, (credential,), role_ids=granted))
@@ -64,7 +64,7 @@ async def administrator_password_expires_at(stores: Stores, username: str) -> da
     return password_expires_at(realm, await stores.users.credentials(realm.id, user.id))
 
 
-async def _chosen(
+async def _credential(
     gate: NewPasswords, passwords: PasswordHasher, realm: Realm, user: User, password: Secret
 ) -> Credential:
     try:

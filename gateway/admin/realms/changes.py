@@ -1,10 +1,10 @@
-"""Changing a realm's settings and its name, and removing it with all that it left anywhere.
+"""Changing a realm's settings and name, and removing it with its data in `master` and Redis.
 
 Keycloak: 7.1 (PUT and DELETE of a realm), 8.6 (rename, removal)
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gateway.admin.access import (
@@ -23,6 +23,7 @@ from gateway.admin.flows import require_bindable
 from gateway.admin.groups import GivenGroups, load_groups, read_realm_groups
 from gateway.admin.keys import ensure_signing_keys
 from gateway.admin.realms.listing import realm_document
+from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
@@ -37,50 +38,38 @@ from gateway.representations.realms import require_known_realm_fields, update_re
 _KEYS: Final = ("privateKey", "publicKey", "certificate", "codeSecret")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RealmChanges:
-    """Changes and removes realms."""
+    """Changes and removes realms. `listeners` are the names of event listeners."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        changes: Changes,
-        keys: KeyFactory,
-        clock: Clock,
-        online_sessions: OnlineSessionStore,
-        login_failures: LoginFailureStore,
-        listeners: Collection[str],
-    ) -> None:
-        """Forget sessions and failed sign-ins with a realm; `listeners` are names of listeners."""
-        self._database = database
-        self._changes = changes
-        self._keys = keys
-        self._clock = clock
-        self._online_sessions = online_sessions
-        self._login_failures = login_failures
-        self._listeners = listeners
+    database: Database
+    changes: Changes
+    keys: KeyFactory
+    clock: Clock
+    online_sessions: OnlineSessionStore
+    login_failures: LoginFailureStore
+    listeners: Collection[str]
 
     async def update(self, acting: Acting, document: Mapping[str, Any]) -> Realm:
         """Merge the settings of `document` into the realm; a name in it renames the realm.
 
-        Users, clients, roles and the like beside the settings are passed over, as Keycloak does.
-        Raises UnknownField, InvalidInput, Refused, BadRequest, AlreadyExists and
-        PreconditionFailed.
+        Users, clients, roles and other resources are ignored, as in Keycloak.
+        Raises UnknownField, InvalidInput, Refused, BadRequest, AlreadyExists, PreconditionFailed.
         """
         require_known_realm_fields(document)
-        _require_sense(document)
-        async with self._changes.begin(acting, alone=True) as change:
+        _validate(document)
+        async with self.changes.begin(acting, alone=True) as change:
             before = change.realm
             change.require_match(await realm_document(change.stores, before))
             realm = update_realm(document, before)
-            require_known_listeners(realm.events, before.events, self._listeners)
+            require_known_listeners(realm.events, before.events, self.listeners)
             await require_bindable(change.stores, before, realm.flows)
             if realm.name != before.name:
                 await _rename(change, realm)
             elif realm != before:
                 await change.stores.realms.replace(realm)
             algorithms = (realm.default_signature_algorithm,)
-            await ensure_signing_keys(change.stores, realm, algorithms, self._keys, self._clock)
+            await ensure_signing_keys(change.stores, realm, algorithms, self.keys, self.clock)
             await _set_default_groups(change, document)
             change.becomes(realm)
             change.tell(realm_topic(realm.id))
@@ -88,31 +77,33 @@ class RealmChanges:
         return realm
 
     async def remove(self, acting: Acting) -> None:
-        """Remove the realm and what stands of it in `master` and in Redis.
+        """Remove the realm, and its data in `master` and in Redis.
 
-        Raises Refused for `master`, PreconditionFailed, and StoreUnavailable: nothing is lost then
-        but sessions.
+        Raises Refused for `master`, PreconditionFailed, and StoreUnavailable: then only sessions
+        may be lost.
         """
         if acting.realm.name == MASTER:
             raise Refused("Can't remove master realm")
-        async with self._database.read() as stores:
+        async with self.database.read() as stores:
             master = await stores.realms.find_by_name(MASTER)
-        async with self._changes.begin(replace(acting, realm=master or acting.realm)) as change:
+        async with self.changes.begin(replace(acting, realm=master or acting.realm)) as change:
             realm = await change.stores.realms.get_for_update(acting.realm.name)
             if realm is None or realm.id != acting.realm.id:
                 raise Missing("Realm not found.")
             change.require_match(await realm_document(change.stores, realm))
             await change.stores.realms.remove(realm.id)
             if master is not None:
-                await _remove_administration(change.stores, master, realm)
+                holder = await _administration(change.stores, master, realm)
+                if holder is not None:
+                    await change.stores.clients.remove(master.id, holder.id)
                 change.tell(realm_topic(master.id))
                 change.record(OperationType.DELETE, ResourceType.REALM, realm.name)
             change.tell(realm_topic(realm.id))
-            await self._online_sessions.end_of_realm(realm.id)
-            await self._login_failures.clear_realm(realm.id)
+            await self.online_sessions.end_of_realm(realm.id)
+            await self.login_failures.clear_realm(realm.id)
 
 
-def _require_sense(document: Mapping[str, Any]) -> None:
+def _validate(document: Mapping[str, Any]) -> None:
     if "realm" in document and document["realm"] == "":
         raise Refused("Realm name cannot be empty")
     sent = [name for name in _KEYS if document.get(name)]
@@ -121,7 +112,6 @@ def _require_sense(document: Mapping[str, Any]) -> None:
 
 
 async def _rename(change: Change, realm: Realm) -> None:
-    """Give the realm its new name, wherever the old one stands."""
     stores, before = change.stores, change.realm
     if before.name == MASTER:
         raise Refused("Can't rename master realm")
@@ -132,27 +122,20 @@ async def _rename(change: Change, realm: Realm) -> None:
         await stores.clients.replace(client)
     master = await stores.realms.find_by_name(MASTER)
     if master is not None:
-        await _rename_administration(stores, master, before, realm)
+        holder = await _administration(stores, master, before)
+        if holder is not None:
+            name = administration_client(realm.name)
+            await stores.clients.replace(replace(holder, client_id=name))
         change.tell(realm_topic(master.id))
 
 
-async def _rename_administration(
-    stores: Stores, master: Realm, before: Realm, realm: Realm
-) -> None:
-    client = await stores.clients.find_by_client_id(master.id, administration_client(before.name))
-    if client is not None:
-        name = administration_client(realm.name)
-        await stores.clients.replace(replace(client, client_id=name))
-
-
-async def _remove_administration(stores: Stores, master: Realm, realm: Realm) -> None:
-    client = await stores.clients.find_by_client_id(master.id, administration_client(realm.name))
-    if client is not None:
-        await stores.clients.remove(master.id, client.id)
+async def _administration(stores: Stores, master: Realm, realm: Realm) -> Client | None:
+    """Return the client in `master` with the roles over the realm."""
+    return await stores.clients.find_by_client_id(master.id, administration_client(realm.name))
 
 
 async def _set_default_groups(change: Change, document: Mapping[str, Any]) -> None:
-    """Make the groups that are named those that new users join, and no others."""
+    """Replace the groups that new users join."""
     paths = {name: value for name, value in document.items() if name in _DEFAULT_GROUPS}
     given = read_realm_groups(_with_slashes(paths), "")
     if given.default is None:
@@ -170,7 +153,7 @@ _DEFAULT_GROUPS: Final = ("defaultGroups", "default_groups")
 
 
 def _with_slashes(paths: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lists with each path begun by a slash, which Keycloak does without."""
+    """Return the lists with a leading slash in each path, which Keycloak does not require."""
     return {
         name: [f"/{path}" if isinstance(path, str) and path[:1] != "/" else path for path in value]
         if isinstance(value, list)

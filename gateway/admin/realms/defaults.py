@@ -1,7 +1,7 @@
 """What every realm has from its creation: clients, roles, scopes, its administration in `master`.
 
-Whatever is missing is added, also to realms of earlier versions; what an administrator took out
-of a role stays out of it. Keycloak: 8.6 (what creating a realm creates), 9 (the roles)
+Missing resources are added, also to realms of earlier versions; a role that an administrator
+removed from a composite stays removed. Keycloak: 8.6 (what creating a realm creates), 9 (the roles)
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -47,28 +47,22 @@ _ACCOUNT_ROLES: Final[Mapping[str, tuple[str, ...]]] = {
     "view-groups": (),
     "view-profile": (),
 }
-_HELD_BY_EVERYBODY: Final = ("manage-account", "view-profile")
-_OF_THE_CONSOLE: Final = ("manage-account", "view-groups")
+_ROLES_OF_USERS: Final = ("manage-account", "view-profile")
+_ROLES_OF_THE_CONSOLE: Final = ("manage-account", "view-groups")
 
 
 async def ensure_realm_defaults(
     stores: Stores, realm: Realm, given: Iterable[GivenRole] = ()
 ) -> RoleIndex:
-    """Add the clients, roles and client scopes that the realm lacks, and the roles of a file.
-
-    Return all roles.
-    """
-    added = [
-        document["clientId"]
-        for document in default_clients(realm)
-        if await _add_client(stores, realm, document)
-    ]
-    administered = await _add_administration(stores, realm) if realm.name == MASTER else ()
+    """Add missing clients, roles and client scopes, and the roles of a file; return all roles."""
+    added = await _add_clients(stores, realm, default_clients(realm))
+    administered = await stores.realms.list() if realm.name == MASTER else ()
+    over_realms = await _add_clients(stores, realm, map(_administration, administered))
     roles = await load_roles(stores, realm)
     roles.changed = bool(added)
     brought = tuple(given)
     known = roles.names | {role.role for role in brought}
-    await roles.add((*brought, *_missing((*_roles(realm), *_over_realms(administered)), known)))
+    await roles.add((*brought, *_missing((*_roles(realm), *_over_realms(over_realms)), known)))
     await roles.describe(brought)
     if ACCOUNT_CONSOLE in added:
         await _put_in_scope(stores, realm, roles)
@@ -78,9 +72,9 @@ async def ensure_realm_defaults(
 
 
 async def ensure_administration(stores: Stores, realm: Realm) -> Realm | None:
-    """Let the administrators in `master` administer the realm; return `master` if it changed.
+    """Give the administrators in `master` the rights over the realm; return `master` if changed.
 
-    Without the realm `master` there is nobody: once it is made, it gets what all realms need.
+    A realm `master` that is created later gets the rights over all realms then.
     """
     master = await stores.realms.find_by_name(MASTER)
     if master is None or realm.name == MASTER:
@@ -97,7 +91,7 @@ async def ensure_administration(stores: Stores, realm: Realm) -> Realm | None:
 
 
 async def _add_rights(stores: Stores, master: Realm, realm: Realm, admin: Role) -> None:
-    """Give the administrators the rights over one new realm, whatever others there are."""
+    """Give the administrators the rights over one new realm."""
     client = read_client(_administration(realm), master.id)
     await stores.clients.add(client)
     index = RoleIndex(stores, master, {client.client_id: client.id})
@@ -107,14 +101,14 @@ async def _add_rights(stores: Stores, master: Realm, realm: Realm, admin: Role) 
 
 
 async def ensure_defaults(database: Database) -> tuple[Realm, ...]:
-    """Give realms of earlier versions what they lack; return those that lacked something."""
+    """Add what realms of earlier versions lack; return those that were changed."""
     async with database.read() as stores:
         if not await _incomplete(stores):
             return ()
     try:
         return await _complete(database)
     except AlreadyExists:
-        # Another gateway that starts now has added them: look again.
+        # Another gateway that starts now has added them: read again.
         return await _complete(database)
 
 
@@ -129,12 +123,12 @@ async def _complete(database: Database) -> tuple[Realm, ...]:
 
 
 async def _incomplete(stores: Stores) -> tuple[Realm, ...]:
-    """Return the realms that lack something: in a few questions each, for every start asks them."""
+    """Return the realms that lack something, in a few queries each: every start runs them."""
     realms = await stores.realms.list()
-    return tuple([realm for realm in realms if await _lacks_something(stores, realm, realms)])
+    return tuple([realm for realm in realms if await _is_incomplete(stores, realm, realms)])
 
 
-async def _lacks_something(stores: Stores, realm: Realm, realms: Iterable[Realm]) -> bool:
+async def _is_incomplete(stores: Stores, realm: Realm, realms: Iterable[Realm]) -> bool:
     wanted = {document["clientId"] for document in default_clients(realm)}
     if realm.name == MASTER:
         wanted |= {administration_client(other.name) for other in realms}
@@ -142,33 +136,26 @@ async def _lacks_something(stores: Stores, realm: Realm, realms: Iterable[Realm]
     return len(found) < len(wanted) or not await stores.client_scopes.list(realm.id)
 
 
-async def _add_administration(stores: Stores, master: Realm) -> tuple[str, ...]:
-    """Add the clients that hold the roles over other realms; return the names of new ones."""
-    documents = [_administration(realm) for realm in await stores.realms.list()]
-    return tuple(
-        [
-            document["clientId"]
-            for document in documents
-            if await _add_client(stores, master, document)
-        ]
-    )
-
-
 async def _put_in_scope(stores: Stores, realm: Realm, roles: RoleIndex) -> None:
-    """Let the account console's tokens carry the roles that it is made for."""
+    """Put the roles of the account console into the scope of its tokens."""
     console = await stores.clients.find_by_client_id(realm.id, ACCOUNT_CONSOLE)
     if console is not None:
-        names = [RoleName(name, ACCOUNT) for name in _OF_THE_CONSOLE]
+        names = [RoleName(name, ACCOUNT) for name in _ROLES_OF_THE_CONSOLE]
         known = [name for name in names if name in roles.names]
         holder = RoleHolder(Holding.CLIENT, console.id)
         await stores.role_catalogue.give(realm.id, holder, roles.ids(known, "roles"))
 
 
-async def _add_client(stores: Stores, realm: Realm, document: Mapping[str, Any]) -> bool:
-    if await stores.clients.find_by_client_id(realm.id, document["clientId"]) is not None:
-        return False
-    await stores.clients.add(read_client(document, realm.id))
-    return True
+async def _add_clients(
+    stores: Stores, realm: Realm, documents: Iterable[Mapping[str, Any]]
+) -> tuple[str, ...]:
+    """Add the clients that are missing; return their names."""
+    added = []
+    for document in documents:
+        if await stores.clients.find_by_client_id(realm.id, document["clientId"]) is None:
+            await stores.clients.add(read_client(document, realm.id))
+            added.append(document["clientId"])
+    return tuple(added)
 
 
 def _administration(realm: Realm) -> dict[str, Any]:
@@ -176,8 +163,8 @@ def _administration(realm: Realm) -> dict[str, Any]:
 
 
 def _roles(realm: Realm) -> Iterator[GivenRole]:
-    everybody = (RoleName(name, ACCOUNT) for name in _HELD_BY_EVERYBODY)
-    contained = (_OFFLINE, _AUTHORIZATION, *everybody)
+    of_users = (RoleName(name, ACCOUNT) for name in _ROLES_OF_USERS)
+    contained = (_OFFLINE, _AUTHORIZATION, *of_users)
     yield GivenRole(default_role(realm), "${role_default-roles}", contained, "")
     yield GivenRole(_OFFLINE, "${role_offline-access}", (), "")
     yield GivenRole(_AUTHORIZATION, "${role_uma_authorization}", (), "")
@@ -211,7 +198,7 @@ def _client_role(client: str, name: str, parts: Iterable[str]) -> GivenRole:
 
 
 def _missing(roles: Iterable[GivenRole], known: Container[RoleName]) -> Iterator[GivenRole]:
-    """Yield what must be added: a part only where it or the whole is new."""
+    """Yield the roles to add: a contained role only where it or the composite is new."""
     return (
         GivenRole(
             role.role,

@@ -1,9 +1,8 @@
-"""Realms as administrators see them: as much of each as the caller's roles over it show.
+"""Realms as administrators see them: as much of each as the caller's roles permit.
 
 Keycloak: 7.1 (GET realms, GET of one), 9 (`impersonation` alone shows nothing)
 """
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from gateway.admin.access import Acting, AdminRole, Forbidden, Rights, rights_over
@@ -30,22 +29,24 @@ class RealmListing:
         self._database = database
 
     async def visible(self, acting: Acting, *, brief: bool) -> list[dict[str, Any]]:
-        """Return the realms over which the caller has a role; those not fully visible by name."""
-        shown: list[dict[str, Any]] = []
+        """Return the realms over which the caller has a role; only the name of restricted ones."""
+        visible: list[dict[str, Any]] = []
         async with self._database.read() as stores:
-            for realm, rights in _with_rights(acting, await stores.realms.list()):
+            for realm in await stores.realms.list():
+                rights = _rights(acting, realm)
+                if not rights.roles - _SHOWS_NOTHING:
+                    continue
                 if not rights.has(*VIEW_REALM):
-                    shown.append(named_realm(realm))
+                    visible.append(named_realm(realm))
                 elif brief:
-                    shown.append(brief_realm(realm))
+                    visible.append(brief_realm(realm))
                 else:
-                    shown.append(await realm_document(stores, realm))
-        if not shown:
+                    visible.append(await realm_document(stores, realm))
+        if not visible:
             raise Forbidden("no role over any realm")
-        return shown
+        return visible
 
     async def one(self, acting: Acting) -> dict[str, Any]:
-        """Return one realm, or what the caller may see of it."""
         rights = acting.rights
         if not rights.roles - _SHOWS_NOTHING:
             raise Forbidden("no role that shows the realm")
@@ -57,7 +58,7 @@ class RealmListing:
 
 
 async def realm_document(stores: Stores, realm: Realm) -> dict[str, Any]:
-    """Return the realm as GET shows it to who may see all of it."""
+    """Return the realm as GET answers a caller who may view all of it."""
     groups = await _default_groups(stores, realm)
     role = await stores.roles.find(realm.id, realm.default_role_name)
     if role is None:
@@ -68,19 +69,12 @@ async def realm_document(stores: Stores, realm: Realm) -> dict[str, Any]:
 
 
 async def _default_groups(stores: Stores, realm: Realm) -> list[str]:
-    """Return the paths; most realms have none, and are asked no second question."""
+    """Return the paths; most realms have none and need no second query."""
     default = await stores.groups.default(realm.id)
     if not default:
         return []
     known = await stores.group_catalogue.with_parents(realm.id, default)
     return [group.path for group in known if group.is_default]
-
-
-def _with_rights(acting: Acting, realms: tuple[Realm, ...]) -> Iterator[tuple[Realm, Rights]]:
-    for realm in realms:
-        rights = _rights(acting, realm)
-        if rights.roles - _SHOWS_NOTHING:
-            yield realm, rights
 
 
 def _rights(acting: Acting, realm: Realm) -> Rights:

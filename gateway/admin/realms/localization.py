@@ -1,6 +1,6 @@
-"""Texts of a realm's own, by language: kept for the pages, which come later.
+"""A realm's own texts by language: stored for pages, which do not exist yet.
 
-Keycloak: localization, which records no event of it; here a change is one of the realm
+Keycloak: localization, which records no event; here a change is one of the realm
 """
 
 from collections.abc import Mapping
@@ -30,12 +30,11 @@ class Localizations:
         self._changes = changes
 
     async def locales(self, realm: Realm) -> list[str]:
-        """Return the languages of which there are texts."""
         async with self._database.read() as stores:
             return list(await stores.documents.list(realm.id, _KIND))
 
     async def texts(self, realm: Realm, locale: str, *, fallback: bool) -> dict[str, Any]:
-        """Return the texts of a language; `fallback` adds those of the realm's own language."""
+        """Return the texts of a language; `fallback` adds those of the realm's default one."""
         standard = realm.localization.default_locale
         async with self._database.read() as stores:
             own = await stores.documents.find(realm.id, _KIND, locale) or {}
@@ -44,22 +43,19 @@ class Localizations:
             return {**(await stores.documents.find(realm.id, _KIND, standard) or {}), **own}
 
     async def text(self, realm: Realm, locale: str, key: str) -> str:
-        """Return one text; raises Missing."""
         found: str | None = (await self.texts(realm, locale, fallback=False)).get(key)
         if found is None:
             raise Missing(_TEXT_NOT_FOUND)
         return found
 
     async def add(self, acting: Acting, locale: str, document: Mapping[str, Any]) -> None:
-        """Add texts to a language, and change those that it has; raises InvalidInput, Refused."""
+        """Add or change texts of a language; raises InvalidInput, Refused."""
         await self._put(acting, locale, read_texts(document, ""))
 
     async def put(self, acting: Acting, locale: str, key: str, text: str) -> None:
-        """Add or change one text; raises InvalidInput, Refused."""
         await self._put(acting, locale, {key: read_text(text, key)})
 
     async def remove_text(self, acting: Acting, locale: str, key: str) -> None:
-        """Take a text away; raises Missing."""
         async with self._changes.begin(acting, alone=True) as change:
             texts = await self._known(change, locale)
             if key not in texts:
@@ -69,7 +65,6 @@ class Localizations:
             _record(change, locale, OperationType.UPDATE)
 
     async def remove(self, acting: Acting, locale: str) -> None:
-        """Take all texts of a language away; raises Missing."""
         async with self._changes.begin(acting, alone=True) as change:
             if not await change.stores.documents.remove(change.realm.id, _KIND, locale):
                 raise Missing(f"No localization texts for locale {locale} found.")

@@ -1,7 +1,17 @@
-"""Dynamic client registration: tokens and policies."""
+"""Dynamic client registration: its tokens, policies, formats and use cases."""
 
-from gateway.admin.registration.client_registration_tokens import ClientRegistrationTokens
-from gateway.admin.registration.initial_access import InitialAccesses, use_up
-from gateway.admin.registration.policies import ALLOWED_MAPPERS, RegistrationPolicies
-from gateway.admin.registration.tokens import RegistrationTokens, TokenKind
+from gateway.admin.registration.client_registration import ClientRegistration, ClientView
+from gateway.admin.registration.formats import KEYCLOAK, OPENID, Format
+from gateway.admin.registration.policies import RegistrationPolicies
+from gateway.admin.registration.registrars import (
+    NOT_VIEWED,
+    Registrar,
+    RegistrationRefused,
+    not_authorized,
+)
+from gateway.admin.registration.token_administration import (
+    ClientRegistrationTokens,
+    InitialAccesses,
+)
+from gateway.admin.registration.tokens import RegistrationTokens
 from gateway.admin.registration.use_cases import RegistrationUseCases

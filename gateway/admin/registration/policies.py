@@ -1,14 +1,16 @@
-"""What clients that register themselves may not have, shown as components: it cannot be changed.
+"""What registered clients may not have, shown as components that cannot be changed.
 
-Nobody registers a client without a token: what Keycloak lets anonymous callers do stands under
-`Trusted Hosts`, which trusts no host here. Keycloak: the policies of a new realm (26.7)
+A client is registered with a token only: `Trusted Hosts`, which governs anonymous callers, trusts
+no host here. Keycloak: the policies of a new realm (26.7)
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from gateway.admin.access import Acting, Changes, Missing, Refused
+from gateway.admin.access import Acting, Change, Changes, Missing, Refused
 from gateway.admin.components import NO_SUCH_COMPONENT
+from gateway.admin.registration.registrars import refused_by_policy
+from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.component import Component, Config, merged, write_component
@@ -19,7 +21,7 @@ POLICY_TYPE: Final = "org.keycloak.services.clientregistration.policy.ClientRegi
 _ANONYMOUS: Final = "anonymous"
 _AUTHENTICATED: Final = "authenticated"
 _BOTH: Final = (_ANONYMOUS, _AUTHENTICATED)
-ALLOWED_MAPPERS: Final = (
+_ALLOWED_MAPPERS: Final = (
     "oidc-address-mapper",
     "oidc-full-name-mapper",
     "oidc-sha256-pairwise-sub-mapper",
@@ -44,7 +46,7 @@ _POLICIES: Final[tuple[tuple[str, str, tuple[str, ...], Config], ...]] = (
     ("Max Clients Limit", "max-clients", (_ANONYMOUS,), {"max-clients": ("200",)}),
     (
         *("Allowed Protocol Mapper Types", "allowed-protocol-mappers", _BOTH),
-        {"allowed-protocol-mapper-types": ALLOWED_MAPPERS},
+        {"allowed-protocol-mapper-types": _ALLOWED_MAPPERS},
     ),
     (
         *("Allowed Client Scopes", "allowed-client-templates", _BOTH),
@@ -52,6 +54,8 @@ _POLICIES: Final[tuple[tuple[str, str, tuple[str, ...], Config], ...]] = (
     ),
     ("Allowed Registration Web Origins", "registration-web-origins", _BOTH, {}),
 )
+_ALWAYS_GIVEN: Final = frozenset({"service_account"})
+"""Scopes that come with a setting of the client."""
 _FIXED: Final = "The policies of client registration cannot be changed in this version"
 
 
@@ -65,19 +69,17 @@ class RegistrationPolicies:
         self._changes = changes
 
     async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
-        """Return the policies."""
         del stores
         return _policies(realm)
 
     async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
-        """Raise Refused: there is nothing to add."""
         del acting, given, document
         raise Refused(_FIXED)
 
     async def replace(
         self, acting: Acting, component_id: str, given: Component, document: Mapping[str, Any]
     ) -> None:
-        """Take a policy that is sent as it is; raises Missing, Refused, PreconditionFailed."""
+        """Accept a policy that is sent unchanged."""
         del document
         async with self._changes.begin(acting) as change:
             current = _one(change.realm, component_id)
@@ -89,9 +91,31 @@ class RegistrationPolicies:
                 raise Refused(_FIXED)
 
     async def remove(self, acting: Acting, component_id: str) -> None:
-        """Raise Refused: a policy stays."""
         _one(acting.realm, component_id)
         raise Refused(_FIXED)
+
+
+def require_allowed_mappers(after: Client, before: Client | None) -> None:
+    """Raise RegistrationRefused for a mapper type that is not allowed; known mappers stay."""
+    known = before.protocol_mappers if before else ()
+    for mapper in after.protocol_mappers:
+        if mapper not in known and mapper.mapper_type not in _ALLOWED_MAPPERS:
+            raise refused_by_policy(
+                "Allowed Protocol Mapper Types", "ProtocolMapper type not allowed"
+            )
+
+
+async def require_allowed_scopes(
+    change: Change, wanted: Iterable[str], before: Client | None = None
+) -> None:
+    """Raise RegistrationRefused for a scope that the realm does not offer to new clients."""
+    scopes = await change.stores.client_scopes.list(change.realm.id)
+    offered = {scope.name for scope in scopes if scope.realm_default is not None}
+    held = {*before.default_client_scopes, *before.optional_client_scopes} if before else set()
+    if not {*wanted} <= offered | held | _ALWAYS_GIVEN:
+        raise refused_by_policy(
+            "Allowed Client Scopes", "Not permitted to use specified clientScope"
+        )
 
 
 def _one(realm: Realm, component_id: str) -> Component:

@@ -1,7 +1,7 @@
-"""Tokens by which clients register themselves: signed with the realm's secret key, for us alone.
+"""Tokens of client registration, signed with the realm's secret key: only this realm reads them.
 
-A registration access token is of one client and is replaced with each use; an initial access token
-lets some clients be registered. Keycloak: RegistrationAccessToken, InitialAccessToken (HS512)
+A registration access token belongs to one client and is replaced with each use; an initial access
+token registers a number of clients. Keycloak: RegistrationAccessToken, InitialAccessToken (HS512)
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ _AUTHENTICATED: Final = "authenticated"
 
 
 class TokenKind(StrEnum):
-    """What a token is for, as its claim `typ` says."""
+    """The purpose of a token, its claim `typ`."""
 
     REGISTRATION = "RegistrationAccessToken"
     INITIAL = "InitialAccessToken"
@@ -30,7 +30,7 @@ class TokenKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RegistrationToken:
-    """What a genuine token says."""
+    """A verified token."""
 
     kind: TokenKind
     id: str
@@ -45,7 +45,7 @@ class RegistrationTokens:
         self._issuer = issuer
 
     async def give(self, change: Change, client: Client) -> str:
-        """Make the only registration access token of a client that is believed from now on."""
+        """Issue a registration access token; it is the only valid one of the client."""
         token_id = str(uuid4())
         await change.stores.clients.set_registration_token(client.realm_id, client.id, token_id)
         claims = self._claims(change.realm, change.now, TokenKind.REGISTRATION, token_id, 0)
@@ -54,13 +54,12 @@ class RegistrationTokens:
         )
 
     async def initial(self, realm: Realm, access: InitialAccess, now: datetime) -> str:
-        """Return the initial access token of what was allowed."""
         claims = self._claims(realm, now, TokenKind.INITIAL, access.id, access.expires_at)
         origins = {"allowed-origins": list(access.web_origins)} if access.web_origins else {}
         return await self._signed(realm, claims | origins, now)
 
     def read(self, realm: RealmEntry, token: str, now: datetime) -> RegistrationToken:
-        """Return what a token says; raises InvalidToken unless it is one of ours that holds."""
+        """Return the content of a token; raises InvalidToken unless it is one of ours and valid."""
         claims = realm.key_ring.verify_of_ourselves(token, now)
         if claims.get("iss") != self._issuer(realm.realm.name):
             raise InvalidToken("issued by another issuer")
@@ -87,5 +86,5 @@ class RegistrationTokens:
     async def _signed(self, realm: Realm, claims: Mapping[str, Any], now: datetime) -> str:
         entry = await self._directory.realm(realm.name)
         if entry is None:
-            raise LookupError("the realm has gone")
+            raise LookupError("the realm no longer exists")
         return entry.key_ring.sign_for_ourselves(claims, now)

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
-from gateway.admin.registration.client_registration_tokens import ClientRegistrationTokens
-from gateway.admin.registration.initial_access import InitialAccesses
+from gateway.admin.registration.token_administration import (
+    ClientRegistrationTokens,
+    InitialAccesses,
+)
 
 
 @dataclass(frozen=True, slots=True)

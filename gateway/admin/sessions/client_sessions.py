@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from gateway.admin.access import TooMany
-from gateway.admin.clients import find_client
+from gateway.admin.clients import get_client
 from gateway.admin.sessions.user_sessions import written_sessions
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database, Stores
@@ -25,7 +25,7 @@ class ClientSessions:
     async def count(self, realm: Realm, client_id: str, *, offline: bool) -> int:
         """Return in how many sessions of one kind the client takes part."""
         async with self._database.read() as stores:
-            client = await find_client(stores, realm.id, client_id)
+            client = await get_client(stores, realm.id, client_id)
             store = stores.offline_sessions if offline else self._online
             return await store.count_of_client(realm.id, client.id)
 
@@ -35,7 +35,7 @@ class ClientSessions:
         """Return a page of the sessions of one kind, oldest first; raises TooMany."""
         wanted = MOST + 1 if maximum is None else min(maximum, MOST + 1)
         async with self._database.read() as stores:
-            client = await find_client(stores, realm.id, client_id)
+            client = await get_client(stores, realm.id, client_id)
             found = await self._found(stores, realm, client.id, first, wanted, offline=offline)
             if len(found) > MOST:
                 raise TooMany(f"More than {MOST} sessions: ask page by page, with first and max")

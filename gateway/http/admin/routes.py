@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from gateway.admin.access import Administrators, Changes, RealmCaches
-from gateway.admin.client_scopes import ClientScopeAdministration
+from gateway.admin.client_scopes import ClientScopeAdministration, ScopeEvaluation
 from gateway.admin.clients import ClientUseCases
 from gateway.admin.components import Components
 from gateway.admin.events import EventUseCases
@@ -36,7 +36,6 @@ from gateway.http.admin.users import (
 from gateway.http.admin.welcome import WELCOME, Welcome
 from gateway.http.guarded_endpoint import GuardedEndpoint
 from gateway.http.realm_endpoint import RealmContext
-from gateway.protocol.scope_evaluation import ScopeEvaluation
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,15 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
+from gateway.admin.registration import KEYCLOAK, OPENID, ClientView, Format
 from gateway.http.replies import JSON_UTF8, Reply, json_reply
-from gateway.protocol.client_registrations.formats import KEYCLOAK, OPENID, Format
-from gateway.protocol.client_registrations.installing import ClientInstallations
-from gateway.protocol.client_registrations.registering import ClientRegistrations, Seen
+from gateway.protocol.registration import RegistrationRequests
 from gateway.protocol.requests import ProtocolRequest
 from gateway.representations.clients import client_representation, installation_document
 from gateway.representations.registration import Registered, write_metadata
 
 Answer = Callable[[ProtocolRequest, str, Mapping[str, Any]], Awaitable[Reply]]
-Write = Callable[[ProtocolRequest, Seen, int | None], dict[str, Any]]
+Write = Callable[[ProtocolRequest, ClientView, int | None], dict[str, Any]]
 """Takes when a new client was registered, in seconds since 1970."""
 _DEFAULT: Final = "default"
 _OPENID: Final = "openid-connect"
@@ -37,7 +36,7 @@ class _Registering:
     """Answers in one format."""
 
     def __init__(
-        self, name: str, registrations: ClientRegistrations, sent: Format, write: Write
+        self, name: str, registrations: RegistrationRequests, sent: Format, write: Write
     ) -> None:
         self._name = name
         self._registrations = registrations
@@ -62,7 +61,7 @@ class _Registering:
         )
 
     async def _see(self, request: ProtocolRequest, client_id: str, _: Mapping[str, Any]) -> Reply:
-        seen = await self._registrations.see(request, client_id)
+        seen = await self._registrations.view(request, client_id)
         return self._told(request, seen)
 
     async def _change(
@@ -77,18 +76,16 @@ class _Registering:
         await self._registrations.remove(request, client_id)
         return Reply(HTTPStatus.NO_CONTENT)
 
-    def _told(self, request: ProtocolRequest, seen: Seen) -> Reply:
+    def _told(self, request: ProtocolRequest, seen: ClientView) -> Reply:
         told = self._write(request, seen, None)
         return json_reply(told, content_type=JSON_UTF8)
 
 
-def build_providers(
-    registrations: ClientRegistrations, installations: ClientInstallations, public_url: str
-) -> Mapping[str, Provider]:
+def build_providers(registrations: RegistrationRequests, public_url: str) -> Mapping[str, Provider]:
     """Return the providers by name."""
 
     async def install(request: ProtocolRequest, client_id: str, _: Mapping[str, Any]) -> Reply:
-        found = await installations.of(request, client_id, public_url)
+        found = await registrations.installation(request, client_id, public_url)
         return json_reply(installation_document(found), content_type=JSON_UTF8)
 
     return {
@@ -98,12 +95,14 @@ def build_providers(
     }
 
 
-def _write_client(_: ProtocolRequest, seen: Seen, __: int | None) -> dict[str, Any]:
+def _write_client(_: ProtocolRequest, seen: ClientView, __: int | None) -> dict[str, Any]:
     token = seen.token.reveal() if seen.token else None
     return client_representation(seen.client, masked=seen.masked, registration_token=token)
 
 
-def _write_openid(request: ProtocolRequest, seen: Seen, issued_at: int | None) -> dict[str, Any]:
+def _write_openid(
+    request: ProtocolRequest, seen: ClientView, issued_at: int | None
+) -> dict[str, Any]:
     return write_metadata(
         Registered(
             client=seen.client,

@@ -5,13 +5,10 @@ from starlette.routing import Route
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration.endpoint import ROUTE, RegistrationEndpoint
 from gateway.http.registration.providers import build_providers
-from gateway.protocol.client_registrations.installing import ClientInstallations
-from gateway.protocol.client_registrations.registering import ClientRegistrations
+from gateway.protocol.registration import RegistrationRequests
 
 
-def build_registration_route(
-    registrations: ClientRegistrations, installations: ClientInstallations, context: RealmContext
-) -> Route:
+def build_registration_route(registrations: RegistrationRequests, context: RealmContext) -> Route:
     """Return every URL as one route."""
-    providers = build_providers(registrations, installations, context.public_url)
+    providers = build_providers(registrations, context.public_url)
     return Route(ROUTE, RegistrationEndpoint(providers, context))

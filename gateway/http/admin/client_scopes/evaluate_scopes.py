@@ -3,12 +3,11 @@
 from typing import Final
 
 from gateway.admin.access import AdminRole
-from gateway.admin.client_scopes import VIEW_CLIENTS
+from gateway.admin.client_scopes import VIEW_CLIENTS, Evaluated, ExampleOf, ScopeEvaluation
 from gateway.http.admin.operations import REALM, AdminHandler, Operation, Query
 from gateway.http.admin.requests import AdminRequest, document_reply
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import Reply
-from gateway.protocol.scope_evaluation import Evaluated, ExampleOf, ScopeEvaluation
 
 _TAG: Final = "Clients"
 _SCOPE: Final = Query("scope", summary="As in a request for a token")

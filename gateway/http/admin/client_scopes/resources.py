@@ -1,6 +1,6 @@
 """Every row of the table about scopes: client scopes, mappers, scope mappings, evaluation."""
 
-from gateway.admin.client_scopes import ClientScopeAdministration
+from gateway.admin.client_scopes import ClientScopeAdministration, ScopeEvaluation
 from gateway.admin.clients import ClientUseCases, OwnerKind
 from gateway.domain.ports.storage.role_catalogue import Holding
 from gateway.http.admin.client_scopes import (
@@ -11,7 +11,6 @@ from gateway.http.admin.client_scopes import (
 )
 from gateway.http.admin.operations import Operation
 from gateway.http.realm_endpoint import RealmContext
-from gateway.protocol.scope_evaluation import ScopeEvaluation
 
 
 def scope_operations(

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.client_scopes import MANAGE_CLIENTS, VIEW_CLIENTS
-from gateway.admin.clients import OF_THE_REALM, ScopeMappingAdministration
+from gateway.admin.client_scopes import MANAGE_CLIENTS, OF_THE_REALM, VIEW_CLIENTS
+from gateway.admin.clients import ScopeMappingAdministration
 from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
 from gateway.http.admin.operations import BRIEF, REALM, Body, Media, Operation
 from gateway.http.admin.requests import AdminRequest, document_reply, done_reply

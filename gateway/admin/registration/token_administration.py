@@ -1,17 +1,20 @@
-"""Initial access tokens: making, listing and forgetting them, and using one up.
+"""Administration of registration tokens: initial access tokens, and the token of a client.
 
-Keycloak: clients-initial-access
+Keycloak: clients-initial-access, clients/{id}/registration-access-token
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
 
 from gateway.admin.access import Acting, Change, Changes, RefusedByCode
+from gateway.admin.clients import changing_client
 from gateway.admin.registration.tokens import RegistrationTokens
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.storage import Database, DocumentKind, Stores
 from gateway.domain.realm import Realm
+from gateway.representations.clients import client_representation
 from gateway.representations.registration import (
     InitialAccess,
     read_initial_access,
@@ -24,43 +27,39 @@ _KIND: Final = DocumentKind.CLIENT_INITIAL_ACCESS
 _MOST: Final = 1_000
 
 
+@dataclass(frozen=True, slots=True)
 class InitialAccesses:
     """The use cases. All raise StoreUnavailable."""
 
-    def __init__(self, database: Database, changes: Changes, tokens: RegistrationTokens) -> None:
-        self._database = database
-        self._changes = changes
-        self._tokens = tokens
+    database: Database
+    changes: Changes
+    tokens: RegistrationTokens
 
     async def list(self, realm: Realm) -> list[dict[str, Any]]:
-        """Return what was allowed, oldest first; the tokens themselves are never told again."""
-        async with self._database.read() as stores:
+        """Return them, oldest first, without the tokens themselves."""
+        async with self.database.read() as stores:
             return [write_initial_access(access) for access in await _all(stores, realm)]
 
     async def add(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Allow some clients to be registered; return the token, this once.
-
-        Raises InvalidInput and RefusedByCode.
-        """
-        expiration, count, origins = _wish(document)
-        async with self._changes.begin(acting, alone=True) as change:
+        """Issue an initial access token; raises InvalidInput and RefusedByCode."""
+        expiration, count, origins = _read(document)
+        async with self.changes.begin(acting, alone=True) as change:
             now = int(change.now.timestamp())
             access = InitialAccess(str(uuid4()), now, expiration, count, count, origins)
-            await _forget_spent(change.stores, change.realm, now)
+            await _remove_spent(change.stores, change.realm, now)
             await _put(change.stores, change.realm, access)
-            token = await self._tokens.initial(change.realm, access, change.now)
+            token = await self.tokens.initial(change.realm, access, change.now)
             change.record(
                 OperationType.CREATE,
                 ResourceType.CLIENT_INITIAL_ACCESS_MODEL,
                 f"clients-initial-access/{access.id}",
                 document,
             )
-        told = write_initial_access(access)
-        return {"id": told.pop("id"), "token": token, **told}
+        answer = write_initial_access(access)
+        return {"id": answer.pop("id"), "token": token, **answer}
 
     async def remove(self, acting: Acting, access_id: str) -> None:
-        """Forget what was allowed, whether or not it was."""
-        async with self._changes.begin(acting, alone=True) as change:
+        async with self.changes.begin(acting, alone=True) as change:
             if await change.stores.documents.remove(change.realm.id, _KIND, access_id):
                 change.record(
                     OperationType.DELETE,
@@ -69,28 +68,38 @@ class InitialAccesses:
                 )
 
 
-async def use_up(change: Change, access_id: str) -> bool:
-    """Take one registration from what was allowed; tell whether there was one left.
+class ClientRegistrationTokens:
+    """The use case."""
 
-    The change has the realm for itself: of two who take the last one, one gets it.
+    def __init__(self, changes: Changes, tokens: RegistrationTokens) -> None:
+        self._changes = changes
+        self._tokens = tokens
+
+    async def renew(self, acting: Acting, client_id: str) -> dict[str, Any]:
+        """Replace the client's token; return the client with it. Raises Missing, Forbidden."""
+        async with changing_client(self._changes, acting, client_id) as (change, client):
+            token = await self._tokens.give(change, client)
+            document = client_representation(client, masked=False, registration_token=token)
+            path = f"clients/{client.id}/registration-access-token"
+            change.record(OperationType.ACTION, ResourceType.CLIENT, path, document)
+        return document
+
+
+async def use_up(change: Change, access_id: str) -> bool:
+    """Count one registration; return whether one was left.
+
+    The change locks the realm: of two requests for the last one, one gets it.
     """
     document = await change.stores.documents.find(change.realm.id, _KIND, access_id)
     access = restore_initial_access(document) if document else None
     if access is None or access.is_spent(int(change.now.timestamp())):
         return False
-    rest = InitialAccess(
-        access.id,
-        access.timestamp,
-        access.expiration,
-        access.count,
-        access.remaining - 1,
-        access.web_origins,
-    )
+    rest = replace(access, remaining=access.remaining - 1)
     await _put(change.stores, change.realm, rest)
     return True
 
 
-def _wish(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:
+def _read(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:
     expiration, count, origins = read_initial_access(document)
     if expiration < 0:
         text = "The expiration time interval cannot be less than 0"
@@ -106,7 +115,7 @@ async def _all(stores: Stores, realm: Realm) -> list[InitialAccess]:
     return sorted(found, key=lambda access: (access.timestamp, access.id))
 
 
-async def _forget_spent(stores: Stores, realm: Realm, now: int) -> None:
+async def _remove_spent(stores: Stores, realm: Realm, now: int) -> None:
     known = await _all(stores, realm)
     spent = [access for access in known if access.is_spent(now)]
     if len(known) - len(spent) >= _MOST:

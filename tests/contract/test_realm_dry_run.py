@@ -7,22 +7,22 @@ from typing import Any
 import pytest
 
 from gateway.admin.realm_files.difference import Difference, Sign
+from gateway.admin.realm_files.dry_run import ImportDryRun, RealmDifference
 from gateway.admin.realm_files.files import RealmFile
-from gateway.admin.realm_files.rehearsal import RealmDifference, RealmRehearsal
 from gateway.domain.errors import InvalidInput
 from gateway.policies.candidate import NO_BLACKLISTS
 from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed
 from tests.support.realm_texts import export_realm
 
 
-async def rehearse(imports: Imports, *documents: Any) -> tuple[RealmDifference, ...]:
-    rehearsal = RealmRehearsal(
+async def dry_run(imports: Imports, *documents: Any) -> tuple[RealmDifference, ...]:
+    importing = ImportDryRun(
         database=imports.database,
         keys=imports.keys,
         clock=imports.clock,
         blacklists=NO_BLACKLISTS,
     )
-    return await rehearsal.run(
+    return await importing.run(
         [RealmFile(f"{index}.json", item) for index, item in enumerate(documents)]
     )
 
@@ -36,7 +36,7 @@ async def text(imports: Imports) -> bytes:
 
 
 async def test_a_new_realm_is_told_by_what_its_file_names(imports_everywhere: Imports) -> None:
-    (found,) = await rehearse(imports_everywhere, ACME)
+    (found,) = await dry_run(imports_everywhere, ACME)
     assert (found.name, found.created, found.in_sync) == ("acme", True, False)
     assert told(found) == {
         ("~", "", "enabled"),
@@ -54,7 +54,7 @@ async def test_a_new_realm_is_told_by_what_its_file_names(imports_everywhere: Im
 
 async def test_what_was_imported_is_in_sync(imports_everywhere: Imports) -> None:
     await imports_everywhere.run(ACME)
-    (found,) = await rehearse(imports_everywhere, ACME)
+    (found,) = await dry_run(imports_everywhere, ACME)
     assert (found.in_sync, found.created, found.changes) == (True, False, ())
 
 
@@ -62,7 +62,7 @@ async def test_an_export_is_in_sync_with_its_realm(imports: Imports) -> None:
     await imports.run(ACME)
     for secrets in (True, False):
         document = json.loads(await export_realm(imports.database, "acme", include_secrets=secrets))
-        (found,) = await rehearse(imports, document)
+        (found,) = await dry_run(imports, document)
         assert found.in_sync, found.changes
 
 
@@ -116,12 +116,12 @@ async def test_each_change_is_told_by_its_field_and_made_by_the_import(
     await imports.run(REALM)
     before = await text(imports)
     document = {"realm": "acme", **change}
-    (found,) = await rehearse(imports, document)
+    (found,) = await dry_run(imports, document)
     assert told(found) == expected
     assert await text(imports) == before
     await imports.run(document)
     assert (await text(imports) != before) is bool(expected)
-    (again,) = await rehearse(imports, document)
+    (again,) = await dry_run(imports, document)
     assert again.in_sync, again.changes
 
 
@@ -130,7 +130,7 @@ async def test_no_secret_is_told(imports: Imports) -> None:
     document = copy.deepcopy(REALM)
     document["smtpServer"]["password"] = "mail-kanarie"
     document["clients"][0]["secret"] = "client-kanarie"
-    (found,) = await rehearse(imports, document)
+    (found,) = await dry_run(imports, document)
     assert [change.is_secret for change in found.changes] == [True, True]
     shown = repr(found)
     for canary in ("canary", "kanarie"):
@@ -138,7 +138,7 @@ async def test_no_secret_is_told(imports: Imports) -> None:
 
 
 async def test_what_is_not_imported_is_named(imports: Imports) -> None:
-    (found,) = await rehearse(imports, {"realm": "acme", **ELLIPTIC, "protocolMappers": [{}]})
+    (found,) = await dry_run(imports, {"realm": "acme", **ELLIPTIC, "protocolMappers": [{}]})
     assert found.not_imported == ("protocolMappers",)
 
 
@@ -160,7 +160,7 @@ async def test_what_could_not_be_imported_is_refused(
 ) -> None:
     document = {"realm": "acme", **ELLIPTIC, **wrong}
     with pytest.raises(InvalidInput) as refusal:
-        await rehearse(imports, ACME | {"realm": "other", "id": "other"}, document)
+        await dry_run(imports, ACME | {"realm": "other", "id": "other"}, document)
     assert all(str(error).startswith("1.json") for error in refusal.value.errors)
     assert await imports.realm_text("other") is None
 
@@ -174,7 +174,7 @@ async def test_a_service_accounts_scopes_stay_as_the_file_has_them(imports: Impo
     document = {"realm": "acme", **ELLIPTIC, "clients": [client]}
     await imports.run(document)
     assert (await imports.client("robot")).default_client_scopes == ("profile",)
-    (found,) = await rehearse(imports, document)
+    (found,) = await dry_run(imports, document)
     assert found.in_sync, found.changes
 
 

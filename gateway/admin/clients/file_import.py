@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from gateway.admin.clients import changed_client, prepared_client
-from gateway.admin.realm_files.files import embedded
+from gateway.admin.clients.preparation import changed_client, prepared_client
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
@@ -18,6 +17,8 @@ from gateway.representations.repetitions import repeated
 from gateway.representations.spelling import snake_case
 
 _SCOPES: Final = "defaultClientScopes"
+Items = Sequence[tuple[str, Mapping[str, Any]]]
+"""Path and JSON object of each client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,6 @@ class ClientChange:
     before: Client | None
 
     async def store(self, stores: Stores) -> None:
-        """Write the change; what is as before is not written."""
         if self.before is None:
             await stores.clients.add(self.client)
         elif self.client != self.before:
@@ -38,60 +38,44 @@ class ClientChange:
 async def read_clients(
     stores: Stores,
     realm_id: str,
-    document: Mapping[str, Any],
-    path: str,
+    items: Items,
+    at: str,
     clock: Clock,
     *,
     inherited: InheritedScopes,
 ) -> tuple[ClientChange, ...]:
     """Return what the file changes; new clients that name no client scopes have `inherited`.
 
-    The caller reports settings without effect. Raises InvalidInput with every wrong field of all
-    clients.
+    The caller reports settings without effect. Raises InvalidInput with every wrong field.
     """
-    # Very many clients take seconds to judge: other requests go on meanwhile.
-    items, names = await asyncio.to_thread(_named, document, path)
-    known = await _known(stores, realm_id, names)
+    # Very many clients take seconds to check: other requests go on meanwhile.
+    names = await asyncio.to_thread(lambda: sorted({_name(item) for _, item in items}))
+    found = await stores.clients.named(realm_id, names) if realm_id else ()
+    known = {client.client_id: client for client in found}
     read = partial(read_client, realm_id=realm_id, inherited=inherited, report_ineffective=True)
-    return await asyncio.to_thread(_changes, items, known, path, clock, read)
+    return await asyncio.to_thread(_changes, items, known, at, clock, read)
 
 
 def _changes(
-    items: Sequence[tuple[str, Mapping[str, Any]]],
+    items: Items,
     known: Mapping[str, Client],
-    path: str,
+    at: str,
     clock: Clock,
     read: Callable[..., Client],
 ) -> tuple[ClientChange, ...]:
     errors: list[FieldError] = []
     changes: list[ClientChange] = []
-    for at, item in items:
+    for path, item in items:
         before = known.get(_name(item))
-        client = attempt(errors, None, partial(read, base=before, path=at), item)
+        client = attempt(errors, None, partial(read, base=before, path=path), item)
         if client is not None:
             changes.append(ClientChange(_prepared(item, client, before, clock), before))
     errors.extend(
-        FieldError(
-            f"{path}.clients".removeprefix("."), f"{describe(name)} twice", "each client once"
-        )
+        FieldError(at, f"{describe(name)} twice", "each client once")
         for name in sorted(repeated(change.client.client_id for change in changes))
     )
     raise_all(errors)
     return tuple(changes)
-
-
-def _named(
-    document: Mapping[str, Any], path: str
-) -> tuple[Sequence[tuple[str, Mapping[str, Any]]], Sequence[str]]:
-    """Return path and JSON object of each client, and the public names, each once."""
-    items = embedded(document, "clients", path)
-    return items, sorted({_name(item) for _, item in items})
-
-
-async def _known(stores: Stores, realm_id: str, names: Sequence[str]) -> dict[str, Client]:
-    """Return the clients of the realm that the file names, by public name."""
-    found = await stores.clients.named(realm_id, names) if realm_id else ()
-    return {client.client_id: client for client in found}
 
 
 def _name(item: Mapping[str, Any]) -> str:

@@ -1,11 +1,13 @@
-"""What importing realm files would change, found out by doing it and taking it back.
+"""What importing realm files would change, found by importing them and rolling back.
 
-Nothing is announced, no password is hashed, and nobody sees any of it.
+Nothing is published, and no password is hashed.
 """
 
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from gateway.admin.groups import load_indexes
@@ -13,10 +15,11 @@ from gateway.admin.realm_files.difference import Difference, Sign, differences, 
 from gateway.admin.realm_files.document import RealmDocument
 from gateway.admin.realm_files.files import RealmFile
 from gateway.admin.realm_files.plan import RealmPlan, RealmPlanner
-from gateway.admin.realm_files.user_import import UserInput, UserPreparation, unknown_users
+from gateway.admin.realm_files.realm_import import find_named, for_each_realm
+from gateway.admin.realm_files.user_inputs import UserInput, UserPreparation
 from gateway.admin.users import NewPasswords
 from gateway.domain.clock import Clock
-from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
+from gateway.domain.errors import FieldError
 from gateway.domain.ports.passwords import PasswordMaker
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
@@ -25,8 +28,7 @@ from gateway.domain.secrets import Secret
 from gateway.policies.candidate import PasswordBlacklists
 from gateway.representations.groups import GivenGroup
 from gateway.representations.realms import create_realm, resources_not_imported, write_realm
-from gateway.representations.refusals import located, raise_all
-from gateway.representations.roles import RoleName
+from gateway.representations.refusals import collect_refusals, raise_all
 from gateway.representations.setting_effects import IneffectiveSetting
 from gateway.representations.spelling import camel_case
 
@@ -45,16 +47,15 @@ class RealmDifference:
 
     @property
     def in_sync(self) -> bool:
-        """Tell whether the realm is as the file says."""
         return not self.created and not self.changes
 
 
-class _Undone(Exception):
+class _RolledBack(Exception):
     """Ends the transaction without storing anything."""
 
 
 class _NoHashes:
-    """PasswordMaker for passwords that are not kept."""
+    """PasswordMaker for passwords that are not stored."""
 
     async def hash(
         self,
@@ -64,13 +65,13 @@ class _NoHashes:
         algorithm: str | None,
         iterations: int | None = None,
     ) -> tuple[str, str]:
-        """Return nothing that anybody could sign in with."""
+        """Return a hash that no password matches."""
         del password, realm_id, algorithm, iterations
         return "{}", "{}"
 
 
-class RealmRehearsal:
-    """Rehearses imports."""
+class ImportDryRun:
+    """Imports realm files and rolls back."""
 
     def __init__(
         self,
@@ -91,87 +92,56 @@ class RealmRehearsal:
     async def run(self, files: Sequence[RealmFile]) -> tuple[RealmDifference, ...]:
         """Return what would change; raises InvalidInput with every wrong field of all files."""
         found: list[RealmDifference] = []
-        try:
-            await self._rehearse(files, found)
-        except _Undone:
-            return tuple(found)
-        raise AssertionError("a rehearsal is taken back")
-
-    async def _rehearse(self, files: Sequence[RealmFile], found: list[RealmDifference]) -> None:
-        errors: list[FieldError] = []
-        async with self._database.write() as stores:
-            for file in files:
-                try:
-                    with located(file.source):
-                        for path, document in file.realms():
-                            found.append(await self._realm(stores, document, path))
-                except InvalidInput as refusal:
-                    errors.extend(refusal.errors)
-                except AlreadyExists as taken:
-                    free = FieldError(
-                        file.source,
-                        f"{str(taken).rstrip('.')}, or its id does",
-                        "ids and names that are free",
-                    )
-                    raise InvalidInput((*errors, free)) from taken
-            raise_all(errors)
-            raise _Undone
+        with suppress(_RolledBack):
+            async with self._database.write() as stores:
+                found += await for_each_realm(files, partial(self._realm, stores))
+                raise _RolledBack
+        return tuple(found)
 
     async def _realm(
         self, stores: Stores, document: Mapping[str, Any], path: str
     ) -> RealmDifference:
-        name = document.get("realm")
-        before = await stores.realms.get_for_update(name) if isinstance(name, str) else None
+        before = await find_named(stores.realms.get_for_update, document)
         plan = await self._planner.read(stores, document, before, path, report_ineffective=True)
-        old = _blank(plan.realm) if before is None else await self._document(stores, before)
-        new_users = await _unknown(stores, plan)
+        if before is None:
+            # Of a new realm, what differs from the defaults.
+            old = write_realm(create_realm({"realm": plan.realm.name, "id": plan.realm.id}))
+        else:
+            old = await _document(stores, before)
+        new_users = await plan.new_users(stores)
         await self._planner.apply(stores, replace(plan, users=()))
         await self._check(stores, plan.realm, new_users)
         changes = differences(
-            hidden(old, self._key), await self._document(stores, plan.realm, key=self._key)
+            hidden(old, self._key), hidden(await _document(stores, plan.realm), self._key)
         )
+        added = (Difference(Sign.ADDED, f"user {user.user.username}") for user in new_users)
         given = None if before is not None else _given(plan, document)
         return RealmDifference(
             plan.realm.name,
             before is None,
-            (*_told(changes, given), *map(_added, new_users)),
+            (*_named(changes, given), *added),
             resources_not_imported(document),
             plan.ineffective(),
         )
 
-    async def _document(
-        self, stores: Stores, realm: Realm, key: bytes | None = None
-    ) -> dict[str, Any]:
-        parts = await RealmDocument(stores, realm, masked=False).loaded()
-        document = await parts.all_but_users()
-        return document if key is None else hidden(document, key)
-
     async def _check(self, stores: Stores, realm: Realm, users: Iterable[UserInput]) -> None:
-        """Raise InvalidInput for what of new users could not be stored."""
+        """Raise InvalidInput for new users that could not be stored."""
         indexes = await load_indexes(stores, realm)
         preparation = UserPreparation(realm, indexes, self._hasher, self._gate)
         errors: list[FieldError] = []
         for user in users:
-            try:
+            with collect_refusals(errors):
                 await preparation.prepared(user)
-            except InvalidInput as refusal:
-                errors.extend(refusal.errors)
         raise_all(errors)
 
 
-def _blank(realm: Realm) -> dict[str, Any]:
-    """Return the settings of a realm of that name of which nothing was said."""
-    return write_realm(create_realm({"realm": realm.name, "id": realm.id}))
+async def _document(stores: Stores, realm: Realm) -> dict[str, Any]:
+    parts = await RealmDocument(stores, realm, masked=False).loaded()
+    return await parts.all_but_users()
 
 
-async def _unknown(stores: Stores, plan: RealmPlan) -> list[UserInput]:
-    """Return the users that would be added; service accounts come with their clients."""
-    users = [user for user in plan.users if user.service_account_of is None]
-    return users if plan.before is None else await unknown_users(stores, plan.realm.id, users)
-
-
-def _told(changes: Iterable[Difference], given: Collection[str] | None) -> list[Difference]:
-    """Return the changes, of a new realm only those of what the file names."""
+def _named(changes: Iterable[Difference], given: Collection[str] | None) -> list[Difference]:
+    """Return the changes; `given` reduces those of a new realm to what the file names."""
     if given is None:
         return list(changes)
     return [one for one in changes if (one.what or one.field.partition(".")[0]) in given]
@@ -180,21 +150,16 @@ def _told(changes: Iterable[Difference], given: Collection[str] | None) -> list[
 def _given(plan: RealmPlan, document: Mapping[str, Any]) -> frozenset[str]:
     """Return what a file names: settings by their names, resources as differences call them."""
     clients = (f"client {change.client.client_id}" for change in plan.clients)
-    roles = (f"role {_role(given.role)}" for given in plan.roles)
+    names = (role.role for role in plan.roles)
+    roles = (
+        f"role {role.client}/{role.name}" if role.client else f"role {role.name}" for role in names
+    )
     groups = (f"group {path}" for path in _paths(plan.groups.groups, ""))
     scopes = (f"client scope {scope.name}" for scope in plan.scopes.scopes)
     return frozenset((*map(camel_case, document), *clients, *roles, *groups, *scopes))
-
-
-def _role(name: RoleName) -> str:
-    return name.name if name.client is None else f"{name.client}/{name.name}"
 
 
 def _paths(groups: Iterable[GivenGroup], above: str) -> Iterable[str]:
     for group in groups:
         yield f"{above}/{group.name}"
         yield from _paths(group.children, f"{above}/{group.name}")
-
-
-def _added(user: UserInput) -> Difference:
-    return Difference(Sign.ADDED, f"user {user.user.username}")

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.realm_files import user_stream
-from gateway.admin.realm_files.user_stream import StreamedUsers, UserStream
+from gateway.admin.realm_files import user_import
+from gateway.admin.realm_files.user_import import ImportProgress, UserImport
 from gateway.domain.errors import InvalidInput, RealmNotFound
 from gateway.representations.json_input.streamed import StreamedObject
 from tests.support.realm_imports import ACME, Imports
 from tests.support.realm_texts import export_realm
 
 
-async def stream(imports: Imports, users: Iterable[Any], **how: Any) -> StreamedUsers:
+async def stream(imports: Imports, users: Iterable[Any], **how: Any) -> ImportProgress:
     objects = [StreamedObject(number, item, number) for number, item in enumerate(users, 1)]
-    importing = UserStream(
+    importing = UserImport(
         database=imports.database, passwords=imports.passwords, clock=imports.clock
     )
     return await importing.run("acme", objects, **how)
@@ -34,7 +34,7 @@ def people(*numbers: int) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(user_stream, "BATCH", 3)
+    monkeypatch.setattr(user_import, "BATCH", 3)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ async def acme(imports_everywhere: Imports) -> Imports:
 
 @pytest.mark.usefixtures("small_batches")
 async def test_every_user_is_added_once_and_known_ones_are_left_alone(acme: Imports) -> None:
-    seen: list[StreamedUsers] = []
+    seen: list[ImportProgress] = []
     users = [{"username": "alice", "enabled": False}, *people(*range(7))]
     done = await stream(acme, users, progress=seen.append)
     assert (done.added, done.known, done.refused, done.read) == (7, 1, 0, 8)
@@ -109,6 +109,6 @@ async def test_a_wrong_user_is_named_by_number_and_field_and_ends_it_or_is_left_
 
 
 async def test_an_unknown_realm_is_told(acme: Imports) -> None:
-    importing = UserStream(database=acme.database, passwords=acme.passwords, clock=acme.clock)
+    importing = UserImport(database=acme.database, passwords=acme.passwords, clock=acme.clock)
     with pytest.raises(RealmNotFound):
         await importing.run("nobody", [])

@@ -1,0 +1,159 @@
+"""A realm's flows within one transaction: read, changed, and checked before they are stored.
+
+A flow in use may only be changed to what takes effect; a flow that is not in use may be anything.
+"""
+
+from collections.abc import AsyncIterator, Container, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from gateway.admin.access import Acting, Change, Changes, Missing, Refused
+from gateway.admin.flows.uses import realm_flows, require_effective
+from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, Flows
+from gateway.domain.ports.invalidation import realm_topic
+from gateway.domain.ports.storage import DocumentKind, Stores
+from gateway.domain.realm import Realm
+from gateway.representations.flows import (
+    GONE,
+    config_document,
+    configs_in,
+    default_configs,
+    default_flows,
+    flow_document,
+)
+
+_MAX_FLOWS: Final = 300
+"""Flows of a realm, sub-flows included: every gateway holds all of them."""
+_MAX_EXECUTIONS: Final = 50
+_FLOW, _CONFIG = DocumentKind.AUTHENTICATION_FLOW, DocumentKind.AUTHENTICATOR_CONFIG
+
+
+class FlowUnitOfWork:
+    """All flows and configurations of a realm. The getters raise Missing."""
+
+    def __init__(self, realm: Realm, flows: Flows, configs: dict[str, AuthenticatorConfig]) -> None:
+        self.realm = realm
+        self._before = flows
+        self._flows = {flow.id: flow for flow in flows}
+        self._configs_before = dict(configs)
+        self.configs = configs
+
+    @classmethod
+    async def open(cls, stores: Stores, realm: Realm) -> "FlowUnitOfWork":
+        configs = configs_in(realm.id, await stores.documents.list(realm.id, _CONFIG))
+        return cls(realm, await realm_flows(stores, realm), configs)
+
+    @property
+    def flows(self) -> Flows:
+        return Flows(self._flows.values())
+
+    def get_by_alias(self, alias: str, missing: str = "Flow not found") -> Flow:
+        flow = self.flows.named(alias)
+        if flow is None:
+            raise Missing(missing)
+        return flow
+
+    def get(self, flow_id: str, missing: str = "Could not find flow with id") -> Flow:
+        flow = self._flows.get(flow_id)
+        if flow is None:
+            raise Missing(missing)
+        return flow
+
+    def get_execution(self, execution_id: str) -> tuple[Flow, Execution]:
+        """Return an execution and its flow."""
+        found = self.flows.holding(execution_id)
+        if found is None:
+            raise Missing("Illegal execution")
+        return found
+
+    def put(self, flow: Flow) -> None:
+        if len(flow.executions) > _MAX_EXECUTIONS:
+            raise Refused(f"A flow has at most {_MAX_EXECUTIONS} executions")
+        self._flows[flow.id] = flow
+        if len(self._flows) > _MAX_FLOWS:
+            raise Refused(f"A realm has at most {_MAX_FLOWS} flows")
+
+    def remove(self, flow_id: str) -> None:
+        """Remove a flow with its sub-flows and their configurations."""
+        for flow in self.flows.below(flow_id):
+            del self._flows[flow.id]
+            for execution in flow.executions:
+                self.configs.pop(execution.config or "", None)
+
+    async def store(self, change: Change) -> None:
+        """Check and store what has changed; raises Refused."""
+        changed = {flow.id for flow in self._flows.values() if self._before.find(flow.id) != flow}
+        changed |= {flow.id for flow in self._before if flow.id not in self._flows}
+        stores, realm_id = change.stores, self.realm.id
+        await require_effective(
+            stores, self.realm, (self._before, self.flows), changed, self._reconfigured()
+        )
+        flows = {name: flow_document(flow) for name, flow in self._flows.items()}
+        await _store(
+            stores, realm_id, _FLOW, changed, documents=flows, defaults=default_flows(realm_id)
+        )
+        configs = {name: config_document(config) for name, config in self.configs.items()}
+        changed = self._changed_configs()
+        await _store(
+            stores,
+            realm_id,
+            _CONFIG,
+            changed,
+            documents=configs,
+            defaults=default_configs(realm_id),
+        )
+        change.tell(realm_topic(realm_id))
+
+    def _changed_configs(self) -> set[str]:
+        names = self.configs.keys() | self._configs_before.keys()
+        return {name for name in names if self.configs.get(name) != self._configs_before.get(name)}
+
+    def _is_renamed(self, config_id: str) -> bool:
+        before, after = self._configs_before.get(config_id), self.configs.get(config_id)
+        return before is not None and after is not None and before.config == after.config
+
+    def _reconfigured(self) -> set[str]:
+        """Return the flows with executions whose configuration has other values."""
+        changed = {name for name in self._changed_configs() if not self._is_renamed(name)}
+        return {
+            flow.id
+            for flow in self._flows.values()
+            if any(execution.config in changed for execution in flow.executions)
+        }
+
+
+async def _store(
+    stores: Stores,
+    realm_id: str,
+    kind: DocumentKind,
+    changed: set[str],
+    *,
+    documents: Mapping[str, Mapping[str, Any]],
+    defaults: Container[str],
+) -> None:
+    for name in sorted(changed):
+        if name in documents:
+            await stores.documents.put(realm_id, kind, name, documents[name])
+        else:
+            await remove_document(stores, realm_id, kind, name, is_default=name in defaults)
+
+
+async def remove_document(
+    stores: Stores, realm_id: str, kind: DocumentKind, name: str, *, is_default: bool
+) -> None:
+    """Remove what is stored; a default of every realm is marked as removed."""
+    if is_default:
+        await stores.documents.put(realm_id, kind, name, GONE)
+    else:
+        await stores.documents.remove(realm_id, kind, name)
+
+
+@asynccontextmanager
+async def changing_flows(
+    changes: Changes, acting: Acting
+) -> AsyncIterator[tuple[Change, FlowUnitOfWork]]:
+    """Open a change of flows that locks the realm; store them at its end."""
+    async with changes.begin(acting, alone=True) as change:
+        work = await FlowUnitOfWork.open(change.stores, change.realm)
+        yield change, work
+        await work.store(change)

@@ -1,0 +1,183 @@
+"""Registering clients, and viewing, changing and removing them with the token they were given.
+
+A document is one of the admin API; `formats` converts others. A registration access token is
+replaced by each change; a secret that the caller may not know is masked.
+Keycloak: clients-registrations; Spec: RFC 7591 §3, RFC 7592 §2
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from gateway.admin.access import (
+    Change,
+    Changes,
+    ControlledObject,
+    Forbidden,
+    ObjectKind,
+    RefusedByCode,
+    require_changeable_clients,
+    require_may_control,
+)
+from gateway.admin.client_scopes import chosen_scopes
+from gateway.admin.clients import (
+    AddressesRefused,
+    ClientAdministration,
+    clients_out_of_reach,
+    has_roles,
+    require_may_widen_scope,
+)
+from gateway.admin.registration.formats import INVALID_METADATA, Format
+from gateway.admin.registration.policies import require_allowed_mappers, require_allowed_scopes
+from gateway.admin.registration.registrars import (
+    Registrar,
+    RegistrationRefused,
+    forbidden,
+    not_authorized,
+)
+from gateway.admin.registration.token_administration import use_up
+from gateway.admin.registration.tokens import RegistrationTokens, TokenKind
+from gateway.domain.clients import Client
+from gateway.domain.errors import AlreadyExists, InvalidInput
+from gateway.domain.ports.storage import Database
+from gateway.domain.secrets import Secret
+from gateway.representations.clients import given_field, new_client_document
+from gateway.representations.refusals import UnknownField
+
+_INVALID_REDIRECT: Final = "invalid_redirect_uri"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientView:
+    """A client as the caller may see it. `token` is its registration access token, if any."""
+
+    client: Client
+    masked: bool = False
+    has_roles: bool = False
+    token: Secret | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRegistration:
+    """The use cases. All raise RegistrationRefused, UnknownField and StoreUnavailable."""
+
+    database: Database
+    changes: Changes
+    clients: ClientAdministration
+    tokens: RegistrationTokens
+
+    async def register(
+        self, registrar: Registrar, sent: Format, document: Mapping[str, Any]
+    ) -> ClientView:
+        registrar.require_new()
+        with _metadata_refused():
+            whole = new_client_document(sent.new_client(document))
+            async with self.changes.begin(registrar.acting, alone=True) as change:
+                if registrar.kind is TokenKind.INITIAL and not await use_up(
+                    change, registrar.token_id
+                ):
+                    raise not_authorized("No remaining count on initial access token")
+                await require_allowed_scopes(change, _scopes(whole))
+                client = await self._registered(change, whole)
+                require_allowed_mappers(client, None)
+                token = await self.tokens.give(change, client)
+        return ClientView(client, token=Secret(token))
+
+    async def _registered(self, change: Change, whole: Mapping[str, Any]) -> Client:
+        try:
+            return await self.clients.add_client(change, whole)
+        except AlreadyExists as error:
+            raise RegistrationRefused(INVALID_METADATA, "Client Identifier in use") from error
+
+    async def view(self, registrar: Registrar, client_id: str) -> ClientView:
+        """Return a client by its public name."""
+        acting = registrar.acting
+        async with self.database.read() as stores:
+            found = await stores.clients.find_by_client_id(acting.realm.id, client_id)
+            client = await registrar.require_view(stores, found)
+            masked = bool(await clients_out_of_reach(acting, stores, [client]))
+            roles = await has_roles(stores, client)
+        token = Secret(registrar.token) if registrar.is_client and registrar.token else None
+        return ClientView(client, masked=masked, has_roles=roles, token=token)
+
+    async def view_itself(self, client: Client) -> ClientView:
+        """Return an authenticated client to itself."""
+        async with self.database.read() as stores:
+            return ClientView(client, has_roles=await has_roles(stores, client))
+
+    async def change(
+        self, registrar: Registrar, client_id: str, sent: Format, document: Mapping[str, Any]
+    ) -> ClientView:
+        """Change a client; a registration access token that was used is replaced."""
+        acting = registrar.acting
+        with _metadata_refused():
+            async with self.changes.begin(acting) as change:
+                before = await self._get_for_update(change, registrar, client_id)
+                if given_field(document, sent.client_id) != client_id:
+                    raise RegistrationRefused(INVALID_METADATA, "Client Identifier modified")
+                after = await self._merged(change, before, sent, document)
+                require_changeable_clients(acting, before.client_id, after.client_id)
+                await require_may_widen_scope(acting, change.stores, before, after)
+                by_itself = registrar.is_client
+                after = await self.clients.store(change, before, after, by_itself=by_itself)
+                token = await self.tokens.give(change, after) if by_itself else None
+                masked = bool(await clients_out_of_reach(acting, change.stores, [after]))
+        return ClientView(after, masked=masked, token=Secret(token) if token else None)
+
+    async def _merged(
+        self, change: Change, before: Client, sent: Format, document: Mapping[str, Any]
+    ) -> Client:
+        after = self.clients.merged(before, sent.changed_client(document))
+        require_allowed_mappers(after, before)
+        scopes = sent.scopes(document)
+        if scopes is None:
+            return after
+        await require_allowed_scopes(change, scopes, before)
+        optional = tuple(name for name in scopes if name not in after.default_client_scopes)
+        return await chosen_scopes(change.stores, replace(after, optional_client_scopes=optional))
+
+    async def remove(self, registrar: Registrar, client_id: str) -> None:
+        with _forbidden(Forbidden, RefusedByCode):
+            async with self.changes.begin(registrar.acting) as change:
+                client = await self._get_for_update(change, registrar, client_id)
+                self.clients.require_removable(registrar.acting, client)
+                await self.clients.remove_client(change, client)
+
+    async def _get_for_update(self, change: Change, registrar: Registrar, client_id: str) -> Client:
+        stores, realm_id = change.stores, change.realm.id
+        found = await stores.clients.find_by_client_id(realm_id, client_id)
+        client = await registrar.require_change(stores, found)
+        controlled = ControlledObject(ObjectKind.CLIENT, client.id)
+        await require_may_control(registrar.acting, stores, controlled, lock=True)
+        locked = await stores.clients.get_for_update(realm_id, client.id)
+        # A request with the same token may have replaced it meanwhile.
+        return await registrar.require_change(stores, locked)
+
+
+def _scopes(whole: Mapping[str, Any]) -> list[str]:
+    lists = (given_field(whole, f"{kind}ClientScopes") or () for kind in ("default", "optional"))
+    return [scope for scopes in lists for scope in scopes if isinstance(scope, str)]
+
+
+@contextmanager
+def _forbidden(*refusals: type[Exception]) -> Iterator[None]:
+    try:
+        yield
+    except refusals as error:
+        raise forbidden() from error
+
+
+@contextmanager
+def _metadata_refused() -> Iterator[None]:
+    """Turn what is wrong with a client into the errors of RFC 7591."""
+    try:
+        with _forbidden(Forbidden):
+            yield
+    except UnknownField:
+        raise
+    except AddressesRefused as error:
+        code = _INVALID_REDIRECT if error.of_redirect else INVALID_METADATA
+        raise RegistrationRefused(code, str(error)) from error
+    except (RefusedByCode, InvalidInput) as error:
+        raise RegistrationRefused(INVALID_METADATA, str(error)) from error

@@ -1,0 +1,140 @@
+"""The caller who registers, views or changes a client, and how its requests are refused.
+
+A bearer has the rights of its roles over the realm. A registration access token acts as its client
+and has no administrative rights; an initial access token registers one more client. A caller
+without a token may do nothing, because no realm trusts a host. Keycloak: client registration
+service, its default policies
+"""
+
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Final
+
+from gateway.admin.access import Acting, AdminRefusal, AdminRole
+from gateway.admin.registration.tokens import TokenKind
+from gateway.domain.clients import Client
+from gateway.domain.events import Detail, EventError
+from gateway.domain.ports.storage import Stores
+
+_MANAGE: Final = (AdminRole.MANAGE_CLIENTS,)
+_VIEW: Final = (AdminRole.VIEW_CLIENTS, *_MANAGE)
+_CREATE: Final = (AdminRole.CREATE_CLIENT, *_MANAGE)
+_POLICY: Final = "client_registration_policy"
+NOT_VIEWED: Final = "Not authorized to view client. Not valid token or client credentials provided."
+_NOT_CHANGED: Final = "Not authorized to update client. Maybe missing token or bad token type."
+
+
+class RegistrationRefused(AdminRefusal):
+    """A refusal with an OAuth error code; `str()` is its public description.
+
+    `event` is the error in the event, with `detail` (name and value) beside it; without it nothing
+    is recorded. `reason` is for the log.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        text: str,
+        status: HTTPStatus = HTTPStatus.BAD_REQUEST,
+        *,
+        event: str | None = None,
+        detail: tuple[str, str | None] = (Detail.REASON, None),
+        reason: str | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.code = code
+        self.status = status
+        self.event = event
+        self.detail = detail
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Registrar:
+    """The caller. `token` is the one that was sent, `token_id` the id of one of our own `kind`."""
+
+    acting: Acting
+    kind: TokenKind | None = None
+    token_id: str = ""
+    token: str | None = field(default=None, repr=False)
+
+    @property
+    def is_client(self) -> bool:
+        """Tell whether the caller acts as a registered client."""
+        return self.kind is TokenKind.REGISTRATION
+
+    def require_new(self) -> None:
+        """Raise RegistrationRefused unless the caller may register a client."""
+        if self._is_bearer:
+            self._require(*_CREATE)
+        elif self.kind is not TokenKind.INITIAL:
+            raise refused_by_policy("Trusted Hosts", "Host not trusted.")
+
+    async def require_view(self, stores: Stores, client: Client | None) -> Client:
+        """Return the client; raises RegistrationRefused unless the caller may view it."""
+        if self.kind is TokenKind.INITIAL:
+            raise not_authorized("Not initial access token allowed")
+        return await self._require_one(stores, client, NOT_VIEWED, *_VIEW)
+
+    async def require_change(self, stores: Stores, client: Client | None) -> Client:
+        """Return the client; raises RegistrationRefused unless the caller may change it."""
+        return await self._require_one(stores, client, _NOT_CHANGED, *_MANAGE)
+
+    async def _require_one(
+        self, stores: Stores, client: Client | None, text: str, *roles: AdminRole
+    ) -> Client:
+        if self._is_bearer:
+            self._require(*roles)
+            if client is None:
+                raise RegistrationRefused(
+                    "invalid_request",
+                    "Client not found",
+                    HTTPStatus.NOT_FOUND,
+                    event=EventError.CLIENT_NOT_FOUND,
+                )
+            return client
+        # A disabled client must not enable itself again.
+        if client is None or not client.enabled or not self.is_client:
+            raise not_authorized(text)
+        if self.token_id != await stores.clients.registration_token(client.realm_id, client.id):
+            raise not_authorized(text)
+        return client
+
+    @property
+    def _is_bearer(self) -> bool:
+        return self.token is not None and self.kind is None
+
+    def _require(self, *roles: AdminRole) -> None:
+        if not self.acting.rights.has(*roles):
+            raise forbidden()
+
+
+def not_authorized(text: str, *, reason: str | None = None) -> RegistrationRefused:
+    """Return the refusal of an unknown caller."""
+    return RegistrationRefused(
+        "invalid_token",
+        text,
+        HTTPStatus.UNAUTHORIZED,
+        event=EventError.INVALID_TOKEN,
+        detail=(Detail.REASON, text),
+        reason=reason,
+    )
+
+
+def forbidden() -> RegistrationRefused:
+    """Return the refusal of a caller without the role."""
+    return RegistrationRefused(
+        "insufficient_scope", "Forbidden", HTTPStatus.FORBIDDEN, event=EventError.NOT_ALLOWED
+    )
+
+
+def refused_by_policy(policy: str, details: str) -> RegistrationRefused:
+    """Return the refusal of what no client may register for itself."""
+    text = f"Policy '{policy}' rejected request to client-registration service. Details: {details}"
+    return RegistrationRefused(
+        "insufficient_scope",
+        text,
+        HTTPStatus.FORBIDDEN,
+        event=EventError.NOT_ALLOWED,
+        detail=(_POLICY, policy),
+    )

@@ -1,0 +1,151 @@
+"""Requests to register clients: authenticates the caller and notes the event.
+
+A bearer is an administrator with an access token; `install` also takes a client's own credentials.
+A public client has none and gets only what is public. Keycloak: client registration service, its
+provider `install`; Spec: RFC 6750 §2.1, RFC 7591, RFC 7592
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gateway.admin.access import Acting, AdminAccess, Caller, Rights
+from gateway.admin.registration import (
+    NOT_VIEWED,
+    ClientRegistration,
+    ClientView,
+    Format,
+    Registrar,
+    RegistrationRefused,
+    RegistrationTokens,
+    not_authorized,
+)
+from gateway.domain.errors import InvalidToken
+from gateway.domain.events import EventType
+from gateway.domain.ports.directory import Directory
+from gateway.domain.roles import EffectiveRoles
+from gateway.protocol.certificate_binding import require_binding
+from gateway.protocol.client_authentication import ClientAuthenticator
+from gateway.protocol.errors import EventFailure, OAuthError
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import scope_of, still_granted
+from gateway.protocol.tokens import AccessTokens
+from gateway.representations.clients import Installation
+
+_BEARER: Final = "bearer"
+_PARTS: Final = 2
+_NO_RIGHTS: Final = Rights(frozenset(), EffectiveRoles())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrationRequests:
+    """Answers the requests. All methods raise OAuthError, UnknownField and StoreUnavailable."""
+
+    registration: ClientRegistration
+    tokens: RegistrationTokens
+    access_tokens: AccessTokens
+    access: AdminAccess
+    directory: Directory
+    clients: ClientAuthenticator
+
+    async def register(
+        self, request: ProtocolRequest, sent: Format, document: Mapping[str, Any]
+    ) -> ClientView:
+        with _recorded(request, EventType.CLIENT_REGISTER):
+            registrar = await self._registrar(request)
+            view = await self.registration.register(registrar, sent, document)
+        request.event.client_id = view.client.client_id
+        return view
+
+    async def view(self, request: ProtocolRequest, client_id: str) -> ClientView:
+        with _recorded(request, EventType.CLIENT_INFO):
+            view = await self.registration.view(await self._registrar(request), client_id)
+        request.event.client_id = client_id
+        return view
+
+    async def change(
+        self, request: ProtocolRequest, client_id: str, sent: Format, document: Mapping[str, Any]
+    ) -> ClientView:
+        with _recorded(request, EventType.CLIENT_UPDATE, client_id):
+            registrar = await self._registrar(request)
+            return await self.registration.change(registrar, client_id, sent, document)
+
+    async def remove(self, request: ProtocolRequest, client_id: str) -> None:
+        with _recorded(request, EventType.CLIENT_DELETE, client_id):
+            await self.registration.remove(await self._registrar(request), client_id)
+
+    async def installation(
+        self, request: ProtocolRequest, client_id: str, url: str
+    ) -> Installation:
+        """Return how an adapter of the client reaches the realm at `url`."""
+        if (request.authorization or "").lower().startswith(f"{_BEARER} "):
+            view = await self.view(request, client_id)
+        else:
+            with _recorded(request, EventType.CLIENT_INFO):
+                view = await self._own_view(request, client_id)
+        return Installation(
+            request.realm.realm, view.client, url, has_roles=view.has_roles, masked=view.masked
+        )
+
+    async def _own_view(self, request: ProtocolRequest, client_id: str) -> ClientView:
+        entry = await self.directory.client(request.realm.realm.id, client_id)
+        if entry is None:
+            raise not_authorized(NOT_VIEWED)
+        if not entry.client.public_client:
+            try:
+                proven = await self.clients.authenticate(request)
+            except OAuthError as error:
+                raise not_authorized("Failed to authenticate client", reason=str(error)) from error
+            if proven.entry.client.client_id != client_id:
+                raise not_authorized("Different client authenticated")
+        request.event.client_id = client_id
+        return await self.registration.view_itself(entry.client)
+
+    async def _registrar(self, request: ProtocolRequest) -> Registrar:
+        """Return the caller; raises RegistrationRefused for an invalid token."""
+        sent = (request.authorization or "").split()
+        acting = Acting(None, request.realm.realm, _NO_RIGHTS, request.remote_address)
+        if len(sent) != _PARTS or sent[0].lower() != _BEARER:
+            return Registrar(acting)
+        token = sent[1]
+        try:
+            ours = self.tokens.read(request.realm, token, request.now)
+        except InvalidToken:
+            return Registrar(await self._bearer(request, token), token=token)
+        return Registrar(acting, ours.kind, ours.id, token)
+
+    async def _bearer(self, request: ProtocolRequest, token: str) -> Acting:
+        realm = request.realm.realm
+        try:
+            active = await self.access_tokens.active(request, token)
+            require_binding(active.claims, request.certificate)
+        except InvalidToken as error:
+            raise not_authorized("Failed decode token", reason=str(error)) from error
+        finally:
+            # The event does not name the bearer, as in Keycloak.
+            request.event.user_id = None
+        names = str(active.claims.get("scope", "")).split()
+        granted = still_granted(request.realm, active.client.client, names)
+        scope = scope_of(active.client, granted.permitted_to(active.user.roles))
+        caller = Caller(realm, active.user.user, active.client.client, scope)
+        rights = await self.access.rights(caller, realm)
+        return Acting(caller, realm, rights, request.remote_address)
+
+
+@contextmanager
+def _recorded(
+    request: ProtocolRequest, kind: EventType, client_id: str | None = None
+) -> Iterator[None]:
+    """Begin the event, and turn a refusal into the answer of OAuth."""
+    request.event.begin(kind)
+    if client_id is not None:
+        request.event.client_id = client_id
+    try:
+        yield
+    except RegistrationRefused as error:
+        name, value = error.detail
+        event = None if error.event is None else EventFailure(error.event, value, name)
+        raise OAuthError(
+            error.code, str(error), status=error.status, reason=error.reason, event=event
+        ) from error
