@@ -1,5 +1,6 @@
 """Builds the administrative use cases of keys."""
 
+from gateway.admin.access import Changes
 from gateway.admin.keys import KeyMetadata, RealmKeys
 from gateway.bootstrap.services import Services
 
@@ -9,11 +10,6 @@ def key_metadata(services: Services) -> KeyMetadata:
     return KeyMetadata(services.database, services.keys, services.clock)
 
 
-def realm_keys(services: Services) -> RealmKeys:
-    """Return what rotates, retires and disables keys."""
-    return RealmKeys(
-        database=services.database,
-        keys=services.keys,
-        clock=services.clock,
-        invalidation=services.invalidation,
-    )
+def realm_keys(services: Services, changes: Changes) -> RealmKeys:
+    """Return what rotates and disables keys."""
+    return RealmKeys(services.database, changes, services.keys, services.clock)

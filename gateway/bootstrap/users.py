@@ -6,6 +6,7 @@ from gateway.admin.users import (
     NewPasswords,
     PasswordChanges,
     ShortLived,
+    UserActivation,
     UserChanges,
     UserCreation,
     UserCredentials,
@@ -29,6 +30,7 @@ def user_use_cases(services: Services, changes: Changes) -> UserUseCases:
     passwords = PasswordChanges(gate, services.passwords)
     short_lived = ShortLived(services.online_sessions, services.login_failures)
     return UserUseCases(
+        activation=UserActivation(changes, services.login_failures),
         listing=UserListing(database),
         creation=UserCreation(database, changes, gate, services.passwords),
         changes=UserChanges(database, changes, passwords, short_lived, clock),

@@ -1,8 +1,5 @@
 """What the commands of administration share: the use cases, run as the local operator."""
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -15,6 +12,13 @@ from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
     from gateway.admin.access import Acting, Changes
+    from gateway.admin.clients import ClientUseCases
+    from gateway.admin.groups import GroupUseCases
+    from gateway.admin.keys import RealmKeys
+    from gateway.admin.realms import RealmUseCases
+    from gateway.admin.roles import RoleUseCases
+    from gateway.admin.sessions import SessionUseCases
+    from gateway.admin.users import UserUseCases
     from gateway.bootstrap.services import Services
     from gateway.domain.clients import Client
     from gateway.domain.users import User
@@ -41,10 +45,55 @@ yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmati
 
 @dataclass(frozen=True, slots=True)
 class Administration:
-    """The stores, and how they are changed."""
+    """The use cases of the admin API by capability, and the local operator who runs them.
+
+    A capability is imported when a command uses it, so that each command starts quickly.
+    """
 
     services: "Services"
     changes: "Changes"
+
+    @property
+    def clients(self) -> "ClientUseCases":
+        from gateway.bootstrap.clients import client_use_cases
+
+        return client_use_cases(self.services, self.changes)
+
+    @property
+    def groups(self) -> "GroupUseCases":
+        from gateway.bootstrap.groups import group_use_cases
+
+        return group_use_cases(self.services, self.changes)
+
+    @property
+    def keys(self) -> "RealmKeys":
+        from gateway.bootstrap.keys import realm_keys
+
+        return realm_keys(self.services, self.changes)
+
+    @property
+    def realms(self) -> "RealmUseCases":
+        from gateway.bootstrap.realms import realm_use_cases
+
+        return realm_use_cases(self.services, self.changes)
+
+    @property
+    def roles(self) -> "RoleUseCases":
+        from gateway.bootstrap.roles import role_use_cases
+
+        return role_use_cases(self.services, self.changes)
+
+    @property
+    def sessions(self) -> "SessionUseCases":
+        from gateway.bootstrap.sessions import session_use_cases
+
+        return session_use_cases(self.services, self.changes)
+
+    @property
+    def users(self) -> "UserUseCases":
+        from gateway.bootstrap.users import user_use_cases
+
+        return user_use_cases(self.services, self.changes)
 
     async def acting(self, realm_name: str, option: str | None = "--realm") -> "Acting":
         """Return the operator on a realm.
@@ -81,8 +130,19 @@ class Administration:
 
 
 def administer(work: Callable[[Administration], Awaitable[Result]]) -> Result:
-    """Return what the work on an installation gives."""
+    """Return the result of the work on an installation."""
     return asyncio.run(_administer(work))
+
+
+def administer_realm(
+    realm_name: str, work: "Callable[[Administration, Acting], Awaitable[Result]]"
+) -> Result:
+    """Return the result of the work on the realm of the option `--realm`."""
+
+    async def run(administration: Administration) -> Result:
+        return await work(administration, await administration.acting(realm_name))
+
+    return administer(run)
 
 
 async def _administer(work: Callable[[Administration], Awaitable[Result]]) -> Result:
@@ -94,12 +154,18 @@ async def _administer(work: Callable[[Administration], Awaitable[Result]]) -> Re
 
 
 def assigned(
-    assignments: tuple[str, ...], *, only: Collection[str] = (), never: Collection[str] = ()
+    assignments: tuple[str, ...],
+    *,
+    only: Collection[str] = (),
+    never: Collection[str] = (),
+    required: bool = False,
 ) -> dict[str, Any]:
-    """Return the document that `--set` options describe; raises BadParameter.
+    """Return the document that `--set` options describe; raises BadParameter and UsageError.
 
-    `only` and `never` are for use cases that pass some fields over in silence, as Keycloak does.
+    `only` and `never` are for use cases that ignore some fields, as Keycloak does.
     """
+    if required and not assignments:
+        raise click.UsageError("Give at least one --set FIELD=VALUE.")
     document: dict[str, Any] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
@@ -113,7 +179,7 @@ def assigned(
 
 
 def confirm_removal(what: str, *, yes: bool) -> None:
-    """Ask whether something is to be removed, unless it is said already."""
+    """Ask whether something is to be removed, unless `--yes` was given."""
     if not yes:
         click.confirm(f"Delete {what}? This cannot be undone.", abort=True)
 

@@ -1,15 +1,12 @@
 """`realmgate client`: the clients of a realm, over the use cases of the admin API."""
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
 from typing import TYPE_CHECKING
 
 import click
 
 from gateway.cli.administration import (
     Administration,
-    administer,
+    administer_realm,
     assigned,
     confirm_removal,
     echo_document,
@@ -21,8 +18,7 @@ from gateway.cli.administration import (
 from gateway.cli.output.columns import show_rows
 
 if TYPE_CHECKING:
-    from gateway.admin.clients import ClientAdministration
-    from gateway.domain.clients import Client
+    from gateway.admin.access import Acting
 
 _client = click.argument("client_id", metavar="CLIENT")
 _PASSED_OVER = ("id", "defaultClientScopes", "optionalClientScopes")
@@ -39,13 +35,10 @@ def client() -> None:
 @output_option
 def list_(realm: str, search: str, output: str) -> None:
     """List the clients of a realm."""
-
-    async def ask(administration: Administration) -> "tuple[Client, ...]":
-        acting = await administration.acting(realm)
-        async with administration.services.database.read() as stores:
-            return await stores.clients.list(acting.realm.id)
-
-    found = [one for one in administer(ask) if search in one.client_id]
+    found = administer_realm(
+        realm,
+        lambda administration, acting: administration.clients.listing.clients(acting.realm, search),
+    )
     if output == "json":
         from gateway.representations.clients import write_client
 
@@ -70,11 +63,10 @@ def show(client_id: str, realm: str, *, include_secrets: bool) -> None:
     """Show CLIENT, given by its client id, as JSON."""
     from gateway.representations.clients import write_client
 
-    async def ask(administration: Administration) -> "Client":
-        acting = await administration.acting(realm)
-        return await administration.client(acting, client_id)
-
-    echo_document(write_client(administer(ask), masked=not include_secrets))
+    found = administer_realm(
+        realm, lambda administration, acting: administration.client(acting, client_id)
+    )
+    echo_document(write_client(found, masked=not include_secrets))
 
 
 @client.command(short_help="Create a client.")
@@ -84,12 +76,11 @@ def show(client_id: str, realm: str, *, include_secrets: bool) -> None:
 def create(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
     """Create CLIENT. Show a generated secret with `client show --include-secrets`."""
     document = {**assigned(assignments, never=("clientId",)), "clientId": client_id}
-
-    async def work(administration: Administration) -> str:
-        acting = await administration.acting(realm)
-        return (await _administration(administration).add(acting, document)).id
-
-    click.echo(f"client {client_id}: created, id {administer(work)}")
+    made = administer_realm(
+        realm,
+        lambda administration, acting: administration.clients.administration.add(acting, document),
+    )
+    click.echo(f"client {client_id}: created, id {made.id}")
 
 
 @client.command(short_help="Change a client.")
@@ -98,16 +89,13 @@ def create(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
 @set_option
 def update(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
     """Change fields of CLIENT."""
-    document = assigned(assignments, never=_PASSED_OVER)
-    if not document:
-        raise click.UsageError("Give at least one --set FIELD=VALUE.")
+    document = assigned(assignments, never=_PASSED_OVER, required=True)
 
-    async def work(administration: Administration) -> None:
-        acting = await administration.acting(realm)
+    async def work(administration: Administration, acting: "Acting") -> None:
         found = await administration.client(acting, client_id)
-        await _administration(administration).change(acting, found.id, document)
+        await administration.clients.administration.change(acting, found.id, document)
 
-    administer(work)
+    administer_realm(realm, work)
     click.echo(f"client {client_id}: updated")
 
 
@@ -118,17 +106,10 @@ def update(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
 def delete(client_id: str, realm: str, *, yes: bool) -> None:
     """Delete CLIENT with its roles, its service account and its sessions."""
 
-    async def work(administration: Administration) -> None:
-        acting = await administration.acting(realm)
+    async def work(administration: Administration, acting: "Acting") -> None:
         found = await administration.client(acting, client_id)
         confirm_removal(f"the client {client_id} of {realm}", yes=yes)
-        await _administration(administration).remove(acting, found.id)
+        await administration.clients.administration.remove(acting, found.id)
 
-    administer(work)
+    administer_realm(realm, work)
     click.echo(f"client {client_id}: removed")
-
-
-def _administration(administration: Administration) -> "ClientAdministration":
-    from gateway.bootstrap.clients import client_use_cases
-
-    return client_use_cases(administration.services, administration.changes).administration

@@ -50,7 +50,7 @@ Examination = Callable[["Settings"], str]
 @click.pass_context
 def doctor(ctx: click.Context, nginx_configuration: Path | None) -> None:
     """Check settings, files, programs and stores, and report every problem."""
-    from gateway.settings import load_settings  # noqa: PLC0415 - help stays quick
+    from gateway.settings import load_settings
 
     settings = load_settings()
     click.echo("ok    The settings are valid.")
@@ -64,7 +64,7 @@ def doctor(ctx: click.Context, nginx_configuration: Path | None) -> None:
 
 
 def _examined(examine: Examination, settings: "Settings") -> Iterator[tuple[bool, str]]:
-    from gateway.domain.errors import RealmgateError  # noqa: PLC0415 - help stays quick
+    from gateway.domain.errors import RealmgateError
 
     try:
         yield True, examine(settings)
@@ -73,7 +73,7 @@ def _examined(examine: Examination, settings: "Settings") -> Iterator[tuple[bool
 
 
 def _state_folder(settings: "Settings") -> str:
-    from gateway.supervisor.sockets import check_directory  # noqa: PLC0415 - help stays quick
+    from gateway.supervisor.sockets import check_directory
 
     if not settings.state_dir.exists():
         return f"The state folder {settings.state_dir} will be created at the first start."
@@ -92,7 +92,7 @@ def _private(file: Path) -> None:
 
 
 def _proxy(settings: "Settings") -> str:
-    from gateway.settings import TcpAddress  # noqa: PLC0415 - help stays quick
+    from gateway.settings import TcpAddress
 
     if isinstance(settings.listen, TcpAddress) and not settings.trusted_proxies:
         raise Ailment(
@@ -128,7 +128,7 @@ def _redis_server(settings: "Settings") -> str:
 
 
 def _redis(settings: "Settings") -> str:
-    from gateway.storage.redis.connection import check_server, create_client  # noqa: PLC0415
+    from gateway.storage.redis.connection import check_server, create_client
 
     async def ask() -> tuple[str, ...]:
         if settings.redis_url is None:
@@ -146,8 +146,8 @@ def _redis(settings: "Settings") -> str:
 
 
 def _database(settings: "Settings") -> str:
-    from gateway.bootstrap.services import open_services  # noqa: PLC0415 - help stays quick
-    from gateway.domain.realm import MASTER  # noqa: PLC0415
+    from gateway.bootstrap.services import open_services
+    from gateway.domain.realm import MASTER
 
     default = settings.state_dir / "realmgate.db"
     if str(default) in settings.database_url.reveal() and not default.exists():
@@ -169,8 +169,8 @@ def _database(settings: "Settings") -> str:
 
 
 def _certificates(settings: "Settings") -> str:
-    from gateway.bootstrap.client_certificates import read_client_certificates  # noqa: PLC0415
-    from gateway.domain.clock import SystemClock  # noqa: PLC0415
+    from gateway.bootstrap.client_certificates import read_client_certificates
+    from gateway.domain.clock import SystemClock
 
     found = read_client_certificates(settings)
     if settings.client_ca_file is None or found.revocation is None:

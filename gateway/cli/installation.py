@@ -19,7 +19,7 @@ def installed_settings(*, begins: bool = False, needs_key: bool = True) -> "Sett
     `begins` is a command that may make database and key in a folder that is set expressly.
     """
     # Imported by the command that runs, so that help and usage errors stay quick.
-    from gateway.settings import SettingsError, load_settings  # noqa: PLC0415
+    from gateway.settings import SettingsError, load_settings
 
     settings = load_settings()
     told = begins and "state_dir" in settings.model_fields_set
@@ -49,7 +49,7 @@ def _missing(settings: "Settings", *, begins: bool, needs_key: bool) -> Iterator
 
 
 def _database_file(settings: "Settings") -> Path | None:
-    from gateway.storage.sql.address import SqliteFile, parse_database_url  # noqa: PLC0415
+    from gateway.storage.sql.address import SqliteFile, parse_database_url
 
     address = parse_database_url(settings.database_url)
     return address.path if isinstance(address, SqliteFile) else None

@@ -3,29 +3,29 @@
 Exit codes: 0 done, 2 usage or bad input, 3 the database is unreachable.
 """
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
 import json
 import re
-from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.administration import Administration, administer, output_option, realm_option
+from gateway.cli.administration import (
+    Administration,
+    administer,
+    administer_realm,
+    output_option,
+    realm_option,
+)
 from gateway.cli.output.columns import show_rows
 from gateway.domain.keys import SignatureAlgorithm
 
 if TYPE_CHECKING:
-    from gateway.admin.keys import KeyChange, KeyState, RealmKeys
+    from gateway.admin.keys import KeyChange, KeyState
 
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _PUBLISH_FOR = "120s"
 _LONGEST = timedelta(days=365)
-
-Result = TypeVar("Result")
 
 
 class DurationType(click.ParamType[timedelta]):
@@ -54,7 +54,13 @@ def keys() -> None:
 @output_option
 def list_(realm: str | None, output: str) -> None:
     """List the keys that sign (ACTIVE), only verify (PASSIVE) or do neither (DISABLED)."""
-    states = _run(realm, lambda keys: keys.list(realm))
+
+    async def ask(administration: Administration) -> "tuple[KeyState, ...]":
+        if realm is not None:
+            await administration.acting(realm)
+        return await administration.keys.list(realm)
+
+    states = administer(ask)
     if output == "json":
         click.echo(json.dumps([_document(state) for state in states], indent=2))
         return
@@ -82,7 +88,14 @@ def rotate(realm: str, algorithm: str | None, publish_for: timedelta, *, now: bo
     """Replace the signing key. Tokens of the old key stay valid until they expire."""
     chosen = SignatureAlgorithm(algorithm) if algorithm else None
     pause = timedelta() if now else publish_for
-    _tell(_run(realm, lambda keys: keys.rotate(realm, algorithm=chosen, publish_for=pause)))
+    _report(
+        administer_realm(
+            realm,
+            lambda administration, acting: administration.keys.rotate(
+                acting, algorithm=chosen, publish_for=pause
+            ),
+        )
+    )
 
 
 # A kid is base64url and may begin with a hyphen.
@@ -93,21 +106,22 @@ def rotate(realm: str, algorithm: str | None, publish_for: timedelta, *, now: bo
 @click.option("--realm", metavar="NAME", help="Name of the realm, if the kid is not unique.")
 def disable(kid: str, realm: str | None) -> None:
     """Disable the key KID at once. Every token that it signed is rejected."""
-    _tell(_run(realm, lambda keys: keys.disable(kid, realm)))
+
+    async def work(administration: Administration) -> "KeyChange":
+        from gateway.admin.access import operator
+
+        keys = administration.keys
+        acting = (
+            operator(await keys.realm_of(kid))
+            if realm is None
+            else await administration.acting(realm)
+        )
+        return await keys.disable(acting, kid)
+
+    _report(administer(work))
 
 
-def _run(realm: str | None, act: "Callable[[RealmKeys], Awaitable[Result]]") -> Result:
-    from gateway.bootstrap.keys import realm_keys
-
-    async def work(administration: Administration) -> Result:
-        if realm is not None:
-            await administration.acting(realm)
-        return await act(realm_keys(administration.services))
-
-    return administer(work)
-
-
-def _tell(change: "KeyChange") -> None:
+def _report(change: "KeyChange") -> None:
     for key in change.changed:
         until = f"verifies until {_instant(key.retire_at)}" if key.retire_at else "is rejected"
         shown = "is disabled; its tokens are rejected" if key.status.value == "DISABLED" else until

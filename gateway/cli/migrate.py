@@ -3,9 +3,6 @@
 Exit codes: 0 done or in sync, 1 differs (`--check`), 2 bad input, 3 unreachable.
 """
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
 import asyncio
 
 import click

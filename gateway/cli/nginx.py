@@ -390,6 +390,6 @@ def render(
 
 
 def _configured_certificate_header() -> str:
-    from gateway.settings import load_settings  # noqa: PLC0415 - help stays quick
+    from gateway.settings import load_settings
 
     return load_settings().certificate_header

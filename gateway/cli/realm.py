@@ -3,9 +3,6 @@
 A wrong file changes nothing and ends with exit code 2, each wrong field on a line of its own.
 """
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
 import asyncio
 import os
 import sys

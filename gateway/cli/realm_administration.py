@@ -1,9 +1,6 @@
 """`realmgate realm list|show|create|update|delete`: realms one by one, over the use cases."""
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,9 +16,6 @@ from gateway.cli.administration import (
 )
 from gateway.cli.output.columns import show_rows
 
-if TYPE_CHECKING:
-    from gateway.admin.realms import RealmUseCases
-
 _name = click.argument("name")
 
 
@@ -29,14 +23,7 @@ _name = click.argument("name")
 @output_option
 def list_(output: str) -> None:
     """List the realms."""
-
-    async def ask(administration: Administration) -> list[dict[str, Any]]:
-        from gateway.representations.realms import brief_realm
-
-        async with administration.services.database.read() as stores:
-            return [brief_realm(realm) for realm in await stores.realms.list()]
-
-    found = administer(ask)
+    found = administer(lambda administration: administration.realms.listing.brief())
     if output == "json":
         echo_document(found)
         return
@@ -53,7 +40,7 @@ def show(name: str) -> None:
 
     async def ask(administration: Administration) -> dict[str, Any]:
         acting = await administration.acting(name, option=None)
-        return await _realms(administration).listing.one(acting)
+        return await administration.realms.listing.one(acting)
 
     echo_document(administer(ask))
 
@@ -85,13 +72,11 @@ def update(name: str, assignments: tuple[str, ...]) -> None:
     from gateway.representations.realms import IMPORTED, NOT_IMPORTED
 
     beside = (IMPORTED | NOT_IMPORTED) - {"defaultGroups"}
-    document = assigned(assignments, never=beside | {"id"})
-    if not document:
-        raise click.UsageError("Give at least one --set FIELD=VALUE.")
+    document = assigned(assignments, never=beside | {"id"}, required=True)
 
     async def work(administration: Administration) -> str:
         acting = await administration.acting(name, option=None)
-        return (await _realms(administration).changes.update(acting, document)).name
+        return (await administration.realms.changes.update(acting, document)).name
 
     click.echo(f"realm {administer(work)}: updated")
 
@@ -105,16 +90,10 @@ def delete(name: str, *, yes: bool) -> None:
     async def work(administration: Administration) -> None:
         acting = await administration.acting(name, option=None)
         confirm_removal(f"the realm {name} and all that is in it", yes=yes)
-        await _realms(administration).changes.remove(acting)
+        await administration.realms.changes.remove(acting)
 
     administer(work)
     click.echo(f"realm {name}: removed")
-
-
-def _realms(administration: Administration) -> "RealmUseCases":
-    from gateway.bootstrap.realms import realm_use_cases
-
-    return realm_use_cases(administration.services, administration.changes)
 
 
 COMMANDS = (list_, show, create, update, delete)

@@ -1,8 +1,5 @@
 """Importing realm files from a shell, and telling what became of each realm."""
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
 import asyncio
 from collections.abc import Collection
 from typing import TYPE_CHECKING

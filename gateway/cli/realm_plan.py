@@ -3,9 +3,6 @@
 Exit codes of `plan`: 0 in sync, 1 differs, 2 bad input, 3 unreachable.
 """
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -3,16 +3,13 @@
 A role of a client is named `client/role`, as everywhere in this command.
 """
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gateway.cli.administration import (
     Administration,
-    administer,
+    administer_realm,
     assigned,
     confirm_removal,
     echo_document,
@@ -25,7 +22,7 @@ from gateway.cli.output.columns import show_rows
 
 if TYPE_CHECKING:
     from gateway.admin.access import Acting
-    from gateway.admin.roles import RoleAddress, RoleAdministration
+    from gateway.admin.roles import RoleAddress
 
 _role = click.argument("name", metavar="ROLE")
 _OWN = ("description", "attributes")
@@ -44,17 +41,14 @@ def role() -> None:
 def list_(realm: str, client_id: str | None, output: str) -> None:
     """List the roles of a realm, or of a client."""
 
-    async def ask(administration: Administration) -> list[dict[str, Any]]:
+    async def ask(administration: Administration, acting: "Acting") -> list[dict[str, Any]]:
         from gateway.domain.ports.storage.role_catalogue import RoleQuery
 
-        acting = await administration.acting(realm)
-        container = ""
-        if client_id is not None:
-            container = (await administration.client(acting, client_id)).id
-        query = RoleQuery(container=container)
-        return await _roles(administration).page(acting.realm, query, brief=False)
+        client = None if client_id is None else await administration.client(acting, client_id)
+        query = RoleQuery(container="" if client is None else client.id)
+        return await administration.roles.administration.page(acting.realm, query, brief=False)
 
-    found = administer(ask)
+    found = administer_realm(realm, ask)
     if output == "json":
         echo_document(found)
         return
@@ -70,12 +64,11 @@ def list_(realm: str, client_id: str | None, output: str) -> None:
 def show(name: str, realm: str) -> None:
     """Show ROLE, or client/ROLE, as JSON."""
 
-    async def ask(administration: Administration) -> dict[str, Any]:
-        acting = await administration.acting(realm)
+    async def ask(administration: Administration, acting: "Acting") -> dict[str, Any]:
         address = await _address(administration, acting, name)
-        return await _roles(administration).one(acting, address)
+        return await administration.roles.administration.one(acting, address)
 
-    echo_document(administer(ask))
+    echo_document(administer_realm(realm, ask))
 
 
 @role.command(short_help="Create a role.")
@@ -86,13 +79,12 @@ def create(name: str, realm: str, assignments: tuple[str, ...]) -> None:
     """Create ROLE, or client/ROLE, with description, attributes and composites."""
     given = assigned(assignments, only=(*_OWN, _COMPOSITES))
 
-    async def work(administration: Administration) -> None:
-        acting = await administration.acting(realm)
+    async def work(administration: Administration, acting: "Acting") -> None:
         address = await _address(administration, acting, name)
         document = {**given, "name": address.name, "composite": _COMPOSITES in given}
-        await _roles(administration).create(acting, address.client, document)
+        await administration.roles.administration.create(acting, address.client, document)
 
-    administer(work)
+    administer_realm(realm, work)
     click.echo(f"role {name}: created")
 
 
@@ -102,17 +94,14 @@ def create(name: str, realm: str, assignments: tuple[str, ...]) -> None:
 @set_option
 def update(name: str, realm: str, assignments: tuple[str, ...]) -> None:
     """Change name, description or attributes of ROLE, or of client/ROLE."""
-    given = assigned(assignments, only=("name", *_OWN))
-    if not given:
-        raise click.UsageError("Give at least one --set FIELD=VALUE.")
+    given = assigned(assignments, only=("name", *_OWN), required=True)
 
-    async def work(administration: Administration) -> None:
-        acting = await administration.acting(realm)
+    async def work(administration: Administration, acting: "Acting") -> None:
         address = await _address(administration, acting, name)
-        before = await _roles(administration).one(acting, address)
-        await _roles(administration).update(acting, address, {**before, **given})
+        before = await administration.roles.administration.one(acting, address)
+        await administration.roles.administration.update(acting, address, {**before, **given})
 
-    administer(work)
+    administer_realm(realm, work)
     click.echo(f"role {name}: updated")
 
 
@@ -123,14 +112,13 @@ def update(name: str, realm: str, assignments: tuple[str, ...]) -> None:
 def delete(name: str, realm: str, *, yes: bool) -> None:
     """Delete ROLE, or client/ROLE. Users and groups lose it."""
 
-    async def work(administration: Administration) -> None:
-        acting = await administration.acting(realm)
+    async def work(administration: Administration, acting: "Acting") -> None:
         address = await _address(administration, acting, name)
-        await _roles(administration).one(acting, address)
+        await administration.roles.administration.one(acting, address)
         confirm_removal(f"the role {name} of {realm}", yes=yes)
-        await _roles(administration).remove(acting, address)
+        await administration.roles.administration.remove(acting, address)
 
-    administer(work)
+    administer_realm(realm, work)
     click.echo(f"role {name}: removed")
 
 
@@ -141,9 +129,3 @@ async def _address(administration: Administration, acting: "Acting", name: str) 
     if not slash:
         return RoleAddress(name)
     return RoleAddress(own, (await administration.client(acting, client_id)).id)
-
-
-def _roles(administration: Administration) -> "RoleAdministration":
-    from gateway.bootstrap.roles import role_use_cases
-
-    return role_use_cases(administration.services, administration.changes).administration

@@ -3,20 +3,21 @@
 Exit codes: 0 done, 1 there was no such session, 2 usage or bad input, 3 a store is unreachable.
 """
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
 import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gateway.cli.administration import Administration, administer, output_option, realm_option
+from gateway.cli.administration import (
+    Administration,
+    administer_realm,
+    output_option,
+    realm_option,
+)
 from gateway.cli.output.columns import counted, show_rows
 
 if TYPE_CHECKING:
     from gateway.admin.access import Acting
-    from gateway.admin.sessions import RealmSessions, UserSessions
     from gateway.domain.sessions import UserSession
 
 
@@ -52,15 +53,19 @@ def list_(
     if (name is None) == (client_id is None):
         raise click.UsageError("Give either --user or --client.")
 
-    async def ask(administration: Administration) -> "tuple[UserSession, ...]":
-        acting = await administration.acting(realm)
+    async def ask(administration: Administration, acting: "Acting") -> "tuple[UserSession, ...]":
+        from gateway.admin.access import find_client_by_name
+
+        sessions = administration.sessions
         if name is not None:
             user = await administration.user(acting, name)
-            found = await _of_users(administration).of_both_kinds(acting.realm, user.id)
+            found = await sessions.user.of_both_kinds(acting.realm, user.id)
             return found[first : first + maximum]
-        return await _of_client(administration, acting, client_id or "", first, maximum)
+        async with administration.services.database.read() as stores:
+            client = await find_client_by_name(stores, acting.realm, client_id or "")
+        return await sessions.client.of_both_kinds(acting.realm, client.id, first, maximum)
 
-    found = [_document(item) for item in administer(ask)]
+    found = [_document(item) for item in administer_realm(realm, ask)]
     if output == "json":
         click.echo(json.dumps(found, indent=2))
         return
@@ -93,66 +98,37 @@ def end(session_id: str | None, realm: str, name: str | None, *, everybody: bool
         _end_one(realm, session_id)
         click.echo(f"session {session_id}: ended")
         return
-    count = _end_all(realm) if name is None else end_sessions_of_user(realm, name)
+    if name is not None:
+        count = end_sessions_of_user(realm, name)
+    else:
+        count = administer_realm(
+            realm, lambda administration, acting: administration.sessions.realm.end_all(acting)
+        )
     click.echo(f"{counted(count, 'session')} ended")
 
 
 def end_sessions_of_user(realm: str, name: str) -> int:
     """End every session of a user; return how many there were."""
 
-    async def work(administration: Administration) -> int:
-        acting = await administration.acting(realm)
+    async def work(administration: Administration, acting: "Acting") -> int:
         user = await administration.user(acting, name)
-        return await _of_users(administration).end_all(acting, user.id)
+        return await administration.sessions.user.end_all(acting, user.id)
 
-    return administer(work)
+    return administer_realm(realm, work)
 
 
 def _end_one(realm: str, session_id: str) -> None:
     from gateway.admin.access import Missing
 
-    async def work(administration: Administration) -> None:
-        acting = await administration.acting(realm)
-        await _of_realm(administration).end_of_either_kind(acting, session_id)
-
     try:
-        administer(work)
+        administer_realm(
+            realm,
+            lambda administration, acting: administration.sessions.realm.end_of_either_kind(
+                acting, session_id
+            ),
+        )
     except Missing as error:
         raise click.ClickException(f"there is no session {session_id}") from error
-
-
-def _end_all(realm: str) -> int:
-    async def work(administration: Administration) -> int:
-        return await _of_realm(administration).end_all(await administration.acting(realm))
-
-    return administer(work)
-
-
-async def _of_client(
-    administration: Administration, acting: "Acting", client_id: str, first: int, maximum: int
-) -> "tuple[UserSession, ...]":
-    from gateway.admin.access import find_client_by_name
-    from gateway.admin.sessions import ClientSessions
-
-    services = administration.services
-    async with services.database.read() as stores:
-        client = await find_client_by_name(stores, acting.realm, client_id)
-    sessions = ClientSessions(services.database, services.online_sessions)
-    return await sessions.of_both_kinds(acting.realm, client.id, first, maximum)
-
-
-def _of_users(administration: Administration) -> "UserSessions":
-    from gateway.admin.sessions import UserSessions
-
-    services = administration.services
-    return UserSessions(services.database, administration.changes, services.online_sessions)
-
-
-def _of_realm(administration: Administration) -> "RealmSessions":
-    from gateway.admin.sessions import RealmSessions
-
-    services = administration.services
-    return RealmSessions(services.database, administration.changes, services.online_sessions)
 
 
 def _document(item: "UserSession") -> dict[str, Any]:

@@ -42,8 +42,8 @@ def start(ctx: click.Context, /, **options: object) -> None:
     """Run the gateway until SIGTERM. SIGHUP replaces its workers one by one."""
     # What is imported now stays: looking through it for garbage costs a fifth of the start.
     gc.disable()
-    from gateway.cli.output.failures import report  # noqa: PLC0415 - help and usage errors stay quick
-    from gateway.settings import load_settings  # noqa: PLC0415
-    from gateway.supervisor.gateway import run_gateway  # noqa: PLC0415
+    from gateway.cli.output.failures import report
+    from gateway.settings import load_settings
+    from gateway.supervisor.gateway import run_gateway
 
     ctx.exit(run_gateway(load_settings(options), report))

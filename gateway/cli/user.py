@@ -5,22 +5,24 @@ is locked out. Passwords are prompted for without echo or read from a file, neve
 Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a store is unreachable.
 """
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
 import json
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gateway.cli.administration import Administration, administer, output_option, realm_option
+from gateway.cli.administration import (
+    Administration,
+    administer_realm,
+    output_option,
+    realm_option,
+)
 from gateway.cli.output.columns import counted, show_rows
 from gateway.cli.user_import import import_
 
 if TYPE_CHECKING:
     from gateway.admin.access import Acting
-    from gateway.admin.users import Lockout, Lockouts, NewPasswords, UserActivation, UserSummary
+    from gateway.admin.users import UserSummary
     from gateway.domain.users import User
     from gateway.representations.roles import RoleName
 
@@ -80,19 +82,18 @@ def create(
     if set_password or password_file is not None:
         password = _password_text(password_file)
         document["credentials"] = [{"type": "password", "value": password, "temporary": temporary}]
-    created = administer(lambda administration: _create(administration, realm, document))
-    _tell(output, created, f"user {created.username}: created, id {created.id}")
 
+    async def work(administration: Administration, acting: "Acting") -> "User":
+        user_id = await administration.users.creation.create(acting, document)
+        return await administration.user(acting, user_id)
 
-async def _create(administration: Administration, realm: str, document: dict[str, Any]) -> "User":
-    from gateway.admin.users import UserCreation
+    created = administer_realm(realm, work)
+    if output == "json":
+        from gateway.representations.users import write_user
 
-    services = administration.services
-    acting = await administration.acting(realm)
-    creation = UserCreation(
-        services.database, administration.changes, _gate(administration), services.passwords
-    )
-    return await administration.user(acting, await creation.create(acting, document))
+        click.echo(json.dumps(write_user(created), indent=2))
+        return
+    click.echo(f"user {created.username}: created, id {created.id}")
 
 
 @user.command(short_help="Show a user: roles, lock-out, required actions.")
@@ -140,16 +141,15 @@ def list_(
     if locked:
         _list_lockouts(realm, output)
         return
-    from gateway.admin.users import UserListing
     from gateway.domain.users import UserQuery
     from gateway.representations.users import write_user
 
-    async def ask(administration: Administration) -> "tuple[User, ...]":
-        listing = UserListing(administration.services.database)
-        acting = await administration.acting(realm)
-        return await listing.users(acting.realm, UserQuery(search=search), first, maximum)
-
-    found = administer(ask)
+    found = administer_realm(
+        realm,
+        lambda administration, acting: administration.users.listing.users(
+            acting.realm, UserQuery(search=search), first, maximum
+        ),
+    )
     if output == "json":
         click.echo(json.dumps([write_user(item) for item in found], indent=2))
         return
@@ -167,16 +167,13 @@ def list_(
 def set_password(name: str, realm: str, password_file: Any, *, temporary: bool) -> None:
     """Set the password of USER. Prompts without echo unless --password-file is given."""
     document = {"value": _password_text(password_file), "temporary": temporary}
-
-    async def work(administration: Administration, acting: "Acting", user: "User") -> None:
-        from gateway.admin.users import PasswordChanges, UserCredentials
-
-        services = administration.services
-        passwords = PasswordChanges(_gate(administration), services.passwords)
-        credentials = UserCredentials(services.database, administration.changes, passwords)
-        await credentials.reset_password(acting, user.id, document)
-
-    changed, _ = _on_user(realm, name, work)
+    changed, _ = _on_user(
+        realm,
+        name,
+        lambda administration, acting, user: administration.users.credentials.reset_password(
+            acting, user.id, document
+        ),
+    )
     click.echo(f"user {changed.username}: the password is set")
 
 
@@ -206,7 +203,7 @@ def roles(
 def enable(name: str, realm: str) -> None:
     """Enable USER and end every lock-out."""
     changed, _ = _on_user(
-        realm, name, lambda shell, acting, user: _activation(shell).enable(acting, user.id)
+        realm, name, lambda shell, acting, user: shell.users.activation.enable(acting, user.id)
     )
     click.echo(f"user {changed.username}: enabled")
 
@@ -217,7 +214,7 @@ def enable(name: str, realm: str) -> None:
 def disable(name: str, realm: str) -> None:
     """Disable USER. Its tokens are rejected from now on."""
     changed, _ = _on_user(
-        realm, name, lambda shell, acting, user: _activation(shell).disable(acting, user.id)
+        realm, name, lambda shell, acting, user: shell.users.activation.disable(acting, user.id)
     )
     click.echo(f"user {changed.username}: disabled")
 
@@ -228,7 +225,7 @@ def disable(name: str, realm: str) -> None:
 def unlock(name: str, realm: str) -> None:
     """End a temporary or permanent lock-out of USER and clear its failed sign-ins."""
     _, ended = _on_user(
-        realm, name, lambda shell, acting, user: _activation(shell).unlock(acting, user.id)
+        realm, name, lambda shell, acting, user: shell.users.activation.unlock(acting, user.id)
     )
     click.echo(f"user {name}: {'unlocked' if ended else 'was not locked out'}")
 
@@ -245,11 +242,9 @@ def logout(name: str, realm: str) -> None:
 
 
 def _list_lockouts(realm: str, output: str) -> None:
-    async def ask(administration: Administration) -> "tuple[Lockout, ...]":
-        acting = await administration.acting(realm)
-        return await _lockouts(administration).list(acting.realm)
-
-    found = administer(ask)
+    found = administer_realm(
+        realm, lambda administration, acting: administration.users.lockouts.list(acting.realm)
+    )
     if output == "json":
         click.echo(json.dumps([dict(lockout.listed()) for lockout in found], indent=2))
         return
@@ -266,15 +261,15 @@ def _list_lockouts(realm: str, output: str) -> None:
 
 
 def _change_roles(realm: str, name: str, add: "list[RoleName]", remove: "list[RoleName]") -> None:
-    from gateway.admin.roles import RoleMapping
     from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
 
-    async def work(administration: Administration, acting: "Acting", user: "User") -> None:
-        mapping = RoleMapping(administration.services.database, administration.changes)
-        holder = RoleHolder(Holding.USER, user.id)
-        await mapping.change_by_name(acting, holder, add=add, remove=remove)
-
-    _on_user(realm, name, work)
+    _on_user(
+        realm,
+        name,
+        lambda administration, acting, user: administration.roles.mapping.change_by_name(
+            acting, RoleHolder(Holding.USER, user.id), add=add, remove=remove
+        ),
+    )
 
 
 def _roles_named(names: Iterable[str]) -> "list[RoleName]":
@@ -289,7 +284,7 @@ def _summary(realm: str, name: str) -> "UserSummary":
     from gateway.admin.users import summarize_user
 
     async def ask(administration: Administration, acting: "Acting", user: "User") -> "UserSummary":
-        database, lockouts = administration.services.database, _lockouts(administration)
+        database, lockouts = administration.services.database, administration.users.lockouts
         return await summarize_user(database, lockouts, acting.realm, user)
 
     return _on_user(realm, name, ask)[1]
@@ -300,33 +295,13 @@ def _on_user(
     name: str,
     work: "Callable[[Administration, Acting, User], Awaitable[Result]]",
 ) -> "tuple[User, Result]":
-    """Return the user as it was before the work, and what the work gives."""
+    """Return the user as it was before the work, and the result of the work."""
 
-    async def run(administration: Administration) -> "tuple[User, Result]":
-        acting = await administration.acting(realm)
+    async def run(administration: Administration, acting: "Acting") -> "tuple[User, Result]":
         user = await administration.user(acting, name)
         return user, await work(administration, acting, user)
 
-    return administer(run)
-
-
-def _gate(administration: Administration) -> "NewPasswords":
-    from gateway.admin.users import NewPasswords
-
-    return NewPasswords(administration.services.clock, administration.services.blacklists)
-
-
-def _activation(administration: Administration) -> "UserActivation":
-    from gateway.admin.users import UserActivation
-
-    return UserActivation(administration.changes, administration.services.login_failures)
-
-
-def _lockouts(administration: Administration) -> "Lockouts":
-    from gateway.admin.users import Lockouts
-
-    services = administration.services
-    return Lockouts(services.database, services.login_failures, services.clock)
+    return administer_realm(realm, run)
 
 
 def _password_text(file: Any) -> str:
@@ -356,9 +331,3 @@ def _first_line(file: Any) -> str:
             "it cannot be read as UTF-8", param_hint="--password-file"
         ) from error
     return text.removesuffix("\n").removesuffix("\r")
-
-
-def _tell(output: str, user: "User", line: str) -> None:
-    from gateway.representations.users import write_user
-
-    click.echo(json.dumps(write_user(user), indent=2) if output == "json" else line)

@@ -3,9 +3,6 @@
 Exit codes: 0 all of them are there now, 1 some were refused, 2 usage or a refusal that ended it.
 """
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
 import json
 import sys
 from collections.abc import Callable

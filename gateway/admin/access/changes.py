@@ -46,6 +46,8 @@ class Change:
         self._topics = Topics()
         self._after = realm
         self._noted: list[_Noted] = []
+        self.published = False
+        """Whether the other gateways were sent a message; without one they read the change log."""
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -128,6 +130,7 @@ class Changes:
         # What is stored stays stored, and gateways that a message does not reach read the log.
         with suppress(StoreUnavailable):
             await self._invalidation.publish(change.topics)
+            change.published = True
 
 
 def _details(noted: Iterable[_Noted]) -> list[str | None]:

@@ -16,10 +16,12 @@ from gateway.domain.clients import Client
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.storage.clients import ClientSearch
+from gateway.domain.realm import Realm
 
 MOST: Final = 10_000
 """How many clients one answer may hold."""
 _MOST_ATTRIBUTES: Final = 10
+_ALL: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,11 @@ class ClientListing:
                 describe_client(acting, client, masked=client.id in masked)
                 async for client in in_slices(found)
             ]
+
+    async def clients(self, realm: Realm, part: str) -> tuple[Client, ...]:
+        """Return all clients whose public names contain `part` as values, by name."""
+        async with self._database.read() as stores:
+            return await stores.clients.search(realm.id, ClientSearch(part), 0, _ALL)
 
     async def one(self, acting: Acting, client_id: str) -> dict[str, Any]:
         """Return the client; raises Forbidden, and Missing for whoever may look for clients."""

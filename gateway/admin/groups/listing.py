@@ -51,6 +51,11 @@ class GroupListing:
             found = await stores.group_catalogue.list(realm.id, _bounded(query))
             return await shown_groups(stores, realm, rights, found, shape)
 
+    async def groups(self, realm: Realm) -> tuple[Group, ...]:
+        """Return all groups of the realm as values, by path."""
+        async with self._database.read() as stores:
+            return await stores.groups.list(realm.id)
+
     async def count(self, realm: Realm, query: GroupQuery) -> int:
         """Return how many groups match."""
         async with self._database.read() as stores:

@@ -10,11 +10,13 @@ Keycloak: KeysMetadata; the priority of key providers decides who signs there.
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gateway.admin.access import find_realm
+from gateway.admin.access import Acting, Change, Changes, find_realm
+from gateway.admin.components import component_path
 from gateway.admin.keys.work import run_key_work
 from gateway.domain.clients import Client, ClientTokens
 from gateway.domain.clock import Clock
-from gateway.domain.errors import FieldError, InvalidInput, StoreUnavailable
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.keys import (
     KeyAlgorithm,
     KeyStatus,
@@ -27,10 +29,12 @@ from gateway.domain.keys import (
     superseded,
     verifies,
 )
-from gateway.domain.ports.invalidation import Invalidation, realm_topic
+from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.representations.component import write_component
+from gateway.representations.keys import key_component
 
 PUBLISH_FOR = timedelta(seconds=120)
 """The default: a JWKS may be cached for 60 s, and a gateway without messages and without the change
@@ -65,20 +69,15 @@ class KeyChange:
 
 
 class RealmKeys:
-    """The use cases."""
+    """The use cases. Each stored key is an admin event of its key provider."""
 
     def __init__(
-        self,
-        *,
-        database: Database,
-        keys: KeyFactory,
-        clock: Clock,
-        invalidation: Invalidation | None = None,
+        self, database: Database, changes: Changes, keys: KeyFactory, clock: Clock
     ) -> None:
         self._database = database
+        self._changes = changes
         self._factory = keys
         self._clock = clock
-        self._invalidation = invalidation
 
     async def list(self, realm_name: str | None = None) -> tuple[KeyState, ...]:
         """Return the keys of one realm, or of all; raises RealmNotFound."""
@@ -90,60 +89,71 @@ class RealmKeys:
                 states += [KeyState(realm.name, key, standing(key, keys, now)) for key in keys]
         return tuple(states)
 
+    async def realm_of(self, kid: str) -> Realm:
+        """Return the realm that has the key; raises InvalidInput where none has."""
+        async with self._database.read() as stores:
+            for realm in await stores.realms.list():
+                if any(key.kid == kid for key in await stores.keys.list(realm.id)):
+                    return realm
+        raise _unknown(kid)
+
     async def rotate(
         self,
-        realm_name: str,
+        acting: Acting,
         *,
         algorithm: SignatureAlgorithm | None = None,
         publish_for: timedelta = PUBLISH_FOR,
     ) -> KeyChange:
         """Add a key that signs after `publish_for`, and set the end of those it replaces.
 
-        `algorithm` None takes the realm's default one. Raises RealmNotFound.
+        `algorithm` None takes the realm's default one. Raises Missing where the realm is gone.
         """
+        realm = acting.realm
         async with self._database.read() as stores:
-            (realm,) = await _realms(stores, realm_name)
             longest = longest_token(realm, await stores.clients.list(realm.id))
         chosen = algorithm or realm.default_signature_algorithm
         successor = await self._generate(realm, chosen, publish_for)
-        async with self._database.write() as stores:
-            changed = await self._install(stores, successor, longest)
-            await stores.change_log.record([realm_topic(realm.id)])
-        return KeyChange(realm.name, successor, changed, await self._announce(realm))
+        async with self._changes.begin(acting) as change:
+            changed = await self._install(change, successor, longest)
+        return KeyChange(realm.name, successor, changed, change.published)
 
-    async def disable(self, kid: str, realm_name: str | None = None) -> KeyChange:
-        """Let a compromised key neither sign nor verify from now on: its tokens are worthless.
+    async def disable(self, acting: Acting, kid: str) -> KeyChange:
+        """Disable a compromised key at once: it neither signs nor verifies any longer.
 
-        Where nobody would sign after it, a successor is stored in the same transaction, which
-        looks at the keys alone. Raises InvalidInput when no realm has the key.
+        If no key would sign after it, a successor is stored in the same transaction, which
+        looks at the keys alone. Raises InvalidInput when the realm does not have the key.
         """
+        realm = acting.realm
         async with self._database.read() as stores:
-            realm, key = await _find(stores, kid, realm_name)
+            keys = await stores.keys.list(realm.id)
             longest = longest_token(realm, await stores.clients.list(realm.id))
-        done = await self._disable(realm, key, None, longest)
+        key = next((key for key in keys if key.kid == kid), None)
+        if key is None:
+            raise _unknown(kid)
+        done = await self._disable(acting, key, None, longest)
         if done is None:
             heir = await self._generate(realm, key.algorithm, timedelta())
-            done = await self._disable(realm, key, heir, longest)
-        successor, changed = done or (None, ())
-        return KeyChange(realm.name, successor, changed, await self._announce(realm))
+            done = await self._disable(acting, key, heir, longest)
+        return done or KeyChange(realm.name, None, (), announced=False)
 
     async def _disable(
-        self, realm: Realm, key: RealmKey, heir: RealmKey | None, longest: timedelta
-    ) -> tuple[RealmKey | None, tuple[RealmKey, ...]] | None:
+        self, acting: Acting, key: RealmKey, heir: RealmKey | None, longest: timedelta
+    ) -> KeyChange | None:
         """Disable the key as it is now; None, and nothing is done, where an heir is missing."""
-        async with self._database.write() as stores:
-            keys = await stores.keys.list_alone(realm.id)
+        successor, retired = None, tuple[RealmKey, ...]()
+        async with self._changes.begin(acting) as change:
+            keys = await change.stores.keys.list_alone(change.realm.id)
             (found,) = (other for other in keys if other.id == key.id)
             delay = self._succession(found, keys)
             if delay is not None and heir is None:
                 return None
             disabled = replace(found, status=KeyStatus.DISABLED)
-            await stores.keys.replace(disabled)
-            await stores.change_log.record([realm_topic(realm.id)])
-            if delay is None or heir is None:
-                return None, (disabled,)
-            successor = replace(heir, active_from=heir.active_from + delay)
-            return successor, (disabled, *await self._install(stores, successor, longest))
+            await change.stores.keys.replace(disabled)
+            _record(change, OperationType.UPDATE, disabled)
+            if delay is not None and heir is not None:
+                successor = replace(heir, active_from=heir.active_from + delay)
+                retired = await self._install(change, successor, longest)
+        return KeyChange(acting.realm.name, successor, (disabled, *retired), change.published)
 
     def _succession(self, key: RealmKey, keys: tuple[RealmKey, ...]) -> timedelta | None:
         """Return when a successor has to sign; None where a key remains that lasts."""
@@ -163,27 +173,25 @@ class RealmKeys:
         return replace(made, active_from=made.active_from + publish_for)
 
     async def _install(
-        self, stores: Stores, successor: RealmKey, longest: timedelta
+        self, change: Change, successor: RealmKey, longest: timedelta
     ) -> tuple[RealmKey, ...]:
-        now = self._clock.now()
-        keys = await stores.keys.list_alone(successor.realm_id)
+        now, repository = self._clock.now(), change.stores.keys
+        keys = await repository.list_alone(successor.realm_id)
         retiring = superseded(keys, successor, now, longest)
-        gone = _forgotten(keys, now)
-        for key in (*retiring, *gone):
-            await stores.keys.replace(key)
-        priority = foremost(keys, successor.algorithm)
-        await stores.keys.add(replace(successor, priority=priority))
+        for key in (*retiring, *_forgotten(keys, now)):
+            await repository.replace(key)
+        for key in retiring:
+            _record(change, OperationType.UPDATE, key)
+        added = replace(successor, priority=foremost(keys, successor.algorithm))
+        await repository.add(added)
+        _record(change, OperationType.CREATE, added)
         return retiring
 
-    async def _announce(self, realm: Realm) -> bool:
-        """Tell the gateways; the change is stored already, so that silence is no failure."""
-        if self._invalidation is None:
-            return False
-        try:
-            await self._invalidation.publish([realm_topic(realm.id)])
-        except StoreUnavailable:
-            return False
-        return True
+
+def _record(change: Change, operation: OperationType, key: RealmKey) -> None:
+    document = write_component(key_component(key))
+    change.record(operation, ResourceType.COMPONENT, component_path(key.id), document)
+    change.tell(realm_topic(key.realm_id))
 
 
 def longest_token(realm: Realm, clients: tuple[Client, ...]) -> timedelta:
@@ -220,10 +228,5 @@ async def _realms(stores: Stores, name: str | None) -> tuple[Realm, ...]:
     return await stores.realms.list() if name is None else (await find_realm(stores, name),)
 
 
-async def _find(stores: Stores, kid: str, realm_name: str | None) -> tuple[Realm, RealmKey]:
-    """Return the key with its realm."""
-    for realm in await _realms(stores, realm_name):
-        for key in await stores.keys.list(realm.id):
-            if key.kid == kid:
-                return realm, key
-    raise InvalidInput((FieldError("kid", repr(kid), "the kid of a key (see `keys list`)"),))
+def _unknown(kid: str) -> InvalidInput:
+    return InvalidInput((FieldError("kid", repr(kid), "the kid of a key (see `keys list`)"),))

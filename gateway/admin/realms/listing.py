@@ -44,6 +44,11 @@ class RealmListing:
             raise Forbidden("no role over any realm")
         return shown
 
+    async def brief(self) -> list[dict[str, Any]]:
+        """Return all realms in short form, for the local operator."""
+        async with self._database.read() as stores:
+            return [brief_realm(realm) for realm in await stores.realms.list()]
+
     async def one(self, acting: Acting) -> dict[str, Any]:
         """Return one realm, or what the caller may see of it."""
         rights = acting.rights

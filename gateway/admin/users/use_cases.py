@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from gateway.admin.users.activation import UserActivation
 from gateway.admin.users.changes import UserChanges
 from gateway.admin.users.creation import UserCreation
 from gateway.admin.users.credentials import UserCredentials
@@ -15,6 +16,7 @@ from gateway.admin.users.profiles import UserProfiles
 class UserUseCases:
     """Every use case of users."""
 
+    activation: UserActivation
     listing: UserListing
     creation: UserCreation
     changes: UserChanges

@@ -15,7 +15,7 @@ from gateway.domain.errors import InvalidInput, RealmgateError, StoreUnavailable
 def report(failure: RealmgateError) -> int:
     """Print every line of `failure` and return the exit code it stands for."""
     # Late: every command and the supervisor load this module, and few need the use cases.
-    from gateway.admin.access import BadRequest, Refused, RefusedByCode  # noqa: PLC0415
+    from gateway.admin.access import BadRequest, Refused, RefusedByCode
 
     errors = failure.errors if isinstance(failure, InvalidInput) else ()
     for line in [str(error) for error in errors] or str(failure).splitlines():
