@@ -43,13 +43,13 @@ def health_checks(services: Services, certificates: ClientCertificates) -> tuple
         Check("sql", sql),
         Check("keys", keys),
         Check("redis", redis, decides=False),
-        Check("redis-server", _RedisServer(services)),
-        Check("clock", _Clock(services)),
+        Check("redis-server", _RedisServerCheck(services)),
+        Check("clock", _ClockCheck(services)),
         Check("revocation-lists", revocation, decides=False),
     )
 
 
-class _Clock:
+class _ClockCheck:
     """Compares the clock of this gateway with those of the stores; logs when it begins to differ.
 
     A difference above `CLOCK_LEEWAY` is reported, and above `LARGEST_SKEW` the worker is not ready:
@@ -100,7 +100,7 @@ def _text(data: Mapping[str, int]) -> str:
     )
 
 
-class _RedisServer:
+class _RedisServerCheck:
     """Looks whether Redis may be trusted to keep what it is given, and tells the log when not.
 
     The start refuses a server that evicts, but one may come later, or be configured anew. Lock-outs

@@ -68,4 +68,11 @@ from gateway.admin.access.finding import (
     get_user,
     get_user_for_update,
 )
-from gateway.admin.access.role_index import ADMIN, CREATE_REALM, RoleIndex, default_role, load_roles
+from gateway.admin.access.role_index import (
+    ADMIN,
+    CREATE_REALM,
+    RoleIndex,
+    default_role,
+    default_role_ids,
+    load_roles,
+)

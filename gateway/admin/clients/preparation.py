@@ -45,7 +45,7 @@ def service_account_name(client: Client) -> str:
 
 
 async def ensure_service_account(
-    stores: Stores, client: Client, default_role: str | None, clock: Clock, *, new: bool = False
+    stores: Stores, client: Client, role_ids: tuple[str, ...], clock: Clock, *, new: bool = False
 ) -> bool:
     """Add the client's service account unless it needs none or has one; tell whether."""
     if not client.service_accounts_enabled:
@@ -60,7 +60,7 @@ async def ensure_service_account(
         created_at=clock.now(),
         service_account_client=client.id,
     )
-    await store_new_user(stores, NewUser(user, role_ids=(default_role,) if default_role else ()))
+    await store_new_user(stores, NewUser(user, role_ids=role_ids))
     return True
 
 

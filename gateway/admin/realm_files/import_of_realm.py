@@ -11,7 +11,7 @@ from typing import Any
 
 from gateway.admin.realm_files.files import RealmFile
 from gateway.admin.realm_files.plan import ImportedRealm, RealmPlanner
-from gateway.admin.users import HashesAhead, NewPasswords
+from gateway.admin.users import NewPasswords, PrecomputedHashes
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, StoreUnavailable
 from gateway.domain.ports.invalidation import Invalidation, Topics
@@ -39,7 +39,7 @@ class RealmImport:
         blacklists: PasswordBlacklists = NO_BLACKLISTS,
     ) -> None:
         self._database = database
-        self._passwords = HashesAhead(passwords)
+        self._passwords = PrecomputedHashes(passwords)
         self._planner = RealmPlanner(
             keys=keys,
             passwords=self._passwords,

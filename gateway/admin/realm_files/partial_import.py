@@ -20,7 +20,7 @@ from gateway.admin.realm_files.partial_groups import PartialGroups
 from gateway.admin.realm_files.partial_roles import PartialRoles
 from gateway.admin.realm_files.partial_users import PartialUsers
 from gateway.admin.realm_files.user_import import UserInput, read_users
-from gateway.admin.users import HashesAhead, NewPasswords
+from gateway.admin.users import NewPasswords, PrecomputedHashes
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.limits.event_loop import free_in_slices, in_slices
 from gateway.domain.ports.invalidation import realm_topic
@@ -87,7 +87,7 @@ class PartialImport:
         # A whole realm takes seconds to judge: the other requests go on meanwhile.
         given = await asyncio.to_thread(_read, document, acting.realm, self._gate)
         _require_rights(acting, given)
-        hashes = HashesAhead(self._passwords)
+        hashes = PrecomputedHashes(self._passwords)
         passwords = [
             credential
             async for user in in_slices(given.users)
@@ -106,7 +106,7 @@ class PartialImport:
         return await asyncio.to_thread(write_outcomes, outcomes, ineffective)
 
     async def _store(
-        self, change: Change, given: _Given, hashes: HashesAhead
+        self, change: Change, given: _Given, hashes: PrecomputedHashes
     ) -> tuple[list[Outcome], list[IneffectiveSetting]]:
         policy = given.policy
         clients = PartialClients(change, self._clients, policy)

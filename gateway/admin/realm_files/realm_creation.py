@@ -24,7 +24,7 @@ from gateway.admin.access import (
     may_create_realms,
 )
 from gateway.admin.realm_files.plan import RealmPlan, RealmPlanner
-from gateway.admin.users import HashesAhead, NewPasswords
+from gateway.admin.users import NewPasswords, PrecomputedHashes
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
@@ -69,7 +69,7 @@ class RealmCreation:
             raise Refused("Realm name cannot be empty")
         if document.get("id") is None:
             document = {**document, "id": str(uuid4())}
-        hashes = HashesAhead(self._passwords)
+        hashes = PrecomputedHashes(self._passwords)
         planner = RealmPlanner(
             keys=self._keys, passwords=hashes, gate=self._gate, clock=self._clock
         )
@@ -87,7 +87,7 @@ class RealmCreation:
         return realm
 
     async def _read(
-        self, planner: RealmPlanner, hashes: HashesAhead, document: Mapping[str, Any]
+        self, planner: RealmPlanner, hashes: PrecomputedHashes, document: Mapping[str, Any]
     ) -> RealmPlan:
         """Read all, and hash the passwords while other writers need not wait."""
         async with self._database.read() as stores:

@@ -5,7 +5,6 @@ from gateway.admin.users.changes import ShortLived, UserChanges, invalidate_user
 from gateway.admin.users.creation import UserCreation
 from gateway.admin.users.credentials import UserCredentials
 from gateway.admin.users.groups import UserGroups
-from gateway.admin.users.hashes_ahead import HashesAhead
 from gateway.admin.users.listing import (
     MOST,
     QUERY_USERS,
@@ -17,11 +16,12 @@ from gateway.admin.users.listing import (
 from gateway.admin.users.lockouts import Lockout, Lockouts
 from gateway.admin.users.names import require_free_names
 from gateway.admin.users.new_passwords import NewPasswords
-from gateway.admin.users.new_users import NewUser, store_new_user, store_new_users
 from gateway.admin.users.password_changes import PasswordChanges
+from gateway.admin.users.precomputed_hashes import PrecomputedHashes
 from gateway.admin.users.profile_components import ProfileComponents
 from gateway.admin.users.profile_import import import_profile
 from gateway.admin.users.profiles import UserProfiles
+from gateway.admin.users.storing import NewUser, store_new_user, store_new_users
 from gateway.admin.users.summary import UserSummary, password_expires_at, summarize_user
 from gateway.admin.users.use_cases import UserUseCases
 from gateway.admin.users.views import VIEW_USERS

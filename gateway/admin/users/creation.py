@@ -9,12 +9,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.access import Acting, Change, Changes, Missing, Refused, require_may_join
+from gateway.admin.access import (
+    Acting,
+    Change,
+    Changes,
+    Missing,
+    Refused,
+    default_role_ids,
+    require_may_join,
+)
 from gateway.admin.users.drafts import new_user
 from gateway.admin.users.names import require_free_names
 from gateway.admin.users.new_passwords import NewPasswords
-from gateway.admin.users.new_users import NewUser, store_new_user
 from gateway.admin.users.password_changes import ChangedMeanwhile, until_unchanged
+from gateway.admin.users.storing import NewUser, store_new_user
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
 from gateway.domain.ports.invalidation import user_topic
@@ -100,12 +108,11 @@ class UserCreation:
         joined = await _groups(change, given)
         await require_may_join(change.acting, stores, joined)
         await require_free_names(stores, realm, user)
-        role = await stores.roles.find(realm.id, realm.default_role_name)
         groups = dict.fromkeys([*await stores.groups.default(realm.id), *joined])
         new = NewUser(
             user,
             tuple(replace(one, user_id=user.id) for one in _credentials(given, hashed)),
-            role_ids=() if role is None else (role.id,),
+            role_ids=await default_role_ids(stores, realm),
             group_ids=tuple(groups),
         )
         await store_new_user(stores, new)

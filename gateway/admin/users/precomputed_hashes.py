@@ -13,7 +13,7 @@ from gateway.domain.secrets import Secret
 from gateway.representations.users import NewPassword
 
 
-class HashesAhead:
+class PrecomputedHashes:
     """PasswordMaker that gives out each hash once: two users of one password share no salt."""
 
     def __init__(self, passwords: PasswordMaker) -> None:
