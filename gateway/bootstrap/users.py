@@ -32,7 +32,7 @@ def user_use_cases(services: Services, changes: Changes) -> UserUseCases:
     return UserUseCases(
         activation=UserActivation(changes, services.login_failures),
         listing=UserListing(database),
-        creation=UserCreation(database, changes, gate, services.passwords),
+        creation=UserCreation(database, changes, passwords, clock),
         changes=UserChanges(database, changes, passwords, short_lived, clock),
         credentials=UserCredentials(database, changes, passwords),
         groups=UserGroups(database, changes),

@@ -14,8 +14,7 @@ Keycloak: 9; Keycloak 26.7 lets `manage-users` and `manage-clients` do all of th
 
 from typing import Final, assert_never
 
-from gateway.admin.access.access import Acting
-from gateway.admin.access.controlled_objects import ControlledObject, ObjectKind
+from gateway.admin.access.access import Acting, ControlledObject, ObjectKind
 from gateway.admin.access.errors import Forbidden
 from gateway.admin.access.escalation import (
     has_every_right,
@@ -74,13 +73,12 @@ async def require_may_control_subtree(acting: Acting, stores: Stores, group_id: 
 
 
 class AccountControl:
-    """Applies the rule before a request is processed."""
+    """Applies the rule before a request is processed; raises Forbidden."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def require(self, acting: Acting) -> None:
-        """Raise Forbidden unless the caller may control what the request controls."""
         if acting.controls and not has_every_right(acting):
             async with self._database.read() as stores:
                 await require_may_control(acting, stores, *acting.controls)

@@ -46,9 +46,9 @@ async def require_may_grant(acting: Acting, stores: Stores, role_ids: Sequence[s
 
 
 async def require_may_compose(acting: Acting, stores: Stores, parts: Iterable[ListedRole]) -> None:
-    """Raise Forbidden unless the caller may let another role contain these, or not any more.
+    """Raise Forbidden unless the caller may make another role contain these, or stop that.
 
-    It takes the right to manage each of them, and all that whoever has the other role would get.
+    It takes the right to manage each of them, and every right that they give.
     """
     roles = tuple(parts)
     for part in roles:
@@ -74,12 +74,12 @@ def has_every_right(acting: Acting) -> bool:
 
 
 def is_above(acting: Acting, roles: EffectiveRoles) -> bool:
-    """Tell whether the roles hold an administrative one that the caller has not."""
+    """Return whether the roles include an administrative one that the caller lacks."""
     return acting.rights.held is not None and bool(_lacking(acting, roles))
 
 
 async def require_may_join(acting: Acting, stores: Stores, group_ids: Iterable[str]) -> None:
-    """Raise Forbidden where a group, or one above it, brings a role that the caller has not."""
+    """Raise Forbidden where a group, or one above it, gives a role that the caller lacks."""
     if acting.rights.held is None:
         return
     for group_id in group_ids:
@@ -90,12 +90,12 @@ async def require_may_join(acting: Acting, stores: Stores, group_ids: Iterable[s
 
 
 def require_may_be_anybody(acting: Acting) -> None:
-    """Raise Forbidden unless the caller acts with every administrative role that there is.
+    """Raise Forbidden unless the caller acts with every administrative role.
 
-    Whoever knows what the realm signs with makes tokens of whom they like.
+    With a signing key of the realm, a caller can issue itself the token of any user.
     """
     if not has_every_right(acting):
-        raise Forbidden("who knows a key of the realm may be anybody in it")
+        raise Forbidden("a key of the realm gives the rights of all its users")
 
 
 async def require_may_put_in_scope(acting: Acting, stores: Stores, role_ids: Sequence[str]) -> None:
@@ -130,20 +130,20 @@ async def roles_out_of_reach(acting: Acting, stores: Stores) -> frozenset[str]:
 
 
 def is_administrative_client(realm: Realm, client_id: str) -> bool:
-    """Tell whether the client with that public name holds administrative roles, or would."""
+    """Return whether a client with that public name owns administrative roles, or would."""
     return (
         client_id.endswith(_OF_A_REALM) if realm.name == MASTER else client_id == REALM_MANAGEMENT
     )
 
 
 def require_changeable_clients(acting: Acting, *client_ids: str) -> None:
-    """Raise Forbidden where one of the public names is that of a client which nobody changes.
+    """Raise Forbidden where one of the public names is that of a client that cannot be changed.
 
-    Nor does anybody make another client of that name: the roles of a realm to come would be its.
+    No client of such a name can be created either: it would own the roles of a future realm.
     """
     for client_id in client_ids:
         if is_administrative_client(acting.realm, client_id):
-            raise Forbidden(f"nobody changes the client {client_id}")
+            raise Forbidden(f"the client {client_id} cannot be changed")
 
 
 def require_changeable_role(acting: Acting, client_id: str | None, name: str) -> None:
@@ -151,7 +151,7 @@ def require_changeable_role(acting: Acting, client_id: str | None, name: str) ->
     if client_id is not None:
         require_changeable_clients(acting, client_id)
     elif acting.realm.name == MASTER and name in _EVERYWHERE:
-        raise Forbidden(f"nobody changes the role {name}")
+        raise Forbidden(f"the role {name} cannot be changed")
 
 
 async def _administrative_roles(realm: Realm, stores: Stores) -> tuple[ListedRole, ...]:
@@ -183,7 +183,7 @@ def _lacking(acting: Acting, wanted: EffectiveRoles) -> set[str]:
 
 
 def _administrative(realm: Realm, roles: EffectiveRoles) -> Iterator[str]:
-    """Yield what a role is called here: its name, that of its client before it."""
+    """Yield the administrative ones as `name` or `client/name`."""
     if realm.name == MASTER:
         yield from (name for name in roles.realm if name in _EVERYWHERE)
     for client, names in roles.clients:
@@ -192,7 +192,7 @@ def _administrative(realm: Realm, roles: EffectiveRoles) -> Iterator[str]:
 
 
 def _held(acting: Acting) -> Iterator[str]:
-    """Yield what the caller acts with, all that it implies among it."""
+    """Yield the roles that the caller acts with, and those that they imply."""
     realm, rights = acting.realm, acting.rights
     client = administration_client(realm.name) if realm.name == MASTER else REALM_MANAGEMENT
     implied = {role for held in rights.roles for role in IMPLIED.get(held, ())}

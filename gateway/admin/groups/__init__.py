@@ -11,7 +11,6 @@ from gateway.admin.groups.index import (
     read_realm_groups,
 )
 from gateway.admin.groups.listing import (
-    MOST_GROUPS,
     QUERY_GROUPS,
     VIEW_GROUPS,
     GroupListing,

@@ -9,8 +9,8 @@ from gateway.admin.access import (
     Acting,
     Change,
     Changes,
-    Missing,
     Refused,
+    existing,
     require_may_control_subtree,
     require_may_join,
 )
@@ -21,7 +21,7 @@ from gateway.domain.ports.invalidation import realm_topic
 from gateway.representations.groups import ToldGroup, read_group
 
 DEEPEST: Final = 50
-"""So many groups may stand one below the other, as in realm files."""
+"""How many levels of groups a realm may have, as in realm files."""
 
 
 class GroupAdministration:
@@ -33,24 +33,24 @@ class GroupAdministration:
     async def put(
         self, acting: Acting, parent: str | None, document: Mapping[str, Any]
     ) -> dict[str, Any] | None:
-        """Add a group below `parent`, or at the top; where its id is told, move the one with it.
+        """Add a group below `parent`, or at the top; a document with an id moves that group.
 
         Return the new group, None for one that was moved. Raises Refused, AlreadyExists, Missing,
-        and Forbidden where who is in the group would get more than the caller has.
+        and Forbidden where the members would get more rights than the caller has.
         """
-        told = read_group(document)
-        if not told.name:
+        given = read_group(document)
+        if not given.name:
             raise Refused("Group name is missing")
         async with self._changes.begin(acting, alone=True) as change:
             if parent is not None:
                 await get_group(change.stores, change.realm, parent)
-            if told.id is not None:
-                await _move(change, told.id, parent)
+            if given.id is not None:
+                await _move(change, given.id, parent)
                 change.record(
                     OperationType.UPDATE, ResourceType.GROUP, _place(parent), dict(document)
                 )
                 return None
-            group = await _add(change, told, parent)
+            group = await _add(change, given, parent)
             path = f"groups/{group.id}" if parent is None else _place(parent)
             change.record(
                 OperationType.CREATE, ResourceType.GROUP, path, {"id": group.id, **document}
@@ -60,22 +60,22 @@ class GroupAdministration:
         return shown[0]
 
     async def update(self, acting: Acting, group_id: str, document: Mapping[str, Any]) -> None:
-        """Replace name and description, and where they are told the attributes of a group.
+        """Replace name and description, and the attributes if they are given.
 
         Raises Refused, AlreadyExists and PreconditionFailed.
         """
-        told = read_group(document)
+        given = read_group(document)
         async with self._changes.begin(acting) as change:
             group = await _locked(change, group_id)
-            if not told.name:
+            if not given.name:
                 raise Refused("Group name is missing")
-            if told.id not in {None, group_id}:
+            if given.id not in {None, group_id}:
                 raise Refused("Invalid group id")
             changed = replace(
                 group,
-                name=told.name,
-                description=told.description,
-                attributes=group.attributes if told.attributes is None else told.attributes,
+                name=given.name,
+                description=given.description,
+                attributes=group.attributes if given.attributes is None else given.attributes,
             )
             await change.stores.groups.replace(changed)
             change.tell(realm_topic(change.realm.id))
@@ -84,14 +84,14 @@ class GroupAdministration:
             )
 
     async def remove(self, acting: Acting, group_id: str) -> None:
-        """Forget a group with all below it; raises PreconditionFailed."""
+        """Remove a group with all groups below it; raises PreconditionFailed."""
         async with self._changes.begin(acting) as change:
             group = await _locked(change, group_id)
             await require_may_control_subtree(acting, change.stores, group_id)
             await change.stores.group_catalogue.remove(change.realm.id, group_id)
             change.tell(realm_topic(change.realm.id))
-            told = {"id": group.id, "name": group.name}
-            change.record(OperationType.DELETE, ResourceType.GROUP, f"groups/{group_id}", told)
+            document = {"id": group.id, "name": group.name}
+            change.record(OperationType.DELETE, ResourceType.GROUP, f"groups/{group_id}", document)
 
 
 def _place(parent: str | None) -> str:
@@ -105,7 +105,7 @@ async def _locked(change: Change, group_id: str) -> Group:
     return group
 
 
-async def _add(change: Change, told: ToldGroup, parent: str | None) -> Group:
+async def _add(change: Change, given: ToldGroup, parent: str | None) -> Group:
     stores, realm = change.stores, change.realm
     above = await stores.group_catalogue.with_parents(realm.id, [parent] if parent else [])
     _require_room(len(above) + 1)
@@ -113,11 +113,11 @@ async def _add(change: Change, told: ToldGroup, parent: str | None) -> Group:
     group = Group(
         id=str(uuid4()),
         realm_id=realm.id,
-        name=told.name,
-        path=f"{path}/{told.name}",
+        name=given.name,
+        path=f"{path}/{given.name}",
         parent=parent,
-        attributes=told.attributes or {},
-        description=told.description,
+        attributes=given.attributes or {},
+        description=given.description,
     )
     await stores.groups.add(group)
     return group
@@ -125,9 +125,8 @@ async def _add(change: Change, told: ToldGroup, parent: str | None) -> Group:
 
 async def _move(change: Change, group_id: str, parent: str | None) -> None:
     stores, realm = change.stores, change.realm
-    group = await stores.group_catalogue.find(realm.id, group_id)
-    if group is None:
-        raise Missing("Could not find child by id")
+    found = await stores.group_catalogue.find(realm.id, group_id)
+    group = existing(found, "Could not find child by id")
     if parent in {group.parent, group_id}:
         return
     await require_may_control_subtree(change.acting, stores, group_id)

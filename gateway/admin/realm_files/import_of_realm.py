@@ -59,7 +59,7 @@ class RealmImport:
             await self._hash_ahead(files, skip_existing=skip_existing)
             return await self._run(files, skip_existing=skip_existing)
         finally:
-            self._passwords.forget()
+            self._passwords.clear()
 
     async def _hash_ahead(self, files: Sequence[RealmFile], *, skip_existing: bool) -> None:
         """Hash the passwords while other writers need not wait; a wrong file is told later."""

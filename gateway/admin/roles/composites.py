@@ -1,4 +1,4 @@
-"""The parts of a role that is made, by name. Keycloak: RoleRepresentation (`composites`)."""
+"""The composites of a new role, by name. Keycloak: RoleRepresentation (`composites`)."""
 
 from collections.abc import Iterable
 
@@ -12,9 +12,9 @@ from gateway.representations.roles import RoleName
 async def composites_of(
     stores: Stores, realm: Realm, names: Iterable[RoleName]
 ) -> tuple[ListedRole, ...]:
-    """Return the roles; those of clients that do not exist are passed over, as Keycloak does.
+    """Return the roles; raises MissingPart for one that does not exist.
 
-    Raises MissingPart for a role that does not exist.
+    Roles of clients that do not exist are ignored, as in Keycloak.
     """
     wanted = tuple(names)
     public = sorted({name.client for name in wanted if name.client is not None})

@@ -1,4 +1,4 @@
-"""Roles as listings of the admin API show them, by whoever holds them, within one transaction.
+"""Roles as listings of the admin API show them, within one transaction.
 
 Keycloak: role mappings and scope mappings (`available`, `composite`)
 """
@@ -22,23 +22,22 @@ class RoleListing:
         self._realm = realm
 
     async def documents(self, query: RoleQuery, *, brief: bool = True) -> list[dict[str, Any]]:
-        """Return the roles as a list shows them, by name."""
         found = await self._stores.role_catalogue.list(self._realm.id, query)
         return [role_answer(role, brief=brief) for role in found]
 
     async def mappings(self, holder: RoleHolder) -> dict[str, Any]:
-        """Return all that was given to the holder directly, by whose roles they are."""
+        """Return the roles granted to the holder directly, by realm and client."""
         found = await self._stores.role_catalogue.list(self._realm.id, RoleQuery(holder))
         return mappings_answer(found)
 
     async def named(
         self, references: Sequence[RoleReference], container: str
     ) -> tuple[ListedRole, ...]:
-        """Return the roles that a list names, each by its id and its name, of one container.
+        """Return roles of one container by id and name; raises Missing.
 
-        `container` is the internal id of a client, or "" for the realm. Raises Missing.
+        `container` is the internal id of a client, or "" for the realm.
         """
-        found = await self._by_id(references, "Role not found")
+        found = await self.identified(references, "Role not found")
         for role, reference in zip(found, references, strict=True):
             if role.role.name != reference.name or (role.role.client or "") != container:
                 raise Missing("Role not found")
@@ -47,12 +46,7 @@ class RoleListing:
     async def identified(
         self, references: Sequence[RoleReference], missing: str
     ) -> tuple[ListedRole, ...]:
-        """Return the roles that a list names by their ids; raises Missing, `missing` its text."""
-        return await self._by_id(references, missing)
-
-    async def _by_id(
-        self, references: Sequence[RoleReference], missing: str
-    ) -> tuple[ListedRole, ...]:
+        """Return roles by id; raises Missing with the text `missing`."""
         ids = list(dict.fromkeys(reference.id for reference in references))
         known = await self._stores.role_catalogue.by_ids(self._realm.id, ids)
         if len(known) < len(ids):

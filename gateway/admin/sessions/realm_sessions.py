@@ -1,4 +1,4 @@
-"""The sessions of a realm over the admin API: how many there are, ending one, ending all.
+"""The sessions of a realm: how many there are, ending one, ending all.
 
 Keycloak: 7.1 (logout-all, push-revocation, sessions, client-session-stats)
 """
@@ -31,14 +31,14 @@ class RealmSessions:
     async def end_all(self, acting: Acting) -> int:
         """Do the same, and return how many sessions there were.
 
-        The database comes first, so that the tokens are rejected even while Redis is unavailable.
+        The database is changed first, so that tokens are rejected even if Redis is unavailable.
         """
         async with self._changes.begin(acting, alone=True) as change:
             offline = await _reject_tokens(change)
         return offline + await self._online.end_of_realm(acting.realm.id)
 
     async def push_revocation(self, acting: Acting) -> None:
-        """Note that clients were to be told; there is none that is told yet."""
+        """Record the event; no client is notified in this version."""
         async with self._changes.begin(acting) as change:
             change.record(OperationType.ACTION, ResourceType.REALM, "push-revocation", {})
 
@@ -53,9 +53,9 @@ class RealmSessions:
             _record_end(change, session_id)
 
     async def end_of_either_kind(self, acting: Acting, session_id: str) -> None:
-        """End one session, wherever it is stored; raises Missing where there is none.
+        """End one session of either kind; raises Missing where there is none.
 
-        The database comes first, so that its tokens are rejected even while Redis is unavailable.
+        The database is changed first, so that tokens are rejected even if Redis is unavailable.
         """
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
@@ -71,7 +71,7 @@ class RealmSessions:
                 _record_end(change, session_id)
 
     async def statistics(self, realm: Realm) -> list[dict[str, Any]]:
-        """Return how many sessions each client takes part in, where there are any."""
+        """Return the number of sessions of each client that has any."""
         async with self._database.read() as stores:
             clients = await stores.clients.ids(realm.id)
             ids = [*clients.values()]

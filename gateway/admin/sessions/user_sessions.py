@@ -1,13 +1,13 @@
-"""The sessions of a user over the admin API, and the end of those of its browsers.
+"""The sessions of a user.
 
-Keycloak: 7.2 (sessions, offline-sessions, logout): a logout leaves offline sessions alone
+Keycloak: 7.2 (sessions, offline-sessions, logout): a logout does not end offline sessions
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gateway.admin.access import Acting, Change, Changes, Missing, get_user, get_user_for_update
+from gateway.admin.access import Acting, Change, Changes, existing, get_user, get_user_for_update
 from gateway.admin.users import invalidate_user
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.sessions import OnlineSessionStore
@@ -26,7 +26,6 @@ class UserSessions:
         self._online = online
 
     async def online(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
-        """Return the sessions of the user's browsers and apps."""
         async with self._database.read() as stores:
             await get_user(stores, realm.id, user_id)
             return await written_sessions(
@@ -34,11 +33,10 @@ class UserSessions:
             )
 
     async def offline(self, realm: Realm, user_id: str, client: str) -> list[dict[str, Any]]:
-        """Return the offline sessions in which the client with that internal id takes part."""
+        """Return the offline sessions with the client of that internal id."""
         async with self._database.read() as stores:
             await get_user(stores, realm.id, user_id)
-            if await stores.clients.find_by_id(realm.id, client) is None:
-                raise Missing("Client not found")
+            existing(await stores.clients.find_by_id(realm.id, client), "Client not found")
             sessions = await stores.offline_sessions.of_user(realm.id, user_id)
             taken = [session for session in sessions if client in session.clients]
             return await written_sessions(stores, realm, taken)
@@ -57,10 +55,9 @@ class UserSessions:
             await self._online.end_of_user(change.realm.id, user_id)
 
     async def end_all(self, acting: Acting, user_id: str) -> int:
-        """End online and offline sessions, and reject all tokens issued so far.
+        """End online and offline sessions, and reject all tokens issued so far; return how many.
 
-        Return how many sessions there were. The database comes first, so that the tokens are
-        rejected even while Redis is unavailable.
+        The database is changed first, so that tokens are rejected even if Redis is unavailable.
         """
         async with self._changes.begin(acting) as change:
             await _reject_tokens(change, user_id)

@@ -6,9 +6,7 @@ from gateway.admin.users.creation import UserCreation
 from gateway.admin.users.credentials import UserCredentials
 from gateway.admin.users.groups import UserGroups
 from gateway.admin.users.listing import (
-    MOST,
     QUERY_USERS,
-    Page,
     UserListing,
     read_attribute_query,
     shown_users,
@@ -19,8 +17,7 @@ from gateway.admin.users.new_passwords import NewPasswords
 from gateway.admin.users.password_changes import PasswordChanges
 from gateway.admin.users.precomputed_hashes import PrecomputedHashes
 from gateway.admin.users.profile_components import ProfileComponents
-from gateway.admin.users.profile_import import import_profile
-from gateway.admin.users.profiles import UserProfiles
+from gateway.admin.users.profiles import UserProfiles, import_profile
 from gateway.admin.users.storing import NewUser, store_new_user, store_new_users
 from gateway.admin.users.summary import UserSummary, password_expires_at, summarize_user
 from gateway.admin.users.use_cases import UserUseCases

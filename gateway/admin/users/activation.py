@@ -1,6 +1,6 @@
-"""Enabling, disabling and unlocking users, with nothing else about them changed.
+"""Enabling, disabling and unlocking users.
 
-The user profile is not applied: an account whose attributes break it can still be disabled.
+The user profile is not applied: an account with invalid attributes can still be disabled.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ class UserActivation:
         self._failures = failures
 
     async def disable(self, acting: Acting, user_id: str) -> None:
-        """Disable a user: no sign-in, and tokens issued so far are rejected."""
+        """Disable a user: sign-ins and all its tokens are rejected."""
         async with self._changes.begin(acting) as change:
             user = await get_user_for_update(change.stores, change.realm.id, user_id)
             await _store(change, user, enabled=False)
@@ -40,10 +40,10 @@ class UserActivation:
         return await self._enable(acting, user_id, is_locked_for_good)
 
     async def _enable(self, acting: Acting, user_id: str, is_due: Callable[[User], bool]) -> bool:
-        """Clear the user's failures, then enable the account where that is due.
+        """Clear the user's failures, then enable the account if it is due.
 
-        In this order, or a sign-in that fails in between would lock the account again. Without
-        Redis the account is enabled all the same, and StoreUnavailable raised after that.
+        In this order, or a sign-in that fails in between would lock the account again. If Redis is
+        unavailable, the account is enabled before StoreUnavailable is raised.
         """
         cleared = None
         try:
@@ -66,5 +66,5 @@ async def _store(change: Change, user: User, *, enabled: bool) -> None:
     after = replace(user, enabled=enabled, attributes=attributes)
     if after != user:
         await change.stores.users.replace(after)
-    told = {"enabled": enabled}
-    change.record(OperationType.UPDATE, ResourceType.USER, f"users/{user.id}", told)
+    document = {"enabled": enabled}
+    change.record(OperationType.UPDATE, ResourceType.USER, f"users/{user.id}", document)

@@ -1,11 +1,12 @@
-"""Users made by administrators: named, judged, with password, default role and groups.
+"""Users created by administrators: with profile, password, default role and groups.
 
-The password is hashed before anything is locked. Nobody else takes the name or the address
-meanwhile: of two at once one is told that it exists. Keycloak: POST users
+The password is hashed before any lock is held. Names and addresses stay reserved until the end of
+the transaction, so that the second of two equal users is refused. Keycloak: POST users
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -13,58 +14,48 @@ from gateway.admin.access import (
     Acting,
     Change,
     Changes,
-    Missing,
     Refused,
     default_role_ids,
+    existing,
     require_may_join,
 )
 from gateway.admin.users.drafts import new_user
 from gateway.admin.users.names import require_free_names
-from gateway.admin.users.new_passwords import NewPasswords
-from gateway.admin.users.password_changes import ChangedMeanwhile, until_unchanged
+from gateway.admin.users.password_changes import (
+    PasswordChanges,
+    PreparedPassword,
+    until_unchanged,
+)
 from gateway.admin.users.storing import NewUser, store_new_user
+from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
 from gateway.domain.ports.invalidation import user_topic
-from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database
-from gateway.domain.realm import PasswordPolicy
 from gateway.domain.users import PRIORITY_STEP, Credential, User
 from gateway.representations.users import GivenUser, NewPassword, read_given_user
-
-
-@dataclass(frozen=True, slots=True)
-class _Hashed:
-    """A password that keeps the rules of `policy` for a user so named."""
-
-    credential: Credential
-    policy: PasswordPolicy
-    names: tuple[str, str | None]
 
 
 class UserCreation:
     """The use case."""
 
     def __init__(
-        self, database: Database, changes: Changes, gate: NewPasswords, hasher: PasswordHasher
+        self, database: Database, changes: Changes, passwords: PasswordChanges, clock: Clock
     ) -> None:
         self._database = database
         self._changes = changes
-        self._gate = gate
-        self._hasher = hasher
+        self._passwords = passwords
+        self._clock = clock
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
-        """Make a user and return its id.
+        """Create a user and return its id.
 
         Raises AlreadyExists, Refused, InvalidInput (PasswordRefused, ProfileViolated among it),
-        Forbidden for a group that brings rights beyond the caller's, Overloaded, StoreUnavailable.
+        Forbidden for a group that gives rights beyond the caller's, Overloaded, StoreUnavailable.
         """
-        given = read_given_user(document, self._gate.clock.now())
-        return await until_unchanged(
-            lambda: repeat_while_pending(
-                lambda matches: self._attempt(acting, given, document, matches)
-            )
-        )
+        given = read_given_user(document, self._clock.now())
+        attempt = partial(self._attempt, acting, given, document)
+        return await until_unchanged(lambda: repeat_while_pending(attempt))
 
     async def _attempt(
         self,
@@ -73,49 +64,42 @@ class UserCreation:
         document: Mapping[str, Any],
         matches: PatternMatches,
     ) -> str:
-        hashed = await self._hashed(acting, given, matches)
+        prepared = await self._prepared(acting, given, matches)
         async with self._changes.begin(acting) as change:
             user = await new_user(change.stores, change.realm, given, change.now, matches)
-            if hashed is not None and hashed != replace(
-                hashed, policy=change.realm.password_policy, names=_names(user)
-            ):
-                raise ChangedMeanwhile("the rules for passwords were changed")
-            await self._store(change, user, given, hashed)
+            if prepared is not None:
+                prepared.require_current(change.realm, user, ())
+            await _store(change, user, given, prepared)
             path = f"users/{user.id}"
             change.record(OperationType.CREATE, ResourceType.USER, path, document)
             change.tell(user_topic(user.realm_id, user.id))
         return user.id
 
-    async def _hashed(
+    async def _prepared(
         self, acting: Acting, given: GivenUser, matches: PatternMatches
-    ) -> _Hashed | None:
+    ) -> PreparedPassword | None:
         passwords = [one for one in given.credentials if isinstance(one, NewPassword)]
         if not passwords:
             return None
         async with self._database.read() as stores:
-            realm = await stores.realms.find_by_name(acting.realm.name)
-            if realm is None:
-                raise Missing("Realm not found.")
-            user = await new_user(stores, realm, given, self._gate.clock.now(), matches)
-        password = passwords[-1].password
-        credential = await self._gate.first(self._hasher, realm, user, password)
-        return _Hashed(credential, realm.password_policy, _names(user))
+            realm = existing(
+                await stores.realms.find_by_name(acting.realm.name), "Realm not found."
+            )
+            user = await new_user(stores, realm, given, self._clock.now(), matches)
+        return await self._passwords.prepare(realm, user, (), passwords[-1].password)
 
-    async def _store(
-        self, change: Change, user: User, given: GivenUser, hashed: _Hashed | None
-    ) -> None:
-        stores, realm = change.stores, change.realm
-        joined = await _groups(change, given)
-        await require_may_join(change.acting, stores, joined)
-        await require_free_names(stores, realm, user)
-        groups = dict.fromkeys([*await stores.groups.default(realm.id), *joined])
-        new = NewUser(
-            user,
-            tuple(replace(one, user_id=user.id) for one in _credentials(given, hashed)),
-            role_ids=await default_role_ids(stores, realm),
-            group_ids=tuple(groups),
-        )
-        await store_new_user(stores, new)
+
+async def _store(
+    change: Change, user: User, given: GivenUser, prepared: PreparedPassword | None
+) -> None:
+    stores, realm = change.stores, change.realm
+    joined = await _groups(change, given)
+    await require_may_join(change.acting, stores, joined)
+    await require_free_names(stores, realm, user)
+    role_ids = await default_role_ids(stores, realm)
+    groups = dict.fromkeys([*await stores.groups.default(realm.id), *joined])
+    credentials = _credentials(user, given, prepared)
+    await store_new_user(stores, NewUser(user, credentials, role_ids, tuple(groups)))
 
 
 async def _groups(change: Change, given: GivenUser) -> list[str]:
@@ -128,14 +112,12 @@ async def _groups(change: Change, given: GivenUser) -> list[str]:
     return found
 
 
-def _credentials(given: GivenUser, hashed: _Hashed | None) -> list[Credential]:
-    made = [] if hashed is None else [hashed.credential]
+def _credentials(
+    user: User, given: GivenUser, prepared: PreparedPassword | None
+) -> tuple[Credential, ...]:
+    made = () if prepared is None else prepared.change.stored
     brought = [one for one in given.credentials if isinstance(one, Credential)]
-    return [
-        replace(one, id=str(uuid4()), priority=place * PRIORITY_STEP)
+    return tuple(
+        replace(one, id=str(uuid4()), user_id=user.id, priority=place * PRIORITY_STEP)
         for place, one in enumerate((*made, *brought), start=1)
-    ]
-
-
-def _names(user: User) -> tuple[str, str | None]:
-    return user.username, user.email
+    )

@@ -6,10 +6,17 @@ Keycloak: GET users, GET users/count, GET users/{id}
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
-from gateway.admin.access import AdminRole, Rights, TooMany, get_user
+from gateway.admin.access import (
+    AdminRole,
+    Page,
+    Rights,
+    TooMany,
+    get_user,
+    require_one_answer,
+)
 from gateway.admin.users.views import (
     VIEW_USERS,
     listed_users,
@@ -24,18 +31,8 @@ from gateway.domain.realm import Realm
 from gateway.domain.users import User, UserQuery, sought_name
 
 QUERY_USERS: Final = (AdminRole.QUERY_USERS, *VIEW_USERS)
-MOST: Final = 10_000
-"""How many users one answer may hold."""
 _BY_ID: Final = "id:"
 _MOST_IDS: Final = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A part of a listing; `maximum` None asks for all of it."""
-
-    first: int = 0
-    maximum: int | None = 100
 
 
 class UserListing:
@@ -49,15 +46,14 @@ class UserListing:
     ) -> list[dict[str, Any]]:
         """Return the users of the page; raises TooMany, also for a search that costs too much.
 
-        Who may only query users sees none: each of them would take the right to view it.
+        A caller that may only query users sees none: each of them takes the right to view it.
         """
         rights.require(*QUERY_USERS)
         if not rights.has(*VIEW_USERS):
             return []
-        wanted = MOST + 1 if page.maximum is None else min(page.maximum, MOST + 1)
         async with self._database.read() as stores:
             with _costly_refused():
-                users = await _matching(stores, realm, query, page.first, wanted)
+                users = await _matching(stores, realm, query, page.first, page.limit)
             shown = await shown_users(stores, realm, users, brief=brief)
             access = {"manage": rights.has(AdminRole.MANAGE_USERS)}
             return [{**user, "access": access} for user in shown]
@@ -82,7 +78,7 @@ class UserListing:
                 return len(account) + await stores.users.count(realm.id, query)
 
     async def one(self, realm: Realm, rights: Rights, user_id: str) -> dict[str, Any]:
-        """Return the user; raises Missing, told only to who may look for users."""
+        """Return the user; raises Missing for callers that may query users."""
         rights.require(*QUERY_USERS)
         async with self._database.read() as stores:
             user = await get_user(stores, realm.id, user_id)
@@ -90,12 +86,12 @@ class UserListing:
             return await user_document(stores, realm, rights, user)
 
     async def metadata(self, realm: Realm) -> dict[str, Any]:
-        """Return what forms for a user that there is are made of."""
+        """Return the profile metadata of existing users."""
         async with self._database.read() as stores:
             return await user_metadata(stores, realm)
 
     async def unmanaged(self, realm: Realm, user_id: str) -> dict[str, list[str]]:
-        """Return the attributes that the profile does not name, as far as it shows them."""
+        """Return the attributes that the profile does not name but shows."""
         async with self._database.read() as stores:
             user = await get_user(stores, realm.id, user_id)
             return unmanaged_attributes(await profile_rules(stores, realm), user)
@@ -105,8 +101,7 @@ async def shown_users(
     stores: Stores, realm: Realm, users: Sequence[User], *, brief: bool
 ) -> list[dict[str, Any]]:
     """Return users as lists show them; raises TooMany for more than one answer may hold."""
-    if len(users) > MOST:
-        raise TooMany(f"More than {MOST} users: ask page by page, with first and max")
+    require_one_answer(users, "users")
     return await listed_users(stores, realm, users, brief=brief)
 
 
@@ -118,14 +113,14 @@ def read_attribute_query(text: str) -> Mapping[str, str]:
     return found
 
 
-# A name is looked for where it begins alone, or a long one without a value would be read from each
-# of its characters on.
+# A name is matched only at its beginning, or a long one without a value would be tried from each of
+# its characters.
 _PAIR: Final = re.compile(r'(?:"([^"]+)"|(?<![^\s:"])([^\s:"]+)):(?:"([^"]*)"|(\S+))')
 
 
 @contextmanager
 def _costly_refused() -> Iterator[None]:
-    """Tell the caller of a search that costs too much."""
+    """Raise TooMany for a search that costs too much."""
     try:
         yield
     except InvalidInput as error:
@@ -137,7 +132,7 @@ async def _matching(
 ) -> tuple[User, ...]:
     if query.search is not None and query.search.startswith(_BY_ID):
         return (await _by_id(stores, realm, query.search))[first : first + maximum]
-    # No name that another is a part of is longer than that: the account goes before all of them.
+    # The exact name sorts before all longer names that contain it.
     account = await _service_account(stores, realm, query)
     shown = account[first : first + maximum]
     rest = max(first - len(account), 0)
@@ -145,7 +140,7 @@ async def _matching(
 
 
 async def _service_account(stores: Stores, realm: Realm, query: UserQuery) -> tuple[User, ...]:
-    """Return the service account that is asked for by its whole name; no other search finds it."""
+    """Return the service account of the exact user name; no other search finds one."""
     if query.username is None or replace(query, exact=False) != UserQuery(username=query.username):
         return ()
     user = await stores.users.find_by_username(realm.id, sought_name(query.username))

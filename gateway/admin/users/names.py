@@ -1,7 +1,7 @@
-"""No two users of a realm share a name or an address, however they come to it.
+"""Unique names and addresses of users.
 
-Who may sign in by address is found by it as by a name: so a name that is another's address is
-taken, and an address that is another's name. Keycloak: the checks of UserProfile for duplicates
+Where users sign in by e-mail address, it is looked up like a name: a name that is the address of
+another user is taken, and vice versa. Keycloak: the checks of UserProfile for duplicates
 """
 
 from typing import Final
@@ -18,11 +18,10 @@ _ADDRESS: Final = "User exists with same email"
 async def require_free_names(
     stores: Stores, realm: Realm, user: User, before: User | None = None
 ) -> None:
-    """Raise AlreadyExists where somebody else has the name or the address.
+    """Raise AlreadyExists if another user has the name or the address.
 
-    Of a user that there is already, what it had `before` is not looked at: an address may have
-    been shared when the realm still allowed it. Within a transaction that may write nobody else
-    takes them until its end.
+    What an existing user had `before` is not checked: the realm may have allowed shared addresses
+    at that time. In a transaction that writes, the names stay reserved until its end.
     """
     name = user.username if before is None or user.username != before.username else None
     address = user.email if before is None or user.email != before.email else None

@@ -1,8 +1,7 @@
-"""Setting passwords: the gate that each new one passes, its hash, and what is kept of the last.
+"""The rules for a new password, its hash, and the password history.
 
-Whoever stores a password that somebody chose gets its hash here, after the realm's rules; a
-credential that comes hashed is not asked. Former passwords lie beside the current one as
-credentials of another type, as many and as long as a rule looks back.
+Every password in clear text passes here; a credential that comes hashed does not. Former passwords
+are credentials of another type, as many and as long as a rule needs them.
 Keycloak: 5.2, 5.5; PasswordCredentialProvider.createCredential
 """
 
@@ -26,15 +25,15 @@ FORMER_PASSWORD: Final = "password-history"  # noqa: S105 - the type of a creden
 
 @dataclass(frozen=True, slots=True)
 class PasswordChange:
-    """The credentials to store, and those whose time is over."""
+    """The credentials to store, and those to remove."""
 
     stored: tuple[Credential, ...]
-    forgotten: tuple[Credential, ...]
+    removed: tuple[Credential, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NewPasswords:
-    """The gate, for a realm's administrators, importers and users alike."""
+    """Checks and hashes new passwords of administrators, imports and users alike."""
 
     clock: Clock
     blacklists: PasswordBlacklists = NO_BLACKLISTS
@@ -54,10 +53,7 @@ class NewPasswords:
         password: Secret,
         held: Sequence[Credential],
     ) -> PasswordChange:
-        """Return what a change of the password stores and forgets; raises PasswordRefused.
-
-        `held` are the credentials that the user has now.
-        """
+        """Return the change for a user with the credentials `held`; raises PasswordRefused."""
         policy = realm.password_policy
         current = next((one for one in held if one.type == PASSWORD), None)
         former = _newest_first(held)
@@ -70,9 +66,13 @@ class NewPasswords:
         fresh = await self._hashed(hasher, realm, user, password)
         if current is None:
             return PasswordChange((fresh,), ())
-        kept, surplus = _remembered(policy, current, former, self.clock.now())
+        replaced = replace(current, id=str(uuid4()), type=FORMER_PASSWORD)
+        surplus = set(_surplus(policy, [replaced, *former], self.clock.now()))
         successor = replace(fresh, id=current.id, priority=current.priority)
-        return PasswordChange((successor, *kept), surplus)
+        return PasswordChange(
+            (successor,) if replaced.id in surplus else (successor, replaced),
+            tuple(one for one in former if one.id in surplus),
+        )
 
     def _candidate(self, user: User, password: Secret) -> Candidate:
         return Candidate(
@@ -105,7 +105,7 @@ class NewPasswords:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A password of which the hash is known."""
+    """A stored password, for the rules that compare with it."""
 
     credential: Credential
     hasher: PasswordHasher
@@ -113,11 +113,9 @@ class _Stored:
 
     @property
     def made_at(self) -> datetime:
-        """When it was set."""
         return self.credential.created_at
 
     async def is_it(self, password: Secret) -> bool:
-        """Tell whether the hash was made of `password`."""
         return await self.hasher.check(
             password,
             (self.credential.credential_data, self.credential.secret_data),
@@ -132,17 +130,8 @@ def _newest_first(held: Sequence[Credential]) -> list[Credential]:
     return sorted(former, key=lambda one: one.created_at, reverse=True)
 
 
-def _remembered(
-    policy: PasswordPolicy, current: Credential, former: Sequence[Credential], now: datetime
-) -> tuple[tuple[Credential, ...], tuple[Credential, ...]]:
-    """Return the entry that the current password becomes, and the entries to forget."""
-    replaced = replace(current, id=str(uuid4()), type=FORMER_PASSWORD)
-    surplus = set(_surplus(policy, [replaced, *former], now))
-    added = () if replaced.id in surplus else (replaced,)
-    return added, tuple(one for one in former if one.id in surplus)
-
-
 def _surplus(policy: PasswordPolicy, former: Sequence[Credential], now: datetime) -> Iterator[str]:
+    """Yield the ids of the former passwords, newest first, that no rule needs any more."""
     for place, one in enumerate(former):
         if place >= policy.remembered and now - one.created_at >= policy.remembered_for:
             yield one.id

@@ -1,8 +1,7 @@
-"""Setting the password of a user that there is: the slow part before the transaction.
+"""New passwords of users, hashed before the transaction: a hash takes long.
 
-A hash takes long, and nobody waits for it with the user locked. So what it was made for is
-compared within the transaction, and where somebody was faster all of it is done again: nobody's
-password is overwritten unseen, and the rules look back on it.
+The transaction compares what the hash was made for. If another request was faster, all of it is
+repeated: no password is overwritten unchecked, and the password history includes it.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -26,7 +25,7 @@ T = TypeVar("T")
 
 
 class ChangedMeanwhile(RealmgateError):
-    """What a change was prepared for is not there any more."""
+    """The state that a change was prepared for has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +39,19 @@ class _Basis:
 
 @dataclass(frozen=True, slots=True)
 class PreparedPassword:
-    """A password that keeps the rules, hashed."""
+    """A hashed password that meets the rules, and the state that it was prepared for."""
 
     change: PasswordChange
     basis: _Basis
 
+    def require_current(self, realm: Realm, user: User, held: Sequence[Credential]) -> None:
+        """Raise ChangedMeanwhile where policy, names or stored passwords are other ones now."""
+        if _basis(realm, user, held) != self.basis:
+            raise ChangedMeanwhile("policy, names or password have changed")
+
 
 class PasswordChanges:
-    """Prepares new passwords, and stores them."""
+    """Prepares new passwords, and stores those of existing users."""
 
     def __init__(self, gate: NewPasswords, hasher: PasswordHasher) -> None:
         self._gate = gate
@@ -56,35 +60,30 @@ class PasswordChanges:
     async def prepare(
         self, realm: Realm, user: User, held: Sequence[Credential], password: Secret
     ) -> PreparedPassword:
-        """Return the password ready to be stored; raises PasswordRefused.
-
-        `held` are the credentials that the user has now.
-        """
+        """Return the password for a user with the credentials `held`; raises PasswordRefused."""
         change = await self._gate.changed(self._hasher, realm, user, password, held)
         return PreparedPassword(change, _basis(realm, user, held))
 
     async def store(
         self, stores: Stores, realm: Realm, user: User, prepared: PreparedPassword
     ) -> None:
-        """Store the password of a user whom nobody else changes now; raises ChangedMeanwhile."""
-        held = await stores.users.credentials(realm.id, user.id)
-        if _basis(realm, user, held) != prepared.basis:
-            raise ChangedMeanwhile("the password was changed by somebody else")
+        """Store the password of a user whose row is locked; raises ChangedMeanwhile."""
+        prepared.require_current(realm, user, await stores.users.credentials(realm.id, user.id))
         for credential in prepared.change.stored:
             await stores.users.set_credential(realm.id, credential)
-        for credential in prepared.change.forgotten:
+        for credential in prepared.change.removed:
             await stores.users.remove_credential(realm.id, credential)
 
 
-def told_to_change(user: User, *, temporary: bool) -> User:
-    """Return the user with a new password, which is to be changed if it is `temporary`."""
+def with_update_password(user: User, *, temporary: bool) -> User:
+    """Return the user, who has to change the new password if it is `temporary`."""
     others = tuple(name for name in user.required_actions if name != UPDATE_PASSWORD)
     due = (UPDATE_PASSWORD,) if temporary else ()
     return replace(user, required_actions=(*others, *due))
 
 
 async def until_unchanged(attempt: Callable[[], Awaitable[T]]) -> T:
-    """Return what `attempt` gives, tried again while somebody else is faster; raises Overloaded."""
+    """Return the result of `attempt`, repeated while others are faster; raises Overloaded."""
     for _ in range(_ATTEMPTS):
         try:
             return await attempt()

@@ -1,6 +1,6 @@
-"""Password hashes made before a transaction opens: SQLite has one writer, and each takes long.
+"""Password hashes made before a transaction opens: SQLite has one writer, and a hash takes long.
 
-A hash that was not foreseen, because the realm changed meanwhile, is made when it is asked for.
+A hash that was not precomputed, because the realm has changed since, is made on demand.
 """
 
 from collections import defaultdict
@@ -14,28 +14,25 @@ from gateway.representations.users import NewPassword
 
 
 class PrecomputedHashes:
-    """PasswordMaker that gives out each hash once: two users of one password share no salt."""
+    """PasswordMaker that returns each hash once: two users with one password share no salt."""
 
     def __init__(self, passwords: PasswordMaker) -> None:
         self._passwords = passwords
-        self._made: defaultdict[tuple[str, str | None, int | None], list[tuple[str, str]]]
-        self._made = defaultdict(list)
+        self._made = defaultdict[tuple[str, str | None, int | None], list[tuple[str, str]]](list)
 
     async def prepare(
         self, password: Secret, *, realm_id: str, algorithm: str | None, iterations: int | None
     ) -> None:
-        """Make a hash that `hash` will be asked for."""
         try:
             made = await self._passwords.hash(
                 password, realm_id=realm_id, algorithm=algorithm, iterations=iterations
             )
         except InvalidInput:
-            # Told when it is asked for, together with what else is wrong.
-            return
+            return  # `hash` raises it again, together with other errors
         self._made[password.reveal(), algorithm, iterations].append(made)
 
     async def prepare_all(self, realm: Realm, new: Iterable[NewPassword]) -> None:
-        """Make the hashes of passwords of one realm, as its policy wants them."""
+        """Make the hashes of passwords of one realm by its policy."""
         policy = realm.password_policy
         for credential in new:
             await self.prepare(
@@ -45,8 +42,8 @@ class PrecomputedHashes:
                 iterations=policy.hash_iterations,
             )
 
-    def forget(self) -> None:
-        """Forget the hashes that nobody asked for."""
+    def clear(self) -> None:
+        """Discard the hashes that were not used."""
         self._made.clear()
 
     async def hash(
@@ -57,7 +54,6 @@ class PrecomputedHashes:
         algorithm: str | None,
         iterations: int | None = None,
     ) -> tuple[str, str]:
-        """Return `(credential_data, secret_data)`."""
         made = self._made.get((password.reveal(), algorithm, iterations))
         if made:
             return made.pop()

@@ -42,14 +42,13 @@ class ProfileComponents:
         self._changes = changes
 
     async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
-        """Return the profile, where one was stored."""
         stored = await stored_profile(stores, realm.id)
         return () if stored is None else (_component(realm, stored),)
 
     async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
-        """Give the realm a profile; return its id.
+        """Store a profile and return its id.
 
-        Raises BadRequest, UnusableSetting, InvalidInput, or AlreadyExists where it has one.
+        Raises BadRequest, UnusableSetting, InvalidInput, or AlreadyExists where there is one.
         """
         _require_provider(given)
         text = _text(given)
@@ -79,7 +78,7 @@ class ProfileComponents:
             change.record(OperationType.UPDATE, _RECORDED, path, document)
 
     async def remove(self, acting: Acting, component_id: str) -> None:
-        """Bring the standard profile back; raises Missing."""
+        """Restore the standard profile; raises Missing."""
         async with self._changes.begin(acting, alone=True) as change:
             await _known(change, component_id)
             await exchange_profile(change, None)
@@ -111,7 +110,6 @@ def _require_provider(given: Component) -> None:
 
 
 def _text(given: Component) -> str | None:
-    """Return the profile that was sent, None for none."""
     texts = given.config.get(PROFILE_CONFIG, ())
     if len(texts) > 1:
         raise UnusableSetting(f"{PROFILE_CONFIG} should be a single entry")

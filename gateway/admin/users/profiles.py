@@ -1,7 +1,4 @@
-"""The user profile of a realm: what it is, what forms are made of it, and another one.
-
-Keycloak: users/profile, users/profile/metadata
-"""
+"""The user profile of a realm. Keycloak: users/profile, users/profile/metadata; realm import."""
 
 import asyncio
 from collections.abc import Mapping
@@ -18,7 +15,7 @@ from gateway.authentication.realm_profile import (
 )
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database
+from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.representations.user_profiles import (
     StoredProfile,
@@ -36,12 +33,11 @@ class UserProfiles:
         self._changes = changes
 
     async def read(self, realm: Realm) -> Mapping[str, Any]:
-        """Return the profile."""
         async with self._database.read() as stores:
             return await profile_document(stores, realm)
 
     async def metadata(self, realm: Realm) -> dict[str, Any]:
-        """Return what forms for a new user are made of."""
+        """Return the profile metadata of new users."""
         document = await self.read(realm)
         return write_metadata(document, rules_in(realm, document), realm.login, known=False)
 
@@ -49,7 +45,9 @@ class UserProfiles:
         self, acting: Acting, document: Mapping[str, Any] | None
     ) -> Mapping[str, Any]:
         """Store another profile, None for the standard one, and return it; raises InvalidInput."""
-        kept = None if document is None else await _read(document)
+        kept = None
+        if document is not None:  # in a thread: compiling many patterns takes long
+            kept = await asyncio.to_thread(read_user_profile, document, None)
         async with self._changes.begin(acting, alone=True) as change:
             stores, realm = change.stores, change.realm
             change.require_match(await profile_document(stores, realm))
@@ -63,15 +61,33 @@ class UserProfiles:
         return stored
 
 
-async def _read(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Read in a thread: compiling many patterns takes long."""
-    return await asyncio.to_thread(read_user_profile, document, None)
-
-
 async def exchange_profile(change: Change, profile: StoredProfile | None) -> None:
     """Store a profile within a change, None for the standard one; raises InvalidInput."""
     if profile is not None:
-        scopes = await change.stores.client_scopes.list(change.realm.id)
-        require_usable_profile(profile.document, [scope.name for scope in scopes])
+        await _require_usable(change.stores, change.realm, profile)
     await store_profile(change.stores, change.realm.id, profile)
     change.tell(realm_topic(change.realm.id))
+
+
+async def import_profile(stores: Stores, realm: Realm, profile: StoredProfile | None) -> bool:
+    """Replace the profile of the realm by that of a realm file; return whether it changed.
+
+    Raises InvalidInput for client scopes that do not exist.
+    """
+    if profile is None:
+        return False
+    await _require_usable(stores, realm, profile)
+    before = await stored_profile(stores, realm.id)
+    if before is None:
+        after = replace(profile, id=str(uuid4()))
+    else:
+        after = replace(profile, id=before.id, name=before.name)
+    if before is not None and before.config == after.config:
+        return False
+    await store_profile(stores, realm.id, after)
+    return True
+
+
+async def _require_usable(stores: Stores, realm: Realm, profile: StoredProfile) -> None:
+    scopes = await stores.client_scopes.list(realm.id)
+    require_usable_profile(profile.document, [scope.name for scope in scopes])

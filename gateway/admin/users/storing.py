@@ -1,4 +1,4 @@
-"""Storing new users: the one place where a user is added, whoever adds it.
+"""Storing new users: the one place where users are added.
 
 The caller has checked names and passwords, and has found the ids of roles and groups.
 """
@@ -19,7 +19,7 @@ class NewUser:
     role_ids: tuple[str, ...] = ()
     group_ids: tuple[str, ...] = ()
     path: str = ""
-    """Where it stands in a file, for errors."""
+    """Its place in a file, for errors."""
 
 
 async def store_new_user(stores: Stores, new: NewUser) -> None:
@@ -31,7 +31,7 @@ async def store_new_user(stores: Stores, new: NewUser) -> None:
 
 
 async def store_new_users(stores: Stores, users: Sequence[NewUser]) -> None:
-    """Store users of one realm by four statements, however many; raises AlreadyExists."""
+    """Store any number of users of one realm with four statements; raises AlreadyExists."""
     held = [credential for new in users for credential in new.credentials]
     await stores.users.add_all([new.user for new in users], held)
     await _grant_and_join(stores, users)

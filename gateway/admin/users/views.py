@@ -1,6 +1,6 @@
-"""A user as administrators see it: what the profile of the realm shows of its attributes.
+"""A user as administrators see it, with the attributes that the profile of the realm shows.
 
-What one user looks like is also what a change may say that it knew. Keycloak: GET users/{id}
+If-Match of a change names the digest of this document. Keycloak: GET users/{id}
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _ONE_TIME_PASSWORD: Final = "otp"  # noqa: S105 - the type of a credential
 
 
 async def user_document(stores: Stores, realm: Realm, rights: Rights, user: User) -> dict[str, Any]:
-    """Return one user, with what the caller may do to it."""
+    """Return one user, with the caller's rights over it."""
     rules = await profile_rules(stores, realm)
     with_otp = await _having_otp(stores, realm, [user])
     document = full_user(_seen(rules, user), totp=bool(with_otp))
@@ -31,7 +31,7 @@ async def user_document(stores: Stores, realm: Realm, rights: Rights, user: User
 
 
 async def user_metadata(stores: Stores, realm: Realm) -> dict[str, Any]:
-    """Return what forms for a user that there is are made of."""
+    """Return the profile metadata of existing users."""
     document = await profile_document(stores, realm)
     return write_metadata(document, rules_in(realm, document), realm.login, known=True)
 
@@ -50,7 +50,7 @@ async def listed_users(
 
 
 def unmanaged_attributes(rules: UserProfile, user: User) -> dict[str, list[str]]:
-    """Return what an administrator sees of a user and the profile does not name."""
+    """Return the attributes that an administrator sees and the profile does not name."""
     shown = rules.shown(user.attributes, Viewer.ADMIN)
     return {name: list(texts) for name, texts in shown.items() if name not in rules.attributes}
 
@@ -58,7 +58,7 @@ def unmanaged_attributes(rules: UserProfile, user: User) -> dict[str, list[str]]
 def _seen(rules: UserProfile, user: User) -> User:
     """Return the user with those of its attributes that an administrator sees.
 
-    Why an account is locked for good is told whatever the profile says, as in Keycloak.
+    The reason of a permanent lock-out is shown whatever the profile says, as in Keycloak.
     """
     shown = dict(rules.shown(user.attributes, Viewer.ADMIN))
     reason = user.attributes.get(REASON_ATTRIBUTE)
