@@ -1,14 +1,13 @@
 """Builds the administrative use cases of groups."""
 
-from gateway.admin.access import Changes
 from gateway.admin.groups import DefaultGroups, GroupAdministration, GroupListing, GroupUseCases
 from gateway.bootstrap.services import Services
 
 
-def group_use_cases(services: Services, changes: Changes) -> GroupUseCases:
+def group_use_cases(services: Services) -> GroupUseCases:
     """Return every use case of groups."""
     return GroupUseCases(
         listing=GroupListing(services.database),
-        administration=GroupAdministration(changes),
-        default_groups=DefaultGroups(services.database, changes),
+        administration=GroupAdministration(services.changes),
+        default_groups=DefaultGroups(services.database, services.changes),
     )

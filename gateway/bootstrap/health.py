@@ -1,4 +1,4 @@
-"""What health and metrics ask of the services: stores, keys and revocation lists."""
+"""The health checks and gauges of the services: stores, keys, clocks and revocation lists."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -52,8 +52,8 @@ def health_checks(services: Services, certificates: ClientCertificates) -> tuple
 class _ClockCheck:
     """Compares the clock of this gateway with those of the stores; logs when it begins to differ.
 
-    A difference above `CLOCK_LEEWAY` is reported, and above `LARGEST_SKEW` the worker is not ready:
-    it would refuse the sessions of the others, and they its tokens.
+    A difference above `CLOCK_LEEWAY` is reported. Above `LARGEST_SKEW` the worker is not ready: it
+    would reject the sessions of other gateways, and they its tokens.
     """
 
     def __init__(self, services: Services) -> None:
@@ -92,7 +92,7 @@ class _ClockCheck:
 
 
 def _text(data: Mapping[str, int]) -> str:
-    """Return the differences in words; negative seconds are behind the store."""
+    """Return the differences as text; negative seconds are behind the store."""
     names = {"redis_seconds": "Redis", "sql_seconds": "SQL"}
     return " and ".join(
         f"{abs(seconds)} s {'behind' if seconds < 0 else 'ahead of'} {names[name]}"
@@ -101,10 +101,10 @@ def _text(data: Mapping[str, int]) -> str:
 
 
 class _RedisServerCheck:
-    """Looks whether Redis may be trusted to keep what it is given, and tells the log when not.
+    """Checks that Redis does not evict keys; logs when it begins to.
 
-    The start refuses a server that evicts, but one may come later, or be configured anew. Lock-outs
-    and codes that it drops would be missed by nobody, so the worker is not ready beside it.
+    The start refuses such a server, but it may be replaced or reconfigured later. Lost lock-outs
+    and codes would go unnoticed, so the worker is not ready then.
     """
 
     def __init__(self, services: Services) -> None:
@@ -144,7 +144,7 @@ def _revocation(certificates: ClientCertificates, now: datetime) -> Data:
 
 
 def read_gauges(services: Services, certificates: ClientCertificates) -> Iterator[Gauge]:
-    """Return what is measured when Prometheus asks."""
+    """Yield the gauges of a scrape."""
     now = services.clock.now()
     for authority in certificates.authorities:
         yield Gauge(

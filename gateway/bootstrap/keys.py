@@ -1,6 +1,5 @@
 """Builds the administrative use cases of keys."""
 
-from gateway.admin.access import Changes
 from gateway.admin.keys import KeyMetadata, RealmKeys
 from gateway.bootstrap.services import Services
 
@@ -10,6 +9,6 @@ def key_metadata(services: Services) -> KeyMetadata:
     return KeyMetadata(services.database, services.keys, services.clock)
 
 
-def realm_keys(services: Services, changes: Changes) -> RealmKeys:
+def realm_keys(services: Services) -> RealmKeys:
     """Return what rotates and disables keys."""
-    return RealmKeys(services.database, changes, services.keys, services.clock)
+    return RealmKeys(services.database, services.changes, services.keys, services.clock)

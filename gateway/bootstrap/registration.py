@@ -1,6 +1,6 @@
 """Builds what registers clients, and administers the tokens for it."""
 
-from gateway.admin.access import AdminAccess, Changes
+from gateway.admin.access import AdminAccess
 from gateway.admin.clients import ClientAdministration
 from gateway.admin.registration import (
     ClientRegistrationTokens,
@@ -16,13 +16,11 @@ from gateway.protocol.client_registrations.registering import ClientRegistration
 from gateway.protocol.tokens import AccessTokens
 
 
-def registration_use_cases(
-    services: Services, changes: Changes, tokens: RegistrationTokens
-) -> RegistrationUseCases:
+def registration_use_cases(services: Services, tokens: RegistrationTokens) -> RegistrationUseCases:
     """Return every use case of registration tokens."""
     return RegistrationUseCases(
-        client_tokens=ClientRegistrationTokens(changes, tokens),
-        initial_accesses=InitialAccesses(services.database, changes, tokens),
+        client_tokens=ClientRegistrationTokens(services.changes, tokens),
+        initial_accesses=InitialAccesses(services.database, services.changes, tokens),
     )
 
 
@@ -35,7 +33,6 @@ def client_installations(
 
 def client_registrations(
     services: Services,
-    changes: Changes,
     tokens: RegistrationTokens,
     access_tokens: AccessTokens,
     clients: ClientAdministration,
@@ -43,7 +40,7 @@ def client_registrations(
     """Return what answers clients that register themselves."""
     return ClientRegistrations(
         database=services.database,
-        changes=changes,
+        changes=services.changes,
         administration=clients,
         registrars=Registrars(tokens, access_tokens, AdminAccess(services.database)),
         tokens=tokens,

@@ -1,6 +1,5 @@
 """Builds the administrative use cases of users."""
 
-from gateway.admin.access import Changes
 from gateway.admin.users import (
     Lockouts,
     NewPasswords,
@@ -23,9 +22,9 @@ def new_passwords(services: Services) -> NewPasswords:
     return NewPasswords(services.clock, services.blacklists)
 
 
-def user_use_cases(services: Services, changes: Changes) -> UserUseCases:
+def user_use_cases(services: Services) -> UserUseCases:
     """Return every use case of users."""
-    database, clock = services.database, services.clock
+    database, changes, clock = services.database, services.changes, services.clock
     gate = new_passwords(services)
     passwords = PasswordChanges(gate, services.passwords)
     short_lived = ShortLived(services.online_sessions, services.login_failures)

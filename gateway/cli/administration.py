@@ -11,7 +11,7 @@ import click
 from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
-    from gateway.admin.access import Acting, Changes
+    from gateway.admin.access import Acting
     from gateway.admin.clients import ClientUseCases
     from gateway.admin.groups import GroupUseCases
     from gateway.admin.keys import RealmKeys
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gateway.domain.clients import Client
     from gateway.domain.users import User
 
+Command = TypeVar("Command", bound=Callable[..., Any])
 Result = TypeVar("Result")
 
 realm_option = click.option("--realm", required=True, metavar="NAME", help="Name of the realm.")
@@ -43,6 +44,26 @@ set_option = click.option(
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
+def page_options(what: str, most: int) -> Callable[[Command], Command]:
+    """Return a decorator that adds `--first` and `--max`, at most `most`, to a list of `what`."""
+    first = click.option(
+        "--first",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        help=f"Number of {what} to skip.",
+    )
+    maximum = click.option(
+        "--max",
+        "maximum",
+        type=click.IntRange(1, most),
+        default=100,
+        show_default=True,
+        help="Limit.",
+    )
+    return lambda command: first(maximum(command))
+
+
 @dataclass(frozen=True, slots=True)
 class Administration:
     """The use cases of the admin API by capability, and the local operator who runs them.
@@ -51,49 +72,48 @@ class Administration:
     """
 
     services: "Services"
-    changes: "Changes"
 
     @property
     def clients(self) -> "ClientUseCases":
         from gateway.bootstrap.clients import client_use_cases
 
-        return client_use_cases(self.services, self.changes)
+        return client_use_cases(self.services)
 
     @property
     def groups(self) -> "GroupUseCases":
         from gateway.bootstrap.groups import group_use_cases
 
-        return group_use_cases(self.services, self.changes)
+        return group_use_cases(self.services)
 
     @property
     def keys(self) -> "RealmKeys":
         from gateway.bootstrap.keys import realm_keys
 
-        return realm_keys(self.services, self.changes)
+        return realm_keys(self.services)
 
     @property
     def realms(self) -> "RealmUseCases":
         from gateway.bootstrap.realms import realm_use_cases
 
-        return realm_use_cases(self.services, self.changes)
+        return realm_use_cases(self.services)
 
     @property
     def roles(self) -> "RoleUseCases":
         from gateway.bootstrap.roles import role_use_cases
 
-        return role_use_cases(self.services, self.changes)
+        return role_use_cases(self.services)
 
     @property
     def sessions(self) -> "SessionUseCases":
         from gateway.bootstrap.sessions import session_use_cases
 
-        return session_use_cases(self.services, self.changes)
+        return session_use_cases(self.services)
 
     @property
     def users(self) -> "UserUseCases":
         from gateway.bootstrap.users import user_use_cases
 
-        return user_use_cases(self.services, self.changes)
+        return user_use_cases(self.services)
 
     async def acting(self, realm_name: str, option: str | None = "--realm") -> "Acting":
         """Return the operator on a realm.
@@ -146,11 +166,10 @@ def administer_realm(
 
 
 async def _administer(work: Callable[[Administration], Awaitable[Result]]) -> Result:
-    from gateway.bootstrap.access import administrative_changes
     from gateway.bootstrap.services import open_services
 
     async with open_services(installed_settings()) as services:
-        return await work(Administration(services, administrative_changes(services)))
+        return await work(Administration(services))
 
 
 def assigned(

@@ -29,14 +29,13 @@ _LONGEST = timedelta(days=365)
 
 
 class DurationType(click.ParamType[timedelta]):
-    """A pause as `90`, `90s`, `5m`, `2h` or `1d`, up to a year."""
+    """A duration as `90`, `90s`, `5m`, `2h` or `1d`, up to a year."""
 
     name = "duration"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> timedelta:
-        """Read the text; anything else is a usage error."""
         match = re.fullmatch(r"([0-9]{1,8})([smhd]?)", str(value))
         pause = timedelta(seconds=int(match[1]) * _SECONDS[match[2]]) if match else None
         if pause is None or pause > _LONGEST:

@@ -1,4 +1,4 @@
-"""`realmgate migrate`: bring the database to this version's schema, or tell whether it is.
+"""`realmgate migrate`: bring the database to this version's schema, or check whether it has it.
 
 Exit codes: 0 done or in sync, 1 differs (`--check`), 2 bad input, 3 unreachable.
 """

@@ -12,6 +12,7 @@ from gateway.cli.administration import (
     Administration,
     administer_realm,
     output_option,
+    page_options,
     realm_option,
 )
 from gateway.cli.output.columns import counted, show_rows
@@ -30,21 +31,7 @@ def session() -> None:
 @realm_option
 @click.option("--user", "name", metavar="USER", help="List the sessions of this user.")
 @click.option("--client", "client_id", metavar="CLIENT", help="List the sessions with this client.")
-@click.option(
-    "--first",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Number of sessions to skip.",
-)
-@click.option(
-    "--max",
-    "maximum",
-    type=click.IntRange(1, 10_000),
-    default=100,
-    show_default=True,
-    help="Limit.",
-)
+@page_options("sessions", 10_000)
 @output_option
 def list_(
     realm: str, name: str | None, client_id: str | None, *, first: int, maximum: int, output: str

@@ -1,6 +1,6 @@
-"""`realmgate start`: the gateway with its workers, until it is told to end.
+"""`realmgate start`: the gateway with its workers.
 
-Flags win over the environment, which wins over `.env`. The options of the certificate lookup bear
+Flags override the environment, which overrides `.env`. The options of the certificate lookup have
 the specification's names, in both spellings of Keycloak.
 """
 
@@ -40,7 +40,7 @@ from gateway.http.edge.certificate_options import flags_of
 @click.pass_context
 def start(ctx: click.Context, /, **options: object) -> None:
     """Run the gateway until SIGTERM. SIGHUP replaces its workers one by one."""
-    # What is imported now stays: looking through it for garbage costs a fifth of the start.
+    # Imported modules stay: garbage collection would take a fifth of the start.
     gc.disable()
     from gateway.cli.output.failures import report
     from gateway.settings import load_settings

@@ -15,6 +15,7 @@ from gateway.cli.administration import (
     Administration,
     administer_realm,
     output_option,
+    page_options,
     realm_option,
 )
 from gateway.cli.output.columns import counted, show_rows
@@ -127,12 +128,7 @@ def show(name: str, realm: str, output: str) -> None:
     help="Prefix of a user name, e-mail address, first or last name; * matches anything.",
 )
 @click.option("--locked", is_flag=True, help="List only locked users, with the time left.")
-@click.option(
-    "--first", type=click.IntRange(0), default=0, show_default=True, help="Number of users to skip."
-)
-@click.option(
-    "--max", "maximum", type=click.IntRange(1, _MOST), default=100, show_default=True, help="Limit."
-)
+@page_options("users", _MOST)
 @output_option
 def list_(
     realm: str, search: str | None, first: int, maximum: int, output: str, *, locked: bool
@@ -314,7 +310,7 @@ def _asked_password() -> str:
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", GetPassWarning)  # nowhere to switch the echo off
+            warnings.simplefilter("error", GetPassWarning)  # the echo cannot be switched off
             text: str = click.prompt("Password", hide_input=True, confirmation_prompt="Once more")
     except GetPassWarning as error:
         raise click.UsageError(

@@ -41,7 +41,7 @@ def import_(file: Path, realm: str, output: str, *, go_on: bool) -> None:
                 administration,
                 file,
                 realm,
-                _tell_refusal if go_on else None,
+                _print_refusal if go_on else None,
                 lambda state: bar.update(max(0, state.read - bar.pos)),
             )
         )
@@ -54,7 +54,7 @@ def import_(file: Path, realm: str, output: str, *, go_on: bool) -> None:
         raise click.ClickException(f"{counted(done.refused, 'user')} refused")
 
 
-def _tell_refusal(refusal: "InvalidInput") -> None:
+def _print_refusal(refusal: "InvalidInput") -> None:
     for error in refusal.errors:
         click.echo(f"refused: {error}", err=True)
 

@@ -1,6 +1,6 @@
-"""What a terminal shows: columns as wide as their longest entry, nothing cut off, and numbers.
+"""Columns as wide as their longest entry, and numbers with their noun.
 
-What would move the cursor, or hide text, is written as an escape: names come from strangers.
+Characters that move the cursor or hide text are escaped: names come from users.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ _GAP = "  "
 
 
 def show_rows(rows: Iterable[Sequence[str]]) -> None:
-    """Print the rows below each other; a column that is empty in all of them takes no room."""
+    """Print the rows; a column that is empty in all of them is left out."""
     kept = [tuple(map(visible, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*kept, strict=True)]
     for row in kept:
@@ -25,5 +25,5 @@ def counted(number: int, what: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return the text with what would move the cursor, or hide text, as escapes."""
+    """Return the text with characters that are not printable as escapes."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)

@@ -1,7 +1,4 @@
-"""How a failure raised on purpose ends a command: its lines, and its exit code.
-
-2 bad input, 3 unreachable, 1 everything else.
-"""
+"""The lines and the exit code of a failed command: 2 bad input, 3 unreachable, 1 the rest."""
 
 import os
 import sys
@@ -13,8 +10,7 @@ from gateway.domain.errors import InvalidInput, RealmgateError, StoreUnavailable
 
 
 def report(failure: RealmgateError) -> int:
-    """Print every line of `failure` and return the exit code it stands for."""
-    # Late: every command and the supervisor load this module, and few need the use cases.
+    """Print every line of `failure` and return its exit code."""
     from gateway.admin.access import BadRequest, Refused, RefusedByCode
 
     errors = failure.errors if isinstance(failure, InvalidInput) else ()
@@ -30,9 +26,9 @@ def report(failure: RealmgateError) -> int:
 
 
 def report_of_system(failure: OSError) -> int:
-    """Print what the system refused, a full disk say, and return the exit code."""
+    """Print an error of the operating system, such as a full disk, and return the exit code."""
     click.echo(f"Error: {failure.strerror or failure}", err=True)
-    # What is left of the output would be tried again at the end, and refused again.
+    # The rest of the output would be written again at exit, and fail again.
     with suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

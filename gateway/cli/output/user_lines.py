@@ -1,4 +1,4 @@
-"""A user as text: names, whether sign-in is possible, required actions and roles."""
+"""A user as text."""
 
 from collections.abc import Iterator
 
