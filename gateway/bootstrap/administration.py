@@ -3,19 +3,21 @@
 from gateway.admin.access import Administrators, RealmCaches
 from gateway.admin.client_scopes import ClientScopeAdministration
 from gateway.admin.registration import RegistrationTokens
+from gateway.bootstrap.accounts import (
+    event_use_cases,
+    group_use_cases,
+    role_use_cases,
+    session_use_cases,
+    user_use_cases,
+)
 from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.components import components
-from gateway.bootstrap.events import event_use_cases
 from gateway.bootstrap.flows import flow_use_cases
-from gateway.bootstrap.groups import group_use_cases
 from gateway.bootstrap.keys import key_metadata
 from gateway.bootstrap.realm_files import realm_file_use_cases
 from gateway.bootstrap.realms import realm_use_cases
 from gateway.bootstrap.registration import registration_use_cases
-from gateway.bootstrap.roles import role_use_cases
 from gateway.bootstrap.services import Services
-from gateway.bootstrap.sessions import session_use_cases
-from gateway.bootstrap.users import user_use_cases
 from gateway.http.admin.routes import AdminUseCases
 from gateway.protocol.scope_evaluation import ScopeEvaluation
 

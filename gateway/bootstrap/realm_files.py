@@ -10,8 +10,8 @@ from gateway.admin.realm_files import (
     RealmRehearsal,
     UserStream,
 )
+from gateway.bootstrap.accounts import new_passwords
 from gateway.bootstrap.services import Services
-from gateway.bootstrap.users import new_passwords
 
 
 def realm_file_use_cases(services: Services, clients: ClientAdministration) -> RealmFileUseCases:

@@ -9,7 +9,7 @@ from importlib import import_module
 import click
 
 from gateway import __version__
-from gateway.cli.output.failures import report, report_of_system
+from gateway.cli.output import report, report_of_system
 from gateway.domain.errors import RealmgateError
 
 COMMANDS = {

@@ -65,8 +65,8 @@ def page_options(what: str, most: int) -> Callable[[Command], Command]:
 
 
 @dataclass(frozen=True, slots=True)
-class Administration:
-    """The use cases of the admin API by capability, and the local operator who runs them.
+class LocalOperator:
+    """The local operator, who runs the use cases of the admin API.
 
     A capability is imported when a command uses it, so that each command starts quickly.
     """
@@ -81,7 +81,7 @@ class Administration:
 
     @property
     def groups(self) -> "GroupUseCases":
-        from gateway.bootstrap.groups import group_use_cases
+        from gateway.bootstrap.accounts import group_use_cases
 
         return group_use_cases(self.services)
 
@@ -99,23 +99,23 @@ class Administration:
 
     @property
     def roles(self) -> "RoleUseCases":
-        from gateway.bootstrap.roles import role_use_cases
+        from gateway.bootstrap.accounts import role_use_cases
 
         return role_use_cases(self.services)
 
     @property
     def sessions(self) -> "SessionUseCases":
-        from gateway.bootstrap.sessions import session_use_cases
+        from gateway.bootstrap.accounts import session_use_cases
 
         return session_use_cases(self.services)
 
     @property
     def users(self) -> "UserUseCases":
-        from gateway.bootstrap.users import user_use_cases
+        from gateway.bootstrap.accounts import user_use_cases
 
         return user_use_cases(self.services)
 
-    async def acting(self, realm_name: str, option: str | None = "--realm") -> "Acting":
+    async def on(self, realm_name: str, option: str | None = "--realm") -> "Acting":
         """Return the operator on a realm.
 
         Raises BadParameter for `option` where there is no such realm; RealmNotFound for None.
@@ -131,45 +131,50 @@ class Administration:
                 raise
             raise click.BadParameter(str(error), param_hint=option) from error
 
-    async def user(self, acting: "Acting", name: str) -> "User":
+
+@dataclass(frozen=True, slots=True)
+class RealmOperator(LocalOperator):
+    """The local operator on one realm."""
+
+    acting: "Acting"
+
+    async def user(self, name: str) -> "User":
         """Return the user with that name or id; raises InvalidInput."""
         from gateway.admin.access import find_user
 
         async with self.services.database.read() as stores:
-            return await find_user(stores, acting.realm, name)
+            return await find_user(stores, self.acting.realm, name)
 
-    async def client(self, acting: "Acting", client_id: str) -> "Client":
+    async def client(self, client_id: str) -> "Client":
         """Return the client with that public name; raises Missing."""
-        from gateway.admin.access import Missing
+        from gateway.admin.access import existing
 
+        realm = self.acting.realm
         async with self.services.database.read() as stores:
-            found = await stores.clients.find_by_client_id(acting.realm.id, client_id)
-        if found is None:
-            raise Missing(f"there is no client {client_id!r} in {acting.realm.name}")
-        return found
+            found = await stores.clients.find_by_client_id(realm.id, client_id)
+        return existing(found, f"there is no client {client_id!r} in {realm.name}")
 
 
-def administer(work: Callable[[Administration], Awaitable[Result]]) -> Result:
+def administer(work: Callable[[LocalOperator], Awaitable[Result]]) -> Result:
     """Return the result of the work on an installation."""
     return asyncio.run(_administer(work))
 
 
-def administer_realm(
-    realm_name: str, work: "Callable[[Administration, Acting], Awaitable[Result]]"
-) -> Result:
+def administer_realm(realm_name: str, work: Callable[[RealmOperator], Awaitable[Result]]) -> Result:
     """Return the result of the work on the realm of the option `--realm`."""
 
-    async def run(administration: Administration) -> Result:
-        return await work(administration, await administration.acting(realm_name))
+    async def run(operator: LocalOperator) -> Result:
+        acting = await operator.on(realm_name)
+        return await work(RealmOperator(operator.services, acting))
 
     return administer(run)
 
 
-async def _administer(work: Callable[[Administration], Awaitable[Result]]) -> Result:
+async def _administer(work: Callable[[LocalOperator], Awaitable[Result]]) -> Result:
     from gateway.bootstrap.services import open_services
 
     async with open_services(installed_settings()) as services:
-        return await work(Administration(services))
+        return await work(LocalOperator(services))
 
 
 def assigned(

@@ -1,11 +1,9 @@
 """`realmgate client`: the clients of a realm, over the use cases of the admin API."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from gateway.cli.administration import (
-    Administration,
+    RealmOperator,
     administer_realm,
     assigned,
     confirm_removal,
@@ -15,10 +13,7 @@ from gateway.cli.administration import (
     set_option,
     yes_option,
 )
-from gateway.cli.output.columns import show_rows
-
-if TYPE_CHECKING:
-    from gateway.admin.access import Acting
+from gateway.cli.output import show_rows
 
 _client = click.argument("client_id", metavar="CLIENT")
 _PASSED_OVER = ("id", "defaultClientScopes", "optionalClientScopes")
@@ -37,7 +32,7 @@ def list_(realm: str, search: str, output: str) -> None:
     """List the clients of a realm."""
     found = administer_realm(
         realm,
-        lambda administration, acting: administration.clients.listing.clients(acting.realm, search),
+        lambda operator: operator.clients.listing.clients(operator.acting.realm, search),
     )
     if output == "json":
         from gateway.representations.clients import write_client
@@ -63,9 +58,7 @@ def show(client_id: str, realm: str, *, include_secrets: bool) -> None:
     """Show CLIENT, given by its client id, as JSON."""
     from gateway.representations.clients import write_client
 
-    found = administer_realm(
-        realm, lambda administration, acting: administration.client(acting, client_id)
-    )
+    found = administer_realm(realm, lambda operator: operator.client(client_id))
     echo_document(write_client(found, masked=not include_secrets))
 
 
@@ -78,7 +71,7 @@ def create(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
     document = {**assigned(assignments, never=("clientId",)), "clientId": client_id}
     made = administer_realm(
         realm,
-        lambda administration, acting: administration.clients.administration.add(acting, document),
+        lambda operator: operator.clients.administration.add(operator.acting, document),
     )
     click.echo(f"client {client_id}: created, id {made.id}")
 
@@ -91,9 +84,9 @@ def update(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
     """Change fields of CLIENT."""
     document = assigned(assignments, never=_PASSED_OVER, required=True)
 
-    async def work(administration: Administration, acting: "Acting") -> None:
-        found = await administration.client(acting, client_id)
-        await administration.clients.administration.change(acting, found.id, document)
+    async def work(operator: RealmOperator) -> None:
+        found = await operator.client(client_id)
+        await operator.clients.administration.change(operator.acting, found.id, document)
 
     administer_realm(realm, work)
     click.echo(f"client {client_id}: updated")
@@ -106,10 +99,10 @@ def update(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
 def delete(client_id: str, realm: str, *, yes: bool) -> None:
     """Delete CLIENT with its roles, its service account and its sessions."""
 
-    async def work(administration: Administration, acting: "Acting") -> None:
-        found = await administration.client(acting, client_id)
+    async def work(operator: RealmOperator) -> None:
+        found = await operator.client(client_id)
         confirm_removal(f"the client {client_id} of {realm}", yes=yes)
-        await administration.clients.administration.remove(acting, found.id)
+        await operator.clients.administration.remove(operator.acting, found.id)
 
     administer_realm(realm, work)
     click.echo(f"client {client_id}: removed")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.output.columns import counted
+from gateway.cli.output import counted
 from gateway.domain.secrets import Secret
 from gateway.http.edge.certificate_lookup import NginxLookup
 

@@ -1,11 +1,11 @@
 """`realmgate group`: the groups of a realm by path, over the use cases of the admin API."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from gateway.cli.administration import (
-    Administration,
+    RealmOperator,
     administer_realm,
     assigned,
     confirm_removal,
@@ -15,10 +15,7 @@ from gateway.cli.administration import (
     set_option,
     yes_option,
 )
-from gateway.cli.output.columns import show_rows
-
-if TYPE_CHECKING:
-    from gateway.admin.access import Acting
+from gateway.cli.output import show_rows
 
 _group = click.argument("path", metavar="/PATH")
 _OWN = ("description", "attributes")
@@ -35,7 +32,7 @@ def group() -> None:
 def list_(realm: str, output: str) -> None:
     """List all groups of a realm by path."""
     found = administer_realm(
-        realm, lambda administration, acting: administration.groups.listing.groups(acting.realm)
+        realm, lambda operator: operator.groups.listing.groups(operator.acting.realm)
     )
     if output == "json":
         echo_document([{"id": one.id, "name": one.name, "path": one.path} for one in found])
@@ -51,8 +48,8 @@ def show(path: str, realm: str) -> None:
     echo_document(
         administer_realm(
             realm,
-            lambda administration, acting: administration.groups.listing.at_path(
-                acting.realm, acting.rights, path
+            lambda operator: operator.groups.listing.at_path(
+                operator.acting.realm, operator.acting.rights, path
             ),
         )
     )
@@ -67,9 +64,9 @@ def create(path: str, realm: str, assignments: tuple[str, ...]) -> None:
     above, _, name = path.rpartition("/")
     document = {**assigned(assignments, only=_OWN), "name": name}
 
-    async def work(administration: Administration, acting: "Acting") -> str:
-        parent = await _found(administration, acting, above) if above else None
-        made = await administration.groups.administration.put(acting, parent, document)
+    async def work(operator: RealmOperator) -> str:
+        parent = await _found(operator, above) if above else None
+        made = await operator.groups.administration.put(operator.acting, parent, document)
         return str((made or {}).get("id", ""))
 
     click.echo(f"group {path}: created, id {administer_realm(realm, work)}")
@@ -83,13 +80,13 @@ def update(path: str, realm: str, assignments: tuple[str, ...]) -> None:
     """Change name, description or attributes of the group at /PATH."""
     given = assigned(assignments, only=("name", *_OWN), required=True)
 
-    async def work(administration: Administration, acting: "Acting") -> None:
-        groups = administration.groups
-        before = await groups.listing.at_path(acting.realm, acting.rights, path)
+    async def work(operator: RealmOperator) -> None:
+        groups = operator.groups
+        before = await groups.listing.at_path(operator.acting.realm, operator.acting.rights, path)
         kept: dict[str, Any] = {
             name: before[name] for name in ("name", "description") if name in before
         }
-        await groups.administration.update(acting, before["id"], {**kept, **given})
+        await groups.administration.update(operator.acting, before["id"], {**kept, **given})
 
     administer_realm(realm, work)
     click.echo(f"group {path}: updated")
@@ -102,15 +99,17 @@ def update(path: str, realm: str, assignments: tuple[str, ...]) -> None:
 def delete(path: str, realm: str, *, yes: bool) -> None:
     """Delete the group at /PATH and all groups below it."""
 
-    async def work(administration: Administration, acting: "Acting") -> None:
-        identity = await _found(administration, acting, path)
+    async def work(operator: RealmOperator) -> None:
+        identity = await _found(operator, path)
         confirm_removal(f"the group {path} of {realm} with all below it", yes=yes)
-        await administration.groups.administration.remove(acting, identity)
+        await operator.groups.administration.remove(operator.acting, identity)
 
     administer_realm(realm, work)
     click.echo(f"group {path}: removed")
 
 
-async def _found(administration: Administration, acting: "Acting", path: str) -> str:
-    found = await administration.groups.listing.at_path(acting.realm, acting.rights, path)
+async def _found(operator: RealmOperator, path: str) -> str:
+    found = await operator.groups.listing.at_path(
+        operator.acting.realm, operator.acting.rights, path
+    )
     return str(found["id"])

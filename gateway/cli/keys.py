@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from gateway.cli.administration import (
-    Administration,
+    LocalOperator,
     administer,
     administer_realm,
     output_option,
     realm_option,
 )
-from gateway.cli.output.columns import show_rows
+from gateway.cli.output import show_rows
 from gateway.domain.keys import SignatureAlgorithm
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ def keys() -> None:
 def list_(realm: str | None, output: str) -> None:
     """List the keys that sign (ACTIVE), only verify (PASSIVE) or do neither (DISABLED)."""
 
-    async def ask(administration: Administration) -> "tuple[KeyState, ...]":
+    async def ask(operator: LocalOperator) -> "tuple[KeyState, ...]":
         if realm is not None:
-            await administration.acting(realm)
-        return await administration.keys.list(realm)
+            await operator.on(realm)
+        return await operator.keys.list(realm)
 
     states = administer(ask)
     if output == "json":
@@ -90,8 +90,8 @@ def rotate(realm: str, algorithm: str | None, publish_for: timedelta, *, now: bo
     _report(
         administer_realm(
             realm,
-            lambda administration, acting: administration.keys.rotate(
-                acting, algorithm=chosen, publish_for=pause
+            lambda operator: operator.keys.rotate(
+                operator.acting, algorithm=chosen, publish_for=pause
             ),
         )
     )
@@ -106,16 +106,9 @@ def rotate(realm: str, algorithm: str | None, publish_for: timedelta, *, now: bo
 def disable(kid: str, realm: str | None) -> None:
     """Disable the key KID at once. Every token that it signed is rejected."""
 
-    async def work(administration: Administration) -> "KeyChange":
-        from gateway.admin.access import operator
-
-        keys = administration.keys
-        acting = (
-            operator(await keys.realm_of(kid))
-            if realm is None
-            else await administration.acting(realm)
-        )
-        return await keys.disable(acting, kid)
+    async def work(operator: LocalOperator) -> "KeyChange":
+        name = realm or (await operator.keys.realm_of(kid)).name
+        return await operator.keys.disable(await operator.on(name), kid)
 
     _report(administer(work))
 

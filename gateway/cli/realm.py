@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from gateway.cli.administration import (
-    Administration,
+    LocalOperator,
     administer,
     assigned,
     confirm_removal,
@@ -14,7 +14,7 @@ from gateway.cli.administration import (
     set_option,
     yes_option,
 )
-from gateway.cli.output.columns import show_rows
+from gateway.cli.output import show_rows
 from gateway.cli.realm_files import COMMANDS
 
 _name = click.argument("name")
@@ -33,7 +33,7 @@ for _command in COMMANDS:
 @output_option
 def list_(output: str) -> None:
     """List the realms."""
-    found = administer(lambda administration: administration.realms.listing.brief())
+    found = administer(lambda operator: operator.realms.listing.brief())
     if output == "json":
         echo_document(found)
         return
@@ -48,9 +48,9 @@ def list_(output: str) -> None:
 def show(name: str) -> None:
     """Show every setting of the realm NAME as JSON, secrets masked."""
 
-    async def ask(administration: Administration) -> dict[str, Any]:
-        acting = await administration.acting(name, option=None)
-        return await administration.realms.listing.one(acting)
+    async def ask(operator: LocalOperator) -> dict[str, Any]:
+        acting = await operator.on(name, option=None)
+        return await operator.realms.listing.one(acting)
 
     echo_document(administer(ask))
 
@@ -63,12 +63,12 @@ def create(name: str, assignments: tuple[str, ...], *, enabled: bool) -> None:
     """Create the realm NAME with the default clients, roles, scopes and keys."""
     document = {"enabled": enabled, **assigned(assignments, never=("realm",)), "realm": name}
 
-    async def work(administration: Administration) -> str:
+    async def work(operator: LocalOperator) -> str:
         from gateway.bootstrap.realm_files import realm_creation
         from gateway.domain.realm import MASTER
 
-        creation = realm_creation(administration.services)
-        acting = await administration.acting(MASTER, option=None)
+        creation = realm_creation(operator.services)
+        acting = await operator.on(MASTER, option=None)
         return (await creation.create(acting, document)).id
 
     click.echo(f"realm {name}: created, id {administer(work)}")
@@ -84,9 +84,9 @@ def update(name: str, assignments: tuple[str, ...]) -> None:
     beside = (IMPORTED | NOT_IMPORTED) - {"defaultGroups"}
     document = assigned(assignments, never=beside | {"id"}, required=True)
 
-    async def work(administration: Administration) -> str:
-        acting = await administration.acting(name, option=None)
-        return (await administration.realms.changes.update(acting, document)).name
+    async def work(operator: LocalOperator) -> str:
+        acting = await operator.on(name, option=None)
+        return (await operator.realms.changes.update(acting, document)).name
 
     click.echo(f"realm {administer(work)}: updated")
 
@@ -97,10 +97,10 @@ def update(name: str, assignments: tuple[str, ...]) -> None:
 def delete(name: str, *, yes: bool) -> None:
     """Delete the realm NAME with its users, clients, keys and sessions."""
 
-    async def work(administration: Administration) -> None:
-        acting = await administration.acting(name, option=None)
+    async def work(operator: LocalOperator) -> None:
+        acting = await operator.on(name, option=None)
         confirm_removal(f"the realm {name} and all that is in it", yes=yes)
-        await administration.realms.changes.remove(acting)
+        await operator.realms.changes.remove(acting)
 
     administer(work)
     click.echo(f"realm {name}: removed")

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from gateway.cli.administration import Administration, administer, output_option
+from gateway.cli.administration import LocalOperator, administer, output_option
 from gateway.cli.installation import installed_settings
-from gateway.cli.output.columns import counted, visible
+from gateway.cli.output import counted, visible
 
 if TYPE_CHECKING:
     from gateway.admin.realm_files import Difference, ImportedRealm, RealmDifference, RealmFile
@@ -68,8 +68,8 @@ def _export(name: str, output: BinaryIO, *, include_secrets: bool) -> None:
     from gateway.admin.realm_files import stream_realm
     from gateway.domain.errors import RealmNotFound
 
-    async def work(administration: Administration) -> None:
-        database = administration.services.database
+    async def work(operator: LocalOperator) -> None:
+        database = operator.services.database
         async with aclosing(stream_realm(database, name, include_secrets=include_secrets)) as parts:
             async for part in parts:
                 output.write(part)
@@ -177,7 +177,7 @@ def _private_file(path: Path) -> Iterator[BinaryIO]:
 def _rehearse(files: "tuple[RealmFile, ...]") -> "tuple[RealmDifference, ...]":
     from gateway.bootstrap.realm_files import realm_rehearsal
 
-    return administer(lambda administration: realm_rehearsal(administration.services).run(files))
+    return administer(lambda operator: realm_rehearsal(operator.services).run(files))
 
 
 def _show(found: "tuple[RealmDifference, ...]") -> None:

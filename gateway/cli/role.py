@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gateway.cli.administration import (
-    Administration,
+    RealmOperator,
     administer_realm,
     assigned,
     confirm_removal,
@@ -18,10 +18,9 @@ from gateway.cli.administration import (
     set_option,
     yes_option,
 )
-from gateway.cli.output.columns import show_rows
+from gateway.cli.output import show_rows
 
 if TYPE_CHECKING:
-    from gateway.admin.access import Acting
     from gateway.admin.roles import RoleAddress
 
 _role = click.argument("name", metavar="ROLE")
@@ -41,12 +40,12 @@ def role() -> None:
 def list_(realm: str, client_id: str | None, output: str) -> None:
     """List the roles of a realm, or of a client."""
 
-    async def ask(administration: Administration, acting: "Acting") -> list[dict[str, Any]]:
+    async def ask(operator: RealmOperator) -> list[dict[str, Any]]:
         from gateway.domain.ports.storage.role_catalogue import RoleQuery
 
-        client = None if client_id is None else await administration.client(acting, client_id)
+        client = None if client_id is None else await operator.client(client_id)
         query = RoleQuery(container="" if client is None else client.id)
-        return await administration.roles.administration.page(acting.realm, query, brief=False)
+        return await operator.roles.administration.page(operator.acting.realm, query, brief=False)
 
     found = administer_realm(realm, ask)
     if output == "json":
@@ -64,9 +63,9 @@ def list_(realm: str, client_id: str | None, output: str) -> None:
 def show(name: str, realm: str) -> None:
     """Show ROLE, or client/ROLE, as JSON."""
 
-    async def ask(administration: Administration, acting: "Acting") -> dict[str, Any]:
-        address = await _address(administration, acting, name)
-        return await administration.roles.administration.one(acting, address)
+    async def ask(operator: RealmOperator) -> dict[str, Any]:
+        address = await _address(operator, name)
+        return await operator.roles.administration.one(operator.acting, address)
 
     echo_document(administer_realm(realm, ask))
 
@@ -79,10 +78,10 @@ def create(name: str, realm: str, assignments: tuple[str, ...]) -> None:
     """Create ROLE, or client/ROLE, with description, attributes and composites."""
     given = assigned(assignments, only=(*_OWN, _COMPOSITES))
 
-    async def work(administration: Administration, acting: "Acting") -> None:
-        address = await _address(administration, acting, name)
+    async def work(operator: RealmOperator) -> None:
+        address = await _address(operator, name)
         document = {**given, "name": address.name, "composite": _COMPOSITES in given}
-        await administration.roles.administration.create(acting, address.client, document)
+        await operator.roles.administration.create(operator.acting, address.client, document)
 
     administer_realm(realm, work)
     click.echo(f"role {name}: created")
@@ -96,10 +95,10 @@ def update(name: str, realm: str, assignments: tuple[str, ...]) -> None:
     """Change name, description or attributes of ROLE, or of client/ROLE."""
     given = assigned(assignments, only=("name", *_OWN), required=True)
 
-    async def work(administration: Administration, acting: "Acting") -> None:
-        address = await _address(administration, acting, name)
-        before = await administration.roles.administration.one(acting, address)
-        await administration.roles.administration.update(acting, address, {**before, **given})
+    async def work(operator: RealmOperator) -> None:
+        address = await _address(operator, name)
+        before = await operator.roles.administration.one(operator.acting, address)
+        await operator.roles.administration.update(operator.acting, address, {**before, **given})
 
     administer_realm(realm, work)
     click.echo(f"role {name}: updated")
@@ -112,20 +111,20 @@ def update(name: str, realm: str, assignments: tuple[str, ...]) -> None:
 def delete(name: str, realm: str, *, yes: bool) -> None:
     """Delete ROLE, or client/ROLE. Users and groups lose it."""
 
-    async def work(administration: Administration, acting: "Acting") -> None:
-        address = await _address(administration, acting, name)
-        await administration.roles.administration.one(acting, address)
+    async def work(operator: RealmOperator) -> None:
+        address = await _address(operator, name)
+        await operator.roles.administration.one(operator.acting, address)
         confirm_removal(f"the role {name} of {realm}", yes=yes)
-        await administration.roles.administration.remove(acting, address)
+        await operator.roles.administration.remove(operator.acting, address)
 
     administer_realm(realm, work)
     click.echo(f"role {name}: removed")
 
 
-async def _address(administration: Administration, acting: "Acting", name: str) -> "RoleAddress":
+async def _address(operator: RealmOperator, name: str) -> "RoleAddress":
     from gateway.admin.roles import RoleAddress
 
     client_id, slash, own = name.rpartition("/")
     if not slash:
         return RoleAddress(name)
-    return RoleAddress(own, (await administration.client(acting, client_id)).id)
+    return RoleAddress(own, (await operator.client(client_id)).id)

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gateway.cli.administration import (
-    Administration,
+    RealmOperator,
     administer_realm,
     output_option,
     page_options,
     realm_option,
 )
-from gateway.cli.output.columns import counted, show_rows
+from gateway.cli.output import counted, show_rows
 
 if TYPE_CHECKING:
-    from gateway.admin.access import Acting
     from gateway.domain.sessions import UserSession
 
 
@@ -40,17 +39,17 @@ def list_(
     if (name is None) == (client_id is None):
         raise click.UsageError("Give either --user or --client.")
 
-    async def ask(administration: Administration, acting: "Acting") -> "tuple[UserSession, ...]":
+    async def ask(operator: RealmOperator) -> "tuple[UserSession, ...]":
         from gateway.admin.access import find_client_by_name
 
-        sessions = administration.sessions
+        sessions = operator.sessions
         if name is not None:
-            user = await administration.user(acting, name)
-            found = await sessions.user.of_both_kinds(acting.realm, user.id)
+            user = await operator.user(name)
+            found = await sessions.user.of_both_kinds(operator.acting.realm, user.id)
             return found[first : first + maximum]
-        async with administration.services.database.read() as stores:
-            client = await find_client_by_name(stores, acting.realm, client_id or "")
-        return await sessions.client.of_both_kinds(acting.realm, client.id, first, maximum)
+        async with operator.services.database.read() as stores:
+            client = await find_client_by_name(stores, operator.acting.realm, client_id or "")
+        return await sessions.client.of_both_kinds(operator.acting.realm, client.id, first, maximum)
 
     found = [_document(item) for item in administer_realm(realm, ask)]
     if output == "json":
@@ -89,7 +88,7 @@ def end(session_id: str | None, realm: str, name: str | None, *, everybody: bool
         count = end_sessions_of_user(realm, name)
     else:
         count = administer_realm(
-            realm, lambda administration, acting: administration.sessions.realm.end_all(acting)
+            realm, lambda operator: operator.sessions.realm.end_all(operator.acting)
         )
     click.echo(f"{counted(count, 'session')} ended")
 
@@ -97,9 +96,9 @@ def end(session_id: str | None, realm: str, name: str | None, *, everybody: bool
 def end_sessions_of_user(realm: str, name: str) -> int:
     """End every session of a user; return how many there were."""
 
-    async def work(administration: Administration, acting: "Acting") -> int:
-        user = await administration.user(acting, name)
-        return await administration.sessions.user.end_all(acting, user.id)
+    async def work(operator: RealmOperator) -> int:
+        user = await operator.user(name)
+        return await operator.sessions.user.end_all(operator.acting, user.id)
 
     return administer_realm(realm, work)
 
@@ -110,8 +109,8 @@ def _end_one(realm: str, session_id: str) -> None:
     try:
         administer_realm(
             realm,
-            lambda administration, acting: administration.sessions.realm.end_of_either_kind(
-                acting, session_id
+            lambda operator: operator.sessions.realm.end_of_either_kind(
+                operator.acting, session_id
             ),
         )
     except Missing as error:

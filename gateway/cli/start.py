@@ -8,6 +8,7 @@ import gc
 
 import click
 
+from gateway.cli.output import report
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.http.edge.certificate_options import flags_of
 
@@ -42,7 +43,6 @@ def start(ctx: click.Context, /, **options: object) -> None:
     """Run the gateway until SIGTERM. SIGHUP replaces its workers one by one."""
     # Imported modules stay: garbage collection would take a fifth of the start.
     gc.disable()
-    from gateway.cli.output.failures import report
     from gateway.settings import load_settings
     from gateway.supervisor.gateway import run_gateway
 

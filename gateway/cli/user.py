@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gateway.cli.administration import (
-    Administration,
+    RealmOperator,
     administer_realm,
     output_option,
     page_options,
     realm_option,
 )
-from gateway.cli.output.columns import counted, show_rows
+from gateway.cli.output import counted, role_names, show_rows, user_lines
 from gateway.cli.user_import import import_
 
 if TYPE_CHECKING:
-    from gateway.admin.access import Acting
     from gateway.admin.users import UserSummary
     from gateway.domain.users import User
     from gateway.representations.roles import RoleName
@@ -84,9 +83,9 @@ def create(
         password = _password_text(password_file)
         document["credentials"] = [{"type": "password", "value": password, "temporary": temporary}]
 
-    async def work(administration: Administration, acting: "Acting") -> "User":
-        user_id = await administration.users.creation.create(acting, document)
-        return await administration.user(acting, user_id)
+    async def work(operator: RealmOperator) -> "User":
+        user_id = await operator.users.creation.create(operator.acting, document)
+        return await operator.user(user_id)
 
     created = administer_realm(realm, work)
     if output == "json":
@@ -103,7 +102,6 @@ def create(
 @output_option
 def show(name: str, realm: str, output: str) -> None:
     """Show USER, given by name or id: roles, lock-out, required actions, password expiration."""
-    from gateway.cli.output.user_lines import role_names, user_lines
     from gateway.representations.users import write_user
 
     shown = _summary(realm, name)
@@ -142,8 +140,8 @@ def list_(
 
     found = administer_realm(
         realm,
-        lambda administration, acting: administration.users.listing.users(
-            acting.realm, UserQuery(search=search), first, maximum
+        lambda operator: operator.users.listing.users(
+            operator.acting.realm, UserQuery(search=search), first, maximum
         ),
     )
     if output == "json":
@@ -166,8 +164,8 @@ def set_password(name: str, realm: str, password_file: Any, *, temporary: bool) 
     changed, _ = _on_user(
         realm,
         name,
-        lambda administration, acting, user: administration.users.credentials.reset_password(
-            acting, user.id, document
+        lambda operator, user: operator.users.credentials.reset_password(
+            operator.acting, user.id, document
         ),
     )
     click.echo(f"user {changed.username}: the password is set")
@@ -185,8 +183,6 @@ def roles(
     name: str, realm: str, add: tuple[str, ...], remove: tuple[str, ...], output: str
 ) -> None:
     """List, grant and remove the roles of USER."""
-    from gateway.cli.output.user_lines import role_names
-
     if add or remove:
         _change_roles(realm, name, _roles_named(add), _roles_named(remove))
     granted = role_names(_summary(realm, name))
@@ -199,7 +195,9 @@ def roles(
 def enable(name: str, realm: str) -> None:
     """Enable USER and end every lock-out."""
     changed, _ = _on_user(
-        realm, name, lambda shell, acting, user: shell.users.activation.enable(acting, user.id)
+        realm,
+        name,
+        lambda operator, user: operator.users.activation.enable(operator.acting, user.id),
     )
     click.echo(f"user {changed.username}: enabled")
 
@@ -210,7 +208,9 @@ def enable(name: str, realm: str) -> None:
 def disable(name: str, realm: str) -> None:
     """Disable USER. Its tokens are rejected from now on."""
     changed, _ = _on_user(
-        realm, name, lambda shell, acting, user: shell.users.activation.disable(acting, user.id)
+        realm,
+        name,
+        lambda operator, user: operator.users.activation.disable(operator.acting, user.id),
     )
     click.echo(f"user {changed.username}: disabled")
 
@@ -221,7 +221,9 @@ def disable(name: str, realm: str) -> None:
 def unlock(name: str, realm: str) -> None:
     """End a temporary or permanent lock-out of USER and clear its failed sign-ins."""
     _, ended = _on_user(
-        realm, name, lambda shell, acting, user: shell.users.activation.unlock(acting, user.id)
+        realm,
+        name,
+        lambda operator, user: operator.users.activation.unlock(operator.acting, user.id),
     )
     click.echo(f"user {name}: {'unlocked' if ended else 'was not locked out'}")
 
@@ -239,7 +241,7 @@ def logout(name: str, realm: str) -> None:
 
 def _list_lockouts(realm: str, output: str) -> None:
     found = administer_realm(
-        realm, lambda administration, acting: administration.users.lockouts.list(acting.realm)
+        realm, lambda operator: operator.users.lockouts.list(operator.acting.realm)
     )
     if output == "json":
         click.echo(json.dumps([dict(lockout.listed()) for lockout in found], indent=2))
@@ -262,8 +264,8 @@ def _change_roles(realm: str, name: str, add: "list[RoleName]", remove: "list[Ro
     _on_user(
         realm,
         name,
-        lambda administration, acting, user: administration.roles.mapping.change_by_name(
-            acting, RoleHolder(Holding.USER, user.id), add=add, remove=remove
+        lambda operator, user: operator.roles.mapping.change_by_name(
+            operator.acting, RoleHolder(Holding.USER, user.id), add=add, remove=remove
         ),
     )
 
@@ -279,9 +281,9 @@ def _roles_named(names: Iterable[str]) -> "list[RoleName]":
 def _summary(realm: str, name: str) -> "UserSummary":
     from gateway.admin.users import summarize_user
 
-    async def ask(administration: Administration, acting: "Acting", user: "User") -> "UserSummary":
-        database, lockouts = administration.services.database, administration.users.lockouts
-        return await summarize_user(database, lockouts, acting.realm, user)
+    async def ask(operator: RealmOperator, user: "User") -> "UserSummary":
+        database, lockouts = operator.services.database, operator.users.lockouts
+        return await summarize_user(database, lockouts, operator.acting.realm, user)
 
     return _on_user(realm, name, ask)[1]
 
@@ -289,13 +291,13 @@ def _summary(realm: str, name: str) -> "UserSummary":
 def _on_user(
     realm: str,
     name: str,
-    work: "Callable[[Administration, Acting, User], Awaitable[Result]]",
+    work: "Callable[[RealmOperator, User], Awaitable[Result]]",
 ) -> "tuple[User, Result]":
     """Return the user as it was before the work, and the result of the work."""
 
-    async def run(administration: Administration, acting: "Acting") -> "tuple[User, Result]":
-        user = await administration.user(acting, name)
-        return user, await work(administration, acting, user)
+    async def run(operator: RealmOperator) -> "tuple[User, Result]":
+        user = await operator.user(name)
+        return user, await work(operator, user)
 
     return administer_realm(realm, run)
 

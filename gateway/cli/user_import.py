@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.administration import Administration, administer, output_option, realm_option
-from gateway.cli.output.columns import counted
+from gateway.cli.administration import LocalOperator, administer, output_option, realm_option
+from gateway.cli.output import counted
 
 if TYPE_CHECKING:
     from gateway.admin.realm_files import StreamedUsers
@@ -37,8 +37,8 @@ def import_(file: Path, realm: str, output: str, *, go_on: bool) -> None:
         hidden=not sys.stderr.isatty(),
     ) as bar:
         done = administer(
-            lambda administration: _import(
-                administration,
+            lambda operator: _import(
+                operator,
                 file,
                 realm,
                 _print_refusal if go_on else None,
@@ -60,7 +60,7 @@ def _print_refusal(refusal: "InvalidInput") -> None:
 
 
 async def _import(
-    administration: Administration,
+    operator: LocalOperator,
     file: Path,
     realm: str,
     refuse: "Callable[[InvalidInput], None] | None",
@@ -69,8 +69,8 @@ async def _import(
     from gateway.bootstrap.realm_files import user_stream
     from gateway.representations.json_input import stream_objects
 
-    users = user_stream(administration.services)
-    await administration.acting(realm)
+    users = user_stream(operator.services)
+    await operator.on(realm)
     with file.open(encoding="utf-8-sig", newline="") as text:
         objects = stream_objects(text, "users", str(file))
         return await users.run(realm, objects, refuse=refuse, progress=progress)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gateway.admin.access.changes import Changes
-from gateway.admin.sessions.user_sessions import UserSessions
+from gateway.admin.sessions.administration import UserSessions
 from gateway.admin.users.activation import UserActivation
 from gateway.authentication.errors import SignInRefused
 from gateway.authentication.permanent_lockout import is_locked_for_good

@@ -5,8 +5,7 @@ from typing import Any
 
 from gateway.admin.access.changes import Changes
 from gateway.admin.users.creation import UserCreation
-from gateway.admin.users.new_passwords import NewPasswords
-from gateway.admin.users.password_changes import PasswordChanges
+from gateway.admin.users.new_passwords import NewPasswords, PasswordChanges
 from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists
 from tests.support.operators import acting_on
 from tests.support.realm_imports import Imports

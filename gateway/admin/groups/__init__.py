@@ -1,7 +1,6 @@
 """Groups: their tree, their members, and the groups that new users join."""
 
-from gateway.admin.groups.administration import GroupAdministration
-from gateway.admin.groups.default_groups import DefaultGroups
+from gateway.admin.groups.administration import DefaultGroups, GroupAdministration
 from gateway.admin.groups.index import (
     GivenGroups,
     GroupIndex,

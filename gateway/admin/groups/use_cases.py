@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway.admin.groups.administration import GroupAdministration
-from gateway.admin.groups.default_groups import DefaultGroups
+from gateway.admin.groups.administration import DefaultGroups, GroupAdministration
 from gateway.admin.groups.listing import GroupListing
 
 

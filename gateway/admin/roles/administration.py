@@ -19,8 +19,7 @@ from gateway.admin.access import (
     require_changeable_role,
     require_may_compose,
 )
-from gateway.admin.roles.composites import composites_of
-from gateway.admin.roles.listing import RoleListing
+from gateway.admin.roles.listing import RoleListing, composites_of
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores

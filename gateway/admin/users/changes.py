@@ -9,9 +9,9 @@ from uuid import uuid4
 
 from gateway.admin.access import Acting, Change, Changes, existing, get_user, get_user_for_update
 from gateway.admin.users.drafts import changed_user
-from gateway.admin.users.names import require_free_names
-from gateway.admin.users.password_changes import PasswordChanges, PreparedPassword, until_unchanged
-from gateway.admin.users.views import user_document
+from gateway.admin.users.listing import user_document
+from gateway.admin.users.new_passwords import PasswordChanges, PreparedPassword, until_unchanged
+from gateway.admin.users.storing import require_free_names
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import OperationType, ResourceType

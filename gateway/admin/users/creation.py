@@ -20,13 +20,12 @@ from gateway.admin.access import (
     require_may_join,
 )
 from gateway.admin.users.drafts import new_user
-from gateway.admin.users.names import require_free_names
-from gateway.admin.users.password_changes import (
+from gateway.admin.users.new_passwords import (
     PasswordChanges,
     PreparedPassword,
     until_unchanged,
 )
-from gateway.admin.users.storing import NewUser, store_new_user
+from gateway.admin.users.storing import NewUser, require_free_names, store_new_user
 from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending

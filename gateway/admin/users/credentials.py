@@ -16,7 +16,7 @@ from gateway.admin.access import (
     get_user_for_update,
 )
 from gateway.admin.users.changes import invalidate_user
-from gateway.admin.users.password_changes import (
+from gateway.admin.users.new_passwords import (
     PasswordChanges,
     until_unchanged,
     with_update_password,
