@@ -8,7 +8,6 @@ from gateway.admin.users import (
     Lockouts,
     NewPasswords,
     PasswordChanges,
-    ShortLived,
     UserActivation,
     UserChanges,
     UserCreation,
@@ -32,12 +31,18 @@ def user_use_cases(services: Services) -> UserUseCases:
     database, changes, clock = services.database, services.changes, services.clock
     gate = new_passwords(services)
     passwords = PasswordChanges(gate, services.passwords)
-    short_lived = ShortLived(services.online_sessions, services.login_failures)
     return UserUseCases(
         activation=UserActivation(changes, services.login_failures),
         listing=UserListing(database),
         creation=UserCreation(database, changes, passwords, clock),
-        changes=UserChanges(database, changes, passwords, short_lived, clock),
+        changes=UserChanges(
+            database=database,
+            changes=changes,
+            passwords=passwords,
+            online_sessions=services.online_sessions,
+            login_failures=services.login_failures,
+            clock=clock,
+        ),
         credentials=UserCredentials(database, changes, passwords),
         groups=UserGroups(database, changes),
         profiles=UserProfiles(database, changes),

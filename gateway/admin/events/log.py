@@ -5,10 +5,12 @@ answered request is included. Those of another machine arrive within a second or
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from gateway.admin.access import Acting
+from gateway.admin.events.configuration import EventConfiguration
 from gateway.domain.clock import Clock
 from gateway.domain.events import AdminEventQuery, EventPage, UserEventQuery
 from gateway.domain.ports.events import EventLog
@@ -92,3 +94,11 @@ def _user_events(stores: Stores) -> UserEventRepository:
 
 def _admin_events(stores: Stores) -> AdminEventRepository:
     return stores.admin_events
+
+
+@dataclass(frozen=True, slots=True)
+class EventUseCases:
+    """Every use case of events."""
+
+    logs: EventLogs
+    configuration: EventConfiguration

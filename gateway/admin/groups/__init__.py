@@ -1,6 +1,6 @@
 """Groups: their tree, their members, and the groups that new users join."""
 
-from gateway.admin.groups.administration import DefaultGroups, GroupAdministration
+from gateway.admin.groups.administration import DefaultGroups, GroupAdministration, GroupUseCases
 from gateway.admin.groups.index import (
     GivenGroups,
     GroupIndex,
@@ -17,4 +17,3 @@ from gateway.admin.groups.listing import (
     get_group,
     shown_groups,
 )
-from gateway.admin.groups.use_cases import GroupUseCases

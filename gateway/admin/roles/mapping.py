@@ -1,22 +1,32 @@
-"""The roles of users and groups. Keycloak: 7.2, 7.3 (role-mappings, `available`, `composite`)."""
+"""The roles of users and groups, and the users and groups of a role.
+
+Keycloak: 7.2, 7.3 (role-mappings, `available`, `composite`; users and groups of a role)
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
+    AdminRole,
     Change,
     Changes,
+    Page,
     get_user,
     load_roles,
     require_may_grant,
     roles_out_of_reach,
 )
-from gateway.admin.groups import get_group
-from gateway.admin.roles.administration import require_client
+from gateway.admin.groups import VIEW_GROUPS, GroupShape, get_group, shown_groups
+from gateway.admin.roles.administration import (
+    RoleAddress,
+    RoleAdministration,
+    require_client,
+    viewed,
+)
 from gateway.admin.roles.listing import RoleListing
-from gateway.admin.users import invalidate_user
+from gateway.admin.users import VIEW_USERS, invalidate_user, shown_users
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
@@ -157,3 +167,50 @@ async def _invalidate(change: Change, holder: RoleHolder) -> None:
 def _kind(mapping: MappedRoles) -> ResourceType:
     of_realm = mapping.client is None
     return ResourceType.REALM_ROLE_MAPPING if of_realm else ResourceType.CLIENT_ROLE_MAPPING
+
+
+_FIRST_PAGE: Final = Page()
+
+
+class RoleMembers:
+    """Reads who has a role. All methods raise Missing, Forbidden, TooMany and StoreUnavailable.
+
+    A caller that may only query users or groups sees none.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def users(
+        self, acting: Acting, address: RoleAddress, page: Page = _FIRST_PAGE, *, brief: bool
+    ) -> list[dict[str, Any]]:
+        async with self._database.read() as stores:
+            role = (await viewed(stores, acting, address)).role
+            if not acting.rights.has(*VIEW_USERS):
+                return []
+            realm = acting.realm
+            found = await stores.role_catalogue.users(realm.id, role.id, page.first, page.limit)
+            shown = await shown_users(stores, realm, found, brief=brief)
+            access = {"manage": acting.rights.has(AdminRole.MANAGE_USERS)}
+            return [{**user, "access": access} for user in shown]
+
+    async def groups(
+        self, acting: Acting, address: RoleAddress, page: Page = _FIRST_PAGE, *, brief: bool
+    ) -> list[dict[str, Any]]:
+        async with self._database.read() as stores:
+            role = (await viewed(stores, acting, address)).role
+            if not acting.rights.has(*VIEW_GROUPS):
+                return []
+            realm, catalogue = acting.realm, stores.group_catalogue
+            found = await catalogue.having_role(realm.id, role.id, page.first, page.limit)
+            shape = GroupShape(brief=brief, counts=False, access=False)
+            return await shown_groups(stores, realm, acting.rights, found, shape)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleUseCases:
+    """Every use case of roles."""
+
+    administration: RoleAdministration
+    members: RoleMembers
+    mapping: RoleMapping

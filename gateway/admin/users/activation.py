@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gateway.admin.access import Acting, Change, Changes, get_user_for_update
-from gateway.admin.users.changes import invalidate_user
+from gateway.admin.users.administration import invalidate_user
 from gateway.authentication.permanent_lockout import is_locked_for_good, without_reason
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.login_failures import LoginFailureStore

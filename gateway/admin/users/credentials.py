@@ -15,7 +15,7 @@ from gateway.admin.access import (
     get_user,
     get_user_for_update,
 )
-from gateway.admin.users.changes import invalidate_user
+from gateway.admin.users.administration import invalidate_user
 from gateway.admin.users.new_passwords import (
     PasswordChanges,
     until_unchanged,

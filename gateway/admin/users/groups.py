@@ -13,7 +13,7 @@ from gateway.admin.access import (
     get_user_for_update,
     require_may_join,
 )
-from gateway.admin.users.changes import invalidate_user
+from gateway.admin.users.administration import invalidate_user
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.groups import Group
 from gateway.domain.ports.storage import Database, Stores

@@ -5,9 +5,10 @@ Keycloak: GET users, GET users/count, GET users/{id}
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
 from gateway.admin.access import (
@@ -16,18 +17,22 @@ from gateway.admin.access import (
     Rights,
     TooMany,
     get_user,
+    load_roles,
     require_one_answer,
 )
+from gateway.admin.users.lockouts import Lockout, Lockouts
 from gateway.authentication.permanent_lockout import REASON_ATTRIBUTE
 from gateway.authentication.realm_profile import profile_document, profile_rules, rules_in
-from gateway.domain.errors import InvalidInput
+from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.roles import EffectiveRoles
 from gateway.domain.user_profile.profile import UserProfile, Viewer
-from gateway.domain.users import User, UserQuery, sought_name
+from gateway.domain.users import Credential, User, UserQuery, sought_name
+from gateway.representations.roles import RoleName
 from gateway.representations.user_profiles import write_metadata
-from gateway.representations.users import brief_user, full_user
+from gateway.representations.users import PASSWORD, brief_user, full_user
 
 VIEW_USERS: Final = (AdminRole.VIEW_USERS, AdminRole.MANAGE_USERS)
 _ONE_TIME_PASSWORD: Final = "otp"  # noqa: S105 - the type of a credential
@@ -41,16 +46,11 @@ async def user_document(stores: Stores, realm: Realm, rights: Rights, user: User
     return {**document, "access": _access(rights)}
 
 
-async def user_metadata(stores: Stores, realm: Realm) -> dict[str, Any]:
-    """Return the profile metadata of existing users."""
-    document = await profile_document(stores, realm)
-    return write_metadata(document, rules_in(realm, document), realm.login, known=True)
-
-
-async def listed_users(
+async def shown_users(
     stores: Stores, realm: Realm, users: Sequence[User], *, brief: bool
 ) -> list[dict[str, Any]]:
-    """Return users as lists show them."""
+    """Return users as lists show them; raises TooMany for more than one answer may hold."""
+    require_one_answer(users, "users")
     if brief:
         return [brief_user(user) async for user in in_slices(users)]
     rules = await profile_rules(stores, realm)
@@ -58,12 +58,6 @@ async def listed_users(
     return [
         full_user(_seen(rules, user), totp=user.id in with_otp) async for user in in_slices(users)
     ]
-
-
-def unmanaged_attributes(rules: UserProfile, user: User) -> dict[str, list[str]]:
-    """Return the attributes that an administrator sees and the profile does not name."""
-    shown = rules.shown(user.attributes, Viewer.ADMIN)
-    return {name: list(texts) for name, texts in shown.items() if name not in rules.attributes}
 
 
 def _seen(rules: UserProfile, user: User) -> User:
@@ -153,21 +147,16 @@ class UserListing:
     async def metadata(self, realm: Realm) -> dict[str, Any]:
         """Return the profile metadata of existing users."""
         async with self._database.read() as stores:
-            return await user_metadata(stores, realm)
+            document = await profile_document(stores, realm)
+        return write_metadata(document, rules_in(realm, document), realm.login, known=True)
 
     async def unmanaged(self, realm: Realm, user_id: str) -> dict[str, list[str]]:
         """Return the attributes that the profile does not name but shows."""
         async with self._database.read() as stores:
             user = await get_user(stores, realm.id, user_id)
-            return unmanaged_attributes(await profile_rules(stores, realm), user)
-
-
-async def shown_users(
-    stores: Stores, realm: Realm, users: Sequence[User], *, brief: bool
-) -> list[dict[str, Any]]:
-    """Return users as lists show them; raises TooMany for more than one answer may hold."""
-    require_one_answer(users, "users")
-    return await listed_users(stores, realm, users, brief=brief)
+            rules = await profile_rules(stores, realm)
+        shown = rules.shown(user.attributes, Viewer.ADMIN)
+        return {name: list(texts) for name, texts in shown.items() if name not in rules.attributes}
 
 
 def read_attribute_query(text: str) -> Mapping[str, str]:
@@ -218,3 +207,43 @@ async def _by_id(stores: Stores, realm: Realm, search: str) -> tuple[User, ...]:
         raise TooMany(f"More than {_MOST_IDS} ids")
     found = [await stores.users.find_by_id(realm.id, user_id) for user_id in ids]
     return tuple(user for user in found if user is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class UserSummary:
+    """A user, the roles granted to it directly, all roles that follow, and its failed sign-ins.
+
+    `lockout` is None where Redis is unavailable, `password_expires_at` where there is no password
+    or it does not expire.
+    """
+
+    user: User
+    granted: tuple[RoleName, ...]
+    effective: EffectiveRoles
+    lockout: Lockout | None
+    password_expires_at: datetime | None = None
+
+
+async def summarize_user(
+    database: Database, lockouts: Lockouts, realm: Realm, user: User
+) -> UserSummary:
+    """Return the summary; raises StoreUnavailable for the database alone."""
+    async with database.read() as stores:
+        held = await stores.roles.granted(realm.id, user.id)
+        effective = await stores.roles.effective(realm.id, user.id)
+        roles = await load_roles(stores, realm)
+        credentials = await stores.users.credentials(realm.id, user.id)
+    try:
+        lockout = await lockouts.of_user(realm, user.id)
+    except StoreUnavailable as failure:
+        if failure.store == "sql":
+            raise
+        lockout = None
+    expires_at = password_expires_at(realm, credentials)
+    return UserSummary(user, roles.names_of(held), effective, lockout, expires_at)
+
+
+def password_expires_at(realm: Realm, credentials: Iterable[Credential]) -> datetime | None:
+    """Return when the password among the credentials expires; None where it does not."""
+    password = next((one for one in credentials if one.type == PASSWORD), None)
+    return None if password is None else realm.password_policy.expires_at(password.created_at)

@@ -5,6 +5,7 @@ A hash that was not precomputed, because the realm has changed since, is made on
 
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import suppress
 
 from gateway.domain.errors import InvalidInput
 from gateway.domain.ports.passwords import PasswordMaker
@@ -20,27 +21,16 @@ class PrecomputedHashes:
         self._passwords = passwords
         self._made = defaultdict[tuple[str, str | None, int | None], list[tuple[str, str]]](list)
 
-    async def prepare(
-        self, password: Secret, *, realm_id: str, algorithm: str | None, iterations: int | None
-    ) -> None:
-        try:
-            made = await self._passwords.hash(
-                password, realm_id=realm_id, algorithm=algorithm, iterations=iterations
-            )
-        except InvalidInput:
-            return  # `hash` raises it again, together with other errors
-        self._made[password.reveal(), algorithm, iterations].append(made)
-
     async def prepare_all(self, realm: Realm, new: Iterable[NewPassword]) -> None:
         """Make the hashes of passwords of one realm by its policy."""
         policy = realm.password_policy
-        for credential in new:
-            await self.prepare(
-                credential.password,
-                realm_id=realm.id,
-                algorithm=policy.hash_algorithm,
-                iterations=policy.hash_iterations,
-            )
+        algorithm, iterations = policy.hash_algorithm, policy.hash_iterations
+        for password in (credential.password for credential in new):
+            with suppress(InvalidInput):  # `hash` raises it again, together with other errors
+                made = await self._passwords.hash(
+                    password, realm_id=realm.id, algorithm=algorithm, iterations=iterations
+                )
+                self._made[password.reveal(), algorithm, iterations].append(made)
 
     def clear(self) -> None:
         """Discard the hashes that were not used."""

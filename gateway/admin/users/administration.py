@@ -1,17 +1,32 @@
-"""Users changed and removed by administrators. Keycloak: PUT users/{id}, DELETE users/{id}."""
+"""Users created, changed and removed by administrators.
+
+A password is hashed before any lock is held. Names and addresses stay reserved until the end of
+the transaction, so that the second of two equal users is refused.
+Keycloak: POST users, PUT users/{id}, DELETE users/{id}
+"""
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.access import Acting, Change, Changes, existing, get_user, get_user_for_update
-from gateway.admin.users.drafts import changed_user
+from gateway.admin.access import (
+    Acting,
+    Change,
+    Changes,
+    Refused,
+    default_role_ids,
+    existing,
+    get_user,
+    get_user_for_update,
+    require_may_join,
+)
+from gateway.admin.users.drafts import changed_user, new_user
 from gateway.admin.users.listing import user_document
 from gateway.admin.users.new_passwords import PasswordChanges, PreparedPassword, until_unchanged
-from gateway.admin.users.storing import require_free_names
+from gateway.admin.users.storing import NewUser, require_free_names, store_new_user
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import OperationType, ResourceType
@@ -20,33 +35,121 @@ from gateway.domain.ports.invalidation import client_topic, user_topic
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database
+from gateway.domain.secrets import Secret
 from gateway.domain.users import PRIORITY_STEP, Credential, User
 from gateway.representations.users import PASSWORD, GivenUser, NewPassword, read_given_user
 
 
-@dataclass(frozen=True, slots=True)
-class ShortLived:
-    """What Redis stores of users."""
+class UserCreation:
+    """Creates users."""
 
-    sessions: OnlineSessionStore
-    failures: LoginFailureStore
+    def __init__(
+        self, database: Database, changes: Changes, passwords: PasswordChanges, clock: Clock
+    ) -> None:
+        self._database = database
+        self._changes = changes
+        self._passwords = passwords
+        self._clock = clock
+
+    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
+        """Create a user and return its id.
+
+        Raises AlreadyExists, Refused, InvalidInput (PasswordRefused, ProfileViolated among it),
+        Forbidden for a group that gives rights beyond the caller's, Overloaded, StoreUnavailable.
+        """
+        given = read_given_user(document, self._clock.now())
+        attempt = partial(self._attempt, acting, given, document)
+        return await until_unchanged(lambda: repeat_while_pending(attempt))
+
+    async def _attempt(
+        self,
+        acting: Acting,
+        given: GivenUser,
+        document: Mapping[str, Any],
+        matches: PatternMatches,
+    ) -> str:
+        prepared = await self._prepared(acting, given, matches)
+        async with self._changes.begin(acting) as change:
+            user = await new_user(change.stores, change.realm, given, change.now, matches)
+            if prepared is not None:
+                prepared.require_current(change.realm, user, ())
+            await _store(change, user, given, prepared)
+            path = f"users/{user.id}"
+            change.record(OperationType.CREATE, ResourceType.USER, path, document)
+            invalidate_user(change, user)
+        return user.id
+
+    async def _prepared(
+        self, acting: Acting, given: GivenUser, matches: PatternMatches
+    ) -> PreparedPassword | None:
+        password = _new_password(given)
+        if password is None:
+            return None
+        async with self._database.read() as stores:
+            realm = existing(
+                await stores.realms.find_by_name(acting.realm.name), "Realm not found."
+            )
+            user = await new_user(stores, realm, given, self._clock.now(), matches)
+        return await self._passwords.prepare(realm, user, (), password)
+
+
+async def _store(
+    change: Change, user: User, given: GivenUser, prepared: PreparedPassword | None
+) -> None:
+    stores, realm = change.stores, change.realm
+    joined = await _groups(change, given)
+    await require_may_join(change.acting, stores, joined)
+    await require_free_names(stores, realm, user)
+    role_ids = await default_role_ids(stores, realm)
+    groups = dict.fromkeys([*await stores.groups.default(realm.id), *joined])
+    credentials = _credentials(user, given, prepared)
+    await store_new_user(stores, NewUser(user, credentials, role_ids, tuple(groups)))
+
+
+def _new_password(given: GivenUser) -> Secret | None:
+    passwords = [one.password for one in given.credentials if isinstance(one, NewPassword)]
+    return passwords[-1] if passwords else None
+
+
+async def _groups(change: Change, given: GivenUser) -> list[str]:
+    found: list[str] = []
+    for path in given.groups:
+        group = await change.stores.group_catalogue.find_by_path(change.realm.id, path)
+        if group is None:
+            raise Refused(f"There is no group {path}")
+        found.append(group.id)
+    return found
+
+
+def _credentials(
+    user: User, given: GivenUser, prepared: PreparedPassword | None
+) -> tuple[Credential, ...]:
+    made = () if prepared is None else prepared.change.stored
+    brought = [one for one in given.credentials if isinstance(one, Credential)]
+    return tuple(
+        replace(one, id=str(uuid4()), user_id=user.id, priority=place * PRIORITY_STEP)
+        for place, one in enumerate((*made, *brought), start=1)
+    )
 
 
 class UserChanges:
-    """The use cases."""
+    """Changes and removes users."""
 
     def __init__(
         self,
+        *,
         database: Database,
         changes: Changes,
         passwords: PasswordChanges,
-        short_lived: ShortLived,
+        online_sessions: OnlineSessionStore,
+        login_failures: LoginFailureStore,
         clock: Clock,
     ) -> None:
         self._database = database
         self._changes = changes
         self._passwords = passwords
-        self._short_lived = short_lived
+        self._online_sessions = online_sessions
+        self._login_failures = login_failures
         self._clock = clock
 
     async def update(self, acting: Acting, user_id: str, document: Mapping[str, Any]) -> None:
@@ -68,12 +171,12 @@ class UserChanges:
             for session in await change.stores.offline_sessions.of_user(realm_id, user.id):
                 await change.stores.refresh_tokens.end_of_session(realm_id, session.id)
             await change.stores.users.remove(realm_id, user.id)
-            told = {"id": user.id, "username": user.username}
-            change.record(OperationType.DELETE, ResourceType.USER, f"users/{user.id}", told)
+            document = {"id": user.id, "username": user.username}
+            change.record(OperationType.DELETE, ResourceType.USER, f"users/{user.id}", document)
             invalidate_user(change, user)
         with suppress(StoreUnavailable):  # they refer to no user any more, and expire
-            await self._short_lived.sessions.end_of_user(realm_id, user.id)
-            await self._short_lived.failures.clear(realm_id, user.id)
+            await self._online_sessions.end_of_user(realm_id, user.id)
+            await self._login_failures.clear(realm_id, user.id)
 
     async def _attempt(
         self,
@@ -98,20 +201,20 @@ class UserChanges:
             invalidate_user(change, after)
             if after.enabled and not before.enabled:
                 # Or the failures counted so far would lock the user at the next failed sign-in.
-                await self._short_lived.failures.clear(change.realm.id, before.id)
+                await self._login_failures.clear(change.realm.id, before.id)
 
     async def _prepared(
         self, acting: Acting, user_id: str, given: GivenUser, matches: PatternMatches
     ) -> PreparedPassword | None:
-        passwords = [one for one in given.credentials if isinstance(one, NewPassword)]
-        if not passwords:
+        password = _new_password(given)
+        if password is None:
             return None
         async with self._database.read() as stores:
             realm = existing(await stores.realms.find_by_name(acting.realm.name), "User not found")
             user = await get_user(stores, realm.id, user_id)
             await changed_user(stores, realm, given, user, matches)
             held = await stores.users.credentials(realm.id, user.id)
-        return await self._passwords.prepare(realm, user, held, passwords[-1].password)
+        return await self._passwords.prepare(realm, user, held, password)
 
 
 async def _require_match(change: Change, user: User) -> None:
