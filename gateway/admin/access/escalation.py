@@ -2,12 +2,10 @@
 
 Administrative roles are those of `realm-management` in a realm; in `master`, `admin`,
 `create-realm` and the roles of each `<realm>-realm`. A caller may grant one, directly or by a
-group or role that contains it, only where the caller acts with it, or with more. Only a caller
-with all of them imports a key that the realm signs with. A caller with a token of limited scope
-makes no scope wider than that, or the token would carry all rights of its owner. These roles, and
-the clients that own them, cannot be changed. Other roles may be granted freely.
-
-Keycloak: 9; it looks at the roles that are named and not at what they contain, nor at groups
+group or role that contains it, only if the caller acts with it, or with more. Only a caller with
+all of them imports a signing key. A token of limited scope cannot widen a scope beyond its own.
+These roles, and the clients that own them, cannot be changed. Other roles may be granted freely.
+Keycloak: 9; it checks the roles that are named, not what they contain, and not groups
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,8 +30,6 @@ from gateway.domain.roles import EffectiveRoles, ListedRole
 _OF_A_REALM: Final = administration_client("")
 _EVERYWHERE: Final = frozenset({ADMIN, CREATE_REALM})
 _NAMES: Final = frozenset({*AdminRole, REALM_ADMIN})
-_MANAGE_REALM_ROLES: Final = (AdminRole.MANAGE_REALM,)
-_MANAGE_CLIENT_ROLES: Final = (AdminRole.MANAGE_CLIENTS,)
 
 
 async def require_may_grant(acting: Acting, stores: Stores, role_ids: Sequence[str]) -> None:
@@ -53,7 +49,7 @@ async def require_may_compose(acting: Acting, stores: Stores, parts: Iterable[Li
     roles = tuple(parts)
     for part in roles:
         of_realm = part.role.client is None
-        acting.rights.require(*(_MANAGE_REALM_ROLES if of_realm else _MANAGE_CLIENT_ROLES))
+        acting.rights.require(AdminRole.MANAGE_REALM if of_realm else AdminRole.MANAGE_CLIENTS)
     await require_may_grant(acting, stores, [part.role.id for part in roles])
 
 
@@ -83,10 +79,7 @@ async def require_may_join(acting: Acting, stores: Stores, group_ids: Iterable[s
     if acting.rights.held is None:
         return
     for group_id in group_ids:
-        holder = RoleHolder(Holding.GROUP, group_id)
-        query = RoleQuery(holder, Share.EFFECTIVE)
-        brought = await stores.role_catalogue.list(acting.realm.id, query)
-        _require(acting, rights_of_roles(brought))
+        _require(acting, await rights_of_group(acting, stores, group_id))
 
 
 def require_may_be_anybody(acting: Acting) -> None:
@@ -170,6 +163,12 @@ def rights_of_roles(roles: Iterable[ListedRole]) -> EffectiveRoles:
         tuple(role.role.name for role in listed if role.client_id is None),
         tuple((role.client_id, (role.role.name,)) for role in listed if role.client_id is not None),
     )
+
+
+async def rights_of_group(acting: Acting, stores: Stores, group_id: str) -> EffectiveRoles:
+    """Return all roles that the group gives to its members, those of groups above it included."""
+    query = RoleQuery(RoleHolder(Holding.GROUP, group_id), Share.EFFECTIVE)
+    return rights_of_roles(await stores.role_catalogue.list(acting.realm.id, query))
 
 
 def _require(acting: Acting, wanted: EffectiveRoles) -> None:
