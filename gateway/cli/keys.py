@@ -107,7 +107,7 @@ def disable(kid: str, realm: str | None) -> None:
     """Disable the key KID at once. Every token that it signed is rejected."""
 
     async def work(operator: LocalOperator) -> "KeyChange":
-        name = realm or (await operator.keys.realm_of(kid)).name
+        name = (await operator.keys.realm_of(kid)).name if realm is None else realm
         return await operator.keys.disable(await operator.on(name), kid)
 
     _report(administer(work))

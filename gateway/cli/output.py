@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gateway.domain.users import User
 
 _GAP = "  "
+_UNKNOWN = "unknown: Redis is unavailable"
 
 
 def show_rows(rows: Iterable[Sequence[str]]) -> None:
@@ -65,9 +66,6 @@ def report_of_system(failure: OSError) -> int:
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
     return 1
-
-
-_UNKNOWN = "unknown: Redis is unavailable"
 
 
 def user_lines(shown: "UserSummary") -> Iterator[tuple[str, str]]:

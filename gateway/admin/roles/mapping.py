@@ -35,6 +35,8 @@ from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
 from gateway.representations.roles import RoleName, read_role_references, role_answer
 
+_FIRST_PAGE: Final = Page()
+
 
 @dataclass(frozen=True, slots=True)
 class MappedRoles:
@@ -167,9 +169,6 @@ async def _invalidate(change: Change, holder: RoleHolder) -> None:
 def _kind(mapping: MappedRoles) -> ResourceType:
     of_realm = mapping.client is None
     return ResourceType.REALM_ROLE_MAPPING if of_realm else ResourceType.CLIENT_ROLE_MAPPING
-
-
-_FIRST_PAGE: Final = Page()
 
 
 class RoleMembers:

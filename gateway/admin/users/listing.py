@@ -36,6 +36,12 @@ from gateway.representations.users import PASSWORD, brief_user, full_user
 
 VIEW_USERS: Final = (AdminRole.VIEW_USERS, AdminRole.MANAGE_USERS)
 _ONE_TIME_PASSWORD: Final = "otp"  # noqa: S105 - the type of a credential
+QUERY_USERS: Final = (AdminRole.QUERY_USERS, *VIEW_USERS)
+_BY_ID: Final = "id:"
+_MOST_IDS: Final = 100
+# A name is matched only at its beginning, or a long one without a value would be tried from each of
+# its characters.
+_PAIR: Final = re.compile(r'(?:"([^"]+)"|(?<![^\s:"])([^\s:"]+)):(?:"([^"]*)"|(\S+))')
 
 
 async def user_document(stores: Stores, realm: Realm, rights: Rights, user: User) -> dict[str, Any]:
@@ -87,11 +93,6 @@ def _access(rights: Rights) -> dict[str, bool]:
         "impersonate": rights.has(AdminRole.IMPERSONATION),
         "manage": manage,
     }
-
-
-QUERY_USERS: Final = (AdminRole.QUERY_USERS, *VIEW_USERS)
-_BY_ID: Final = "id:"
-_MOST_IDS: Final = 100
 
 
 class UserListing:
@@ -165,11 +166,6 @@ def read_attribute_query(text: str) -> Mapping[str, str]:
     for quoted_name, name, quoted_value, value in _PAIR.findall(text):
         found.setdefault(quoted_name or name, quoted_value or value)
     return found
-
-
-# A name is matched only at its beginning, or a long one without a value would be tried from each of
-# its characters.
-_PAIR: Final = re.compile(r'(?:"([^"]+)"|(?<![^\s:"])([^\s:"]+)):(?:"([^"]*)"|(\S+))')
 
 
 @contextmanager

@@ -27,6 +27,9 @@ from gateway.policies.candidate import NO_BLACKLISTS, Candidate, PasswordBlackli
 from gateway.representations.users import PASSWORD
 
 FORMER_PASSWORD: Final = "password-history"  # noqa: S105 - the type of a credential
+_ATTEMPTS: Final = 10
+_KINDS: Final = frozenset({PASSWORD, FORMER_PASSWORD})
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +144,6 @@ def _surplus(policy: PasswordPolicy, former: Sequence[Credential], now: datetime
     for place, one in enumerate(former):
         if place >= policy.remembered and now - one.created_at >= policy.remembered_for:
             yield one.id
-
-
-_ATTEMPTS: Final = 10
-_KINDS: Final = frozenset({PASSWORD, FORMER_PASSWORD})
-
-T = TypeVar("T")
 
 
 class ChangedMeanwhile(RealmgateError):

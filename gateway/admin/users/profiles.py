@@ -36,6 +36,11 @@ from gateway.representations.user_profiles import (
     write_metadata,
 )
 
+_RECORDED: Final = ResourceType.COMPONENT
+_PROVIDER: Final = ProviderDescription(
+    PROFILE_PROVIDER, "Which attributes users have, and what their values must be"
+)
+
 
 class UserProfiles:
     """The use cases. All raise StoreUnavailable."""
@@ -103,12 +108,6 @@ async def import_profile(stores: Stores, realm: Realm, profile: StoredProfile | 
 async def _require_usable(stores: Stores, realm: Realm, profile: StoredProfile) -> None:
     scopes = await stores.client_scopes.list(realm.id)
     require_usable_profile(profile.document, [scope.name for scope in scopes])
-
-
-_RECORDED: Final = ResourceType.COMPONENT
-_PROVIDER: Final = ProviderDescription(
-    PROFILE_PROVIDER, "Which attributes users have, and what their values must be"
-)
 
 
 class ProfileComponents:

@@ -13,6 +13,9 @@ from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.users import Credential, User
 
+_NAME: Final = "User exists with same username"
+_ADDRESS: Final = "User exists with same email"
+
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
@@ -47,10 +50,6 @@ async def _grant_and_join(stores: Stores, users: Sequence[NewUser]) -> None:
     await stores.roles.grant_all(realm_id, grants)
     members = [(new.user.id, group) for new in users for group in new.group_ids]
     await stores.groups.join_all(realm_id, members)
-
-
-_NAME: Final = "User exists with same username"
-_ADDRESS: Final = "User exists with same email"
 
 
 async def require_free_names(
