@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -33,13 +34,6 @@ output_option = click.option(
     default="text",
     show_default=True,
     help="Output format.",
-)
-set_option = click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    help="Set a field of Keycloak's representation. VALUE is JSON, otherwise text. Repeatable.",
 )
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
@@ -177,19 +171,46 @@ async def _administer(work: Callable[[LocalOperator], Awaitable[Result]]) -> Res
         return await work(LocalOperator(services))
 
 
-def assigned(
-    assignments: tuple[str, ...],
+def on_realm(command: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Add the option `--realm` to a command, which receives a RealmOperator first."""
+
+    @realm_option
+    @wraps(command)
+    def run(realm: str, **options: Any) -> None:
+        administer_realm(realm, lambda operator: command(operator, **options))
+
+    return run
+
+
+def set_option(
     *,
     only: Collection[str] = (),
-    never: Collection[str] = (),
+    never: Collection[str] | Callable[[], Collection[str]] = (),
     required: bool = False,
-) -> dict[str, Any]:
-    """Return the document that `--set` options describe; raises BadParameter and UsageError.
+) -> Callable[[Command], Command]:
+    """Return the decorator for `--set`, whose values are passed as one document, `fields`.
 
     `only` and `never` are for use cases that ignore some fields, as Keycloak does.
     """
-    if required and not assignments:
-        raise click.UsageError("Give at least one --set FIELD=VALUE.")
+
+    def read(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
+        if required and not texts:
+            raise click.UsageError("Give at least one --set FIELD=VALUE.")
+        return _document(texts, only, never() if callable(never) else never)
+
+    return click.option(
+        "--set",
+        "fields",
+        multiple=True,
+        metavar="FIELD=VALUE",
+        callback=read,
+        help="Set a field of Keycloak's representation. VALUE is JSON, otherwise text. Repeatable.",
+    )
+
+
+def _document(
+    assignments: tuple[str, ...], only: Collection[str], never: Collection[str]
+) -> dict[str, Any]:
     document: dict[str, Any] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")

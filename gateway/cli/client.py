@@ -1,22 +1,22 @@
 """`realmgate client`: the clients of a realm, over the use cases of the admin API."""
 
+from typing import Any
+
 import click
 
 from gateway.cli.administration import (
     RealmOperator,
-    administer_realm,
-    assigned,
     confirm_removal,
     echo_document,
+    on_realm,
     output_option,
-    realm_option,
     set_option,
     yes_option,
 )
 from gateway.cli.output import show_rows
 
 _client = click.argument("client_id", metavar="CLIENT")
-_PASSED_OVER = ("id", "defaultClientScopes", "optionalClientScopes")
+_IGNORED = ("id", "defaultClientScopes", "optionalClientScopes")
 
 
 @click.group()
@@ -25,18 +25,15 @@ def client() -> None:
 
 
 @client.command("list")
-@realm_option
+@on_realm
 @click.option("--search", default="", help="Part of the client id.")
 @output_option
-def list_(realm: str, search: str, output: str) -> None:
+async def list_(operator: RealmOperator, search: str, output: str) -> None:
     """List the clients of a realm."""
-    found = administer_realm(
-        realm,
-        lambda operator: operator.clients.listing.clients(operator.acting.realm, search),
-    )
-    if output == "json":
-        from gateway.representations.clients import write_client
+    from gateway.representations.clients import write_client
 
+    found = await operator.clients.listing.clients(operator.acting.realm, search)
+    if output == "json":
         echo_document([write_client(one) for one in found])
         return
     show_rows(
@@ -52,57 +49,44 @@ def list_(realm: str, search: str, output: str) -> None:
 
 @client.command(short_help="Show a client.")
 @_client
-@realm_option
+@on_realm
 @click.option("--include-secrets", is_flag=True, help="Show the client secret.")
-def show(client_id: str, realm: str, *, include_secrets: bool) -> None:
+async def show(operator: RealmOperator, client_id: str, *, include_secrets: bool) -> None:
     """Show CLIENT, given by its client id, as JSON."""
     from gateway.representations.clients import write_client
 
-    found = administer_realm(realm, lambda operator: operator.client(client_id))
-    echo_document(write_client(found, masked=not include_secrets))
+    echo_document(write_client(await operator.client(client_id), masked=not include_secrets))
 
 
 @client.command(short_help="Create a client.")
 @_client
-@realm_option
-@set_option
-def create(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
+@on_realm
+@set_option(never=("clientId",))
+async def create(operator: RealmOperator, client_id: str, fields: dict[str, Any]) -> None:
     """Create CLIENT. Show a generated secret with `client show --include-secrets`."""
-    document = {**assigned(assignments, never=("clientId",)), "clientId": client_id}
-    made = administer_realm(
-        realm,
-        lambda operator: operator.clients.administration.add(operator.acting, document),
-    )
+    document = {**fields, "clientId": client_id}
+    made = await operator.clients.administration.add(operator.acting, document)
     click.echo(f"client {client_id}: created, id {made.id}")
 
 
 @client.command(short_help="Change a client.")
 @_client
-@realm_option
-@set_option
-def update(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
+@on_realm
+@set_option(never=_IGNORED, required=True)
+async def update(operator: RealmOperator, client_id: str, fields: dict[str, Any]) -> None:
     """Change fields of CLIENT."""
-    document = assigned(assignments, never=_PASSED_OVER, required=True)
-
-    async def work(operator: RealmOperator) -> None:
-        found = await operator.client(client_id)
-        await operator.clients.administration.change(operator.acting, found.id, document)
-
-    administer_realm(realm, work)
+    found = await operator.client(client_id)
+    await operator.clients.administration.change(operator.acting, found.id, fields)
     click.echo(f"client {client_id}: updated")
 
 
 @client.command(short_help="Delete a client.")
 @_client
-@realm_option
+@on_realm
 @yes_option
-def delete(client_id: str, realm: str, *, yes: bool) -> None:
+async def delete(operator: RealmOperator, client_id: str, *, yes: bool) -> None:
     """Delete CLIENT with its roles, its service account and its sessions."""
-
-    async def work(operator: RealmOperator) -> None:
-        found = await operator.client(client_id)
-        confirm_removal(f"the client {client_id} of {realm}", yes=yes)
-        await operator.clients.administration.remove(operator.acting, found.id)
-
-    administer_realm(realm, work)
+    found = await operator.client(client_id)
+    confirm_removal(f"the client {client_id} of {operator.acting.realm.name}", yes=yes)
+    await operator.clients.administration.remove(operator.acting, found.id)
     click.echo(f"client {client_id}: removed")

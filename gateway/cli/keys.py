@@ -12,10 +12,10 @@ import click
 
 from gateway.cli.administration import (
     LocalOperator,
+    RealmOperator,
     administer,
-    administer_realm,
+    on_realm,
     output_option,
-    realm_option,
 )
 from gateway.cli.output import show_rows
 from gateway.domain.keys import SignatureAlgorithm
@@ -67,7 +67,7 @@ def list_(realm: str | None, output: str) -> None:
 
 
 @keys.command(short_help="Replace the signing key with a new one.")
-@realm_option
+@on_realm
 @click.option(
     "--algorithm",
     type=click.Choice([algorithm.value for algorithm in SignatureAlgorithm]),
@@ -83,18 +83,13 @@ def list_(realm: str | None, output: str) -> None:
 @click.option(
     "--now", is_flag=True, help="Sign with the new key at once, although cached JWKS lack it."
 )
-def rotate(realm: str, algorithm: str | None, publish_for: timedelta, *, now: bool) -> None:
+async def rotate(
+    operator: RealmOperator, algorithm: str | None, publish_for: timedelta, *, now: bool
+) -> None:
     """Replace the signing key. Tokens of the old key stay valid until they expire."""
     chosen = SignatureAlgorithm(algorithm) if algorithm else None
     pause = timedelta() if now else publish_for
-    _report(
-        administer_realm(
-            realm,
-            lambda operator: operator.keys.rotate(
-                operator.acting, algorithm=chosen, publish_for=pause
-            ),
-        )
-    )
+    _report(await operator.keys.rotate(operator.acting, algorithm=chosen, publish_for=pause))
 
 
 # A kid is base64url and may begin with a hyphen.

@@ -1,5 +1,6 @@
 """`realmgate realm`: realms one by one, over the use cases of the admin API, and as files."""
 
+from collections.abc import Collection
 from typing import Any
 
 import click
@@ -7,7 +8,6 @@ import click
 from gateway.cli.administration import (
     LocalOperator,
     administer,
-    assigned,
     confirm_removal,
     echo_document,
     output_option,
@@ -58,10 +58,10 @@ def show(name: str) -> None:
 @realm.command(short_help="Create a realm.")
 @_name
 @click.option("--enabled", is_flag=True, help="Create the realm enabled.")
-@set_option
-def create(name: str, assignments: tuple[str, ...], *, enabled: bool) -> None:
+@set_option(never=("realm",))
+def create(name: str, fields: dict[str, Any], *, enabled: bool) -> None:
     """Create the realm NAME with the default clients, roles, scopes and keys."""
-    document = {"enabled": enabled, **assigned(assignments, never=("realm",)), "realm": name}
+    document = {"enabled": enabled, **fields, "realm": name}
 
     async def work(operator: LocalOperator) -> str:
         from gateway.bootstrap.realm_files import realm_creation
@@ -74,19 +74,21 @@ def create(name: str, assignments: tuple[str, ...], *, enabled: bool) -> None:
     click.echo(f"realm {name}: created, id {administer(work)}")
 
 
-@realm.command(short_help="Change settings of a realm, or its name.")
-@_name
-@set_option
-def update(name: str, assignments: tuple[str, ...]) -> None:
-    """Change settings of the realm NAME. `--set realm=NEW` renames it."""
+def _no_settings() -> Collection[str]:
     from gateway.representations.realms import IMPORTED, NOT_IMPORTED
 
-    beside = (IMPORTED | NOT_IMPORTED) - {"defaultGroups"}
-    document = assigned(assignments, never=beside | {"id"}, required=True)
+    return ((IMPORTED | NOT_IMPORTED) - {"defaultGroups"}) | {"id"}
+
+
+@realm.command(short_help="Change settings of a realm, or its name.")
+@_name
+@set_option(never=_no_settings, required=True)
+def update(name: str, fields: dict[str, Any]) -> None:
+    """Change settings of the realm NAME. `--set realm=NEW` renames it."""
 
     async def work(operator: LocalOperator) -> str:
         acting = await operator.on(name, option=None)
-        return (await operator.realms.changes.update(acting, document)).name
+        return (await operator.realms.changes.update(acting, fields)).name
 
     click.echo(f"realm {administer(work)}: updated")
 

@@ -9,12 +9,10 @@ import click
 
 from gateway.cli.administration import (
     RealmOperator,
-    administer_realm,
-    assigned,
     confirm_removal,
     echo_document,
+    on_realm,
     output_option,
-    realm_option,
     set_option,
     yes_option,
 )
@@ -34,20 +32,15 @@ def role() -> None:
 
 
 @role.command("list")
-@realm_option
+@on_realm
 @click.option("--client", "client_id", metavar="CLIENT", help="List the roles of this client.")
 @output_option
-def list_(realm: str, client_id: str | None, output: str) -> None:
+async def list_(operator: RealmOperator, client_id: str | None, output: str) -> None:
     """List the roles of a realm, or of a client."""
+    from gateway.domain.ports.storage.role_catalogue import RoleQuery
 
-    async def ask(operator: RealmOperator) -> list[dict[str, Any]]:
-        from gateway.domain.ports.storage.role_catalogue import RoleQuery
-
-        client = None if client_id is None else await operator.client(client_id)
-        query = RoleQuery(container="" if client is None else client.id)
-        return await operator.roles.administration.page(operator.acting.realm, query, brief=False)
-
-    found = administer_realm(realm, ask)
+    query = RoleQuery(container="" if client_id is None else (await operator.client(client_id)).id)
+    found = await operator.roles.administration.page(operator.acting.realm, query, brief=False)
     if output == "json":
         echo_document(found)
         return
@@ -59,65 +52,47 @@ def list_(realm: str, client_id: str | None, output: str) -> None:
 
 @role.command(short_help="Show a role.")
 @_role
-@realm_option
-def show(name: str, realm: str) -> None:
+@on_realm
+async def show(operator: RealmOperator, name: str) -> None:
     """Show ROLE, or client/ROLE, as JSON."""
-
-    async def ask(operator: RealmOperator) -> dict[str, Any]:
-        address = await _address(operator, name)
-        return await operator.roles.administration.one(operator.acting, address)
-
-    echo_document(administer_realm(realm, ask))
+    address = await _address(operator, name)
+    echo_document(await operator.roles.administration.one(operator.acting, address))
 
 
 @role.command(short_help="Create a role.")
 @_role
-@realm_option
-@set_option
-def create(name: str, realm: str, assignments: tuple[str, ...]) -> None:
+@on_realm
+@set_option(only=(*_OWN, _COMPOSITES))
+async def create(operator: RealmOperator, name: str, fields: dict[str, Any]) -> None:
     """Create ROLE, or client/ROLE, with description, attributes and composites."""
-    given = assigned(assignments, only=(*_OWN, _COMPOSITES))
-
-    async def work(operator: RealmOperator) -> None:
-        address = await _address(operator, name)
-        document = {**given, "name": address.name, "composite": _COMPOSITES in given}
-        await operator.roles.administration.create(operator.acting, address.client, document)
-
-    administer_realm(realm, work)
+    address = await _address(operator, name)
+    document = {**fields, "name": address.name, "composite": _COMPOSITES in fields}
+    await operator.roles.administration.create(operator.acting, address.client, document)
     click.echo(f"role {name}: created")
 
 
 @role.command(short_help="Change a role.")
 @_role
-@realm_option
-@set_option
-def update(name: str, realm: str, assignments: tuple[str, ...]) -> None:
+@on_realm
+@set_option(only=("name", *_OWN), required=True)
+async def update(operator: RealmOperator, name: str, fields: dict[str, Any]) -> None:
     """Change name, description or attributes of ROLE, or of client/ROLE."""
-    given = assigned(assignments, only=("name", *_OWN), required=True)
-
-    async def work(operator: RealmOperator) -> None:
-        address = await _address(operator, name)
-        before = await operator.roles.administration.one(operator.acting, address)
-        await operator.roles.administration.update(operator.acting, address, {**before, **given})
-
-    administer_realm(realm, work)
+    roles, address = operator.roles.administration, await _address(operator, name)
+    before = await roles.one(operator.acting, address)
+    await roles.update(operator.acting, address, {**before, **fields})
     click.echo(f"role {name}: updated")
 
 
 @role.command(short_help="Delete a role.")
 @_role
-@realm_option
+@on_realm
 @yes_option
-def delete(name: str, realm: str, *, yes: bool) -> None:
+async def delete(operator: RealmOperator, name: str, *, yes: bool) -> None:
     """Delete ROLE, or client/ROLE. Users and groups lose it."""
-
-    async def work(operator: RealmOperator) -> None:
-        address = await _address(operator, name)
-        await operator.roles.administration.one(operator.acting, address)
-        confirm_removal(f"the role {name} of {realm}", yes=yes)
-        await operator.roles.administration.remove(operator.acting, address)
-
-    administer_realm(realm, work)
+    roles, address = operator.roles.administration, await _address(operator, name)
+    await roles.one(operator.acting, address)
+    confirm_removal(f"the role {name} of {operator.acting.realm.name}", yes=yes)
+    await roles.remove(operator.acting, address)
     click.echo(f"role {name}: removed")
 
 

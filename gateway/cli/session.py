@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gateway.cli.administration import (
-    RealmOperator,
-    administer_realm,
-    output_option,
-    page_options,
-    realm_option,
-)
+from gateway.cli.administration import RealmOperator, on_realm, output_option, page_options
 from gateway.cli.output import counted, show_rows
 
 if TYPE_CHECKING:
@@ -27,31 +21,34 @@ def session() -> None:
 
 
 @session.command("list")
-@realm_option
+@on_realm
 @click.option("--user", "name", metavar="USER", help="List the sessions of this user.")
 @click.option("--client", "client_id", metavar="CLIENT", help="List the sessions with this client.")
 @page_options("sessions", 10_000)
 @output_option
-def list_(
-    realm: str, name: str | None, client_id: str | None, *, first: int, maximum: int, output: str
+async def list_(
+    operator: RealmOperator,
+    name: str | None,
+    client_id: str | None,
+    *,
+    first: int,
+    maximum: int,
+    output: str,
 ) -> None:
     """List the sessions of a user, or of a client, oldest first."""
     if (name is None) == (client_id is None):
         raise click.UsageError("Give either --user or --client.")
+    from gateway.admin.access import find_client_by_name
 
-    async def ask(operator: RealmOperator) -> "tuple[UserSession, ...]":
-        from gateway.admin.access import find_client_by_name
-
-        sessions = operator.sessions
-        if name is not None:
-            user = await operator.user(name)
-            found = await sessions.user.of_both_kinds(operator.acting.realm, user.id)
-            return found[first : first + maximum]
+    realm, sessions = operator.acting.realm, operator.sessions
+    if name is not None:
+        user = await operator.user(name)
+        items = (await sessions.user.of_both_kinds(realm, user.id))[first : first + maximum]
+    else:
         async with operator.services.database.read() as stores:
-            client = await find_client_by_name(stores, operator.acting.realm, client_id or "")
-        return await sessions.client.of_both_kinds(operator.acting.realm, client.id, first, maximum)
-
-    found = [_document(item) for item in administer_realm(realm, ask)]
+            client = await find_client_by_name(stores, realm, client_id or "")
+        items = await sessions.client.of_both_kinds(realm, client.id, first, maximum)
+    found = [_document(item) for item in items]
     if output == "json":
         click.echo(json.dumps(found, indent=2))
         return
@@ -70,51 +67,33 @@ def list_(
 
 @session.command(context_settings={"ignore_unknown_options": True})
 @click.argument("session_id", metavar="[SESSION]", required=False)
-@realm_option
+@on_realm
 @click.option("--user", "name", metavar="USER", help="End every session of this user.")
 @click.option("--all", "everybody", is_flag=True, help="End every session of the realm.")
-def end(session_id: str | None, realm: str, name: str | None, *, everybody: bool) -> None:
+async def end(
+    operator: RealmOperator, session_id: str | None, name: str | None, *, everybody: bool
+) -> None:
     """End one SESSION, every session of a user, or every session of a realm.
 
     With --user and --all, tokens that were issued before are rejected too.
     """
     if [session_id is not None, name is not None, everybody].count(True) != 1:
         raise click.UsageError("Give one of SESSION, --user and --all.")
-    if session_id is not None:
-        _end_one(realm, session_id)
-        click.echo(f"session {session_id}: ended")
-        return
-    if name is not None:
-        count = end_sessions_of_user(realm, name)
-    else:
-        count = administer_realm(
-            realm, lambda operator: operator.sessions.realm.end_all(operator.acting)
-        )
-    click.echo(f"{counted(count, 'session')} ended")
-
-
-def end_sessions_of_user(realm: str, name: str) -> int:
-    """End every session of a user; return how many there were."""
-
-    async def work(operator: RealmOperator) -> int:
-        user = await operator.user(name)
-        return await operator.sessions.user.end_all(operator.acting, user.id)
-
-    return administer_realm(realm, work)
-
-
-def _end_one(realm: str, session_id: str) -> None:
     from gateway.admin.access import Missing
 
-    try:
-        administer_realm(
-            realm,
-            lambda operator: operator.sessions.realm.end_of_either_kind(
-                operator.acting, session_id
-            ),
-        )
-    except Missing as error:
-        raise click.ClickException(f"there is no session {session_id}") from error
+    acting, sessions = operator.acting, operator.sessions
+    if session_id is not None:
+        try:
+            await sessions.realm.end_of_either_kind(acting, session_id)
+        except Missing as error:
+            raise click.ClickException(f"there is no session {session_id}") from error
+        click.echo(f"session {session_id}: ended")
+        return
+    if name is None:
+        count = await sessions.realm.end_all(acting)
+    else:
+        count = await sessions.user.end_all(acting, (await operator.user(name)).id)
+    click.echo(f"{counted(count, 'session')} ended")
 
 
 def _document(item: "UserSession") -> dict[str, Any]:

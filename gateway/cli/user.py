@@ -6,14 +6,15 @@ Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a store is unreachable.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gateway.cli.administration import (
     RealmOperator,
     administer_realm,
+    on_realm,
     output_option,
     page_options,
     realm_option,
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from gateway.domain.users import User
     from gateway.representations.roles import RoleName
 
-Result = TypeVar("Result")
-
 _MOST = 1000
 
 
@@ -38,6 +37,7 @@ def user() -> None:
 
 user.add_command(import_)
 
+_user = click.argument("name", metavar="USER")
 _password_file = click.option(
     "--password-file",
     type=click.File("r", encoding="utf-8"),
@@ -97,14 +97,14 @@ def create(
 
 
 @user.command(short_help="Show a user: roles, lock-out, required actions.")
-@click.argument("name", metavar="USER")
-@realm_option
+@_user
+@on_realm
 @output_option
-def show(name: str, realm: str, output: str) -> None:
+async def show(operator: RealmOperator, name: str, output: str) -> None:
     """Show USER, given by name or id: roles, lock-out, required actions, password expiration."""
     from gateway.representations.users import write_user
 
-    shown = _summary(realm, name)
+    shown = await _summary(operator, name)
     if output == "text":
         show_rows((label, value) for label, value in user_lines(shown) if value)
         return
@@ -120,7 +120,7 @@ def show(name: str, realm: str, output: str) -> None:
 
 
 @user.command("list")
-@realm_option
+@on_realm
 @click.option(
     "--search",
     help="Prefix of a user name, e-mail address, first or last name; * matches anything.",
@@ -128,22 +128,24 @@ def show(name: str, realm: str, output: str) -> None:
 @click.option("--locked", is_flag=True, help="List only locked users, with the time left.")
 @page_options("users", _MOST)
 @output_option
-def list_(
-    realm: str, search: str | None, first: int, maximum: int, output: str, *, locked: bool
+async def list_(
+    operator: RealmOperator,
+    search: str | None,
+    first: int,
+    maximum: int,
+    output: str,
+    *,
+    locked: bool,
 ) -> None:
     """List the users of a realm by name, one page at a time."""
     if locked:
-        _list_lockouts(realm, output)
+        await _list_lockouts(operator, output)
         return
     from gateway.domain.users import UserQuery
     from gateway.representations.users import write_user
 
-    found = administer_realm(
-        realm,
-        lambda operator: operator.users.listing.users(
-            operator.acting.realm, UserQuery(search=search), first, maximum
-        ),
-    )
+    realm, query = operator.acting.realm, UserQuery(search=search)
+    found = await operator.users.listing.users(realm, query, first, maximum)
     if output == "json":
         click.echo(json.dumps([write_user(item) for item in found], indent=2))
         return
@@ -154,95 +156,86 @@ def list_(
 
 
 @user.command("set-password")
-@click.argument("name", metavar="USER")
+@_user
 @realm_option
 @_password_file
 @_temporary
 def set_password(name: str, realm: str, password_file: Any, *, temporary: bool) -> None:
     """Set the password of USER. Prompts without echo unless --password-file is given."""
     document = {"value": _password_text(password_file), "temporary": temporary}
-    changed, _ = _on_user(
-        realm,
-        name,
-        lambda operator, user: operator.users.credentials.reset_password(
-            operator.acting, user.id, document
-        ),
-    )
-    click.echo(f"user {changed.username}: the password is set")
+
+    async def work(operator: RealmOperator) -> "User":
+        user = await operator.user(name)
+        await operator.users.credentials.reset_password(operator.acting, user.id, document)
+        return user
+
+    click.echo(f"user {administer_realm(realm, work).username}: the password is set")
 
 
 @user.command()
-@click.argument("name", metavar="USER")
-@realm_option
+@_user
+@on_realm
 @click.option("--add", multiple=True, metavar="[CLIENT/]ROLE", help="Grant this role. Repeatable.")
 @click.option(
     "--remove", multiple=True, metavar="[CLIENT/]ROLE", help="Remove this role. Repeatable."
 )
 @output_option
-def roles(
-    name: str, realm: str, add: tuple[str, ...], remove: tuple[str, ...], output: str
+async def roles(
+    operator: RealmOperator, name: str, add: tuple[str, ...], remove: tuple[str, ...], output: str
 ) -> None:
     """List, grant and remove the roles of USER."""
     if add or remove:
-        _change_roles(realm, name, _roles_named(add), _roles_named(remove))
-    granted = role_names(_summary(realm, name))
+        from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
+
+        holder = RoleHolder(Holding.USER, (await operator.user(name)).id)
+        changes = {"add": _roles_named(add), "remove": _roles_named(remove)}
+        await operator.roles.mapping.change_by_name(operator.acting, holder, **changes)
+    granted = role_names(await _summary(operator, name))
     click.echo(json.dumps(granted, indent=2) if output == "json" else "\n".join(granted))
 
 
 @user.command(short_help="Enable a user.")
-@click.argument("name", metavar="USER")
-@realm_option
-def enable(name: str, realm: str) -> None:
+@_user
+@on_realm
+async def enable(operator: RealmOperator, name: str) -> None:
     """Enable USER and end every lock-out."""
-    changed, _ = _on_user(
-        realm,
-        name,
-        lambda operator, user: operator.users.activation.enable(operator.acting, user.id),
-    )
-    click.echo(f"user {changed.username}: enabled")
+    found = await operator.user(name)
+    await operator.users.activation.enable(operator.acting, found.id)
+    click.echo(f"user {found.username}: enabled")
 
 
 @user.command(short_help="Disable a user.")
-@click.argument("name", metavar="USER")
-@realm_option
-def disable(name: str, realm: str) -> None:
+@_user
+@on_realm
+async def disable(operator: RealmOperator, name: str) -> None:
     """Disable USER. Its tokens are rejected from now on."""
-    changed, _ = _on_user(
-        realm,
-        name,
-        lambda operator, user: operator.users.activation.disable(operator.acting, user.id),
-    )
-    click.echo(f"user {changed.username}: disabled")
+    found = await operator.user(name)
+    await operator.users.activation.disable(operator.acting, found.id)
+    click.echo(f"user {found.username}: disabled")
 
 
 @user.command(short_help="Unlock a user.")
-@click.argument("name", metavar="USER")
-@realm_option
-def unlock(name: str, realm: str) -> None:
+@_user
+@on_realm
+async def unlock(operator: RealmOperator, name: str) -> None:
     """End a temporary or permanent lock-out of USER and clear its failed sign-ins."""
-    _, ended = _on_user(
-        realm,
-        name,
-        lambda operator, user: operator.users.activation.unlock(operator.acting, user.id),
-    )
+    found = await operator.user(name)
+    ended = await operator.users.activation.unlock(operator.acting, found.id)
     click.echo(f"user {name}: {'unlocked' if ended else 'was not locked out'}")
 
 
 @user.command(short_help="End all sessions of a user.")
-@click.argument("name", metavar="USER")
-@realm_option
-def logout(name: str, realm: str) -> None:
+@_user
+@on_realm
+async def logout(operator: RealmOperator, name: str) -> None:
     """End every session of USER. Tokens that were issued before are rejected."""
-    from gateway.cli.session import end_sessions_of_user
-
-    count = end_sessions_of_user(realm, name)
+    found = await operator.user(name)
+    count = await operator.sessions.user.end_all(operator.acting, found.id)
     click.echo(f"user {name}: {counted(count, 'session')} ended")
 
 
-def _list_lockouts(realm: str, output: str) -> None:
-    found = administer_realm(
-        realm, lambda operator: operator.users.lockouts.list(operator.acting.realm)
-    )
+async def _list_lockouts(operator: RealmOperator, output: str) -> None:
+    found = await operator.users.lockouts.list(operator.acting.realm)
     if output == "json":
         click.echo(json.dumps([dict(lockout.listed()) for lockout in found], indent=2))
         return
@@ -258,18 +251,6 @@ def _list_lockouts(realm: str, output: str) -> None:
     )
 
 
-def _change_roles(realm: str, name: str, add: "list[RoleName]", remove: "list[RoleName]") -> None:
-    from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
-
-    _on_user(
-        realm,
-        name,
-        lambda operator, user: operator.roles.mapping.change_by_name(
-            operator.acting, RoleHolder(Holding.USER, user.id), add=add, remove=remove
-        ),
-    )
-
-
 def _roles_named(names: Iterable[str]) -> "list[RoleName]":
     """Return the roles that `role` and `client/role` name."""
     from gateway.representations.roles import RoleName
@@ -278,28 +259,13 @@ def _roles_named(names: Iterable[str]) -> "list[RoleName]":
     return [RoleName(role, client if slash else None) for client, slash, role in parts]
 
 
-def _summary(realm: str, name: str) -> "UserSummary":
+async def _summary(operator: RealmOperator, name: str) -> "UserSummary":
     from gateway.admin.users import summarize_user
 
-    async def ask(operator: RealmOperator, user: "User") -> "UserSummary":
-        database, lockouts = operator.services.database, operator.users.lockouts
-        return await summarize_user(database, lockouts, operator.acting.realm, user)
-
-    return _on_user(realm, name, ask)[1]
-
-
-def _on_user(
-    realm: str,
-    name: str,
-    work: "Callable[[RealmOperator, User], Awaitable[Result]]",
-) -> "tuple[User, Result]":
-    """Return the user as it was before the work, and the result of the work."""
-
-    async def run(operator: RealmOperator) -> "tuple[User, Result]":
-        user = await operator.user(name)
-        return user, await work(operator, user)
-
-    return administer_realm(realm, run)
+    database, lockouts = operator.services.database, operator.users.lockouts
+    return await summarize_user(
+        database, lockouts, operator.acting.realm, await operator.user(name)
+    )
 
 
 def _password_text(file: Any) -> str:
