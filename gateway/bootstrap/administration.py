@@ -11,9 +11,8 @@ from gateway.bootstrap.accounts import (
     user_use_cases,
 )
 from gateway.bootstrap.clients import client_use_cases
-from gateway.bootstrap.components import components
+from gateway.bootstrap.components import components, key_metadata
 from gateway.bootstrap.flows import flow_use_cases
-from gateway.bootstrap.keys import key_metadata
 from gateway.bootstrap.realm_files import realm_file_use_cases
 from gateway.bootstrap.realms import realm_use_cases
 from gateway.bootstrap.registration import registration_use_cases

@@ -19,7 +19,7 @@ from gateway.bootstrap.administration import admin_use_cases
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.health import health_checks, read_gauges
 from gateway.bootstrap.protocol import grant_services, protocol_endpoints
-from gateway.bootstrap.registration import client_installations, client_registrations
+from gateway.bootstrap.registration import client_registrations
 from gateway.bootstrap.services import Services
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.metrics import Metrics
@@ -43,6 +43,7 @@ from gateway.listeners.dispatch import Dispatch
 from gateway.observability.metrics import PrometheusMetrics, exposition
 from gateway.observability.tracing import CarriedTraces
 from gateway.protocol.client_authentication import ClientAuthenticator
+from gateway.protocol.client_registrations.installing import ClientInstallations
 from gateway.protocol.event_recording import EventRecording
 from gateway.protocol.grants import GRANTS
 from gateway.protocol.tokens import AccessTokens
@@ -132,7 +133,7 @@ def _routes(
     routes = [
         *build_routes(context, protocol_endpoints(grants, clients, access_tokens), metrics),
         build_registration_route(
-            registrations, client_installations(services, registrations, clients), context
+            registrations, ClientInstallations(registrations, services.directory, clients), context
         ),
         build_admin_routes(operations, admin),
     ]

@@ -9,9 +9,7 @@ from gateway.admin.registration import (
     RegistrationUseCases,
 )
 from gateway.bootstrap.services import Services
-from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.client_registrations.callers import Registrars
-from gateway.protocol.client_registrations.installing import ClientInstallations
 from gateway.protocol.client_registrations.registering import ClientRegistrations
 from gateway.protocol.tokens import AccessTokens
 
@@ -22,13 +20,6 @@ def registration_use_cases(services: Services, tokens: RegistrationTokens) -> Re
         client_tokens=ClientRegistrationTokens(services.changes, tokens),
         initial_accesses=InitialAccesses(services.database, services.changes, tokens),
     )
-
-
-def client_installations(
-    services: Services, registrations: ClientRegistrations, clients: ClientAuthenticator
-) -> ClientInstallations:
-    """Return what tells adapters how to reach the realm."""
-    return ClientInstallations(registrations, services.directory, clients)
 
 
 def client_registrations(

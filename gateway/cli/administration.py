@@ -81,7 +81,7 @@ class LocalOperator:
 
     @property
     def keys(self) -> "RealmKeys":
-        from gateway.bootstrap.keys import realm_keys
+        from gateway.bootstrap.components import realm_keys
 
         return realm_keys(self.services)
 

@@ -6,7 +6,10 @@ Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a store is unreachable.
 """
 
 import json
+import os
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,10 +23,10 @@ from gateway.cli.administration import (
     realm_option,
 )
 from gateway.cli.output import counted, role_names, show_rows, user_lines
-from gateway.cli.user_import import import_
 
 if TYPE_CHECKING:
     from gateway.admin.users import UserSummary
+    from gateway.domain.errors import InvalidInput
     from gateway.domain.users import User
     from gateway.representations.roles import RoleName
 
@@ -34,8 +37,6 @@ _MOST = 1000
 def user() -> None:
     """Create, change, unlock and import users."""
 
-
-user.add_command(import_)
 
 _user = click.argument("name", metavar="USER")
 _password_file = click.option(
@@ -295,3 +296,47 @@ def _first_line(file: Any) -> str:
             "it cannot be read as UTF-8", param_hint="--password-file"
         ) from error
     return text.removesuffix("\n").removesuffix("\r")
+
+
+@user.command("import", short_help="Import users from a file, any number of them.")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True))
+@on_realm
+@click.option("--continue", "go_on", is_flag=True, help="Continue after users that are refused.")
+@output_option
+async def import_(operator: RealmOperator, file: Path, output: str, *, go_on: bool) -> None:
+    """Import the users of FILE: JSON lines, a list, or a realm's export.
+
+    Users are stored a few hundred at a time. Existing users are not changed, so an import that was
+    stopped can be repeated. Hashed passwords are stored as they are.
+    """
+    from gateway.bootstrap.realm_files import user_stream
+    from gateway.representations.json_input import stream_objects
+
+    realm = operator.acting.realm.name
+    with (
+        file.open(encoding="utf-8-sig", newline="") as text,
+        click.progressbar(
+            length=max(1, os.fstat(text.fileno()).st_size),
+            label="Importing",
+            file=sys.stderr,
+            hidden=not sys.stderr.isatty(),
+        ) as bar,
+    ):
+        done = await user_stream(operator.services).run(
+            realm,
+            stream_objects(text, "users", str(file)),
+            refuse=_print_refusal if go_on else None,
+            progress=lambda state: bar.update(max(0, state.read - bar.pos)),
+        )
+    if output == "json":
+        counts = {"added": done.added, "known": done.known, "refused": done.refused}
+        click.echo(json.dumps({"realm": realm, **counts}))
+    else:
+        click.echo(f"realm {realm}: {counted(done.added, 'user')} added, {done.known} known before")
+    if done.refused:
+        raise click.ClickException(f"{counted(done.refused, 'user')} refused")
+
+
+def _print_refusal(refusal: "InvalidInput") -> None:
+    for error in refusal.errors:
+        click.echo(f"refused: {error}", err=True)

@@ -53,7 +53,7 @@ from gateway.admin.access.escalation import (
     is_administrative_client,
     require_changeable_clients,
     require_changeable_role,
-    require_may_be_anybody,
+    require_every_right,
     require_may_compose,
     require_may_grant,
     require_may_join,

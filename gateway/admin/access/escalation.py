@@ -82,7 +82,7 @@ async def require_may_join(acting: Acting, stores: Stores, group_ids: Iterable[s
         _require(acting, await rights_of_group(acting, stores, group_id))
 
 
-def require_may_be_anybody(acting: Acting) -> None:
+def require_every_right(acting: Acting) -> None:
     """Raise Forbidden unless the caller acts with every administrative role.
 
     With a signing key of the realm, a caller can issue itself the token of any user.
@@ -100,7 +100,7 @@ async def require_may_put_in_scope(acting: Acting, stores: Stores, role_ids: Seq
 def require_may_lift_scope(acting: Acting) -> None:
     """Raise Forbidden where the caller acts in a scope that is less than everything."""
     if _is_limited(acting):
-        require_may_be_anybody(acting)
+        require_every_right(acting)
 
 
 def _is_limited(acting: Acting) -> bool:

@@ -93,7 +93,7 @@ class RoleIndex:
     ) -> tuple[Role, ...]:
         """Return the roles; raises InvalidInput naming those that do not exist.
 
-        `lists` names the two fields at `path` where realm and client roles stand.
+        `lists` names the two fields at `path` of realm and client roles.
         """
         wanted = tuple(names)
         realm_at, clients_at = (join(path, name) for name in lists)

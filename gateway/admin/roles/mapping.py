@@ -172,9 +172,9 @@ def _kind(mapping: MappedRoles) -> ResourceType:
 
 
 class RoleMembers:
-    """Reads who has a role. All methods raise Missing, Forbidden, TooMany and StoreUnavailable.
+    """Reads the holders of a role; a caller that may only query users or groups sees none.
 
-    A caller that may only query users or groups sees none.
+    All methods raise Missing, Forbidden, TooMany and StoreUnavailable.
     """
 
     def __init__(self, database: Database) -> None:

@@ -1,7 +1,11 @@
 """Users: finding, adding and changing them, their credentials, groups and profiles."""
 
-from gateway.admin.users.activation import UserActivation
-from gateway.admin.users.administration import UserChanges, UserCreation, invalidate_user
+from gateway.admin.users.administration import (
+    UserActivation,
+    UserChanges,
+    UserCreation,
+    invalidate_user,
+)
 from gateway.admin.users.credentials import UserCredentials
 from gateway.admin.users.groups import UserGroups
 from gateway.admin.users.listing import (

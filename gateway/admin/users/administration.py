@@ -1,11 +1,11 @@
-"""Users created, changed and removed by administrators.
+"""Users created, changed, enabled, disabled, unlocked and removed by administrators.
 
 A password is hashed before any lock is held. Names and addresses stay reserved until the end of
 the transaction, so that the second of two equal users is refused.
 Keycloak: POST users, PUT users/{id}, DELETE users/{id}
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -27,6 +27,7 @@ from gateway.admin.users.drafts import changed_user, new_user
 from gateway.admin.users.listing import user_document
 from gateway.admin.users.new_passwords import PasswordChanges, PreparedPassword, until_unchanged
 from gateway.admin.users.storing import NewUser, require_free_names, store_new_user
+from gateway.authentication.permanent_lockout import is_locked_for_good, without_reason
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import OperationType, ResourceType
@@ -245,3 +246,62 @@ async def _store_hashed(change: Change, user: User, given: GivenUser) -> None:
     for place, one in enumerate(hashed, start=1):
         own = replace(one, id=str(uuid4()), user_id=user.id, priority=last + place * PRIORITY_STEP)
         await users.set_credential(realm_id, own)
+
+
+class UserActivation:
+    """Enables, disables and unlocks users. All methods raise Missing and StoreUnavailable.
+
+    The user profile is not applied: an account with invalid attributes can still be disabled.
+    """
+
+    def __init__(self, changes: Changes, failures: LoginFailureStore) -> None:
+        self._changes = changes
+        self._failures = failures
+
+    async def disable(self, acting: Acting, user_id: str) -> None:
+        """Disable a user: sign-ins and all its tokens are rejected."""
+        async with self._changes.begin(acting) as change:
+            user = await get_user_for_update(change.stores, change.realm.id, user_id)
+            await _store_enabled(change, user, enabled=False)
+            invalidate_user(change, user)
+
+    async def enable(self, acting: Acting, user_id: str) -> None:
+        """Enable a user, and end a lock-out."""
+        await self._enable(acting, user_id, lambda _: True)
+
+    async def unlock(self, acting: Acting, user_id: str) -> bool:
+        """End a lock-out, temporary or permanent; return whether there was one.
+
+        A user whom an administrator has disabled stays disabled.
+        """
+        return await self._enable(acting, user_id, is_locked_for_good)
+
+    async def _enable(self, acting: Acting, user_id: str, is_due: Callable[[User], bool]) -> bool:
+        """Clear the user's failures, then enable the account if it is due.
+
+        In this order, or a sign-in that fails in between would lock the account again. If Redis is
+        unavailable, the account is enabled before StoreUnavailable is raised.
+        """
+        cleared = None
+        try:
+            cleared = await self._failures.clear(acting.realm.id, user_id)
+        finally:
+            async with self._changes.begin(acting) as change:
+                user = await get_user_for_update(change.stores, change.realm.id, user_id)
+                enables = is_due(user)
+                if enables:
+                    await _store_enabled(change, user, enabled=True)
+                if cleared is not None:
+                    path = f"attack-detection/brute-force/users/{user.id}"
+                    change.record(OperationType.DELETE, ResourceType.USER_LOGIN_FAILURE, path)
+                invalidate_user(change, user)
+        return bool(cleared) or enables
+
+
+async def _store_enabled(change: Change, user: User, *, enabled: bool) -> None:
+    attributes = without_reason(user) if enabled else user.attributes
+    after = replace(user, enabled=enabled, attributes=attributes)
+    if after != user:
+        await change.stores.users.replace(after)
+    document = {"enabled": enabled}
+    change.record(OperationType.UPDATE, ResourceType.USER, f"users/{user.id}", document)

@@ -89,7 +89,7 @@ class Lockouts:
         return self._lockout(user, record)
 
     async def list(self, realm: Realm) -> tuple[Lockout, ...]:
-        """Return all users who are locked out now, those who are free first in front."""
+        """Return all users who are locked out, by the end of the lock-out, permanent ones last."""
         locked = await self._failures.locked(realm.id)
         async with self._database.read() as stores:
             found = [

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway.admin.users.activation import UserActivation
-from gateway.admin.users.administration import UserChanges, UserCreation
+from gateway.admin.users.administration import UserActivation, UserChanges, UserCreation
 from gateway.admin.users.credentials import UserCredentials
 from gateway.admin.users.groups import UserGroups
 from gateway.admin.users.listing import UserListing
