@@ -15,7 +15,6 @@ from structlog.typing import FilteringBoundLogger
 from gateway import __version__
 from gateway.admin.access import AccountControl, AdminAccess
 from gateway.admin.registration import RegistrationTokens
-from gateway.bootstrap.access import administrative_changes
 from gateway.bootstrap.administration import admin_use_cases
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.health import health_checks, read_gauges
@@ -118,12 +117,10 @@ def _routes(
     grants = grant_services(services, metrics)
     access_tokens = AccessTokens(services.directory, database, grants.sessions)
     clients = ClientAuthenticator(services.directory, database)
-    changes = administrative_changes(services)
     tokens = RegistrationTokens(services.directory, context.issuer)
-    use_cases = admin_use_cases(services, changes, tokens)
+    use_cases = admin_use_cases(services, tokens)
     registrations = registration_requests(
         services,
-        changes,
         tokens,
         access_tokens=access_tokens,
         authenticator=clients,

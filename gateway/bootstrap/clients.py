@@ -1,6 +1,5 @@
 """Builds the administrative use cases of clients."""
 
-from gateway.admin.access import Changes
 from gateway.admin.clients import (
     ClientAccounts,
     ClientAdministration,
@@ -20,9 +19,9 @@ from gateway.crypto.keys import CryptographyClientKeys
 from gateway.protocol.scopes import check_mapper
 
 
-def client_use_cases(services: Services, changes: Changes) -> ClientUseCases:
+def client_use_cases(services: Services) -> ClientUseCases:
     """Return every use case of clients."""
-    database, clock = services.database, services.clock
+    database, changes, clock = services.database, services.changes, services.clock
     return ClientUseCases(
         listing=ClientListing(database),
         administration=ClientAdministration(

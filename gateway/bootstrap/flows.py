@@ -1,6 +1,5 @@
 """Builds the administrative use cases of authentication flows."""
 
-from gateway.admin.access import Changes
 from gateway.admin.flows import (
     AuthenticatorConfigs,
     ExecutionAdministration,
@@ -11,9 +10,9 @@ from gateway.admin.flows import (
 from gateway.bootstrap.services import Services
 
 
-def flow_use_cases(services: Services, changes: Changes) -> FlowUseCases:
+def flow_use_cases(services: Services) -> FlowUseCases:
     """Return every use case of authentication flows and required actions."""
-    database = services.database
+    database, changes = services.database, services.changes
     return FlowUseCases(
         administration=FlowAdministration(database, changes),
         executions=ExecutionAdministration(database, changes),

@@ -1,4 +1,4 @@
-"""What health and metrics ask of the services: stores, keys and revocation lists."""
+"""The health checks and gauges of the services: stores, keys, clocks and revocation lists."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -43,17 +43,17 @@ def health_checks(services: Services, certificates: ClientCertificates) -> tuple
         Check("sql", sql),
         Check("keys", keys),
         Check("redis", redis, decides=False),
-        Check("redis-server", _RedisServer(services)),
-        Check("clock", _Clock(services)),
+        Check("redis-server", _RedisServerCheck(services)),
+        Check("clock", _ClockCheck(services)),
         Check("revocation-lists", revocation, decides=False),
     )
 
 
-class _Clock:
+class _ClockCheck:
     """Compares the clock of this gateway with those of the stores; logs when it begins to differ.
 
-    A difference above `CLOCK_LEEWAY` is reported, and above `LARGEST_SKEW` the worker is not ready:
-    it would refuse the sessions of the others, and they its tokens.
+    A difference above `CLOCK_LEEWAY` is reported. Above `LARGEST_SKEW` the worker is not ready: it
+    would reject the sessions of other gateways, and they its tokens.
     """
 
     def __init__(self, services: Services) -> None:
@@ -92,7 +92,7 @@ class _Clock:
 
 
 def _text(data: Mapping[str, int]) -> str:
-    """Return the differences in words; negative seconds are behind the store."""
+    """Return the differences as text; negative seconds are behind the store."""
     names = {"redis_seconds": "Redis", "sql_seconds": "SQL"}
     return " and ".join(
         f"{abs(seconds)} s {'behind' if seconds < 0 else 'ahead of'} {names[name]}"
@@ -100,11 +100,11 @@ def _text(data: Mapping[str, int]) -> str:
     )
 
 
-class _RedisServer:
-    """Looks whether Redis may be trusted to keep what it is given, and tells the log when not.
+class _RedisServerCheck:
+    """Checks that Redis does not evict keys; logs when it begins to.
 
-    The start refuses a server that evicts, but one may come later, or be configured anew. Lock-outs
-    and codes that it drops would be missed by nobody, so the worker is not ready beside it.
+    The start refuses such a server, but it may be replaced or reconfigured later. Lost lock-outs
+    and codes would go unnoticed, so the worker is not ready then.
     """
 
     def __init__(self, services: Services) -> None:
@@ -144,7 +144,7 @@ def _revocation(certificates: ClientCertificates, now: datetime) -> Data:
 
 
 def read_gauges(services: Services, certificates: ClientCertificates) -> Iterator[Gauge]:
-    """Return what is measured when Prometheus asks."""
+    """Yield the gauges of a scrape."""
     now = services.clock.now()
     for authority in certificates.authorities:
         yield Gauge(

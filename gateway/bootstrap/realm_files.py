@@ -1,6 +1,5 @@
 """Builds the administrative use cases of realm files."""
 
-from gateway.admin.access import Changes
 from gateway.admin.clients import ClientAdministration
 from gateway.admin.realm_files import (
     ImportDryRun,
@@ -11,19 +10,17 @@ from gateway.admin.realm_files import (
     RealmImport,
     UserImport,
 )
+from gateway.bootstrap.accounts import new_passwords
 from gateway.bootstrap.services import Services
-from gateway.bootstrap.users import new_passwords
 
 
-def realm_file_use_cases(
-    services: Services, changes: Changes, clients: ClientAdministration
-) -> RealmFileUseCases:
+def realm_file_use_cases(services: Services, clients: ClientAdministration) -> RealmFileUseCases:
     """Return every use case of realm files in the admin API."""
     return RealmFileUseCases(
-        creation=realm_creation(services, changes),
+        creation=realm_creation(services),
         partial_export=PartialExport(services.database),
         partial_import=PartialImport(
-            changes=changes,
+            changes=services.changes,
             clients=clients,
             passwords=services.passwords,
             gate=new_passwords(services),
@@ -32,11 +29,11 @@ def realm_file_use_cases(
     )
 
 
-def realm_creation(services: Services, changes: Changes) -> RealmCreation:
+def realm_creation(services: Services) -> RealmCreation:
     """Return what creates a realm from its document."""
     return RealmCreation(
         database=services.database,
-        changes=changes,
+        changes=services.changes,
         keys=services.keys,
         passwords=services.passwords,
         gate=new_passwords(services),

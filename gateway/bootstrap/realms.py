@@ -1,23 +1,22 @@
 """Builds the administrative use cases of realms."""
 
-from gateway.admin.access import Changes
 from gateway.admin.realms import Localizations, RealmChanges, RealmListing, RealmUseCases
 from gateway.bootstrap.services import Services
 from gateway.listeners import LISTENERS
 
 
-def realm_use_cases(services: Services, changes: Changes) -> RealmUseCases:
+def realm_use_cases(services: Services) -> RealmUseCases:
     """Return every use case of realms."""
     return RealmUseCases(
         listing=RealmListing(services.database),
         changes=RealmChanges(
             database=services.database,
-            changes=changes,
+            changes=services.changes,
             keys=services.keys,
             clock=services.clock,
             online_sessions=services.online_sessions,
             login_failures=services.login_failures,
             listeners=LISTENERS,
         ),
-        localizations=Localizations(services.database, changes),
+        localizations=Localizations(services.database, services.changes),
     )

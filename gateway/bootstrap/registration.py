@@ -1,6 +1,6 @@
 """Builds what registers clients, and administers the tokens for it."""
 
-from gateway.admin.access import AdminAccess, Changes
+from gateway.admin.access import AdminAccess
 from gateway.admin.clients import ClientAdministration
 from gateway.admin.registration import (
     ClientRegistration,
@@ -15,19 +15,16 @@ from gateway.protocol.registration import RegistrationRequests
 from gateway.protocol.tokens import AccessTokens
 
 
-def registration_use_cases(
-    services: Services, changes: Changes, tokens: RegistrationTokens
-) -> RegistrationUseCases:
+def registration_use_cases(services: Services, tokens: RegistrationTokens) -> RegistrationUseCases:
     """Return every use case of registration tokens."""
     return RegistrationUseCases(
-        client_tokens=ClientRegistrationTokens(changes, tokens),
-        initial_accesses=InitialAccesses(services.database, changes, tokens),
+        client_tokens=ClientRegistrationTokens(services.changes, tokens),
+        initial_accesses=InitialAccesses(services.database, services.changes, tokens),
     )
 
 
 def registration_requests(
     services: Services,
-    changes: Changes,
     tokens: RegistrationTokens,
     *,
     access_tokens: AccessTokens,
@@ -36,7 +33,7 @@ def registration_requests(
 ) -> RegistrationRequests:
     """Return what answers requests to register clients."""
     return RegistrationRequests(
-        registration=ClientRegistration(services.database, changes, clients, tokens),
+        registration=ClientRegistration(services.database, services.changes, clients, tokens),
         tokens=tokens,
         access_tokens=access_tokens,
         access=AdminAccess(services.database),

@@ -1,6 +1,6 @@
 """The stores, keys and hashers that commands and endpoints work with, from the settings.
 
-Nothing connects before it is used, so a store that is away at the start delays nothing.
+Each connects at its first use, so an unavailable store does not delay the start.
 """
 
 from collections.abc import AsyncIterator
@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from gateway.admin.access import Changes
 from gateway.crypto.keys import PyJwtKeyFactory, load_or_create_keys, parse_keys
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
@@ -48,6 +49,7 @@ class Services:
     database: Database
     directory: Directory
     invalidation: RedisInvalidation
+    changes: Changes
     secrets: SecretsAtRest
     keys: KeyFactory
     passwords: PasswordHasher
@@ -60,7 +62,7 @@ class Services:
 
 
 def encryption_keys(settings: Settings) -> tuple[bytes, ...]:
-    """Return the operator's keys, newest first; makes the key file where there is none."""
+    """Return the operator's keys, newest first; creates a missing key file."""
     if settings.encryption_key is not None:
         return parse_keys(settings.encryption_key.reveal(), "REALMGATE_ENCRYPTION_KEY")
     return load_or_create_keys(settings.encryption_key_file)
@@ -104,6 +106,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             database=database,
             directory=RealmCache(database.lookups, keys, clock, invalidation, limits),
             invalidation=invalidation,
+            changes=Changes(database, clock, invalidation),
             secrets=secrets,
             keys=keys,
             passwords=passwords,

@@ -9,7 +9,7 @@ from importlib import import_module
 import click
 
 from gateway import __version__
-from gateway.cli.output.failures import report, report_of_system
+from gateway.cli.output import report, report_of_system
 from gateway.domain.errors import RealmgateError
 
 COMMANDS = {
@@ -53,14 +53,14 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; a failure raised on purpose ends it with its lines and its exit code."""
+        """Run the command; an expected failure ends it with its lines and its exit code."""
         try:
             return super().invoke(ctx)
         except RealmgateError as failure:
             ctx.exit(report(failure))
         except OSError as failure:
             if failure.errno == errno.EPIPE:
-                raise  # whoever reads has seen enough: click ends without a word
+                raise  # the reader has closed the pipe: click ends silently
             ctx.exit(report_of_system(failure))
 
 

@@ -1,12 +1,10 @@
 """What the commands of administration share: the use cases, run as the local operator."""
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,11 +12,19 @@ import click
 from gateway.cli.installation import installed_settings
 
 if TYPE_CHECKING:
-    from gateway.admin.access import Acting, Changes
+    from gateway.admin.access import Acting
+    from gateway.admin.clients import ClientUseCases
+    from gateway.admin.groups import GroupUseCases
+    from gateway.admin.keys import RealmKeys
+    from gateway.admin.realms import RealmUseCases
+    from gateway.admin.roles import RoleUseCases
+    from gateway.admin.sessions import SessionUseCases
+    from gateway.admin.users import UserUseCases
     from gateway.bootstrap.services import Services
     from gateway.domain.clients import Client
     from gateway.domain.users import User
 
+Command = TypeVar("Command", bound=Callable[..., Any])
 Result = TypeVar("Result")
 
 realm_option = click.option("--realm", required=True, metavar="NAME", help="Name of the realm.")
@@ -29,24 +35,81 @@ output_option = click.option(
     show_default=True,
     help="Output format.",
 )
-set_option = click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    help="Set a field of Keycloak's representation. VALUE is JSON, otherwise text. Repeatable.",
-)
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
+def page_options(what: str, most: int) -> Callable[[Command], Command]:
+    """Return a decorator that adds `--first` and `--max`, at most `most`, to a list of `what`."""
+    first = click.option(
+        "--first",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        help=f"Number of {what} to skip.",
+    )
+    maximum = click.option(
+        "--max",
+        "maximum",
+        type=click.IntRange(1, most),
+        default=100,
+        show_default=True,
+        help="Limit.",
+    )
+    return lambda command: first(maximum(command))
+
+
 @dataclass(frozen=True, slots=True)
-class Administration:
-    """The stores, and how they are changed."""
+class LocalOperator:
+    """The local operator, who runs the use cases of the admin API.
+
+    A capability is imported when a command uses it, so that each command starts quickly.
+    """
 
     services: "Services"
-    changes: "Changes"
 
-    async def acting(self, realm_name: str, option: str | None = "--realm") -> "Acting":
+    @property
+    def clients(self) -> "ClientUseCases":
+        from gateway.bootstrap.clients import client_use_cases
+
+        return client_use_cases(self.services)
+
+    @property
+    def groups(self) -> "GroupUseCases":
+        from gateway.bootstrap.accounts import group_use_cases
+
+        return group_use_cases(self.services)
+
+    @property
+    def keys(self) -> "RealmKeys":
+        from gateway.bootstrap.components import realm_keys
+
+        return realm_keys(self.services)
+
+    @property
+    def realms(self) -> "RealmUseCases":
+        from gateway.bootstrap.realms import realm_use_cases
+
+        return realm_use_cases(self.services)
+
+    @property
+    def roles(self) -> "RoleUseCases":
+        from gateway.bootstrap.accounts import role_use_cases
+
+        return role_use_cases(self.services)
+
+    @property
+    def sessions(self) -> "SessionUseCases":
+        from gateway.bootstrap.accounts import session_use_cases
+
+        return session_use_cases(self.services)
+
+    @property
+    def users(self) -> "UserUseCases":
+        from gateway.bootstrap.accounts import user_use_cases
+
+        return user_use_cases(self.services)
+
+    async def on(self, realm_name: str, option: str | None = "--realm") -> "Acting":
         """Return the operator on a realm.
 
         Raises BadParameter for `option` where there is no such realm; RealmNotFound for None.
@@ -62,44 +125,92 @@ class Administration:
                 raise
             raise click.BadParameter(str(error), param_hint=option) from error
 
-    async def user(self, acting: "Acting", name: str) -> "User":
+
+@dataclass(frozen=True, slots=True)
+class RealmOperator(LocalOperator):
+    """The local operator on one realm."""
+
+    acting: "Acting"
+
+    async def user(self, name: str) -> "User":
         """Return the user with that name or id; raises InvalidInput."""
         from gateway.admin.access import find_user
 
         async with self.services.database.read() as stores:
-            return await find_user(stores, acting.realm, name)
+            return await find_user(stores, self.acting.realm, name)
 
-    async def client(self, acting: "Acting", client_id: str) -> "Client":
+    async def client(self, client_id: str) -> "Client":
         """Return the client with that public name; raises Missing."""
-        from gateway.admin.access import Missing
+        from gateway.admin.access import existing
 
+        realm = self.acting.realm
         async with self.services.database.read() as stores:
-            found = await stores.clients.find_by_client_id(acting.realm.id, client_id)
-        if found is None:
-            raise Missing(f"there is no client {client_id!r} in {acting.realm.name}")
-        return found
+            found = await stores.clients.find_by_client_id(realm.id, client_id)
+        return existing(found, f"there is no client {client_id!r} in {realm.name}")
 
 
-def administer(work: Callable[[Administration], Awaitable[Result]]) -> Result:
-    """Return what the work on an installation gives."""
+def administer(work: Callable[[LocalOperator], Awaitable[Result]]) -> Result:
+    """Return the result of the work on an installation."""
     return asyncio.run(_administer(work))
 
 
-async def _administer(work: Callable[[Administration], Awaitable[Result]]) -> Result:
-    from gateway.bootstrap.access import administrative_changes
+def administer_realm(realm_name: str, work: Callable[[RealmOperator], Awaitable[Result]]) -> Result:
+    """Return the result of the work on the realm of the option `--realm`."""
+
+    async def run(operator: LocalOperator) -> Result:
+        acting = await operator.on(realm_name)
+        return await work(RealmOperator(operator.services, acting))
+
+    return administer(run)
+
+
+async def _administer(work: Callable[[LocalOperator], Awaitable[Result]]) -> Result:
     from gateway.bootstrap.services import open_services
 
     async with open_services(installed_settings()) as services:
-        return await work(Administration(services, administrative_changes(services)))
+        return await work(LocalOperator(services))
 
 
-def assigned(
-    assignments: tuple[str, ...], *, only: Collection[str] = (), never: Collection[str] = ()
-) -> dict[str, Any]:
-    """Return the document that `--set` options describe; raises BadParameter.
+def on_realm(command: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Add the option `--realm` to a command, which receives a RealmOperator first."""
 
-    `only` and `never` are for use cases that pass some fields over in silence, as Keycloak does.
+    @realm_option
+    @wraps(command)
+    def run(realm: str, **options: Any) -> None:
+        administer_realm(realm, lambda operator: command(operator, **options))
+
+    return run
+
+
+def set_option(
+    *,
+    only: Collection[str] = (),
+    never: Collection[str] | Callable[[], Collection[str]] = (),
+    required: bool = False,
+) -> Callable[[Command], Command]:
+    """Return the decorator for `--set`, whose values are passed as one document, `fields`.
+
+    `only` and `never` are for use cases that ignore some fields, as Keycloak does.
     """
+
+    def read(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
+        if required and not texts:
+            raise click.UsageError("Give at least one --set FIELD=VALUE.")
+        return _document(texts, only, never() if callable(never) else never)
+
+    return click.option(
+        "--set",
+        "fields",
+        multiple=True,
+        metavar="FIELD=VALUE",
+        callback=read,
+        help="Set a field of Keycloak's representation. VALUE is JSON, otherwise text. Repeatable.",
+    )
+
+
+def _document(
+    assignments: tuple[str, ...], only: Collection[str], never: Collection[str]
+) -> dict[str, Any]:
     document: dict[str, Any] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
@@ -113,7 +224,7 @@ def assigned(
 
 
 def confirm_removal(what: str, *, yes: bool) -> None:
-    """Ask whether something is to be removed, unless it is said already."""
+    """Ask whether something is to be removed, unless `--yes` was given."""
     if not yes:
         click.confirm(f"Delete {what}? This cannot be undone.", abort=True)
 

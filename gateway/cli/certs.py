@@ -1,7 +1,6 @@
-"""`realmgate certs`: the development PKI, and a look into any certificate.
+"""`realmgate certs`: the development PKI, and the facts of any certificate.
 
-Exit codes: 0 done, 1 when files cannot be written, 2 when what was asked cannot be done; nothing
-is changed then.
+Exit codes: 0 done, 1 files cannot be written, 2 bad input, with nothing changed.
 """
 
 import json
@@ -15,6 +14,7 @@ from pathlib import Path
 import click
 from cryptography import x509
 
+from gateway.cli.administration import output_option
 from gateway.crypto.x509 import pki_revocation
 from gateway.crypto.x509.description import describe, load_certificate
 from gateway.crypto.x509.development_pki import ClientOrder, create_pki, issue_client
@@ -78,7 +78,7 @@ def init(directory: Path, names: tuple[str, ...], algorithm: str, *, force: bool
     Certificates that `certs client` issued before stay in the folder, but a new PKI does not accept
     them.
     """
-    with _refusals_end_the_command():
+    with _exit_codes():
         files = create_pki(
             directory, now=_now(), names=names, algorithm=KeyAlgorithm(algorithm), force=force
         )
@@ -110,7 +110,7 @@ def client(
     force: bool,
 ) -> None:
     """Issue a client certificate for the device NAME, with a new key."""
-    with _refusals_end_the_command():
+    with _exit_codes():
         order = ClientOrder(name, dns=dns, uris=uri, lifetime=timedelta(days=days))
         files = issue_client(directory, name, order, now=_now(), force=force)
     click.echo(f"Made {' '.join(str(directory / file) for file in files)}")
@@ -123,7 +123,7 @@ def revoke(certificate: str, directory: Path) -> None:
     """Revoke a certificate, given by its name in the PKI or as a file."""
     named = directory / certificate_name(certificate)
     path = named if named.is_file() else Path(certificate)
-    with _refusals_end_the_command():
+    with _exit_codes():
         changed = pki_revocation.revoke(directory, _load(str(path)), now=_now())
     click.echo(f"{certificate} {'is revoked now' if changed else 'was revoked before'}")
 
@@ -142,7 +142,7 @@ def crl(directory: Path, days: int | None) -> None:
     nginx refuses every certificate of an authority whose list has expired.
     """
     now = _now()
-    with _refusals_end_the_command():
+    with _exit_codes():
         expiry = pki_revocation.revocation_lists_expire(directory)
         due = days is None or expiry <= now + timedelta(days=days)
         if due:
@@ -152,16 +152,10 @@ def crl(directory: Path, days: int | None) -> None:
 
 @certs.command(short_help="Show a certificate.")
 @click.argument("file", metavar="FILE|-")
-@click.option(
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
+@output_option
 def show(file: str, output: str) -> None:
     """Show the first certificate of FILE: PEM, URL-escaped PEM as nginx sends it, or DER."""
-    with _refusals_end_the_command():
+    with _exit_codes():
         facts = asdict(describe(_load(file)))
     if output == "json":
         click.echo(json.dumps(facts, indent=2, ensure_ascii=False, default=datetime.isoformat))
@@ -183,13 +177,12 @@ def _load(file: str) -> x509.Certificate:
     except OSError as error:
         raise PkiRefused(f"{file} cannot be read: {error.strerror}") from error
     except ValueError as error:
-        # The parser's own words are for programmers.
         raise PkiRefused(f"{file} holds no certificate in PEM or DER") from error
 
 
 @contextmanager
-def _refusals_end_the_command() -> Iterator[None]:
-    """Turn a refusal into one line and the exit code that says whose fault it is."""
+def _exit_codes() -> Iterator[None]:
+    """Turn a refusal into one line and its exit code."""
     try:
         yield
     except PkiRefused as refusal:

@@ -1,31 +1,22 @@
 """`realmgate client`: the clients of a realm, over the use cases of the admin API."""
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from gateway.cli.administration import (
-    Administration,
-    administer,
-    assigned,
+    RealmOperator,
     confirm_removal,
     echo_document,
+    on_realm,
     output_option,
-    realm_option,
     set_option,
     yes_option,
 )
-from gateway.cli.output.columns import show_rows
-
-if TYPE_CHECKING:
-    from gateway.admin.clients import ClientAdministration
-    from gateway.domain.clients import Client
+from gateway.cli.output import show_rows
 
 _client = click.argument("client_id", metavar="CLIENT")
-_PASSED_OVER = ("id", "defaultClientScopes", "optionalClientScopes")
+_IGNORED = ("id", "defaultClientScopes", "optionalClientScopes")
 
 
 @click.group()
@@ -34,21 +25,15 @@ def client() -> None:
 
 
 @client.command("list")
-@realm_option
+@on_realm
 @click.option("--search", default="", help="Part of the client id.")
 @output_option
-def list_(realm: str, search: str, output: str) -> None:
+async def list_(operator: RealmOperator, search: str, output: str) -> None:
     """List the clients of a realm."""
+    from gateway.representations.clients import write_client
 
-    async def ask(administration: Administration) -> "tuple[Client, ...]":
-        acting = await administration.acting(realm)
-        async with administration.services.database.read() as stores:
-            return await stores.clients.list(acting.realm.id)
-
-    found = [one for one in administer(ask) if search in one.client_id]
+    found = await operator.clients.listing.clients(operator.acting.realm, search)
     if output == "json":
-        from gateway.representations.clients import write_client
-
         echo_document([write_client(one) for one in found])
         return
     show_rows(
@@ -64,71 +49,44 @@ def list_(realm: str, search: str, output: str) -> None:
 
 @client.command(short_help="Show a client.")
 @_client
-@realm_option
+@on_realm
 @click.option("--include-secrets", is_flag=True, help="Show the client secret.")
-def show(client_id: str, realm: str, *, include_secrets: bool) -> None:
+async def show(operator: RealmOperator, client_id: str, *, include_secrets: bool) -> None:
     """Show CLIENT, given by its client id, as JSON."""
     from gateway.representations.clients import write_client
 
-    async def ask(administration: Administration) -> "Client":
-        acting = await administration.acting(realm)
-        return await administration.client(acting, client_id)
-
-    echo_document(write_client(administer(ask), masked=not include_secrets))
+    echo_document(write_client(await operator.client(client_id), masked=not include_secrets))
 
 
 @client.command(short_help="Create a client.")
 @_client
-@realm_option
-@set_option
-def create(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
+@on_realm
+@set_option(never=("clientId",))
+async def create(operator: RealmOperator, client_id: str, fields: dict[str, Any]) -> None:
     """Create CLIENT. Show a generated secret with `client show --include-secrets`."""
-    document = {**assigned(assignments, never=("clientId",)), "clientId": client_id}
-
-    async def work(administration: Administration) -> str:
-        acting = await administration.acting(realm)
-        return (await _administration(administration).add(acting, document)).id
-
-    click.echo(f"client {client_id}: created, id {administer(work)}")
+    document = {**fields, "clientId": client_id}
+    made = await operator.clients.administration.add(operator.acting, document)
+    click.echo(f"client {client_id}: created, id {made.id}")
 
 
 @client.command(short_help="Change a client.")
 @_client
-@realm_option
-@set_option
-def update(client_id: str, realm: str, assignments: tuple[str, ...]) -> None:
+@on_realm
+@set_option(never=_IGNORED, required=True)
+async def update(operator: RealmOperator, client_id: str, fields: dict[str, Any]) -> None:
     """Change fields of CLIENT."""
-    document = assigned(assignments, never=_PASSED_OVER)
-    if not document:
-        raise click.UsageError("Give at least one --set FIELD=VALUE.")
-
-    async def work(administration: Administration) -> None:
-        acting = await administration.acting(realm)
-        found = await administration.client(acting, client_id)
-        await _administration(administration).change(acting, found.id, document)
-
-    administer(work)
+    found = await operator.client(client_id)
+    await operator.clients.administration.change(operator.acting, found.id, fields)
     click.echo(f"client {client_id}: updated")
 
 
 @client.command(short_help="Delete a client.")
 @_client
-@realm_option
+@on_realm
 @yes_option
-def delete(client_id: str, realm: str, *, yes: bool) -> None:
+async def delete(operator: RealmOperator, client_id: str, *, yes: bool) -> None:
     """Delete CLIENT with its roles, its service account and its sessions."""
-
-    async def work(administration: Administration) -> None:
-        acting = await administration.acting(realm)
-        found = await administration.client(acting, client_id)
-        confirm_removal(f"the client {client_id} of {realm}", yes=yes)
-        await _administration(administration).remove(acting, found.id)
-
-    administer(work)
+    found = await operator.client(client_id)
+    confirm_removal(f"the client {client_id} of {operator.acting.realm.name}", yes=yes)
+    await operator.clients.administration.remove(operator.acting, found.id)
     click.echo(f"client {client_id}: removed")
-
-
-def _administration(administration: Administration) -> "ClientAdministration":
-    from gateway.bootstrap.clients import client_use_cases
-
-    return client_use_cases(administration.services, administration.changes).administration

@@ -8,7 +8,7 @@ import re
 import shutil
 import stat
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.output.columns import counted
+from gateway.cli.output import counted
+from gateway.domain.secrets import Secret
 from gateway.http.edge.certificate_lookup import NginxLookup
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _OLDEST = {"nginx": (1, 22), "redis-server": (6, 0)}
 _SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"
-"""Where Debian has nginx, and where nobody but root looks."""
+"""Where Debian installs nginx: not in the PATH of users."""
 _VERSION = re.compile(r"(?:nginx/|v=)(\d+)\.(\d+)")
 
 
@@ -33,12 +34,12 @@ _SENT_CERTIFICATE = re.compile(
 )
 
 
-class Ailment(Exception):
-    """Something is not in order; `str()` says what, and what to do."""
+class ProblemFound(Exception):
+    """A problem; `str()` says what, and what to do."""
 
 
-Examination = Callable[["Settings"], str]
-"""Looks at one part: returns what is in order, or raises Ailment."""
+Check = Callable[["Settings"], str]
+"""Checks one part: returns a sentence that it works, or raises ProblemFound."""
 
 
 @click.command()
@@ -50,30 +51,28 @@ Examination = Callable[["Settings"], str]
 @click.pass_context
 def doctor(ctx: click.Context, nginx_configuration: Path | None) -> None:
     """Check settings, files, programs and stores, and report every problem."""
-    from gateway.settings import load_settings  # noqa: PLC0415 - help stays quick
+    from gateway.settings import load_settings
 
     settings = load_settings()
     click.echo("ok    The settings are valid.")
-    ailing = False
-    sent_header: Examination = partial(_certificate_header, nginx_configuration)
-    for examine in (*EXAMINATIONS, sent_header):
-        for healthy, sentence in _examined(examine, settings):
-            ailing |= not healthy
-            click.echo(f"{'ok   ' if healthy else 'WRONG'} {sentence}")
-    ctx.exit(1 if ailing else 0)
+    sent_header: Check = partial(_certificate_header, nginx_configuration)
+    passed = [_passes(check, settings) for check in (*CHECKS, sent_header)]
+    ctx.exit(0 if all(passed) else 1)
 
 
-def _examined(examine: Examination, settings: "Settings") -> Iterator[tuple[bool, str]]:
-    from gateway.domain.errors import RealmgateError  # noqa: PLC0415 - help stays quick
+def _passes(check: Check, settings: "Settings") -> bool:
+    from gateway.domain.errors import RealmgateError
 
     try:
-        yield True, examine(settings)
-    except (Ailment, RealmgateError, OSError) as failure:
-        yield False, str(failure)
+        click.echo(f"ok    {check(settings)}")
+    except (ProblemFound, RealmgateError, OSError) as failure:
+        click.echo(f"WRONG {failure}")
+        return False
+    return True
 
 
 def _state_folder(settings: "Settings") -> str:
-    from gateway.supervisor.sockets import check_directory  # noqa: PLC0415 - help stays quick
+    from gateway.supervisor.sockets import check_directory
 
     if not settings.state_dir.exists():
         return f"The state folder {settings.state_dir} will be created at the first start."
@@ -88,14 +87,14 @@ def _state_folder(settings: "Settings") -> str:
 def _private(file: Path) -> None:
     mode = stat.S_IMODE(file.stat().st_mode)
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise Ailment(f"{file} can be read by others (mode {mode:04o}): chmod 0600 {file}")
+        raise ProblemFound(f"{file} can be read by others (mode {mode:04o}): chmod 0600 {file}")
 
 
 def _proxy(settings: "Settings") -> str:
-    from gateway.settings import TcpAddress  # noqa: PLC0415 - help stays quick
+    from gateway.settings import TcpAddress
 
     if isinstance(settings.listen, TcpAddress) and not settings.trusted_proxies:
-        raise Ailment(
+        raise ProblemFound(
             f"The gateway listens on {settings.listen} and trusts no proxy, so it never sees"
             " certificates and https: set REALMGATE_TRUSTED_PROXIES and REALMGATE_PROXY_SECRET."
         )
@@ -107,33 +106,23 @@ def _program(name: str, option: str, settings: "Settings") -> str:
         return "A Redis is configured, so no local redis-server is needed."
     binary = shutil.which(name) or shutil.which(name, path=_SYSTEM_FOLDERS)
     if binary is None:
-        raise Ailment(f"{name} is not installed: apt-get install {name}")
-    told = subprocess.run([binary, option], capture_output=True, text=True, check=False, timeout=5)
-    match = _VERSION.search(told.stdout + told.stderr)
+        raise ProblemFound(f"{name} is not installed: apt-get install {name}")
+    done = subprocess.run([binary, option], capture_output=True, text=True, check=False, timeout=5)
+    match = _VERSION.search(done.stdout + done.stderr)
     if match is None:
-        raise Ailment(f"{name} does not report its version.")
+        raise ProblemFound(f"{name} does not report its version.")
     version = int(match[1]), int(match[2])
     if version < _OLDEST[name]:
         oldest = ".".join(map(str, _OLDEST[name]))
-        raise Ailment(f"{name} {match[1]}.{match[2]} is too old: {oldest} or later is needed.")
+        raise ProblemFound(f"{name} {match[1]}.{match[2]} is too old: {oldest} or later is needed.")
     return f"{name} {match[1]}.{match[2]} is installed."
 
 
-def _nginx(settings: "Settings") -> str:
-    return _program("nginx", "-v", settings)
-
-
-def _redis_server(settings: "Settings") -> str:
-    return _program("redis-server", "--version", settings)
-
-
 def _redis(settings: "Settings") -> str:
-    from gateway.storage.redis.connection import check_server, create_client  # noqa: PLC0415
+    from gateway.storage.redis.connection import check_server, create_client
 
-    async def ask() -> tuple[str, ...]:
-        if settings.redis_url is None:
-            return ()
-        client = create_client(settings.redis_url)
+    async def ask(url: Secret) -> tuple[str, ...]:
+        client = create_client(url)
         try:
             return await check_server(client)
         finally:
@@ -141,19 +130,19 @@ def _redis(settings: "Settings") -> str:
 
     if settings.redis_url is None:
         return "The gateway starts a private redis-server."
-    warnings = asyncio.run(ask())
+    warnings = asyncio.run(ask(settings.redis_url))
     return " ".join(("Redis answers and is configured correctly.", *warnings))
 
 
 def _database(settings: "Settings") -> str:
-    from gateway.bootstrap.services import open_services  # noqa: PLC0415 - help stays quick
-    from gateway.domain.realm import MASTER  # noqa: PLC0415
+    from gateway.bootstrap.services import open_services
+    from gateway.domain.realm import MASTER
 
     default = settings.state_dir / "realmgate.db"
     if str(default) in settings.database_url.reveal() and not default.exists():
         return "The database will be created at the first start."
     if settings.encryption_key is None and not settings.encryption_key_file.exists():
-        raise Ailment(
+        raise ProblemFound(
             f"There is a database, but no key that decrypts it: {settings.encryption_key_file}."
         )
 
@@ -169,15 +158,15 @@ def _database(settings: "Settings") -> str:
 
 
 def _certificates(settings: "Settings") -> str:
-    from gateway.bootstrap.client_certificates import read_client_certificates  # noqa: PLC0415
-    from gateway.domain.clock import SystemClock  # noqa: PLC0415
+    from gateway.bootstrap.client_certificates import read_client_certificates
+    from gateway.domain.clock import SystemClock
 
     found = read_client_certificates(settings)
     if settings.client_ca_file is None or found.revocation is None:
-        raise Ailment("No client certificate is trusted: set REALMGATE_CLIENT_CA_FILE.")
+        raise ProblemFound("No client certificate is trusted: set REALMGATE_CLIENT_CA_FILE.")
     status = found.revocation.status(SystemClock().now())
     if status.problem is not None:
-        raise Ailment(f"{settings.client_crl_file}: {status.problem}.")
+        raise ProblemFound(f"{settings.client_crl_file}: {status.problem}.")
     return f"The revocation lists are valid until {_day(status.next_update)}."
 
 
@@ -187,14 +176,14 @@ def _certificate_header(configuration: Path | None, settings: "Settings") -> str
     if configuration is None:
         if expected == NginxLookup.default_header:
             return f"The gateway reads certificates from {expected}, the default of nginx."
-        raise Ailment(
+        raise ProblemFound(
             f"The gateway reads certificates from {expected}, and it is not known whether nginx"
             " sends that: run doctor with --nginx-configuration FOLDER."
         )
     text = "\n".join(file.read_text() for file in sorted(configuration.rglob("*.conf")))
     sent = {name.lower() for name in _SENT_CERTIFICATE.findall(text)}
     if sent != {expected}:
-        raise Ailment(
+        raise ProblemFound(
             f"The gateway reads certificates from {expected}, nginx sends them in"
             f" {', '.join(sorted(sent)) or 'no header'}: run realmgate nginx render again, or"
             " correct REALMGATE_CERTIFICATE_HEADER."
@@ -206,13 +195,13 @@ def _day(instant: datetime | None) -> str:
     return "an unknown date" if instant is None else instant.isoformat(" ", "minutes")
 
 
-EXAMINATIONS: tuple[Examination, ...] = (
+CHECKS: tuple[Check, ...] = (
     _state_folder,
     _proxy,
-    _nginx,
-    _redis_server,
+    partial(_program, "nginx", "-v"),
+    partial(_program, "redis-server", "--version"),
     _redis,
     _database,
     _certificates,
 )
-"""Every look that is taken, in the order of the report."""
+"""In the order of the report."""

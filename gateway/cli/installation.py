@@ -1,8 +1,7 @@
-"""Which installation a command works on: one that is there, and none is made by mistake.
+"""The installation that a command works on: an existing one, so that none is created by mistake.
 
-The state folder is `var` below the working directory unless it is set, so a command that is typed
-elsewhere finds nothing; it must not seal a realm's secrets with a key of its own there. Only what
-begins a database makes one, and only where it is told to.
+The state folder is `var` below the working directory unless it is set. A command that is started
+in another folder must not create a key there and encrypt a realm's secrets with it.
 """
 
 from collections.abc import Iterator
@@ -16,14 +15,15 @@ if TYPE_CHECKING:
 def installed_settings(*, begins: bool = False, needs_key: bool = True) -> "Settings":
     """Return the settings of an installation; raises SettingsError where there is none.
 
-    `begins` is a command that may make database and key in a folder that is set expressly.
+    A command that `begins` may create database and key in a folder that is set explicitly.
     """
-    # Imported by the command that runs, so that help and usage errors stay quick.
-    from gateway.settings import SettingsError, load_settings  # noqa: PLC0415
+    from gateway.settings import SettingsError, load_settings
 
     settings = load_settings()
-    told = begins and "state_dir" in settings.model_fields_set
-    if not told and (missing := tuple(_missing(settings, begins=begins, needs_key=needs_key))):
+    may_create = begins and "state_dir" in settings.model_fields_set
+    if not may_create and (
+        missing := tuple(_missing(settings, begins=begins, needs_key=needs_key))
+    ):
         raise SettingsError(missing)
     return settings
 
@@ -49,7 +49,7 @@ def _missing(settings: "Settings", *, begins: bool, needs_key: bool) -> Iterator
 
 
 def _database_file(settings: "Settings") -> Path | None:
-    from gateway.storage.sql.address import SqliteFile, parse_database_url  # noqa: PLC0415
+    from gateway.storage.sql.address import SqliteFile, parse_database_url
 
     address = parse_database_url(settings.database_url)
     return address.path if isinstance(address, SqliteFile) else None

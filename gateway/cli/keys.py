@@ -3,40 +3,39 @@
 Exit codes: 0 done, 2 usage or bad input, 3 the database is unreachable.
 """
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
 import json
 import re
-from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.administration import Administration, administer, output_option, realm_option
-from gateway.cli.output.columns import show_rows
+from gateway.cli.administration import (
+    LocalOperator,
+    RealmOperator,
+    administer,
+    on_realm,
+    output_option,
+)
+from gateway.cli.output import show_rows
 from gateway.domain.keys import SignatureAlgorithm
 
 if TYPE_CHECKING:
-    from gateway.admin.keys import KeyChange, KeyState, RealmKeys
+    from gateway.admin.keys import KeyChange, KeyState
 
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _PUBLISH_FOR = "120s"
 _LONGEST = timedelta(days=365)
 
-Result = TypeVar("Result")
-
 
 class DurationType(click.ParamType[timedelta]):
-    """A pause as `90`, `90s`, `5m`, `2h` or `1d`, up to a year."""
+    """A duration as `90`, `90s`, `5m`, `2h` or `1d`, up to a year."""
 
     name = "duration"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> timedelta:
-        """Read the text; anything else is a usage error."""
         match = re.fullmatch(r"([0-9]{1,8})([smhd]?)", str(value))
         pause = timedelta(seconds=int(match[1]) * _SECONDS[match[2]]) if match else None
         if pause is None or pause > _LONGEST:
@@ -54,7 +53,13 @@ def keys() -> None:
 @output_option
 def list_(realm: str | None, output: str) -> None:
     """List the keys that sign (ACTIVE), only verify (PASSIVE) or do neither (DISABLED)."""
-    states = _run(realm, lambda keys: keys.list(realm))
+
+    async def ask(operator: LocalOperator) -> "tuple[KeyState, ...]":
+        if realm is not None:
+            await operator.on(realm)
+        return await operator.keys.list(realm)
+
+    states = administer(ask)
     if output == "json":
         click.echo(json.dumps([_document(state) for state in states], indent=2))
         return
@@ -62,7 +67,7 @@ def list_(realm: str | None, output: str) -> None:
 
 
 @keys.command(short_help="Replace the signing key with a new one.")
-@realm_option
+@on_realm
 @click.option(
     "--algorithm",
     type=click.Choice([algorithm.value for algorithm in SignatureAlgorithm]),
@@ -78,11 +83,13 @@ def list_(realm: str | None, output: str) -> None:
 @click.option(
     "--now", is_flag=True, help="Sign with the new key at once, although cached JWKS lack it."
 )
-def rotate(realm: str, algorithm: str | None, publish_for: timedelta, *, now: bool) -> None:
+async def rotate(
+    operator: RealmOperator, algorithm: str | None, publish_for: timedelta, *, now: bool
+) -> None:
     """Replace the signing key. Tokens of the old key stay valid until they expire."""
     chosen = SignatureAlgorithm(algorithm) if algorithm else None
     pause = timedelta() if now else publish_for
-    _tell(_run(realm, lambda keys: keys.rotate(realm, algorithm=chosen, publish_for=pause)))
+    _report(await operator.keys.rotate(operator.acting, algorithm=chosen, publish_for=pause))
 
 
 # A kid is base64url and may begin with a hyphen.
@@ -93,21 +100,15 @@ def rotate(realm: str, algorithm: str | None, publish_for: timedelta, *, now: bo
 @click.option("--realm", metavar="NAME", help="Name of the realm, if the kid is not unique.")
 def disable(kid: str, realm: str | None) -> None:
     """Disable the key KID at once. Every token that it signed is rejected."""
-    _tell(_run(realm, lambda keys: keys.disable(kid, realm)))
+
+    async def work(operator: LocalOperator) -> "KeyChange":
+        name = (await operator.keys.realm_of(kid)).name if realm is None else realm
+        return await operator.keys.disable(await operator.on(name), kid)
+
+    _report(administer(work))
 
 
-def _run(realm: str | None, act: "Callable[[RealmKeys], Awaitable[Result]]") -> Result:
-    from gateway.bootstrap.keys import realm_keys
-
-    async def work(administration: Administration) -> Result:
-        if realm is not None:
-            await administration.acting(realm)
-        return await act(realm_keys(administration.services))
-
-    return administer(work)
-
-
-def _tell(change: "KeyChange") -> None:
+def _report(change: "KeyChange") -> None:
     for key in change.changed:
         until = f"verifies until {_instant(key.retire_at)}" if key.retire_at else "is rejected"
         shown = "is disabled; its tokens are rejected" if key.status.value == "DISABLED" else until

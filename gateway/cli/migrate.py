@@ -1,10 +1,7 @@
-"""`realmgate migrate`: bring the database to this version's schema, or tell whether it is.
+"""`realmgate migrate`: bring the database to this version's schema, or check whether it has it.
 
 Exit codes: 0 done or in sync, 1 differs (`--check`), 2 bad input, 3 unreachable.
 """
-
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
 
 import asyncio
 

@@ -1,7 +1,7 @@
-"""`realmgate nginx render`: the shipped nginx configuration, fitted to one machine.
+"""`realmgate nginx render`: the shipped nginx configuration, adapted to one machine.
 
-What differs between machines stands in the one-purpose files of `nginx/realmgate/site/`; rendering
-copies the rest byte for byte and writes those anew. Nothing is searched and replaced in text.
+The files of `nginx/realmgate/site/` hold what differs between machines and are written from the
+options; all others are copied unchanged. Nothing is searched and replaced in text.
 """
 
 import itertools
@@ -55,7 +55,7 @@ _PLAIN_HTTP_FILES = {
 
 @dataclass(frozen=True, slots=True)
 class NginxSite:
-    """What differs from machine to machine; the defaults are the shipped ones."""
+    """The settings of one machine; the defaults are those of the shipped files."""
 
     upstreams: tuple[str, ...]
     certificates: Path
@@ -72,7 +72,7 @@ class NginxSite:
     user: str = ""
 
     def files(self) -> dict[str, str]:
-        """Return the text of every file of `realmgate/site/`, by name."""
+        """Return the texts of the files of `realmgate/site/` by name."""
         trust = self._certificate("ssl_client_certificate", "ca.crt")
         return {
             "listen-https.conf": self._listen(self.https_port, " ssl http2"),
@@ -100,7 +100,7 @@ class NginxSite:
         }
 
     def errors(self) -> tuple[FieldError, ...]:
-        """Return every value that nginx would refuse or, worse, read as something else."""
+        """Return the values that nginx would refuse or misread."""
         ports = (self.https_port, self.mtls_port, self.self_signed_port, self.http_port)
         return (
             *_unless(
@@ -198,11 +198,11 @@ def _certificate_header_errors(name: str) -> tuple[FieldError, ...]:
 
 
 def _upstream(address: str) -> str:
-    """Name a gateway, and how long it is left alone after failures.
+    """Return a gateway, and how long nginx does not use it after failures.
 
-    That a socket has nobody behind it costs nothing to learn, so it is asked each time: gateways
-    that are restarted one after the other would else be left alone both at once. A host that
-    answers nothing costs two seconds a request.
+    A refused connection to a socket costs nothing, so a socket is always tried: during a rolling
+    restart nginx would otherwise stop using both gateways. A host that does not answer costs two
+    seconds a request.
     """
     failures = "max_fails=0" if address.startswith("unix:") else "max_fails=3 fail_timeout=3s"
     return f"server {address} {failures};\n"
@@ -390,6 +390,6 @@ def render(
 
 
 def _configured_certificate_header() -> str:
-    from gateway.settings import load_settings  # noqa: PLC0415 - help stays quick
+    from gateway.settings import load_settings
 
     return load_settings().certificate_header

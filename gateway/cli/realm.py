@@ -1,29 +1,23 @@
-"""`realmgate realm`: realms one by one, and as files, in and out.
+"""`realmgate realm`: realms one by one, over the use cases of the admin API, and as files."""
 
-A wrong file changes nothing and ends with exit code 2, each wrong field on a line of its own.
-"""
-
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
-import asyncio
-import os
-import sys
-from contextlib import aclosing, contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from typing import Any
 
 import click
 
-from gateway.cli.installation import installed_settings
-from gateway.cli.realm_administration import COMMANDS
-from gateway.cli.realm_plan import apply, plan
+from gateway.cli.administration import (
+    LocalOperator,
+    administer,
+    confirm_removal,
+    echo_document,
+    output_option,
+    set_option,
+    yes_option,
+)
+from gateway.cli.output import show_rows
+from gateway.cli.realm_files import COMMANDS
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
-
-_PRIVATE = 0o600
+_name = click.argument("name")
 
 
 @click.group()
@@ -31,75 +25,84 @@ def realm() -> None:
     """Create, change, delete, import and export realms."""
 
 
-for _command in (*COMMANDS, plan, apply):
+for _command in COMMANDS:
     realm.add_command(_command)
 
 
-@realm.command("import", short_help="Import realm files, all or nothing.")
-@click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option("--reference", is_flag=True, help="Import the reference configuration first.")
-@click.option("--skip-existing", is_flag=True, help="Do not change existing realms.")
-def import_(files: tuple[Path, ...], *, reference: bool, skip_existing: bool) -> None:
-    """Import realm files, all or nothing. An import adds and changes, and never removes."""
-    from gateway.admin.realm_files import REFERENCE_REALMS, load_realm_files
-    from gateway.cli.realm_import import import_files
-
-    paths = (REFERENCE_REALMS, *files) if reference else files
-    if not paths:
-        raise click.UsageError("Give at least one FILE, or --reference.")
-    import_files(load_realm_files(paths), skip_existing=skip_existing)
-
-
-@realm.command("export")
-@click.argument("name")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to this file, readable only by you, instead of standard output.",
-)
-@click.option(
-    "--include-secrets", is_flag=True, help="Include secrets and password hashes in clear text."
-)
-def export(name: str, output: Path | None, *, include_secrets: bool) -> None:
-    """Export the realm NAME with its roles, clients and users."""
-    if output is None:
-        asyncio.run(_export(name, sys.stdout.buffer, clear=include_secrets))
-    else:
-        with _private_file(output) as file:
-            asyncio.run(_export(name, file, clear=include_secrets))
+@realm.command("list")
+@output_option
+def list_(output: str) -> None:
+    """List the realms."""
+    found = administer(lambda operator: operator.realms.listing.brief())
+    if output == "json":
+        echo_document(found)
+        return
+    show_rows(
+        (item["realm"], "enabled" if item["enabled"] else "disabled", item.get("displayName", ""))
+        for item in found
+    )
 
 
-async def _export(name: str, output: "BinaryIO", *, clear: bool) -> None:
-    from gateway.admin.realm_files import stream_realm
-    from gateway.bootstrap.services import open_services
-    from gateway.domain.errors import RealmNotFound
+@realm.command()
+@_name
+def show(name: str) -> None:
+    """Show every setting of the realm NAME as JSON, secrets masked."""
 
-    async with open_services(installed_settings()) as services:
-        try:
-            parts = stream_realm(services.database, name, include_secrets=clear)
-            async with aclosing(parts):
-                async for part in parts:
-                    output.write(part)
-        except RealmNotFound as error:
-            raise click.BadParameter(f"there is no realm {name!r}", param_hint="NAME") from error
-    output.flush()
+    async def ask(operator: LocalOperator) -> dict[str, Any]:
+        acting = await operator.on(name, option=None)
+        return await operator.realms.listing.one(acting)
+
+    echo_document(administer(ask))
 
 
-@contextmanager
-def _private_file(path: Path) -> "Iterator[BinaryIO]":
-    """Open a file that appears under its name once it is whole, readable by its owner alone."""
-    # Written beside it and moved into place: what stood there may be readable by others.
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        # Moved over it, the file would take the place of /dev/null, or of a pipe that is read.
-        raise click.FileError(str(path), "there is something else than a file")
-    try:
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                yield file
-            fresh.replace(path)
-        finally:
-            fresh.unlink(missing_ok=True)
-    except OSError as error:
-        raise click.FileError(str(path), error.strerror or "cannot be written") from error
+@realm.command(short_help="Create a realm.")
+@_name
+@click.option("--enabled", is_flag=True, help="Create the realm enabled.")
+@set_option(never=("realm",))
+def create(name: str, fields: dict[str, Any], *, enabled: bool) -> None:
+    """Create the realm NAME with the default clients, roles, scopes and keys."""
+    document = {"enabled": enabled, **fields, "realm": name}
+
+    async def work(operator: LocalOperator) -> str:
+        from gateway.bootstrap.realm_files import realm_creation
+        from gateway.domain.realm import MASTER
+
+        creation = realm_creation(operator.services)
+        acting = await operator.on(MASTER, option=None)
+        return (await creation.create(acting, document)).id
+
+    click.echo(f"realm {name}: created, id {administer(work)}")
+
+
+def _no_settings() -> Collection[str]:
+    from gateway.representations.realms import IMPORTED, NOT_IMPORTED
+
+    return ((IMPORTED | NOT_IMPORTED) - {"defaultGroups"}) | {"id"}
+
+
+@realm.command(short_help="Change settings of a realm, or its name.")
+@_name
+@set_option(never=_no_settings, required=True)
+def update(name: str, fields: dict[str, Any]) -> None:
+    """Change settings of the realm NAME. `--set realm=NEW` renames it."""
+
+    async def work(operator: LocalOperator) -> str:
+        acting = await operator.on(name, option=None)
+        return (await operator.realms.changes.update(acting, fields)).name
+
+    click.echo(f"realm {administer(work)}: updated")
+
+
+@realm.command(short_help="Delete a realm and everything in it.")
+@_name
+@yes_option
+def delete(name: str, *, yes: bool) -> None:
+    """Delete the realm NAME with its users, clients, keys and sessions."""
+
+    async def work(operator: LocalOperator) -> None:
+        acting = await operator.on(name, option=None)
+        confirm_removal(f"the realm {name} and all that is in it", yes=yes)
+        await operator.realms.changes.remove(acting)
+
+    administer(work)
+    click.echo(f"realm {name}: removed")

@@ -3,29 +3,23 @@
 A role of a client is named `client/role`, as everywhere in this command.
 """
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gateway.cli.administration import (
-    Administration,
-    administer,
-    assigned,
+    RealmOperator,
     confirm_removal,
     echo_document,
+    on_realm,
     output_option,
-    realm_option,
     set_option,
     yes_option,
 )
-from gateway.cli.output.columns import show_rows
+from gateway.cli.output import show_rows
 
 if TYPE_CHECKING:
-    from gateway.admin.access import Acting
-    from gateway.admin.roles import RoleAddress, RoleAdministration
+    from gateway.admin.roles import RoleAddress
 
 _role = click.argument("name", metavar="ROLE")
 _OWN = ("description", "attributes")
@@ -38,23 +32,15 @@ def role() -> None:
 
 
 @role.command("list")
-@realm_option
+@on_realm
 @click.option("--client", "client_id", metavar="CLIENT", help="List the roles of this client.")
 @output_option
-def list_(realm: str, client_id: str | None, output: str) -> None:
+async def list_(operator: RealmOperator, client_id: str | None, output: str) -> None:
     """List the roles of a realm, or of a client."""
+    from gateway.domain.ports.storage.role_catalogue import RoleQuery
 
-    async def ask(administration: Administration) -> list[dict[str, Any]]:
-        from gateway.domain.ports.storage.role_catalogue import RoleQuery
-
-        acting = await administration.acting(realm)
-        container = ""
-        if client_id is not None:
-            container = (await administration.client(acting, client_id)).id
-        query = RoleQuery(container=container)
-        return await _roles(administration).page(acting.realm, query, brief=False)
-
-    found = administer(ask)
+    query = RoleQuery(container="" if client_id is None else (await operator.client(client_id)).id)
+    found = await operator.roles.administration.page(operator.acting.realm, query, brief=False)
     if output == "json":
         echo_document(found)
         return
@@ -66,84 +52,54 @@ def list_(realm: str, client_id: str | None, output: str) -> None:
 
 @role.command(short_help="Show a role.")
 @_role
-@realm_option
-def show(name: str, realm: str) -> None:
+@on_realm
+async def show(operator: RealmOperator, name: str) -> None:
     """Show ROLE, or client/ROLE, as JSON."""
-
-    async def ask(administration: Administration) -> dict[str, Any]:
-        acting = await administration.acting(realm)
-        address = await _address(administration, acting, name)
-        return await _roles(administration).one(acting, address)
-
-    echo_document(administer(ask))
+    address = await _address(operator, name)
+    echo_document(await operator.roles.administration.one(operator.acting, address))
 
 
 @role.command(short_help="Create a role.")
 @_role
-@realm_option
-@set_option
-def create(name: str, realm: str, assignments: tuple[str, ...]) -> None:
+@on_realm
+@set_option(only=(*_OWN, _COMPOSITES))
+async def create(operator: RealmOperator, name: str, fields: dict[str, Any]) -> None:
     """Create ROLE, or client/ROLE, with description, attributes and composites."""
-    given = assigned(assignments, only=(*_OWN, _COMPOSITES))
-
-    async def work(administration: Administration) -> None:
-        acting = await administration.acting(realm)
-        address = await _address(administration, acting, name)
-        document = {**given, "name": address.name, "composite": _COMPOSITES in given}
-        await _roles(administration).create(acting, address.client, document)
-
-    administer(work)
+    address = await _address(operator, name)
+    document = {**fields, "name": address.name, "composite": _COMPOSITES in fields}
+    await operator.roles.administration.create(operator.acting, address.client, document)
     click.echo(f"role {name}: created")
 
 
 @role.command(short_help="Change a role.")
 @_role
-@realm_option
-@set_option
-def update(name: str, realm: str, assignments: tuple[str, ...]) -> None:
+@on_realm
+@set_option(only=("name", *_OWN), required=True)
+async def update(operator: RealmOperator, name: str, fields: dict[str, Any]) -> None:
     """Change name, description or attributes of ROLE, or of client/ROLE."""
-    given = assigned(assignments, only=("name", *_OWN))
-    if not given:
-        raise click.UsageError("Give at least one --set FIELD=VALUE.")
-
-    async def work(administration: Administration) -> None:
-        acting = await administration.acting(realm)
-        address = await _address(administration, acting, name)
-        before = await _roles(administration).one(acting, address)
-        await _roles(administration).update(acting, address, {**before, **given})
-
-    administer(work)
+    roles, address = operator.roles.administration, await _address(operator, name)
+    before = await roles.one(operator.acting, address)
+    await roles.update(operator.acting, address, {**before, **fields})
     click.echo(f"role {name}: updated")
 
 
 @role.command(short_help="Delete a role.")
 @_role
-@realm_option
+@on_realm
 @yes_option
-def delete(name: str, realm: str, *, yes: bool) -> None:
+async def delete(operator: RealmOperator, name: str, *, yes: bool) -> None:
     """Delete ROLE, or client/ROLE. Users and groups lose it."""
-
-    async def work(administration: Administration) -> None:
-        acting = await administration.acting(realm)
-        address = await _address(administration, acting, name)
-        await _roles(administration).one(acting, address)
-        confirm_removal(f"the role {name} of {realm}", yes=yes)
-        await _roles(administration).remove(acting, address)
-
-    administer(work)
+    roles, address = operator.roles.administration, await _address(operator, name)
+    await roles.one(operator.acting, address)
+    confirm_removal(f"the role {name} of {operator.acting.realm.name}", yes=yes)
+    await roles.remove(operator.acting, address)
     click.echo(f"role {name}: removed")
 
 
-async def _address(administration: Administration, acting: "Acting", name: str) -> "RoleAddress":
+async def _address(operator: RealmOperator, name: str) -> "RoleAddress":
     from gateway.admin.roles import RoleAddress
 
     client_id, slash, own = name.rpartition("/")
     if not slash:
         return RoleAddress(name)
-    return RoleAddress(own, (await administration.client(acting, client_id)).id)
-
-
-def _roles(administration: Administration) -> "RoleAdministration":
-    from gateway.bootstrap.roles import role_use_cases
-
-    return role_use_cases(administration.services, administration.changes).administration
+    return RoleAddress(own, (await operator.client(client_id)).id)

@@ -16,8 +16,8 @@ def show() -> None:
 
     Secrets are masked, so their lines are comments.
     """
-    from gateway.settings import load_settings, variable, written  # noqa: PLC0415 - help is quick
-    from gateway.settings.values import HIDDEN  # noqa: PLC0415
+    from gateway.settings import load_settings, variable, written
+    from gateway.settings.values import HIDDEN
 
     for field, value in load_settings():
         text = written(value)

@@ -1,6 +1,6 @@
-"""`realmgate start`: the gateway with its workers, until it is told to end.
+"""`realmgate start`: the gateway with its workers.
 
-Flags win over the environment, which wins over `.env`. The options of the certificate lookup bear
+Flags override the environment, which overrides `.env`. The options of the certificate lookup have
 the specification's names, in both spellings of Keycloak.
 """
 
@@ -8,6 +8,7 @@ import gc
 
 import click
 
+from gateway.cli.output import report
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.http.edge.certificate_options import flags_of
 
@@ -40,10 +41,9 @@ from gateway.http.edge.certificate_options import flags_of
 @click.pass_context
 def start(ctx: click.Context, /, **options: object) -> None:
     """Run the gateway until SIGTERM. SIGHUP replaces its workers one by one."""
-    # What is imported now stays: looking through it for garbage costs a fifth of the start.
+    # Imported modules stay: garbage collection would take a fifth of the start.
     gc.disable()
-    from gateway.cli.output.failures import report  # noqa: PLC0415 - help and usage errors stay quick
-    from gateway.settings import load_settings  # noqa: PLC0415
-    from gateway.supervisor.gateway import run_gateway  # noqa: PLC0415
+    from gateway.settings import load_settings
+    from gateway.supervisor.gateway import run_gateway
 
     ctx.exit(run_gateway(load_settings(options), report))

@@ -5,26 +5,30 @@ is locked out. Passwords are prompted for without echo or read from a file, neve
 Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a store is unreachable.
 """
 
-# Everything heavy is imported by the command that runs, so that help and usage errors stay quick.
-# ruff: noqa: PLC0415
-
 import json
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gateway.cli.administration import Administration, administer, output_option, realm_option
-from gateway.cli.output.columns import counted, show_rows
-from gateway.cli.user_import import import_
+from gateway.cli.administration import (
+    RealmOperator,
+    administer_realm,
+    on_realm,
+    output_option,
+    page_options,
+    realm_option,
+)
+from gateway.cli.output import counted, role_names, show_rows, user_lines
 
 if TYPE_CHECKING:
-    from gateway.admin.access import Acting
-    from gateway.admin.users import Lockout, Lockouts, NewPasswords, UserActivation, UserSummary
+    from gateway.admin.users import UserSummary
+    from gateway.domain.errors import InvalidInput
     from gateway.domain.users import User
     from gateway.representations.roles import RoleName
-
-Result = TypeVar("Result")
 
 _MOST = 1000
 
@@ -34,8 +38,7 @@ def user() -> None:
     """Create, change, unlock and import users."""
 
 
-user.add_command(import_)
-
+_user = click.argument("name", metavar="USER")
 _password_file = click.option(
     "--password-file",
     type=click.File("r", encoding="utf-8"),
@@ -80,31 +83,29 @@ def create(
     if set_password or password_file is not None:
         password = _password_text(password_file)
         document["credentials"] = [{"type": "password", "value": password, "temporary": temporary}]
-    created = administer(lambda administration: _create(administration, realm, document))
-    _tell(output, created, f"user {created.username}: created, id {created.id}")
 
+    async def work(operator: RealmOperator) -> "User":
+        user_id = await operator.users.creation.create(operator.acting, document)
+        return await operator.user(user_id)
 
-async def _create(administration: Administration, realm: str, document: dict[str, Any]) -> "User":
-    from gateway.admin.users import UserCreation
+    created = administer_realm(realm, work)
+    if output == "json":
+        from gateway.representations.users import write_user
 
-    services = administration.services
-    acting = await administration.acting(realm)
-    creation = UserCreation(
-        services.database, administration.changes, _gate(administration), services.passwords
-    )
-    return await administration.user(acting, await creation.create(acting, document))
+        click.echo(json.dumps(write_user(created), indent=2))
+        return
+    click.echo(f"user {created.username}: created, id {created.id}")
 
 
 @user.command(short_help="Show a user: roles, lock-out, required actions.")
-@click.argument("name", metavar="USER")
-@realm_option
+@_user
+@on_realm
 @output_option
-def show(name: str, realm: str, output: str) -> None:
+async def show(operator: RealmOperator, name: str, output: str) -> None:
     """Show USER, given by name or id: roles, lock-out, required actions, password expiration."""
-    from gateway.cli.output.user_lines import role_names, user_lines
     from gateway.representations.users import write_user
 
-    shown = _summary(realm, name)
+    shown = await _summary(operator, name)
     if output == "text":
         show_rows((label, value) for label, value in user_lines(shown) if value)
         return
@@ -120,36 +121,32 @@ def show(name: str, realm: str, output: str) -> None:
 
 
 @user.command("list")
-@realm_option
+@on_realm
 @click.option(
     "--search",
     help="Prefix of a user name, e-mail address, first or last name; * matches anything.",
 )
 @click.option("--locked", is_flag=True, help="List only locked users, with the time left.")
-@click.option(
-    "--first", type=click.IntRange(0), default=0, show_default=True, help="Number of users to skip."
-)
-@click.option(
-    "--max", "maximum", type=click.IntRange(1, _MOST), default=100, show_default=True, help="Limit."
-)
+@page_options("users", _MOST)
 @output_option
-def list_(
-    realm: str, search: str | None, first: int, maximum: int, output: str, *, locked: bool
+async def list_(
+    operator: RealmOperator,
+    search: str | None,
+    first: int,
+    maximum: int,
+    output: str,
+    *,
+    locked: bool,
 ) -> None:
     """List the users of a realm by name, one page at a time."""
     if locked:
-        _list_lockouts(realm, output)
+        await _list_lockouts(operator, output)
         return
-    from gateway.admin.users import UserListing
     from gateway.domain.users import UserQuery
     from gateway.representations.users import write_user
 
-    async def ask(administration: Administration) -> "tuple[User, ...]":
-        listing = UserListing(administration.services.database)
-        acting = await administration.acting(realm)
-        return await listing.users(acting.realm, UserQuery(search=search), first, maximum)
-
-    found = administer(ask)
+    realm, query = operator.acting.realm, UserQuery(search=search)
+    found = await operator.users.listing.users(realm, query, first, maximum)
     if output == "json":
         click.echo(json.dumps([write_user(item) for item in found], indent=2))
         return
@@ -160,7 +157,7 @@ def list_(
 
 
 @user.command("set-password")
-@click.argument("name", metavar="USER")
+@_user
 @realm_option
 @_password_file
 @_temporary
@@ -168,88 +165,78 @@ def set_password(name: str, realm: str, password_file: Any, *, temporary: bool) 
     """Set the password of USER. Prompts without echo unless --password-file is given."""
     document = {"value": _password_text(password_file), "temporary": temporary}
 
-    async def work(administration: Administration, acting: "Acting", user: "User") -> None:
-        from gateway.admin.users import PasswordChanges, UserCredentials
+    async def work(operator: RealmOperator) -> "User":
+        user = await operator.user(name)
+        await operator.users.credentials.reset_password(operator.acting, user.id, document)
+        return user
 
-        services = administration.services
-        passwords = PasswordChanges(_gate(administration), services.passwords)
-        credentials = UserCredentials(services.database, administration.changes, passwords)
-        await credentials.reset_password(acting, user.id, document)
-
-    changed, _ = _on_user(realm, name, work)
-    click.echo(f"user {changed.username}: the password is set")
+    click.echo(f"user {administer_realm(realm, work).username}: the password is set")
 
 
 @user.command()
-@click.argument("name", metavar="USER")
-@realm_option
+@_user
+@on_realm
 @click.option("--add", multiple=True, metavar="[CLIENT/]ROLE", help="Grant this role. Repeatable.")
 @click.option(
     "--remove", multiple=True, metavar="[CLIENT/]ROLE", help="Remove this role. Repeatable."
 )
 @output_option
-def roles(
-    name: str, realm: str, add: tuple[str, ...], remove: tuple[str, ...], output: str
+async def roles(
+    operator: RealmOperator, name: str, add: tuple[str, ...], remove: tuple[str, ...], output: str
 ) -> None:
     """List, grant and remove the roles of USER."""
-    from gateway.cli.output.user_lines import role_names
-
     if add or remove:
-        _change_roles(realm, name, _roles_named(add), _roles_named(remove))
-    granted = role_names(_summary(realm, name))
+        from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
+
+        holder = RoleHolder(Holding.USER, (await operator.user(name)).id)
+        changes = {"add": _roles_named(add), "remove": _roles_named(remove)}
+        await operator.roles.mapping.change_by_name(operator.acting, holder, **changes)
+    granted = role_names(await _summary(operator, name))
     click.echo(json.dumps(granted, indent=2) if output == "json" else "\n".join(granted))
 
 
 @user.command(short_help="Enable a user.")
-@click.argument("name", metavar="USER")
-@realm_option
-def enable(name: str, realm: str) -> None:
+@_user
+@on_realm
+async def enable(operator: RealmOperator, name: str) -> None:
     """Enable USER and end every lock-out."""
-    changed, _ = _on_user(
-        realm, name, lambda shell, acting, user: _activation(shell).enable(acting, user.id)
-    )
-    click.echo(f"user {changed.username}: enabled")
+    found = await operator.user(name)
+    await operator.users.activation.enable(operator.acting, found.id)
+    click.echo(f"user {found.username}: enabled")
 
 
 @user.command(short_help="Disable a user.")
-@click.argument("name", metavar="USER")
-@realm_option
-def disable(name: str, realm: str) -> None:
+@_user
+@on_realm
+async def disable(operator: RealmOperator, name: str) -> None:
     """Disable USER. Its tokens are rejected from now on."""
-    changed, _ = _on_user(
-        realm, name, lambda shell, acting, user: _activation(shell).disable(acting, user.id)
-    )
-    click.echo(f"user {changed.username}: disabled")
+    found = await operator.user(name)
+    await operator.users.activation.disable(operator.acting, found.id)
+    click.echo(f"user {found.username}: disabled")
 
 
 @user.command(short_help="Unlock a user.")
-@click.argument("name", metavar="USER")
-@realm_option
-def unlock(name: str, realm: str) -> None:
+@_user
+@on_realm
+async def unlock(operator: RealmOperator, name: str) -> None:
     """End a temporary or permanent lock-out of USER and clear its failed sign-ins."""
-    _, ended = _on_user(
-        realm, name, lambda shell, acting, user: _activation(shell).unlock(acting, user.id)
-    )
+    found = await operator.user(name)
+    ended = await operator.users.activation.unlock(operator.acting, found.id)
     click.echo(f"user {name}: {'unlocked' if ended else 'was not locked out'}")
 
 
 @user.command(short_help="End all sessions of a user.")
-@click.argument("name", metavar="USER")
-@realm_option
-def logout(name: str, realm: str) -> None:
+@_user
+@on_realm
+async def logout(operator: RealmOperator, name: str) -> None:
     """End every session of USER. Tokens that were issued before are rejected."""
-    from gateway.cli.session import end_sessions_of_user
-
-    count = end_sessions_of_user(realm, name)
+    found = await operator.user(name)
+    count = await operator.sessions.user.end_all(operator.acting, found.id)
     click.echo(f"user {name}: {counted(count, 'session')} ended")
 
 
-def _list_lockouts(realm: str, output: str) -> None:
-    async def ask(administration: Administration) -> "tuple[Lockout, ...]":
-        acting = await administration.acting(realm)
-        return await _lockouts(administration).list(acting.realm)
-
-    found = administer(ask)
+async def _list_lockouts(operator: RealmOperator, output: str) -> None:
+    found = await operator.users.lockouts.list(operator.acting.realm)
     if output == "json":
         click.echo(json.dumps([dict(lockout.listed()) for lockout in found], indent=2))
         return
@@ -265,18 +252,6 @@ def _list_lockouts(realm: str, output: str) -> None:
     )
 
 
-def _change_roles(realm: str, name: str, add: "list[RoleName]", remove: "list[RoleName]") -> None:
-    from gateway.admin.roles import RoleMapping
-    from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
-
-    async def work(administration: Administration, acting: "Acting", user: "User") -> None:
-        mapping = RoleMapping(administration.services.database, administration.changes)
-        holder = RoleHolder(Holding.USER, user.id)
-        await mapping.change_by_name(acting, holder, add=add, remove=remove)
-
-    _on_user(realm, name, work)
-
-
 def _roles_named(names: Iterable[str]) -> "list[RoleName]":
     """Return the roles that `role` and `client/role` name."""
     from gateway.representations.roles import RoleName
@@ -285,48 +260,13 @@ def _roles_named(names: Iterable[str]) -> "list[RoleName]":
     return [RoleName(role, client if slash else None) for client, slash, role in parts]
 
 
-def _summary(realm: str, name: str) -> "UserSummary":
+async def _summary(operator: RealmOperator, name: str) -> "UserSummary":
     from gateway.admin.users import summarize_user
 
-    async def ask(administration: Administration, acting: "Acting", user: "User") -> "UserSummary":
-        database, lockouts = administration.services.database, _lockouts(administration)
-        return await summarize_user(database, lockouts, acting.realm, user)
-
-    return _on_user(realm, name, ask)[1]
-
-
-def _on_user(
-    realm: str,
-    name: str,
-    work: "Callable[[Administration, Acting, User], Awaitable[Result]]",
-) -> "tuple[User, Result]":
-    """Return the user as it was before the work, and what the work gives."""
-
-    async def run(administration: Administration) -> "tuple[User, Result]":
-        acting = await administration.acting(realm)
-        user = await administration.user(acting, name)
-        return user, await work(administration, acting, user)
-
-    return administer(run)
-
-
-def _gate(administration: Administration) -> "NewPasswords":
-    from gateway.admin.users import NewPasswords
-
-    return NewPasswords(administration.services.clock, administration.services.blacklists)
-
-
-def _activation(administration: Administration) -> "UserActivation":
-    from gateway.admin.users import UserActivation
-
-    return UserActivation(administration.changes, administration.services.login_failures)
-
-
-def _lockouts(administration: Administration) -> "Lockouts":
-    from gateway.admin.users import Lockouts
-
-    services = administration.services
-    return Lockouts(services.database, services.login_failures, services.clock)
+    database, lockouts = operator.services.database, operator.users.lockouts
+    return await summarize_user(
+        database, lockouts, operator.acting.realm, await operator.user(name)
+    )
 
 
 def _password_text(file: Any) -> str:
@@ -339,7 +279,7 @@ def _asked_password() -> str:
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", GetPassWarning)  # nowhere to switch the echo off
+            warnings.simplefilter("error", GetPassWarning)  # the echo cannot be switched off
             text: str = click.prompt("Password", hide_input=True, confirmation_prompt="Once more")
     except GetPassWarning as error:
         raise click.UsageError(
@@ -358,7 +298,45 @@ def _first_line(file: Any) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _tell(output: str, user: "User", line: str) -> None:
-    from gateway.representations.users import write_user
+@user.command("import", short_help="Import users from a file, any number of them.")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True))
+@on_realm
+@click.option("--continue", "go_on", is_flag=True, help="Continue after users that are refused.")
+@output_option
+async def import_(operator: RealmOperator, file: Path, output: str, *, go_on: bool) -> None:
+    """Import the users of FILE: JSON lines, a list, or a realm's export.
 
-    click.echo(json.dumps(write_user(user), indent=2) if output == "json" else line)
+    Users are stored a few hundred at a time. Existing users are not changed, so an import that was
+    stopped can be repeated. Hashed passwords are stored as they are.
+    """
+    from gateway.bootstrap.realm_files import user_import
+    from gateway.representations.json_input import stream_objects
+
+    realm = operator.acting.realm.name
+    with (
+        file.open(encoding="utf-8-sig", newline="") as text,
+        click.progressbar(
+            length=max(1, os.fstat(text.fileno()).st_size),
+            label="Importing",
+            file=sys.stderr,
+            hidden=not sys.stderr.isatty(),
+        ) as bar,
+    ):
+        done = await user_import(operator.services).run(
+            realm,
+            stream_objects(text, "users", str(file)),
+            refuse=_print_refusal if go_on else None,
+            progress=lambda state: bar.update(max(0, state.read - bar.pos)),
+        )
+    if output == "json":
+        counts = {"added": done.added, "known": done.known, "refused": done.refused}
+        click.echo(json.dumps({"realm": realm, **counts}))
+    else:
+        click.echo(f"realm {realm}: {counted(done.added, 'user')} added, {done.known} known before")
+    if done.refused:
+        raise click.ClickException(f"{counted(done.refused, 'user')} refused")
+
+
+def _print_refusal(refusal: "InvalidInput") -> None:
+    for error in refusal.errors:
+        click.echo(f"refused: {error}", err=True)

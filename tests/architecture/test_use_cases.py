@@ -13,4 +13,19 @@ def test_a_new_user_is_stored_in_one_place() -> None:
         for path in GATEWAY.rglob("*.py")
         if _ADDS_USER.search(path.read_text())
     }
-    assert adding == {"admin/users/new_users.py"}
+    assert adding == {"admin/users/storing.py"}
+
+
+def test_the_role_of_a_new_user_is_chosen_in_one_place() -> None:
+    """Beside it, the realm's representation shows the role and roles protect it from removal."""
+    naming = {
+        str(path.relative_to(GATEWAY))
+        for path in GATEWAY.rglob("*.py")
+        if "default_role_name" in path.read_text()
+    }
+    assert naming == {
+        "admin/access/role_index.py",
+        "admin/realms/listing.py",
+        "admin/roles/administration.py",
+        "domain/realm/realm.py",
+    }

@@ -6,7 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.admin.access.access import Acting, Caller, Rights, operator
+from gateway.admin.access.access import (
+    Acting,
+    Caller,
+    ControlledObject,
+    ObjectKind,
+    Rights,
+    operator,
+)
 from gateway.admin.access.account_control import (
     AccountControl,
     may_control_user,
@@ -15,7 +22,6 @@ from gateway.admin.access.account_control import (
 )
 from gateway.admin.access.administration_roles import REALM_ADMIN, AdminRole
 from gateway.admin.access.changes import Changes
-from gateway.admin.access.controlled_objects import ControlledObject, ObjectKind
 from gateway.admin.access.errors import Forbidden
 from gateway.admin.access.escalation import (
     has_every_right,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gateway.admin.access.access import operator
 from gateway.admin.access.changes import Changes
-from gateway.admin.groups.default_groups import DefaultGroups
+from gateway.admin.groups.administration import DefaultGroups
 from gateway.domain.realm import Realm
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually

@@ -5,20 +5,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
+from gateway.admin.access.access import operator
+from gateway.admin.access.changes import Changes
 from gateway.admin.keys.rotation import RealmKeys
 from gateway.crypto.keys.signing import PyJwtKeyFactory
 from gateway.domain.keys.key import KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.keys.lifecycle import signing_key
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually
+from tests.support.password_logins import RememberedTopics
 from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW, realm
 
 ES256 = SignatureAlgorithm.ES256
+ACTING = operator(realm("demo", default_signature_algorithm=ES256))
 
 
 def _keys(database: SqlDatabase) -> RealmKeys:
-    return RealmKeys(database=database, keys=PyJwtKeyFactory(), clock=SetClock(NOW))
+    clock = SetClock(NOW)
+    changes = Changes(database, clock, RememberedTopics())
+    return RealmKeys(database, changes, PyJwtKeyFactory(), clock)
 
 
 async def _store(database: SqlDatabase, count: int) -> list[RealmKey]:
@@ -41,7 +47,7 @@ async def test_two_who_disable_the_two_keys_that_last_leave_one_that_signs(
     """Each sees the other's key before it is gone, and would make no successor."""
     first, second = await _store(database, 2)
     await asyncio.gather(
-        _keys(database).disable(first.kid, "demo"), _keys(other_gateway).disable(second.kid, "demo")
+        _keys(database).disable(ACTING, first.kid), _keys(other_gateway).disable(ACTING, second.kid)
     )
     stored = {key.kid: key.status for key in await _stored(database)}
     assert stored[first.kid] is stored[second.kid] is KeyStatus.DISABLED
@@ -55,7 +61,7 @@ async def test_a_key_that_is_disabled_while_it_is_superseded_stays_disabled(
     (key,) = await _store(database, 1)
     async with database.write() as stores:
         (found,) = await stores.keys.list_for_update("demo-id")
-        disabling = asyncio.create_task(_keys(other_gateway).disable(key.kid, "demo"))
+        disabling = asyncio.create_task(_keys(other_gateway).disable(ACTING, key.kid))
         await eventually(lambda: somebody_waits() or disabling.done())
         await stores.keys.replace(replace(found, retire_at=NOW + timedelta(1)))
     await disabling

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gateway.admin.access.changes import Changes
-from gateway.admin.sessions.realm_sessions import RealmSessions
+from gateway.admin.sessions.administration import RealmSessions
 from gateway.crypto.passwords.hasher import PooledPasswordHasher
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm

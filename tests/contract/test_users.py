@@ -6,7 +6,8 @@ import pytest
 
 from gateway.admin.access.access import Rights
 from gateway.admin.access.administration_roles import AdminRole
-from gateway.admin.users.listing import Page, UserListing
+from gateway.admin.access.paging import Page
+from gateway.admin.users.listing import UserListing
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.users import UserQuery
 from gateway.storage.sql.database import SqlDatabase

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gateway.admin.access.changes import Changes
-from gateway.admin.sessions.user_sessions import UserSessions
-from gateway.admin.users.activation import UserActivation
+from gateway.admin.sessions.administration import UserSessions
+from gateway.admin.users.administration import UserActivation
 from gateway.authentication.errors import SignInRefused
 from gateway.authentication.permanent_lockout import is_locked_for_good
 from gateway.domain.ports.storage import Stores

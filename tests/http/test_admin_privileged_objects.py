@@ -12,8 +12,8 @@ from typing import Any, Final, cast
 import httpx2
 import pytest
 
+from gateway.admin.access.access import ObjectKind
 from gateway.admin.access.administration_roles import AdminRole
-from gateway.admin.access.controlled_objects import ObjectKind
 from gateway.http.admin.controlled_paths import OBJECTS, controlled_path
 from gateway.http.admin.operations import Media, Operation, State
 from gateway.http.registration.providers import build_providers

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.admin.access.changes import Changes
-from gateway.admin.users.creation import UserCreation
-from gateway.admin.users.new_passwords import NewPasswords
+from gateway.admin.users.administration import UserCreation
+from gateway.admin.users.new_passwords import NewPasswords, PasswordChanges
 from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists
 from tests.support.operators import acting_on
 from tests.support.realm_imports import Imports
@@ -21,5 +21,6 @@ async def create_user(
     database = imports.database
     acting = await acting_on(database, realm_name)
     changes = Changes(database, imports.clock, imports.messages)
-    gate = NewPasswords(imports.clock, blacklists)
-    return await UserCreation(database, changes, gate, imports.passwords).create(acting, document)
+    passwords = PasswordChanges(NewPasswords(imports.clock, blacklists), imports.passwords)
+    creation = UserCreation(database, changes, passwords, imports.clock)
+    return await creation.create(acting, document)

@@ -4,6 +4,8 @@ from gateway.admin.access.access import (
     Acting,
     AdminAccess,
     Caller,
+    ControlledObject,
+    ObjectKind,
     Rights,
     may_create_realms,
     operator,
@@ -27,9 +29,7 @@ from gateway.admin.access.administrators import (
     administers_the_server,
     require_administrator,
 )
-from gateway.admin.access.caches import RealmCaches
-from gateway.admin.access.changes import Change, Changes
-from gateway.admin.access.controlled_objects import ControlledObject, ObjectKind
+from gateway.admin.access.changes import Change, Changes, RealmCaches
 from gateway.admin.access.entity_tags import entity_tag
 from gateway.admin.access.errors import (
     AdminRefusal,
@@ -53,7 +53,7 @@ from gateway.admin.access.escalation import (
     is_administrative_client,
     require_changeable_clients,
     require_changeable_role,
-    require_may_be_anybody,
+    require_every_right,
     require_may_compose,
     require_may_grant,
     require_may_join,
@@ -62,10 +62,19 @@ from gateway.admin.access.escalation import (
     roles_out_of_reach,
 )
 from gateway.admin.access.finding import (
+    existing,
     find_client_by_name,
     find_realm,
     find_user,
     get_user,
     get_user_for_update,
 )
-from gateway.admin.access.role_index import ADMIN, CREATE_REALM, RoleIndex, default_role, load_roles
+from gateway.admin.access.paging import LARGEST_ANSWER, Page, require_one_answer
+from gateway.admin.access.role_index import (
+    ADMIN,
+    CREATE_REALM,
+    RoleIndex,
+    default_role,
+    default_role_ids,
+    load_roles,
+)

@@ -1,12 +1,12 @@
 """Who may do what to which realm: the one rule in front of every administrative endpoint.
 
 Rights over a realm come from the realm `master`, by its client `<realm>-realm`, or from the realm
-itself, by `realm-management`; any other realm's token brings none. They are what the caller holds
-now, so that a role taken away is gone at once, and of that what is in the scope of its token.
-Keycloak: 9
+itself, by `realm-management`; a token of any other realm gives none. They are the roles stored now,
+so a revoked role counts at once, limited to the scope of the token. Keycloak: 9
 """
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final
 
 from gateway.admin.access.administration_roles import (
@@ -14,7 +14,6 @@ from gateway.admin.access.administration_roles import (
     AdminRole,
     administration_client,
 )
-from gateway.admin.access.controlled_objects import ControlledObject
 from gateway.admin.access.errors import Forbidden
 from gateway.admin.access.role_index import CREATE_REALM
 from gateway.domain.clients import Client
@@ -24,11 +23,36 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
 
 
+class ObjectKind(StrEnum):
+    """A kind of object that carries administrative rights."""
+
+    USER = "user"
+    CLIENT = "client"
+    """Carries the rights of its service account."""
+    GROUP = "group"
+    """Carries the rights that it gives to its members."""
+    ROLE = "role"
+
+
+@dataclass(frozen=True, slots=True)
+class ControlledObject:
+    """An object that a request controls, by its internal id.
+
+    A role may be addressed by its name: `client` is then the internal id of the client that owns
+    it, or None for a role of the realm.
+    """
+
+    kind: ObjectKind
+    id: str
+    by_name: bool = False
+    client: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: a user, or a service account, of `realm`, by a token of `client`.
+    """A user, or a service account, of `realm`, with a token of `client`.
 
-    `scope` are the roles that such a token may carry, None where that is not limited.
+    `scope` are the roles that such a token may carry, None if unlimited.
     """
 
     realm: Realm
@@ -41,15 +65,14 @@ class Caller:
 class Rights:
     """What a caller may do to one realm.
 
-    `held` are all roles that the caller acts with in its own realm; None at a shell, where
-    nothing is forbidden.
+    `held` are all roles that the caller acts with in its own realm; None for the local operator,
+    who may do everything.
     """
 
     roles: frozenset[AdminRole]
     held: EffectiveRoles | None = field(default_factory=EffectiveRoles)
 
     def has(self, *sufficient: AdminRole) -> bool:
-        """Tell whether the caller has one of the roles."""
         return not self.roles.isdisjoint(sufficient)
 
     def require(self, *sufficient: AdminRole) -> None:
@@ -63,9 +86,9 @@ _EVERYTHING: Final = Rights(frozenset(AdminRole), held=None)
 
 @dataclass(frozen=True, slots=True)
 class Acting:
-    """On whose behalf something is done to `realm`: by whom, with which rights, from where.
+    """Who acts on `realm`, with which rights, from which address.
 
-    `caller` is None for an operator at a shell. `if_match` is the header of that name. `controls`
+    `caller` is None for the local operator. `if_match` is the header of that name. `controls`
     are the objects that the request changes: the caller must have all their administrative rights.
     """
 
@@ -78,18 +101,17 @@ class Acting:
 
 
 def operator(realm: Realm) -> Acting:
-    """Return the local operator, who may do everything."""
+    """Return the local operator on a realm, who may do everything."""
     return Acting(None, realm, _EVERYTHING)
 
 
 class AdminAccess:
-    """Resolves rights by what the database holds now."""
+    """Resolves rights by the roles that the database holds now."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def rights(self, caller: Caller, realm: Realm) -> Rights:
-        """Return the caller's rights over `realm`; raises StoreUnavailable."""
         if _holder(caller, realm) is None:
             return Rights(frozenset())
         return rights_over(caller, realm, await self.held(caller))
@@ -122,7 +144,7 @@ def _names(held: EffectiveRoles, client: str) -> tuple[str, ...]:
 
 
 def may_create_realms(acting: Acting) -> bool:
-    """Tell whether the caller has `create-realm` in the realm that administers the others."""
+    """Return whether the caller has `create-realm` in the realm `master`."""
     if acting.caller is None:
         return True
     held = acting.rights.held

@@ -1,30 +1,25 @@
 """The one rule for changes to an object that has more administrative rights than the caller.
 
 Only a caller that has all administrative roles of a user, of a client's service account, of a group
-or of a role may change that object in any way: enable, disable, rename or delete it, change its
-credentials, keys, mappers, attributes, members or roles. Others may read it and end sessions.
+or of a role may change that object in any way. Others may read it and end sessions.
 
-The admin API derives the controlled objects from the path of each request
-(`gateway.http.admin.controlled_paths`). The endpoint applies the rule before it reads the body;
-`Changes.begin` applies it again within the transaction, with the rows locked. Use cases call
-`require_may_control` for objects that are named elsewhere: in a body, or by a registration token.
-
+The admin API derives the objects from the path (`gateway.http.admin.controlled_paths`). The
+endpoint applies the rule before it reads the body, `Changes.begin` again with the rows locked. Use
+cases call `require_may_control` for objects that a body or a registration token names.
 Keycloak: 9; Keycloak 26.7 lets `manage-users` and `manage-clients` do all of that
 """
 
 from typing import Final, assert_never
 
-from gateway.admin.access.access import Acting
-from gateway.admin.access.controlled_objects import ControlledObject, ObjectKind
+from gateway.admin.access.access import Acting, ControlledObject, ObjectKind
 from gateway.admin.access.errors import Forbidden
 from gateway.admin.access.escalation import (
     has_every_right,
     require_rights_of,
-    rights_of_roles,
+    rights_of_group,
     roles_out_of_reach,
 )
 from gateway.domain.ports.storage import Database, Stores
-from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
 from gateway.domain.roles import EffectiveRoles
 
 _NO_ROLES: Final = EffectiveRoles()
@@ -44,7 +39,7 @@ async def require_may_control(
     for one in controlled:
         if lock:
             await _lock(acting, stores, one)
-        require_rights_of(acting, await _rights_of(acting.realm.id, stores, one))
+        require_rights_of(acting, await _rights_of(acting, stores, one))
 
 
 async def may_control_user(acting: Acting, stores: Stores, user_id: str) -> bool:
@@ -74,13 +69,12 @@ async def require_may_control_subtree(acting: Acting, stores: Stores, group_id: 
 
 
 class AccountControl:
-    """Applies the rule before a request is processed."""
+    """Applies the rule before a request is processed; raises Forbidden."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def require(self, acting: Acting) -> None:
-        """Raise Forbidden unless the caller may control what the request controls."""
         if acting.controls and not has_every_right(acting):
             async with self._database.read() as stores:
                 await require_may_control(acting, stores, *acting.controls)
@@ -93,7 +87,10 @@ async def _lock(acting: Acting, stores: Stores, controlled: ControlledObject) ->
         await stores.clients.get_for_update(acting.realm.id, controlled.id)
 
 
-async def _rights_of(realm_id: str, stores: Stores, controlled: ControlledObject) -> EffectiveRoles:
+async def _rights_of(
+    acting: Acting, stores: Stores, controlled: ControlledObject
+) -> EffectiveRoles:
+    realm_id = acting.realm.id
     match controlled.kind:
         case ObjectKind.USER:
             return await stores.roles.effective(realm_id, controlled.id)
@@ -101,8 +98,7 @@ async def _rights_of(realm_id: str, stores: Stores, controlled: ControlledObject
             held = await stores.clients.account_roles(realm_id, [controlled.id])
             return held.get(controlled.id, _NO_ROLES)
         case ObjectKind.GROUP:
-            query = RoleQuery(RoleHolder(Holding.GROUP, controlled.id), Share.EFFECTIVE)
-            return rights_of_roles(await stores.role_catalogue.list(realm_id, query))
+            return await rights_of_group(acting, stores, controlled.id)
         case ObjectKind.ROLE:
             ids = await _role_ids(realm_id, stores, controlled)
             return await stores.roles.expanded(realm_id, ids)

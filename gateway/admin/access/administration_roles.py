@@ -1,4 +1,4 @@
-"""The roles that let somebody administer a realm, and the clients that hold them.
+"""The roles that give administrative rights over a realm, and the clients that own them.
 
 A realm's own administrators have them from its client `realm-management`, those of the realm
 `master` from the client `<realm>-realm` there. Keycloak: 9
@@ -45,10 +45,10 @@ CONTAINED: Final[Mapping[AdminRole, tuple[AdminRole, ...]]] = {
     AdminRole.VIEW_ORGANIZATIONS: (AdminRole.QUERY_ORGANIZATIONS,),
     AdminRole.VIEW_USERS: (AdminRole.QUERY_USERS, AdminRole.QUERY_GROUPS),
 }
-"""Who may look at all of them may also look for one."""
+"""The right to view all objects of a kind contains the right to query them."""
 
 FREE: Final = frozenset(role for role in AdminRole if role.startswith("query-"))
-"""Roles that show nobody anything by themselves: whoever gives roles at all may give them."""
+"""Roles that show nothing by themselves: any caller that may grant roles may grant them."""
 
 IMPLIED: Final[Mapping[AdminRole, tuple[AdminRole, ...]]] = {
     AdminRole.MANAGE_AUTHORIZATION: (AdminRole.VIEW_AUTHORIZATION,),
@@ -69,9 +69,9 @@ IMPLIED: Final[Mapping[AdminRole, tuple[AdminRole, ...]]] = {
     AdminRole.MANAGE_USERS: (AdminRole.VIEW_USERS,),
     AdminRole.VIEW_CLIENTS: (AdminRole.VIEW_AUTHORIZATION,),
 }
-"""What a role lets somebody do that is another role's, too: who has the first may give the second.
+"""A caller with the first role may grant the others, since it has their rights already.
 
-As Keycloak 26.7 answers: it is less than `CONTAINED`, and not the same.
+As Keycloak 26.7 answers: this is less than `CONTAINED`, and not the same.
 """
 
 

@@ -20,10 +20,10 @@ class Administrators:
         self._access = AdminAccess(database)
 
     async def who(self, acting: Acting, current: str | None) -> dict[str, Any]:
-        """Return who asks and what they may do to their own realm, and to the one named `current`.
+        """Return the caller with its rights over its own realm, and over the one named `current`.
 
-        Only somebody of `master` may do anything to another realm. Raises NotAuthenticated for
-        somebody of another realm than that of the URL.
+        Only a caller of `master` has rights over another realm. Raises NotAuthenticated for a
+        caller of another realm than that of the URL.
         """
         caller = acting.caller
         if caller is None or caller.realm.id != acting.realm.id:
@@ -51,7 +51,7 @@ class Administrators:
 
 
 def require_administrator(acting: Acting) -> None:
-    """Raise Forbidden for who has no administrative role over any realm."""
+    """Raise Forbidden for a caller without an administrative role over any realm."""
     held, caller = acting.rights.held, acting.caller
     if caller is None or acting.rights.roles:
         return
@@ -60,7 +60,7 @@ def require_administrator(acting: Acting) -> None:
 
 
 def administers_the_server(acting: Acting) -> bool:
-    """Tell whether the caller may know of the machine: whoever is of `master`."""
+    """Return whether the caller may see facts of the machine: every caller of `master` may."""
     return acting.caller is None or acting.caller.realm.name == MASTER
 
 

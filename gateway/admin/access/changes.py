@@ -1,7 +1,7 @@
-"""One administrative change: its transaction, what it records, and whom it tells.
+"""One administrative change: its transaction, its admin events, and what it invalidates.
 
-The event is stored with the change or neither is; gateways are told once both are on disk.
-Keycloak: 10.4
+Events are stored in the transaction of the change; gateways are notified once it is committed.
+Keycloak: 10.4, 7.1 (clear-realm-cache ...)
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from gateway.admin.access.errors import Missing
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import AdminEvent, AuthDetails, OperationType, ResourceType
-from gateway.domain.ports.invalidation import Invalidation, Topics
+from gateway.domain.ports.invalidation import Invalidation, Topics, realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.representations.events import recorded
@@ -33,10 +33,7 @@ class _Noted:
 
 
 class Change:
-    """What is done within one transaction.
-
-    `realm` is as it is stored now, `now` the instant at which all of it happens.
-    """
+    """One transaction: `realm` as it is stored now, `now` the instant of the change."""
 
     def __init__(self, stores: Stores, realm: Realm, acting: Acting, now: datetime) -> None:
         self.stores = stores
@@ -46,25 +43,24 @@ class Change:
         self._topics = Topics()
         self._after = realm
         self._noted: list[_Noted] = []
+        self.published = False
+        """Whether the other gateways were sent a message; without one they read the change log."""
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """What the gateways are told: each topic once, a bounded number of them."""
+        """What gateways invalidate: each topic once, a bounded number of them."""
         return tuple(self._topics)
 
     def require_match(self, document: object) -> None:
-        """Refuse where the caller knew the entity in another state; `document` is what GET shows.
-
-        Raises PreconditionFailed.
-        """
+        """Raise PreconditionFailed if If-Match names another state than `document`."""
         require_match(self.acting.if_match, document)
 
     def tell(self, topic: str) -> None:
-        """Tell the gateways of it, once it is stored."""
+        """Invalidate the topic in every gateway, once the change is committed."""
         self._topics.add(topic)
 
     def becomes(self, realm: Realm) -> None:
-        """Note what the realm is after the change: events go by what it was, or is to be."""
+        """Note the realm after the change: events are stored if it wants them before or after."""
         self._after = realm
 
     def record(
@@ -74,7 +70,7 @@ class Change:
         path: str | None = None,
         representation: object = None,
     ) -> None:
-        """Note the event; `representation` is the JSON that was sent, secrets and all."""
+        """Note the event; `representation` is the JSON that was sent, with its secrets."""
         self._noted.append(_Noted(operation, resource, path, representation))
 
     async def finish(self) -> None:
@@ -85,7 +81,7 @@ class Change:
             return
         details: list[str | None] = [None] * len(self._noted)
         if after.admin_details_enabled:
-            # A whole realm takes long to mask: other requests go on meanwhile.
+            # Masking a whole realm takes long: in a thread, other requests go on.
             details = await asyncio.to_thread(_details, self._noted)
         for noted, representation in zip(self._noted, details, strict=True):
             event = AdminEvent(
@@ -102,7 +98,7 @@ class Change:
 
 
 class Changes:
-    """Begins changes."""
+    """Opens the transactions of changes."""
 
     def __init__(self, database: Database, clock: Clock, invalidation: Invalidation) -> None:
         self._database = database
@@ -111,9 +107,9 @@ class Changes:
 
     @asynccontextmanager
     async def begin(self, acting: Acting, *, alone: bool = False) -> AsyncIterator[Change]:
-        """Open the transaction of a change to a realm; `alone` lets nobody else change the realm.
+        """Open the transaction of a change to a realm; `alone` locks the realm's row.
 
-        Raises Missing where the realm has gone, Forbidden where what the request controls has
+        Raises Missing if the realm is gone, Forbidden if an object that the request controls has
         more rights than the caller, and StoreUnavailable.
         """
         async with self._database.write() as stores:
@@ -125,9 +121,23 @@ class Changes:
             change = Change(stores, realm, acting, self._clock.now())
             yield change
             await change.finish()
-        # What is stored stays stored, and gateways that a message does not reach read the log.
+        # The change is committed: gateways that a message does not reach read the change log.
         with suppress(StoreUnavailable):
             await self._invalidation.publish(change.topics)
+            change.published = True
+
+
+class RealmCaches:
+    """Removes a realm from the caches of gateways; changes are announced without it."""
+
+    def __init__(self, changes: Changes) -> None:
+        self._changes = changes
+
+    async def clear(self, acting: Acting, path: str) -> None:
+        """Remove settings, keys, clients and users of the realm; `path` is that of the event."""
+        async with self._changes.begin(acting) as change:
+            change.record(OperationType.ACTION, ResourceType.REALM, path)
+            change.tell(realm_topic(acting.realm.id))
 
 
 def _details(noted: Iterable[_Noted]) -> list[str | None]:

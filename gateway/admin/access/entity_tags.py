@@ -1,4 +1,4 @@
-"""ETags: a mark of what an entity looks like, by which a change may say what it knew.
+"""ETags: a digest of an entity, with which a change names the state that it is based on.
 
 Spec: RFC 9110 §8.8.3, §13.1.1 (strong comparison)
 """
@@ -21,7 +21,7 @@ def entity_tag(document: object) -> str:
 
 
 def require_match(if_match: str | None, document: object) -> None:
-    """Raise PreconditionFailed where the header names another state than `document`."""
+    """Raise PreconditionFailed if the header names another state than `document`."""
     if if_match is None or if_match.strip() == _ANY:
         return
     known = {found.group() for found in _TAG.finditer(if_match)}

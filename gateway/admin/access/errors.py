@@ -1,19 +1,19 @@
 """Refusals of the admin API. Keycloak: error-body families A, B and C.
 
 AdminRefusal
-├── NotAuthenticated    no token, or one that must not be believed
-├── Forbidden           a caller who lacks the role
-├── Missing             nothing of that name or id; the text is public
-├── MissingPart         what a document names does not exist; the text is public
-├── UnknownPage         `first` or `max` that is no number: Keycloak answers 404
-├── Refused             what was asked for makes no sense here; the text is public
+├── NotAuthenticated    no token, or an invalid one; the text is for logs only
+├── Forbidden           the caller lacks a role; the text names it, for logs only
+├── Missing             the URL names what does not exist; the text is Keycloak's, public
+├── MissingPart         a document names what does not exist; the text is Keycloak's, public
+├── UnknownPage         `first` or `max` is no number: Keycloak answers 404; for logs only
+├── Refused             a request that cannot be done; the text is public
 ├── BadRequest          the same, where Keycloak answers with an HTTP exception: family B
 ├── RefusedByCode       the same, where Keycloak answers as OAuth does: family A
-├── NotAcceptable       an answer of a kind that is not made here; the text is public
-├── TooMany             a listing larger than one answer may be, a search that costs too much
-├── MalformedBody       a body that is no JSON, or JSON of another kind than is wanted
-├── PreconditionFailed  If-Match names another state than there is
-└── NotHere             a feature of Keycloak that this version has not; the text is public
+├── NotAcceptable       a media type that is not produced here; the text is public
+├── TooMany             a listing larger than an answer may be, a search that costs too much; public
+├── MalformedBody       a body that is no JSON, or JSON of another kind; for logs only
+├── PreconditionFailed  If-Match names another state than the stored one
+└── NotHere             a feature of Keycloak that this version does not support; public
 """
 
 from gateway.domain.errors import RealmgateError
@@ -24,37 +24,37 @@ class AdminRefusal(RealmgateError):
 
 
 class NotAuthenticated(AdminRefusal):
-    """Nobody is known to ask; `str()` is the reason, for logs only."""
+    """The caller is not known."""
 
 
 class Forbidden(AdminRefusal):
-    """The caller may not do this; `str()` says what it would take, for logs only."""
+    """The caller may not do this."""
 
 
 class Missing(AdminRefusal):
-    """What the URL names does not exist; `str()` is Keycloak's public text."""
+    """The object of the URL does not exist."""
 
 
 class MissingPart(AdminRefusal):
-    """What the document of a request names does not exist; `str()` is Keycloak's public text."""
+    """An object named in the body does not exist."""
 
 
 class UnknownPage(AdminRefusal):
-    """A page that is no number; `str()` names the parameter, for logs only."""
+    """A page that is no number."""
 
 
 class Refused(AdminRefusal):
-    """A request that cannot be done; `str()` is public."""
+    """A request that cannot be done."""
 
 
 class BadRequest(AdminRefusal):
-    """A request that cannot be done; `str()` is public, and told in family B."""
+    """A request that cannot be done, answered in family B."""
 
 
 class RefusedByCode(AdminRefusal):
-    """A request that cannot be done, told as OAuth does: a code, and `str()` as its description.
+    """A request that cannot be done, answered by an OAuth code with `str()` as its description.
 
-    `conflict` tells of a name that is taken.
+    `conflict` is set for a name that is taken.
     """
 
     def __init__(self, code: str, text: str, *, conflict: bool = False) -> None:
@@ -64,18 +64,15 @@ class RefusedByCode(AdminRefusal):
 
 
 class NotAcceptable(AdminRefusal):
-    """An answer of a kind that is not made here; `str()` is public."""
+    """A media type that is not produced here."""
 
 
 class TooMany(AdminRefusal):
-    """More than one answer may hold, or one search may ask for; `str()` is public."""
+    """More than one answer may hold, or one search may ask for."""
 
 
 class MalformedBody(AdminRefusal):
-    """A body that cannot be read; `str()` says where, for logs only.
-
-    `shape` tells of JSON that is well-formed and of another kind than is wanted.
-    """
+    """A body that cannot be read; `shape` is set for valid JSON of another kind than expected."""
 
     def __init__(self, reason: str, *, shape: bool = False) -> None:
         super().__init__(reason)
@@ -83,8 +80,8 @@ class MalformedBody(AdminRefusal):
 
 
 class PreconditionFailed(AdminRefusal):
-    """The entity is not as the caller knew it."""
+    """The entity has changed since the caller read it."""
 
 
 class NotHere(AdminRefusal):
-    """A feature that is left out; `str()` is public."""
+    """An unsupported feature."""

@@ -2,12 +2,10 @@
 
 Administrative roles are those of `realm-management` in a realm; in `master`, `admin`,
 `create-realm` and the roles of each `<realm>-realm`. A caller may grant one, directly or by a
-group or role that contains it, only where the caller acts with it, or with more. Only a caller
-with all of them imports a key that the realm signs with. A caller with a token of limited scope
-makes no scope wider than that, or the token would carry all rights of its owner. These roles, and
-the clients that own them, cannot be changed. Other roles may be granted freely.
-
-Keycloak: 9; it looks at the roles that are named and not at what they contain, nor at groups
+group or role that contains it, only if the caller acts with it, or with more. Only a caller with
+all of them imports a signing key. A token of limited scope cannot widen a scope beyond its own.
+These roles, and the clients that own them, cannot be changed. Other roles may be granted freely.
+Keycloak: 9; it checks the roles that are named, not what they contain, and not groups
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,8 +30,6 @@ from gateway.domain.roles import EffectiveRoles, ListedRole
 _OF_A_REALM: Final = administration_client("")
 _EVERYWHERE: Final = frozenset({ADMIN, CREATE_REALM})
 _NAMES: Final = frozenset({*AdminRole, REALM_ADMIN})
-_MANAGE_REALM_ROLES: Final = (AdminRole.MANAGE_REALM,)
-_MANAGE_CLIENT_ROLES: Final = (AdminRole.MANAGE_CLIENTS,)
 
 
 async def require_may_grant(acting: Acting, stores: Stores, role_ids: Sequence[str]) -> None:
@@ -46,14 +42,14 @@ async def require_may_grant(acting: Acting, stores: Stores, role_ids: Sequence[s
 
 
 async def require_may_compose(acting: Acting, stores: Stores, parts: Iterable[ListedRole]) -> None:
-    """Raise Forbidden unless the caller may let another role contain these, or not any more.
+    """Raise Forbidden unless the caller may make another role contain these, or stop that.
 
-    It takes the right to manage each of them, and all that whoever has the other role would get.
+    It takes the right to manage each of them, and every right that they give.
     """
     roles = tuple(parts)
     for part in roles:
         of_realm = part.role.client is None
-        acting.rights.require(*(_MANAGE_REALM_ROLES if of_realm else _MANAGE_CLIENT_ROLES))
+        acting.rights.require(AdminRole.MANAGE_REALM if of_realm else AdminRole.MANAGE_CLIENTS)
     await require_may_grant(acting, stores, [part.role.id for part in roles])
 
 
@@ -74,28 +70,25 @@ def has_every_right(acting: Acting) -> bool:
 
 
 def is_above(acting: Acting, roles: EffectiveRoles) -> bool:
-    """Tell whether the roles hold an administrative one that the caller has not."""
+    """Return whether the roles include an administrative one that the caller lacks."""
     return acting.rights.held is not None and bool(_lacking(acting, roles))
 
 
 async def require_may_join(acting: Acting, stores: Stores, group_ids: Iterable[str]) -> None:
-    """Raise Forbidden where a group, or one above it, brings a role that the caller has not."""
+    """Raise Forbidden where a group, or one above it, gives a role that the caller lacks."""
     if acting.rights.held is None:
         return
     for group_id in group_ids:
-        holder = RoleHolder(Holding.GROUP, group_id)
-        query = RoleQuery(holder, Share.EFFECTIVE)
-        brought = await stores.role_catalogue.list(acting.realm.id, query)
-        _require(acting, rights_of_roles(brought))
+        _require(acting, await rights_of_group(acting, stores, group_id))
 
 
-def require_may_be_anybody(acting: Acting) -> None:
-    """Raise Forbidden unless the caller acts with every administrative role that there is.
+def require_every_right(acting: Acting) -> None:
+    """Raise Forbidden unless the caller acts with every administrative role.
 
-    Whoever knows what the realm signs with makes tokens of whom they like.
+    With a signing key of the realm, a caller can issue itself the token of any user.
     """
     if not has_every_right(acting):
-        raise Forbidden("who knows a key of the realm may be anybody in it")
+        raise Forbidden("a key of the realm gives the rights of all its users")
 
 
 async def require_may_put_in_scope(acting: Acting, stores: Stores, role_ids: Sequence[str]) -> None:
@@ -107,7 +100,7 @@ async def require_may_put_in_scope(acting: Acting, stores: Stores, role_ids: Seq
 def require_may_lift_scope(acting: Acting) -> None:
     """Raise Forbidden where the caller acts in a scope that is less than everything."""
     if _is_limited(acting):
-        require_may_be_anybody(acting)
+        require_every_right(acting)
 
 
 def _is_limited(acting: Acting) -> bool:
@@ -130,20 +123,20 @@ async def roles_out_of_reach(acting: Acting, stores: Stores) -> frozenset[str]:
 
 
 def is_administrative_client(realm: Realm, client_id: str) -> bool:
-    """Tell whether the client with that public name holds administrative roles, or would."""
+    """Return whether a client with that public name owns administrative roles, or would."""
     return (
         client_id.endswith(_OF_A_REALM) if realm.name == MASTER else client_id == REALM_MANAGEMENT
     )
 
 
 def require_changeable_clients(acting: Acting, *client_ids: str) -> None:
-    """Raise Forbidden where one of the public names is that of a client which nobody changes.
+    """Raise Forbidden where one of the public names is that of a client that cannot be changed.
 
-    Nor does anybody make another client of that name: the roles of a realm to come would be its.
+    No client of such a name can be created either: it would own the roles of a future realm.
     """
     for client_id in client_ids:
         if is_administrative_client(acting.realm, client_id):
-            raise Forbidden(f"nobody changes the client {client_id}")
+            raise Forbidden(f"the client {client_id} cannot be changed")
 
 
 def require_changeable_role(acting: Acting, client_id: str | None, name: str) -> None:
@@ -151,7 +144,7 @@ def require_changeable_role(acting: Acting, client_id: str | None, name: str) ->
     if client_id is not None:
         require_changeable_clients(acting, client_id)
     elif acting.realm.name == MASTER and name in _EVERYWHERE:
-        raise Forbidden(f"nobody changes the role {name}")
+        raise Forbidden(f"the role {name} cannot be changed")
 
 
 async def _administrative_roles(realm: Realm, stores: Stores) -> tuple[ListedRole, ...]:
@@ -172,6 +165,12 @@ def rights_of_roles(roles: Iterable[ListedRole]) -> EffectiveRoles:
     )
 
 
+async def rights_of_group(acting: Acting, stores: Stores, group_id: str) -> EffectiveRoles:
+    """Return all roles that the group gives to its members, those of groups above it included."""
+    query = RoleQuery(RoleHolder(Holding.GROUP, group_id), Share.EFFECTIVE)
+    return rights_of_roles(await stores.role_catalogue.list(acting.realm.id, query))
+
+
 def _require(acting: Acting, wanted: EffectiveRoles) -> None:
     lacking = sorted(_lacking(acting, wanted))
     if lacking:
@@ -183,7 +182,7 @@ def _lacking(acting: Acting, wanted: EffectiveRoles) -> set[str]:
 
 
 def _administrative(realm: Realm, roles: EffectiveRoles) -> Iterator[str]:
-    """Yield what a role is called here: its name, that of its client before it."""
+    """Yield the administrative ones as `name` or `client/name`."""
     if realm.name == MASTER:
         yield from (name for name in roles.realm if name in _EVERYWHERE)
     for client, names in roles.clients:
@@ -192,7 +191,7 @@ def _administrative(realm: Realm, roles: EffectiveRoles) -> Iterator[str]:
 
 
 def _held(acting: Acting) -> Iterator[str]:
-    """Yield what the caller acts with, all that it implies among it."""
+    """Yield the roles that the caller acts with, and those that they imply."""
     realm, rights = acting.realm, acting.rights
     client = administration_client(realm.name) if realm.name == MASTER else REALM_MANAGEMENT
     implied = {role for held in rights.roles for role in IMPLIED.get(held, ())}

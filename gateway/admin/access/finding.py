@@ -1,5 +1,7 @@
 """Finding what a caller names, or refusing: by id as URLs do, by name as operators do."""
 
+from typing import TypeVar
+
 from gateway.admin.access.errors import Missing
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput, RealmNotFound
@@ -7,6 +9,15 @@ from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.users import User, canonical_name
 from gateway.representations.refusals import describe
+
+T = TypeVar("T")
+
+
+def existing(found: T | None, missing: str) -> T:
+    """Return what was found; raises Missing with the text `missing` for None."""
+    if found is None:
+        raise Missing(missing)
+    return found
 
 
 async def find_realm(stores: Stores, name: str) -> Realm:
@@ -19,18 +30,12 @@ async def find_realm(stores: Stores, name: str) -> Realm:
 
 async def get_user(stores: Stores, realm_id: str, user_id: str) -> User:
     """Return the user with that id; raises Missing."""
-    return _existing(await stores.users.find_by_id(realm_id, user_id))
+    return existing(await stores.users.find_by_id(realm_id, user_id), "User not found")
 
 
 async def get_user_for_update(stores: Stores, realm_id: str, user_id: str) -> User:
-    """Return the same, locked until the transaction ends; raises Missing."""
-    return _existing(await stores.users.get_for_update(realm_id, user_id))
-
-
-def _existing(user: User | None) -> User:
-    if user is None:
-        raise Missing("User not found")
-    return user
+    """Return the user, locked until the transaction ends; raises Missing."""
+    return existing(await stores.users.get_for_update(realm_id, user_id), "User not found")
 
 
 async def find_user(stores: Stores, realm: Realm, name: str) -> User:

@@ -1,4 +1,4 @@
-"""The roles of a realm by name: adding them, and saying what they contain."""
+"""The roles of a realm by name: adding them with what they contain, and the role of new users."""
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
@@ -22,6 +22,12 @@ def default_role(realm: Realm) -> RoleName:
     return RoleName(realm.default_role_name)
 
 
+async def default_role_ids(stores: Stores, realm: Realm) -> tuple[str, ...]:
+    """Return the ids of the roles that every new user of the realm has."""
+    role = await stores.roles.find(realm.id, default_role(realm).name)
+    return () if role is None else (role.id,)
+
+
 class RoleIndex:
     """The roles of one realm by name, within one transaction."""
 
@@ -29,14 +35,13 @@ class RoleIndex:
     """Whether anything was added."""
 
     def __init__(self, stores: Stores, realm: Realm, clients: Mapping[str, str]) -> None:
-        """Take the internal ids of the realm's clients by public name."""
+        """`clients` are the internal ids of the realm's clients by public name."""
         self._stores = stores
         self._realm = realm
         self._clients = clients
         self._roles: dict[RoleName, Role] = {}
 
     async def load(self) -> None:
-        """Read what roles there are."""
         names = {identity: client_id for client_id, identity in self._clients.items()}
         for role in await self._stores.roles.list(self._realm.id):
             client = names.get(role.client) if role.client else None
@@ -45,11 +50,9 @@ class RoleIndex:
 
     @property
     def names(self) -> frozenset[RoleName]:
-        """The names of all roles."""
         return frozenset(self._roles)
 
     def role(self, name: RoleName) -> Role | None:
-        """Return the role of that name."""
         return self._roles.get(name)
 
     def names_of(self, role_ids: Container[str]) -> tuple[RoleName, ...]:
@@ -58,7 +61,7 @@ class RoleIndex:
         return tuple(sorted(found, key=lambda name: (name.client or "", name.name)))
 
     async def add(self, given: Iterable[GivenRole]) -> None:
-        """Add the roles that are missing; give all of them their composites, taking none away."""
+        """Add the roles that are missing, and add to all of them their composites."""
         roles = tuple(given)
         for role in roles:
             if role.role not in self._roles:
@@ -67,7 +70,7 @@ class RoleIndex:
             await self._compose(role)
 
     async def describe(self, given: Iterable[GivenRole]) -> None:
-        """Give roles that were there before the description and attributes that are told."""
+        """Give existing roles the description and attributes, if they are given."""
         for role in given:
             before = self._roles[role.role]
             after = replace(
@@ -83,7 +86,6 @@ class RoleIndex:
     def ids(
         self, names: Iterable[RoleName], path: str, lists: tuple[str, str] = ("realm", "client")
     ) -> tuple[str, ...]:
-        """Return the ids of the roles; raises InvalidInput as `named` does."""
         return tuple(role.id for role in self.named(names, path, lists))
 
     def named(
@@ -91,7 +93,7 @@ class RoleIndex:
     ) -> tuple[Role, ...]:
         """Return the roles; raises InvalidInput naming those that do not exist.
 
-        `lists` names the two fields at `path` where realm and client roles stand.
+        `lists` names the two fields at `path` of realm and client roles.
         """
         wanted = tuple(names)
         realm_at, clients_at = (join(path, name) for name in lists)

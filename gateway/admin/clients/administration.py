@@ -14,6 +14,7 @@ from gateway.admin.access import (
     Changes,
     Missing,
     RefusedByCode,
+    default_role_ids,
     require_changeable_clients,
     require_may_grant,
 )
@@ -202,9 +203,8 @@ class ClientAdministration:
 
     async def _add_account(self, change: Change, client: Client) -> None:
         stores, realm = change.stores, change.realm
-        default = await stores.roles.find(realm.id, realm.default_role_name)
+        granted = await default_role_ids(stores, realm)
         try:
-            granted = default.id if default else None
             await ensure_service_account(stores, client, granted, self.clock)
         except AlreadyExists as error:
             raise AlreadyExists(f"Client {client.client_id} already exists") from error

@@ -28,6 +28,7 @@ MOST: Final = 10_000
 """How many clients one answer may hold."""
 _MOST_ATTRIBUTES: Final = 10
 _INSTALLATIONS: Final = {kind.id: kind for kind in INSTALLATIONS}
+_ALL: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,11 @@ class ClientListing:
                 client_document(acting, client, masked=client.id in masked)
                 async for client in in_slices(found)
             ]
+
+    async def clients(self, realm: Realm, part: str) -> tuple[Client, ...]:
+        """Return all clients whose public names contain `part` as values, by name."""
+        async with self._database.read() as stores:
+            return await stores.clients.search(realm.id, ClientSearch(part), 0, _ALL)
 
     async def one(self, acting: Acting, client_id: str) -> dict[str, Any]:
         """Return the client; raises Missing, and Forbidden for a caller who may only query."""

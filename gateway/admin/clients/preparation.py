@@ -98,7 +98,7 @@ def service_account_name(client: Client) -> str:
 
 
 async def ensure_service_account(
-    stores: Stores, client: Client, default_role: str | None, clock: Clock, *, new: bool = False
+    stores: Stores, client: Client, role_ids: tuple[str, ...], clock: Clock, *, new: bool = False
 ) -> bool:
     """Add the client's service account if enabled and missing; return whether it was added."""
     if not client.service_accounts_enabled:
@@ -113,7 +113,7 @@ async def ensure_service_account(
         created_at=clock.now(),
         service_account_client=client.id,
     )
-    await store_new_user(stores, NewUser(user, role_ids=(default_role,) if default_role else ()))
+    await store_new_user(stores, NewUser(user, role_ids=role_ids))
     return True
 
 

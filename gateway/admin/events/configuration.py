@@ -1,4 +1,4 @@
-"""What a realm records, and whom it tells. Keycloak: 10.5 (events/config)."""
+"""The event settings of a realm. Keycloak: 10.5 (events/config)."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -15,10 +15,9 @@ _LATER: Final = {"email": "The event listener email is not available in this ver
 
 
 class EventConfiguration:
-    """The part of a realm's settings that is about events."""
+    """The use case; `listeners` are the names that a realm may add."""
 
     def __init__(self, changes: Changes, listeners: Collection[str]) -> None:
-        """Take the names of `listeners`, and of those that a realm has already."""
         self._changes = changes
         self._listeners = listeners
 

@@ -1,14 +1,16 @@
-"""Looking through the recorded events of a realm, and emptying it. Keycloak: 10.5.
+"""Reading and clearing the stored events of a realm. Keycloak: 10.5.
 
-What a request was answered with is in the log: before it is looked at, all that the workers of
-this machine keep is stored. What another machine answered arrives within a second or two.
+Before a read, the events that the workers of this machine still keep are stored, so that every
+answered request is included. Those of another machine arrive within a second or two.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from gateway.admin.access import Acting
+from gateway.admin.events.configuration import EventConfiguration
 from gateway.domain.clock import Clock
 from gateway.domain.events import AdminEventQuery, EventPage, UserEventQuery
 from gateway.domain.ports.events import EventLog
@@ -17,7 +19,7 @@ from gateway.domain.realm import Realm
 from gateway.representations.events import write_admin_event, write_user_event
 
 BATCH: Final = 2_000
-"""So many are removed in one transaction: it keeps other writers waiting no longer than that."""
+"""How many events one transaction removes, so that other writers do not wait long."""
 _DIGITS: Final = 10
 _CLOCKS_DIFFER: Final = timedelta(seconds=1)
 
@@ -35,7 +37,6 @@ class EventLogs:
     async def user_events(
         self, realm: Realm, query: UserEventQuery, page: EventPage
     ) -> list[dict[str, Any]]:
-        """Return what users and clients did; raises StoreUnavailable."""
         await self._log.settle()
         async with self._database.read() as stores:
             events = await stores.user_events.page(realm.id, query, page)
@@ -44,18 +45,16 @@ class EventLogs:
     async def admin_events(
         self, realm: Realm, query: AdminEventQuery, page: EventPage
     ) -> list[dict[str, Any]]:
-        """Return what administrators did; raises InvalidInput for a path that takes too long."""
+        """Return a page; raises InvalidInput for a path pattern that takes too long."""
         async with self._database.read() as stores:
             events = await stores.admin_events.page(realm.id, query, page)
         return [write_admin_event(event) for event in events]
 
     async def clear_user_events(self, acting: Acting) -> None:
-        """Remove what users and clients have done until now, the oldest first."""
         await self._log.settle()
         await remove_events(self._database, _user_events, acting.realm.id, self._soon())
 
     async def clear_admin_events(self, acting: Acting) -> None:
-        """Remove what administrators have done until now, the oldest first."""
         await remove_events(self._database, _admin_events, acting.realm.id, self._soon())
 
     def _soon(self) -> datetime:
@@ -65,7 +64,7 @@ class EventLogs:
 async def remove_events(
     database: Database, of: Callable[[Stores], Repository], realm_id: str, before: datetime
 ) -> None:
-    """Remove what happened before that, a batch at a time."""
+    """Remove the events before that instant, the oldest first, in batches."""
     removed = BATCH
     while removed == BATCH:
         async with database.write() as stores:
@@ -73,7 +72,7 @@ async def remove_events(
 
 
 async def remove_expired_events(database: Database, realm: Realm, now: datetime) -> None:
-    """Remove the events that the realm keeps no longer; raises StoreUnavailable."""
+    """Remove the events that have expired by the realm's settings; raises StoreUnavailable."""
     if realm.events.expiration:
         await remove_events(database, _user_events, realm.id, now - realm.events.expiration)
     lifespan = _admin_events_lifespan(realm)
@@ -82,7 +81,7 @@ async def remove_expired_events(database: Database, realm: Realm, now: datetime)
 
 
 def _admin_events_lifespan(realm: Realm) -> timedelta:
-    """Return for how long, from the attribute `adminEventsExpiration`: seconds, 0 is for ever."""
+    """Return the attribute `adminEventsExpiration`: seconds, 0 for unlimited."""
     text = realm.attributes.get("adminEventsExpiration", "")
     return (
         timedelta(seconds=int(text)) if text.isdecimal() and len(text) <= _DIGITS else timedelta()
@@ -95,3 +94,11 @@ def _user_events(stores: Stores) -> UserEventRepository:
 
 def _admin_events(stores: Stores) -> AdminEventRepository:
     return stores.admin_events
+
+
+@dataclass(frozen=True, slots=True)
+class EventUseCases:
+    """Every use case of events."""
+
+    logs: EventLogs
+    configuration: EventConfiguration

@@ -1,7 +1,6 @@
 """Groups: their tree, their members, and the groups that new users join."""
 
-from gateway.admin.groups.administration import GroupAdministration
-from gateway.admin.groups.default_groups import DefaultGroups
+from gateway.admin.groups.administration import DefaultGroups, GroupAdministration, GroupUseCases
 from gateway.admin.groups.index import (
     GivenGroups,
     GroupIndex,
@@ -11,7 +10,6 @@ from gateway.admin.groups.index import (
     read_realm_groups,
 )
 from gateway.admin.groups.listing import (
-    MOST_GROUPS,
     QUERY_GROUPS,
     VIEW_GROUPS,
     GroupListing,
@@ -19,4 +17,3 @@ from gateway.admin.groups.listing import (
     get_group,
     shown_groups,
 )
-from gateway.admin.groups.use_cases import GroupUseCases

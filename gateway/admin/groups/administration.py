@@ -1,7 +1,10 @@
-"""Making, changing, moving and removing groups. Keycloak: 7.3 (groups, children)."""
+"""Creating, changing, moving and removing groups, and the groups that new users join.
+
+Keycloak: 7.3 (groups, children), 7.1 (default-groups)
+"""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
 
@@ -9,19 +12,27 @@ from gateway.admin.access import (
     Acting,
     Change,
     Changes,
-    Missing,
     Refused,
+    existing,
     require_may_control_subtree,
     require_may_join,
 )
-from gateway.admin.groups.listing import GroupShape, get_group, group_document, shown_groups
+from gateway.admin.groups.listing import (
+    GroupListing,
+    GroupShape,
+    get_group,
+    group_document,
+    shown_groups,
+)
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.groups import Group
 from gateway.domain.ports.invalidation import realm_topic
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import Realm
 from gateway.representations.groups import GivenGroup, read_group
 
 DEEPEST: Final = 50
-"""So many groups may stand one below the other, as in realm files."""
+"""How many levels of groups a realm may have, as in realm files."""
 
 
 class GroupAdministration:
@@ -33,24 +44,24 @@ class GroupAdministration:
     async def put(
         self, acting: Acting, parent: str | None, document: Mapping[str, Any]
     ) -> dict[str, Any] | None:
-        """Add a group below `parent`, or at the top; where its id is told, move the one with it.
+        """Add a group below `parent`, or at the top; a document with an id moves that group.
 
         Return the new group, None for one that was moved. Raises Refused, AlreadyExists, Missing,
-        and Forbidden where who is in the group would get more than the caller has.
+        and Forbidden where the members would get more rights than the caller has.
         """
-        told = read_group(document)
-        if not told.name:
+        given = read_group(document)
+        if not given.name:
             raise Refused("Group name is missing")
         async with self._changes.begin(acting, alone=True) as change:
             if parent is not None:
                 await get_group(change.stores, change.realm, parent)
-            if told.id is not None:
-                await _move(change, told.id, parent)
+            if given.id is not None:
+                await _move(change, given.id, parent)
                 change.record(
                     OperationType.UPDATE, ResourceType.GROUP, _place(parent), dict(document)
                 )
                 return None
-            group = await _add(change, told, parent)
+            group = await _add(change, given, parent)
             path = f"groups/{group.id}" if parent is None else _place(parent)
             change.record(
                 OperationType.CREATE, ResourceType.GROUP, path, {"id": group.id, **document}
@@ -60,22 +71,22 @@ class GroupAdministration:
         return shown[0]
 
     async def update(self, acting: Acting, group_id: str, document: Mapping[str, Any]) -> None:
-        """Replace name and description, and where they are told the attributes of a group.
+        """Replace name and description, and the attributes if they are given.
 
         Raises Refused, AlreadyExists and PreconditionFailed.
         """
-        told = read_group(document)
+        given = read_group(document)
         async with self._changes.begin(acting) as change:
             group = await _locked(change, group_id)
-            if not told.name:
+            if not given.name:
                 raise Refused("Group name is missing")
-            if told.id not in {None, group_id}:
+            if given.id not in {None, group_id}:
                 raise Refused("Invalid group id")
             changed = replace(
                 group,
-                name=told.name,
-                description=told.description,
-                attributes=group.attributes if told.attributes is None else told.attributes,
+                name=given.name,
+                description=given.description,
+                attributes=group.attributes if given.attributes is None else given.attributes,
             )
             await change.stores.groups.replace(changed)
             change.tell(realm_topic(change.realm.id))
@@ -84,14 +95,14 @@ class GroupAdministration:
             )
 
     async def remove(self, acting: Acting, group_id: str) -> None:
-        """Forget a group with all below it; raises PreconditionFailed."""
+        """Remove a group with all groups below it; raises PreconditionFailed."""
         async with self._changes.begin(acting) as change:
             group = await _locked(change, group_id)
             await require_may_control_subtree(acting, change.stores, group_id)
             await change.stores.group_catalogue.remove(change.realm.id, group_id)
             change.tell(realm_topic(change.realm.id))
-            told = {"id": group.id, "name": group.name}
-            change.record(OperationType.DELETE, ResourceType.GROUP, f"groups/{group_id}", told)
+            document = {"id": group.id, "name": group.name}
+            change.record(OperationType.DELETE, ResourceType.GROUP, f"groups/{group_id}", document)
 
 
 def _place(parent: str | None) -> str:
@@ -105,7 +116,7 @@ async def _locked(change: Change, group_id: str) -> Group:
     return group
 
 
-async def _add(change: Change, told: GivenGroup, parent: str | None) -> Group:
+async def _add(change: Change, given: GivenGroup, parent: str | None) -> Group:
     stores, realm = change.stores, change.realm
     above = await stores.group_catalogue.with_parents(realm.id, [parent] if parent else [])
     _require_room(len(above) + 1)
@@ -113,11 +124,11 @@ async def _add(change: Change, told: GivenGroup, parent: str | None) -> Group:
     group = Group(
         id=str(uuid4()),
         realm_id=realm.id,
-        name=told.name,
-        path=f"{path}/{told.name}",
+        name=given.name,
+        path=f"{path}/{given.name}",
         parent=parent,
-        attributes=told.attributes or {},
-        description=told.description,
+        attributes=given.attributes or {},
+        description=given.description,
     )
     await stores.groups.add(group)
     return group
@@ -125,9 +136,8 @@ async def _add(change: Change, told: GivenGroup, parent: str | None) -> Group:
 
 async def _move(change: Change, group_id: str, parent: str | None) -> None:
     stores, realm = change.stores, change.realm
-    group = await stores.group_catalogue.find(realm.id, group_id)
-    if group is None:
-        raise Missing("Could not find child by id")
+    found = await stores.group_catalogue.find(realm.id, group_id)
+    group = existing(found, "Could not find child by id")
     if parent in {group.parent, group_id}:
         return
     await require_may_control_subtree(change.acting, stores, group_id)
@@ -144,3 +154,48 @@ async def _move(change: Change, group_id: str, parent: str | None) -> None:
 def _require_room(levels: int) -> None:
     if levels > DEEPEST:
         raise Refused(f"At most {DEEPEST} groups may stand one below the other")
+
+
+class DefaultGroups:
+    """The use cases. All raise StoreUnavailable."""
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        self._database = database
+        self._changes = changes
+
+    async def list(self, realm: Realm) -> list[dict[str, Any]]:
+        async with self._database.read() as stores:
+            ids = await stores.groups.default(realm.id)
+            groups = await stores.group_catalogue.with_parents(realm.id, ids)
+        return [_shown(group) for group in groups if group.id in ids]
+
+    async def set(self, acting: Acting, group_id: str, *, is_default: bool) -> None:
+        """Make new users join the group, or stop that.
+
+        Raises Missing, and Forbidden where the group gives roles that the caller lacks.
+        """
+        async with self._changes.begin(acting, alone=True) as change:
+            found = await change.stores.group_catalogue.find(
+                change.realm.id, group_id, for_update=True
+            )
+            group = existing(found, "Group not found")
+            if is_default:
+                await require_may_join(acting, change.stores, [group_id])
+            if group.is_default != is_default:
+                await change.stores.groups.replace(replace(group, is_default=is_default))
+            operation = OperationType.CREATE if is_default else OperationType.DELETE
+            change.record(operation, ResourceType.GROUP, f"default-groups/{group_id}")
+
+
+def _shown(group: Group) -> dict[str, Any]:
+    parent = {} if group.parent is None else {"parentId": group.parent}
+    return {"id": group.id, "name": group.name, "path": group.path, **parent, "subGroups": []}
+
+
+@dataclass(frozen=True, slots=True)
+class GroupUseCases:
+    """Every use case of groups."""
+
+    listing: GroupListing
+    administration: GroupAdministration
+    default_groups: DefaultGroups

@@ -1,8 +1,7 @@
-"""The groups of a realm by path: adding a file's, and finding those that users are to join.
+"""The groups of a realm by path: adding those of a file, and finding those that users join.
 
-Groups that are missing are added; of those that are there, description and attributes become
-the file's, and roles are given, none taken. `defaultGroups` is a setting: the whole list.
-Keycloak: realm import, groups
+Missing groups are added; existing ones get the description, attributes and roles of the file and
+lose no role. `defaultGroups` is a setting: the whole list. Keycloak: realm import, groups
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ _ROLE_LISTS = ("realmRoles", "clientRoles")
 
 @dataclass(frozen=True, slots=True)
 class GivenGroups:
-    """What a file says of groups; `default` is None where it says nothing of it."""
+    """The groups of a file; `default` is None where the file does not set it."""
 
     groups: tuple[GivenGroup, ...] = ()
     default: tuple[str, ...] | None = None
@@ -69,11 +68,10 @@ class GroupIndex:
         return tuple(dict.fromkeys(self._groups[path].id for path in paths))
 
     def find(self, path: str) -> Group | None:
-        """Return the group at a path."""
         return self._groups.get(path)
 
     def forget(self, path: str) -> None:
-        """Forget the group at a path and all below it, which are gone."""
+        """Remove the group at a path and all groups below it from the index."""
         below = f"{path}/"
         self._groups = {
             known: group
@@ -89,7 +87,7 @@ class GroupIndex:
     async def take(
         self, stores: Stores, realm: Realm, given: GivenGroups, roles: RoleIndex
     ) -> None:
-        """Store what a file says; raises InvalidInput naming all that does not exist."""
+        """Store the groups of a file; raises InvalidInput naming all that does not exist."""
         errors: list[FieldError] = []
         for group in given.groups:
             await self._take(_Level(stores, realm, roles, errors), group, None)
@@ -142,7 +140,7 @@ class GroupIndex:
 
 @dataclass(frozen=True, slots=True)
 class RealmIndexes:
-    """What users of a realm are given by name."""
+    """The roles and groups of a realm by name."""
 
     roles: RoleIndex
     groups: GroupIndex

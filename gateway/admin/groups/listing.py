@@ -1,4 +1,4 @@
-"""Groups as administrators see them: pages of a level, searches with what is above, members.
+"""Groups as administrators see them: pages of a level, searches as a tree, members.
 
 Keycloak: 7.3 (GET groups, count, children, members, group-by-path)
 """
@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from gateway.admin.access import AdminRole, Missing, Rights, TooMany
-from gateway.admin.users import MOST, Page, shown_users
+from gateway.admin.access import AdminRole, Page, Rights, existing, require_one_answer
+from gateway.admin.users import shown_users
 from gateway.domain.groups import Group
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.storage.group_catalogue import GroupQuery
@@ -19,15 +19,13 @@ from gateway.representations.groups import GroupDetails, group_answer
 
 VIEW_GROUPS: Final = (AdminRole.VIEW_USERS, AdminRole.MANAGE_USERS)
 QUERY_GROUPS: Final = (AdminRole.QUERY_GROUPS, *VIEW_GROUPS)
-MOST_GROUPS: Final = 10_000
-"""How many groups one answer may hold."""
 _NO_GROUP: Final = "Could not find group by id"
 _NO_ROLES: Final = EffectiveRoles()
 
 
 @dataclass(frozen=True, slots=True)
 class GroupShape:
-    """How much of groups a list shows: `hierarchy` adds those above them, as a tree."""
+    """How much of groups a list shows; `hierarchy` adds their parents, as a tree."""
 
     brief: bool = True
     counts: bool = True
@@ -44,20 +42,23 @@ class GroupListing:
     async def page(
         self, realm: Realm, rights: Rights, query: GroupQuery, shape: GroupShape
     ) -> list[dict[str, Any]]:
-        """Return the groups of the page, none to who may only query groups; raises TooMany."""
+        """Return the groups of the page, none if the caller may only query; raises TooMany."""
         if not rights.has(*VIEW_GROUPS):
             return []
         async with self._database.read() as stores:
             found = await stores.group_catalogue.list(realm.id, _bounded(query))
             return await shown_groups(stores, realm, rights, found, shape)
 
+    async def groups(self, realm: Realm) -> tuple[Group, ...]:
+        """Return all groups of the realm as values, by path."""
+        async with self._database.read() as stores:
+            return await stores.groups.list(realm.id)
+
     async def count(self, realm: Realm, query: GroupQuery) -> int:
-        """Return how many groups match."""
         async with self._database.read() as stores:
             return await stores.group_catalogue.count(realm.id, query)
 
     async def one(self, realm: Realm, rights: Rights, group_id: str) -> dict[str, Any]:
-        """Return one group; raises Missing."""
         async with self._database.read() as stores:
             group = await get_group(stores, realm, group_id)
             return await group_document(stores, realm, rights, group)
@@ -65,9 +66,8 @@ class GroupListing:
     async def at_path(self, realm: Realm, rights: Rights, path: str) -> dict[str, Any]:
         """Return the group at a path; raises Missing."""
         async with self._database.read() as stores:
-            group = await stores.group_catalogue.find_by_path(realm.id, path)
-            if group is None:
-                raise Missing("Group path does not exist")
+            found = await stores.group_catalogue.find_by_path(realm.id, path)
+            group = existing(found, "Group path does not exist")
             shape = GroupShape(brief=False, access=False)
             return (await shown_groups(stores, realm, rights, (group,), shape))[0]
 
@@ -86,23 +86,22 @@ class GroupListing:
         """Return the members of the page; raises Missing and TooMany."""
         async with self._database.read() as stores:
             await get_group(stores, realm, group_id)
-            wanted = MOST + 1 if page.maximum is None else min(page.maximum, MOST + 1)
-            found = await stores.group_catalogue.members(realm.id, group_id, page.first, wanted)
+            catalogue = stores.group_catalogue
+            found = await catalogue.members(realm.id, group_id, page.first, page.limit)
             return await shown_users(stores, realm, found, brief=brief)
 
 
 async def get_group(stores: Stores, realm: Realm, group_id: str, *, alone: bool = False) -> Group:
-    """Return a group by its id; `alone` lets nobody else change it meanwhile. Raises Missing."""
-    group = await stores.group_catalogue.find(realm.id, group_id, for_update=alone)
-    if group is None:
-        raise Missing(_NO_GROUP)
-    return group
+    """Return a group by its id; `alone` locks its row. Raises Missing."""
+    return existing(
+        await stores.group_catalogue.find(realm.id, group_id, for_update=alone), _NO_GROUP
+    )
 
 
 async def group_document(
     stores: Stores, realm: Realm, rights: Rights, group: Group
 ) -> dict[str, Any]:
-    """Return what GET shows of one group."""
+    """Return one group as GET shows it."""
     shape = GroupShape(brief=False)
     return (await shown_groups(stores, realm, rights, (group,), shape))[0]
 
@@ -111,8 +110,7 @@ async def shown_groups(
     stores: Stores, realm: Realm, rights: Rights, groups: Sequence[Group], shape: GroupShape
 ) -> list[dict[str, Any]]:
     """Return groups as lists show them; raises TooMany for more than one answer may hold."""
-    if len(groups) > MOST_GROUPS:
-        raise TooMany(f"More than {MOST_GROUPS} groups: ask page by page, with first and max")
+    require_one_answer(groups, "groups")
     ids = [group.id for group in groups]
     if shape.hierarchy:
         groups = await stores.group_catalogue.with_parents(realm.id, ids)
@@ -145,15 +143,14 @@ def _tree(groups: Sequence[Group], details: Mapping[str, GroupDetails]) -> list[
     for group in sorted(groups, key=lambda group: (group.name, group.id)):
         below[group.parent].append(group)
 
-    def told(group: Group) -> dict[str, Any]:
-        return group_answer(group, details[group.id], [told(child) for child in below[group.id]])
+    def answer(group: Group) -> dict[str, Any]:
+        return group_answer(group, details[group.id], [answer(child) for child in below[group.id]])
 
-    return [told(group) for group in below[None]]
+    return [answer(group) for group in below[None]]
 
 
 def _bounded(query: GroupQuery) -> GroupQuery:
-    most = MOST_GROUPS + 1
-    return replace(query, maximum=most if query.maximum is None else min(query.maximum, most))
+    return replace(query, maximum=Page(maximum=query.maximum).limit)
 
 
 def _access(rights: Rights) -> dict[str, bool]:

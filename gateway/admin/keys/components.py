@@ -19,7 +19,7 @@ from gateway.admin.access import (
     Changes,
     Missing,
     Refused,
-    require_may_be_anybody,
+    require_every_right,
 )
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.admin.keys.signing import ensure_fallback
@@ -221,7 +221,7 @@ def _provider(given: Component) -> KeyProvider:
 
 def _require_may_import(acting: Acting, settings: KeySettings) -> None:
     if settings.private_key is not None:
-        require_may_be_anybody(acting)
+        require_every_right(acting)
 
 
 def _one(keys: tuple[RealmKey, ...], key_id: str) -> RealmKey:

@@ -1,19 +1,22 @@
-"""An operator's view of a realm's signing keys: list, rotate with overlap, disable.
+"""A realm's signing keys as an operator handles them: look, rotate with overlap, disable.
 
-A rotation publishes the new key at once; it signs later, when every verifier that caches the JWKS
-has fetched it. The old key signs until then and verifies until its last token has expired;
-`gateway.domain.keys.lifecycle` states the rule.
-Keycloak: KeysMetadata; there the priority of key providers decides which key signs
+A rotation publishes the new key at once and lets it sign later, after every verifier that caches
+the JWKS has fetched it. The old key signs until then and verifies until the last token it signed
+has expired; `gateway.domain.keys.lifecycle` states the rule. So a rotation costs no verification.
+
+Keycloak: KeysMetadata; the priority of key providers decides who signs there.
 """
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gateway.admin.access import find_realm
+from gateway.admin.access import Acting, Change, Changes, find_realm
+from gateway.admin.components import component_path
 from gateway.admin.keys.work import run_key_work
 from gateway.domain.clients import Client, ClientTokens
 from gateway.domain.clock import Clock
-from gateway.domain.errors import FieldError, InvalidInput, StoreUnavailable
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.keys import (
     KeyAlgorithm,
     KeyStatus,
@@ -26,23 +29,25 @@ from gateway.domain.keys import (
     superseded,
     verifies,
 )
-from gateway.domain.ports.invalidation import Invalidation, realm_topic
+from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.representations.component import write_component
+from gateway.representations.keys import key_component
 
 PUBLISH_FOR = timedelta(seconds=120)
 """The default: a JWKS may be cached for 60 s, and a gateway without messages and without the change
 log keeps its copy for the age that is configured, 60 s where none is."""
 SHORTEST_OVERLAP = timedelta(hours=1)
-"""The shortest time for which an old key verifies."""
+"""What an old key verifies at least, however short the realm's tokens live."""
 _LONGEST_LIFESPAN = timedelta(seconds=10**10)
-"""A longer lifespan of a client is a mistake and does not extend keys."""
+"""A client's lifespan as long as this is a mistake, of which no key need know."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """One key and its current status."""
+    """One key and what it may do now."""
 
     realm: str
     key: RealmKey
@@ -51,9 +56,10 @@ class KeyState:
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """What a rotation or disabling changed.
+    """What a rotation or a disabling did.
 
-    `announced` is False if no message was sent: gateways read the change log within seconds.
+    `announced` is False when no message reached the gateways: they read the change log within
+    seconds.
     """
 
     realm: str
@@ -62,20 +68,22 @@ class KeyChange:
     announced: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RealmKeys:
-    """The use cases."""
+    """The use cases. Each stored key is an admin event of its key provider."""
 
-    database: Database
-    keys: KeyFactory
-    clock: Clock
-    invalidation: Invalidation | None = None
+    def __init__(
+        self, database: Database, changes: Changes, keys: KeyFactory, clock: Clock
+    ) -> None:
+        self._database = database
+        self._changes = changes
+        self._factory = keys
+        self._clock = clock
 
     async def list(self, realm_name: str | None = None) -> tuple[KeyState, ...]:
         """Return the keys of one realm, or of all; raises RealmNotFound."""
-        now = self.clock.now()
+        now = self._clock.now()
         states: list[KeyState] = []
-        async with self.database.read() as stores:
+        async with self._database.read() as stores:
             for realm in await _realms(stores, realm_name):
                 keys = await stores.keys.list(realm.id)
                 states += [
@@ -83,67 +91,78 @@ class RealmKeys:
                 ]
         return tuple(states)
 
+    async def realm_of(self, kid: str) -> Realm:
+        """Return the realm that has the key; raises InvalidInput where none has."""
+        async with self._database.read() as stores:
+            for realm in await stores.realms.list():
+                if any(key.kid == kid for key in await stores.keys.list(realm.id)):
+                    return realm
+        raise _unknown(kid)
+
     async def rotate(
         self,
-        realm_name: str,
+        acting: Acting,
         *,
         algorithm: SignatureAlgorithm | None = None,
         publish_for: timedelta = PUBLISH_FOR,
     ) -> KeyChange:
         """Add a key that signs after `publish_for`, and set the end of those it replaces.
 
-        `algorithm` None takes the realm's default one. Raises RealmNotFound.
+        `algorithm` None takes the realm's default one. Raises Missing where the realm is gone.
         """
-        async with self.database.read() as stores:
-            (realm,) = await _realms(stores, realm_name)
+        realm = acting.realm
+        async with self._database.read() as stores:
             longest = longest_token(realm, await stores.clients.list(realm.id))
         chosen = algorithm or realm.default_signature_algorithm
         successor = await self._generate(realm, chosen, publish_for)
-        async with self.database.write() as stores:
-            changed = await self._install(stores, successor, longest)
-            await stores.change_log.record([realm_topic(realm.id)])
-        return KeyChange(realm.name, successor, changed, await self._announce(realm))
+        async with self._changes.begin(acting) as change:
+            changed = await self._install(change, successor, longest)
+        return KeyChange(realm.name, successor, changed, change.published)
 
-    async def disable(self, kid: str, realm_name: str | None = None) -> KeyChange:
-        """Disable a compromised key, which rejects its tokens from now on.
+    async def disable(self, acting: Acting, kid: str) -> KeyChange:
+        """Disable a compromised key at once: it neither signs nor verifies any longer.
 
-        If no other key signs, a successor is stored in the same transaction. Raises InvalidInput
-        when no realm has the key.
+        If no key would sign after it, a successor is stored in the same transaction, which
+        looks at the keys alone. Raises InvalidInput when the realm does not have the key.
         """
-        async with self.database.read() as stores:
-            realm, key = await _find(stores, kid, realm_name)
+        realm = acting.realm
+        async with self._database.read() as stores:
+            keys = await stores.keys.list(realm.id)
             longest = longest_token(realm, await stores.clients.list(realm.id))
-        done = await self._disable(realm, key, None, longest)
+        key = next((key for key in keys if key.kid == kid), None)
+        if key is None:
+            raise _unknown(kid)
+        done = await self._disable(acting, key, None, longest)
         if done is None:
             heir = await self._generate(realm, key.algorithm, timedelta())
-            done = await self._disable(realm, key, heir, longest)
-        successor, changed = done or (None, ())
-        return KeyChange(realm.name, successor, changed, await self._announce(realm))
+            done = await self._disable(acting, key, heir, longest)
+        return done or KeyChange(realm.name, None, (), announced=False)
 
     async def _disable(
-        self, realm: Realm, key: RealmKey, heir: RealmKey | None, longest: timedelta
-    ) -> tuple[RealmKey | None, tuple[RealmKey, ...]] | None:
-        """Disable the key as it is now; None, with nothing done, if `heir` is missing."""
-        async with self.database.write() as stores:
-            keys = await stores.keys.list_for_update(realm.id)
+        self, acting: Acting, key: RealmKey, heir: RealmKey | None, longest: timedelta
+    ) -> KeyChange | None:
+        """Disable the key as it is now; None, and nothing is done, where an heir is missing."""
+        successor, retired = None, tuple[RealmKey, ...]()
+        async with self._changes.begin(acting) as change:
+            keys = await change.stores.keys.list_for_update(change.realm.id)
             (found,) = (other for other in keys if other.id == key.id)
             delay = self._succession(found, keys)
             if delay is not None and heir is None:
                 return None
             disabled = replace(found, status=KeyStatus.DISABLED)
-            await stores.keys.replace(disabled)
-            await stores.change_log.record([realm_topic(realm.id)])
-            if delay is None or heir is None:
-                return None, (disabled,)
-            successor = replace(heir, active_from=heir.active_from + delay)
-            return successor, (disabled, *await self._install(stores, successor, longest))
+            await change.stores.keys.replace(disabled)
+            _record(change, OperationType.UPDATE, disabled)
+            if delay is not None and heir is not None:
+                successor = replace(heir, active_from=heir.active_from + delay)
+                retired = await self._install(change, successor, longest)
+        return KeyChange(acting.realm.name, successor, (disabled, *retired), change.published)
 
     def _succession(self, key: RealmKey, keys: tuple[RealmKey, ...]) -> timedelta | None:
         """Return when a successor has to sign; None where a key remains that lasts."""
         peers = [other for other in keys if other.algorithm is key.algorithm and other != key]
         if key.status is not KeyStatus.ACTIVE or any(map(lasting, peers)):
             return None
-        signer = signing_key(peers, key.algorithm, self.clock.now())
+        signer = signing_key(peers, key.algorithm, self._clock.now())
         return PUBLISH_FOR if signer else timedelta()
 
     async def _generate(
@@ -151,31 +170,30 @@ class RealmKeys:
     ) -> RealmKey:
         # Finding an RSA key takes a tenth of a second: off the loop, and before any lock is held.
         made = await run_key_work(
-            realm.id, self.keys.generate, realm.id, realm.name, algorithm, self.clock.now()
+            realm.id, self._factory.generate, realm.id, realm.name, algorithm, self._clock.now()
         )
         return replace(made, active_from=made.active_from + publish_for)
 
     async def _install(
-        self, stores: Stores, successor: RealmKey, longest: timedelta
+        self, change: Change, successor: RealmKey, longest: timedelta
     ) -> tuple[RealmKey, ...]:
-        now = self.clock.now()
-        keys = await stores.keys.list_for_update(successor.realm_id)
+        now, repository = self._clock.now(), change.stores.keys
+        keys = await repository.list_for_update(successor.realm_id)
         retiring = superseded(keys, successor, now, longest)
-        for key in (*retiring, *_expired(keys, now)):
-            await stores.keys.replace(key)
-        priority = foremost(keys, successor.algorithm)
-        await stores.keys.add(replace(successor, priority=priority))
+        for key in (*retiring, *_forgotten(keys, now)):
+            await repository.replace(key)
+        for key in retiring:
+            _record(change, OperationType.UPDATE, key)
+        added = replace(successor, priority=foremost(keys, successor.algorithm))
+        await repository.add(added)
+        _record(change, OperationType.CREATE, added)
         return retiring
 
-    async def _announce(self, realm: Realm) -> bool:
-        """Publish the change; it is stored already, so a lost message is no failure."""
-        if self.invalidation is None:
-            return False
-        try:
-            await self.invalidation.publish([realm_topic(realm.id)])
-        except StoreUnavailable:
-            return False
-        return True
+
+def _record(change: Change, operation: OperationType, key: RealmKey) -> None:
+    document = write_component(key_component(key))
+    change.record(operation, ResourceType.COMPONENT, component_path(key.id), document)
+    change.tell(realm_topic(key.realm_id))
 
 
 def longest_token(realm: Realm, clients: tuple[Client, ...]) -> timedelta:
@@ -199,8 +217,8 @@ def _own_lifespan(tokens: ClientTokens) -> timedelta:
     return own if own is not None and own < _LONGEST_LIFESPAN else timedelta()
 
 
-def _expired(keys: tuple[RealmKey, ...], now: datetime) -> tuple[RealmKey, ...]:
-    """Return the expired keys disabled, so that gateways no longer parse them."""
+def _forgotten(keys: tuple[RealmKey, ...], now: datetime) -> tuple[RealmKey, ...]:
+    """Mark the keys whose end has come, so that gateways no longer parse them."""
     return tuple(
         replace(key, status=KeyStatus.DISABLED)
         for key in keys
@@ -212,9 +230,5 @@ async def _realms(stores: Stores, name: str | None) -> tuple[Realm, ...]:
     return await stores.realms.list() if name is None else (await find_realm(stores, name),)
 
 
-async def _find(stores: Stores, kid: str, realm_name: str | None) -> tuple[Realm, RealmKey]:
-    for realm in await _realms(stores, realm_name):
-        for key in await stores.keys.list(realm.id):
-            if key.kid == kid:
-                return realm, key
-    raise InvalidInput((FieldError("kid", repr(kid), "the kid of a key (see `keys list`)"),))
+def _unknown(kid: str) -> InvalidInput:
+    return InvalidInput((FieldError("kid", repr(kid), "the kid of a key (see `keys list`)"),))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gateway.admin.access import RoleIndex, default_role
+from gateway.admin.access import RoleIndex, default_role_ids
 from gateway.admin.client_scopes import (
     inherited_by_clients,
     read_scopes,
@@ -179,7 +179,7 @@ class RealmPlanner:
         new_scopes |= await store_scope_mappings(stores, realm, plan.scopes, roles)
         master = await ensure_administration(stores, realm)
         new_profile = await import_profile(stores, realm, plan.profile)
-        accounts = await self._service_accounts(stores, plan, roles)
+        accounts = await self._service_accounts(stores, plan)
         groups = await load_groups(stores, realm)
         await groups.take(stores, realm, plan.groups, roles)
         users = await self._users(stores, plan, RealmIndexes(roles, groups), accounts)
@@ -200,11 +200,9 @@ class RealmPlanner:
             topics=topics if master is None else (*topics, realm_topic(master.id)),
         )
 
-    async def _service_accounts(
-        self, stores: Stores, plan: RealmPlan, roles: RoleIndex
-    ) -> frozenset[str]:
+    async def _service_accounts(self, stores: Stores, plan: RealmPlan) -> frozenset[str]:
         """Add missing service accounts; return the public names of their clients."""
-        (default,) = roles.ids([default_role(plan.realm)], "roles")
+        default = await default_role_ids(stores, plan.realm)
         return frozenset(
             [
                 change.client.client_id

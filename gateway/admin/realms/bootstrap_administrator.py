@@ -5,7 +5,7 @@ Keycloak: KC_BOOTSTRAP_ADMIN_USERNAME, KC_BOOTSTRAP_ADMIN_PASSWORD
 
 from datetime import datetime
 
-from gateway.admin.access import ADMIN, default_role
+from gateway.admin.access import ADMIN, default_role_ids
 from gateway.admin.keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.realms.defaults import ensure_realm_defaults
 from gateway.admin.users import NewPasswords, NewUser, password_expires_at, store_new_user
@@ -50,7 +50,10 @@ async def ensure_administrator(
         gate = NewPasswords(clock, blacklists)
         credential = await _credential(gate, passwords, realm, user, password)
         roles = await ensure_realm_defaults(stores, realm)
-        granted = roles.ids((default_role(realm), RoleName(ADMIN)), "roles")
+        granted = (
+            *await default_role_ids(stores, realm),
+            *roles.ids([RoleName(ADMIN)], "roles"),
+        )
         await store_new_user(stores, NewUser(user, (credential,), role_ids=granted))
         return True
 

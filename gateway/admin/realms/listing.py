@@ -46,6 +46,11 @@ class RealmListing:
             raise Forbidden("no role over any realm")
         return visible
 
+    async def brief(self) -> list[dict[str, Any]]:
+        """Return all realms in short form, for the local operator."""
+        async with self._database.read() as stores:
+            return [brief_realm(realm) for realm in await stores.realms.list()]
+
     async def one(self, acting: Acting) -> dict[str, Any]:
         rights = acting.rights
         if not rights.roles - _SHOWS_NOTHING:

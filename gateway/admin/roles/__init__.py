@@ -9,6 +9,4 @@ from gateway.admin.roles.administration import (
     RoleAdministration,
 )
 from gateway.admin.roles.listing import RoleListing
-from gateway.admin.roles.mapping import MappedRoles, RoleMapping
-from gateway.admin.roles.members import RoleMembers
-from gateway.admin.roles.use_cases import RoleUseCases
+from gateway.admin.roles.mapping import MappedRoles, RoleMapping, RoleMembers, RoleUseCases

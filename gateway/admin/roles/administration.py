@@ -1,4 +1,4 @@
-"""Roles of a realm and of its clients: reading, making, changing and removing them.
+"""Roles of a realm and of its clients.
 
 Keycloak: 7.3 (roles, roles-by-id, roles of clients, composites)
 """
@@ -14,13 +14,12 @@ from gateway.admin.access import (
     BadRequest,
     Change,
     Changes,
-    Missing,
     Refused,
+    existing,
     require_changeable_role,
     require_may_compose,
 )
-from gateway.admin.roles.composites import composites_of
-from gateway.admin.roles.listing import RoleListing
+from gateway.admin.roles.listing import RoleListing, composites_of
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
@@ -49,14 +48,14 @@ class RoleAddress:
 
     @property
     def path(self) -> str:
-        """The path below the realm, as events tell it."""
+        """The path below the realm, for events."""
         if self.id is not None:
             return f"roles-by-id/{self.id}"
         return f"{roles_path(self.client)}/{self.name}"
 
 
 class RoleAdministration:
-    """The use cases. All raise Missing, StoreUnavailable, and Forbidden where a role is above."""
+    """The use cases. All raise Missing, StoreUnavailable, and Forbidden."""
 
     def __init__(self, database: Database, changes: Changes) -> None:
         self._database = database
@@ -69,30 +68,29 @@ class RoleAdministration:
             return await RoleListing(stores, realm).documents(query, brief=brief)
 
     async def one(self, acting: Acting, address: RoleAddress) -> dict[str, Any]:
-        """Return one role."""
         async with self._database.read() as stores:
             role = await viewed(stores, acting, address)
             return role_answer(role, brief=False)
 
     async def create(self, acting: Acting, client: str | None, document: Mapping[str, Any]) -> str:
         """Add a role and return its name; raises AlreadyExists, and MissingPart for composites."""
-        told = read_role(document)
-        if told is None:
+        given = read_role(document)
+        if given is None:
             raise BadRequest("role has no name")
         async with self._changes.begin(acting) as change:
             stores, realm = change.stores, change.realm
             owner = await require_client(stores, realm, client)
-            require_changeable_role(acting, owner, told.name)
+            require_changeable_role(acting, owner, given.name)
             role = Role(
                 id=str(uuid4()),
                 realm_id=realm.id,
-                name=told.name,
-                description=told.description,
+                name=given.name,
+                description=given.description,
                 client=client,
-                attributes=told.attributes or {},
+                attributes=given.attributes or {},
             )
             await stores.roles.add(role)
-            parts = await composites_of(stores, realm, told.composites)
+            parts = await composites_of(stores, realm, given.composites)
             await require_may_compose(acting, stores, parts)
             await stores.roles.add_composites(realm.id, role.id, [part.role.id for part in parts])
             path = f"{roles_path(client)}/{role.name}"
@@ -102,20 +100,20 @@ class RoleAdministration:
     async def update(
         self, acting: Acting, address: RoleAddress, document: Mapping[str, Any]
     ) -> None:
-        """Replace name and description, and where they are told the attributes of a role.
+        """Replace name and description, and the attributes if they are given.
 
         Raises AlreadyExists and PreconditionFailed.
         """
-        told = read_role(document)
+        given = read_role(document)
         async with self._changes.begin(acting, alone=True) as change:
             found = await self._changeable(change, address)
-            if told is None:
+            if given is None:
                 raise BadRequest("role has no name")
             role = replace(
                 found.role,
-                name=told.name,
-                description=told.description,
-                attributes=found.role.attributes if told.attributes is None else told.attributes,
+                name=given.name,
+                description=given.description,
+                attributes=found.role.attributes if given.attributes is None else given.attributes,
             )
             await change.stores.role_catalogue.replace(role)
             if role.name != found.role.name:
@@ -126,20 +124,20 @@ class RoleAdministration:
             change.record(OperationType.UPDATE, _kind(role), address.path, document)
 
     async def remove(self, acting: Acting, address: RoleAddress) -> None:
-        """Forget a role, and that anybody has it; raises Refused for that of every user."""
+        """Remove a role from the realm and all its holders; raises Refused for the default role."""
         async with self._changes.begin(acting) as change:
             role = (await self._changeable(change, address)).role
             if _is_default(change.realm, role):
                 raise Refused(f"{role.name} is default role of the realm and cannot be removed.")
             await change.stores.role_catalogue.remove(change.realm.id, role.id)
             change.tell(realm_topic(change.realm.id))
-            told = None if address.id is not None else {"id": role.id, "name": role.name}
-            change.record(OperationType.DELETE, _kind(role), address.path, told)
+            document = None if address.id is not None else {"id": role.id, "name": role.name}
+            change.record(OperationType.DELETE, _kind(role), address.path, document)
 
     async def composites(
         self, acting: Acting, address: RoleAddress, query: RoleQuery
     ) -> list[dict[str, Any]]:
-        """Return the roles that a role contains directly, as `query` asks for them."""
+        """Return the roles that a role contains directly and `query` selects."""
         async with self._database.read() as stores:
             role = (await viewed(stores, acting, address)).role
             await require_client(stores, acting.realm, query.container or None)
@@ -150,7 +148,7 @@ class RoleAdministration:
     async def compose(
         self, acting: Acting, address: RoleAddress, document: Sequence[Any], *, add: bool
     ) -> None:
-        """Let a role contain others, or not any more; they are named by their ids."""
+        """Add or remove composites of a role, by their ids."""
         references = read_role_references(document)
         async with self._changes.begin(acting) as change:
             stores, realm = change.stores, change.realm
@@ -167,7 +165,7 @@ class RoleAdministration:
             change.record(operation, _kind(role), path, list(document))
 
     async def _changeable(self, change: Change, address: RoleAddress) -> ListedRole:
-        """Return the role, locked, once it is known that the caller may change it."""
+        """Return the role with its row locked; raises Forbidden."""
         found = await _find(change.stores, change.realm, address, alone=True)
         of_realm = found.role.client is None
         change.acting.rights.require(*(MANAGE_REALM_ROLES if of_realm else MANAGE_CLIENT_ROLES))
@@ -190,10 +188,7 @@ async def require_client(
     """Return the public name of a client by its internal id, None for None; raises Missing."""
     if client is None:
         return None
-    found = await stores.clients.find_by_id(realm.id, client)
-    if found is None:
-        raise Missing(missing)
-    return found.client_id
+    return existing(await stores.clients.find_by_id(realm.id, client), missing).client_id
 
 
 def roles_path(client: str | None) -> str:
@@ -206,16 +201,12 @@ async def _find(
 ) -> ListedRole:
     if address.id is not None:
         role = await stores.role_catalogue.find(realm.id, address.id, for_update=alone)
-        if role is None:
-            raise Missing("Could not find role with id")
-        return role
+        return existing(role, "Could not find role with id")
     await require_client(stores, realm, address.client)
     role = await stores.role_catalogue.find_by_name(
         realm.id, address.client, address.name, for_update=alone
     )
-    if role is None:
-        raise Missing("Could not find role")
-    return role
+    return existing(role, "Could not find role")
 
 
 def _kind(role: Role) -> ResourceType:

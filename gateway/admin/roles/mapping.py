@@ -1,31 +1,41 @@
-"""Which roles users and groups have: listing, giving and taking them.
+"""The roles of users and groups, and the users and groups of a role.
 
-Keycloak: 7.2, 7.3 (role-mappings, `available`, `composite`)
+Keycloak: 7.2, 7.3 (role-mappings, `available`, `composite`; users and groups of a role)
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
+    AdminRole,
     Change,
     Changes,
+    Page,
     get_user,
     load_roles,
     require_may_grant,
     roles_out_of_reach,
 )
-from gateway.admin.groups import get_group
-from gateway.admin.roles.administration import require_client
+from gateway.admin.groups import VIEW_GROUPS, GroupShape, get_group, shown_groups
+from gateway.admin.roles.administration import (
+    RoleAddress,
+    RoleAdministration,
+    require_client,
+    viewed,
+)
 from gateway.admin.roles.listing import RoleListing
+from gateway.admin.users import VIEW_USERS, invalidate_user, shown_users
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.ports.invalidation import client_topic, realm_topic, user_topic
+from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
 from gateway.representations.roles import RoleName, read_role_references, role_answer
+
+_FIRST_PAGE: Final = Page()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +47,7 @@ class MappedRoles:
 
     @property
     def path(self) -> str:
-        """The path below the realm, as events tell it."""
+        """The path below the realm, for events."""
         owner = "users" if self.holder.kind is Holding.USER else "groups"
         container = "realm" if self.client is None else f"clients/{self.client}"
         return f"{owner}/{self.holder.id}/role-mappings/{container}"
@@ -51,7 +61,7 @@ class RoleMapping:
         self._changes = changes
 
     async def everything(self, realm: Realm, holder: RoleHolder) -> dict[str, Any]:
-        """Return all that was given to the holder directly."""
+        """Return all roles granted to the holder directly."""
         async with self._database.read() as stores:
             await _require_holder(stores, realm, holder)
             return await RoleListing(stores, realm).mappings(holder)
@@ -59,7 +69,7 @@ class RoleMapping:
     async def share(
         self, acting: Acting, mapping: MappedRoles, share: Share, *, brief: bool = True
     ) -> list[dict[str, Any]]:
-        """Return a share of the roles; of those that are missing what the caller may give."""
+        """Return a share of the roles; of the missing ones those that the caller may grant."""
         async with self._database.read() as stores:
             await _require_both(stores, acting.realm, mapping)
             query = RoleQuery(mapping.holder, share, container=mapping.client or "")
@@ -68,7 +78,7 @@ class RoleMapping:
             return [role_answer(role, brief=brief) for role in found if role.role.id not in hidden]
 
     async def give(self, acting: Acting, mapping: MappedRoles, document: Sequence[Any]) -> None:
-        """Give roles that are named by id and name; raises Forbidden for what is above."""
+        """Grant roles by id and name; raises Forbidden for rights beyond the caller's."""
         references = read_role_references(document)
         async with self._changes.begin(acting) as change:
             await _require_both(change.stores, change.realm, mapping)
@@ -80,7 +90,7 @@ class RoleMapping:
     async def take(
         self, acting: Acting, mapping: MappedRoles, document: Sequence[Any] | None
     ) -> None:
-        """Take roles away, all of the mapping where none are named; raises Forbidden."""
+        """Revoke roles, all of the mapping for None; raises Forbidden."""
         references = read_role_references(document or ())
         async with self._changes.begin(acting) as change:
             await _require_both(change.stores, change.realm, mapping)
@@ -90,9 +100,9 @@ class RoleMapping:
             if document is None:
                 query = RoleQuery(mapping.holder, container=mapping.client or "")
                 named = await change.stores.role_catalogue.list(change.realm.id, query)
-            told = [role_answer(role) for role in named] if document is None else list(document)
+            sent = [role_answer(role) for role in named] if document is None else list(document)
             roles = [listed.role for listed in named]
-            await _store(change, OperationType.DELETE, mapping, roles, told)
+            await _store(change, OperationType.DELETE, mapping, roles, sent)
 
     async def change_by_name(
         self,
@@ -102,7 +112,7 @@ class RoleMapping:
         add: Sequence[RoleName],
         remove: Sequence[RoleName],
     ) -> None:
-        """Give and take roles of any container, all of them or none.
+        """Grant and revoke roles of any container in one transaction.
 
         Raises Forbidden, and InvalidInput naming the roles that do not exist.
         """
@@ -116,8 +126,8 @@ class RoleMapping:
                 roles = index.named(names, at)
                 for client in dict.fromkeys(role.client for role in roles):
                     own = [role for role in roles if role.client == client]
-                    told = [{"id": role.id, "name": role.name} for role in own]
-                    await _store(change, operation, MappedRoles(holder, client), own, told)
+                    sent = [{"id": role.id, "name": role.name} for role in own]
+                    await _store(change, operation, MappedRoles(holder, client), own, sent)
 
 
 async def _store(
@@ -125,15 +135,15 @@ async def _store(
     operation: OperationType,
     mapping: MappedRoles,
     roles: Sequence[Role],
-    told: Sequence[Any],
+    document: Sequence[Any],
 ) -> None:
     ids = [role.id for role in roles]
     await require_may_grant(change.acting, change.stores, ids)
     catalogue = change.stores.role_catalogue
     store = catalogue.give if operation is OperationType.CREATE else catalogue.take
     await store(change.realm.id, mapping.holder, ids)
-    await _tell(change, mapping.holder)
-    change.record(operation, _kind(mapping), mapping.path, told)
+    await _invalidate(change, mapping.holder)
+    change.record(operation, _kind(mapping), mapping.path, document)
 
 
 async def _require_both(stores: Stores, realm: Realm, mapping: MappedRoles) -> None:
@@ -148,18 +158,58 @@ async def _require_holder(stores: Stores, realm: Realm, holder: RoleHolder) -> N
         await get_group(stores, realm, holder.id)
 
 
-async def _tell(change: Change, holder: RoleHolder) -> None:
-    """Tell whom it concerns: one user, of which it may be the service account, or everybody."""
+async def _invalidate(change: Change, holder: RoleHolder) -> None:
     realm_id = change.realm.id
     if holder.kind is not Holding.USER:
         change.tell(realm_topic(realm_id))
         return
-    change.tell(user_topic(realm_id, holder.id))
-    user = await change.stores.users.find_by_id(realm_id, holder.id)
-    if user is not None and user.service_account_client is not None:
-        change.tell(client_topic(realm_id, user.service_account_client))
+    invalidate_user(change, await get_user(change.stores, realm_id, holder.id))
 
 
 def _kind(mapping: MappedRoles) -> ResourceType:
     of_realm = mapping.client is None
     return ResourceType.REALM_ROLE_MAPPING if of_realm else ResourceType.CLIENT_ROLE_MAPPING
+
+
+class RoleMembers:
+    """Reads the holders of a role; a caller that may only query users or groups sees none.
+
+    All methods raise Missing, Forbidden, TooMany and StoreUnavailable.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def users(
+        self, acting: Acting, address: RoleAddress, page: Page = _FIRST_PAGE, *, brief: bool
+    ) -> list[dict[str, Any]]:
+        async with self._database.read() as stores:
+            role = (await viewed(stores, acting, address)).role
+            if not acting.rights.has(*VIEW_USERS):
+                return []
+            realm = acting.realm
+            found = await stores.role_catalogue.users(realm.id, role.id, page.first, page.limit)
+            shown = await shown_users(stores, realm, found, brief=brief)
+            access = {"manage": acting.rights.has(AdminRole.MANAGE_USERS)}
+            return [{**user, "access": access} for user in shown]
+
+    async def groups(
+        self, acting: Acting, address: RoleAddress, page: Page = _FIRST_PAGE, *, brief: bool
+    ) -> list[dict[str, Any]]:
+        async with self._database.read() as stores:
+            role = (await viewed(stores, acting, address)).role
+            if not acting.rights.has(*VIEW_GROUPS):
+                return []
+            realm, catalogue = acting.realm, stores.group_catalogue
+            found = await catalogue.having_role(realm.id, role.id, page.first, page.limit)
+            shape = GroupShape(brief=brief, counts=False, access=False)
+            return await shown_groups(stores, realm, acting.rights, found, shape)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleUseCases:
+    """Every use case of roles."""
+
+    administration: RoleAdministration
+    members: RoleMembers
+    mapping: RoleMapping

@@ -1,7 +1,4 @@
-"""The credentials of a user: what there is, a new password, labels, their order, an end.
-
-Keycloak: 7.2 (credentials, reset-password)
-"""
+"""The credentials of a user. Keycloak: 7.2 (credentials, reset-password)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,11 +11,16 @@ from gateway.admin.access import (
     Changes,
     Missing,
     RefusedByCode,
+    existing,
     get_user,
     get_user_for_update,
 )
-from gateway.admin.users.changes import invalidate_user
-from gateway.admin.users.password_changes import PasswordChanges, told_to_change, until_unchanged
+from gateway.admin.users.administration import invalidate_user
+from gateway.admin.users.new_passwords import (
+    PasswordChanges,
+    until_unchanged,
+    with_update_password,
+)
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
@@ -30,7 +32,7 @@ from gateway.representations.users import (
     read_new_password,
 )
 
-_NOT_HIS: Final = "You can not manage credentials for this user"
+_SERVICE_ACCOUNT: Final = "You can not manage credentials for this user"
 
 
 class UserCredentials:
@@ -42,7 +44,7 @@ class UserCredentials:
         self._passwords = passwords
 
     async def list(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
-        """Return the credentials without what they hide, in their order."""
+        """Return the credentials in their order, without secrets."""
         await self.require_user(realm, user_id)
         async with self._database.read() as stores:
             held = await stores.users.credentials(realm.id, user_id)
@@ -51,7 +53,7 @@ class UserCredentials:
     async def reset_password(
         self, acting: Acting, user_id: str, document: Mapping[str, Any]
     ) -> None:
-        """Give the user a password, which is to be changed at the next sign-in if `temporary`.
+        """Set the password, which has to be changed at the next sign-in if it is `temporary`.
 
         Raises InvalidInput, PasswordRefused among it, and Overloaded.
         """
@@ -63,7 +65,6 @@ class UserCredentials:
         await until_unchanged(lambda: self._attempt(acting, user_id, given))
 
     async def label(self, acting: Acting, user_id: str, credential_id: str, text: str) -> None:
-        """Name a credential."""
         label = read_label(text, "userLabel")
         if label is None:
             raise RefusedByCode("missingCredentialLabel", "Credential label must not be empty")
@@ -74,7 +75,6 @@ class UserCredentials:
             _record(change, user, f"credentials/{credential.id}/userLabel")
 
     async def remove(self, acting: Acting, user_id: str, credential_id: str) -> None:
-        """Forget a credential."""
         async with self._changes.begin(acting) as change:
             user, _, credential = await _found(change, user_id, credential_id)
             await change.stores.users.remove_credential(change.realm.id, credential)
@@ -83,7 +83,7 @@ class UserCredentials:
     async def move(
         self, acting: Acting, user_id: str, credential_id: str, after: str | None
     ) -> None:
-        """Put a credential behind another, or before all of them."""
+        """Move a credential behind `after`, or before all others where that is None."""
         async with self._changes.begin(acting) as change:
             user, held, credential = await _found(change, user_id, credential_id)
             others = [one for one in held if one.id != credential.id]
@@ -100,24 +100,21 @@ class UserCredentials:
             _record(change, user, f"credentials/{credential.id}/{path}")
 
     async def require_user(self, realm: Realm, user_id: str) -> None:
-        """Raise Missing where there is no such user."""
         async with self._database.read() as stores:
             await get_user(stores, realm.id, user_id)
 
     async def _attempt(self, acting: Acting, user_id: str, given: NewPassword) -> None:
         async with self._database.read() as stores:
-            realm = await stores.realms.find_by_name(acting.realm.name)
-            user = await stores.users.find_by_id(acting.realm.id, user_id)
-            if realm is None or user is None:
-                raise Missing("User not found")
+            realm = existing(await stores.realms.find_by_name(acting.realm.name), "User not found")
+            user = await get_user(stores, realm.id, user_id)
             if user.service_account_client is not None:
-                raise RefusedByCode(_NOT_HIS, _NOT_HIS)
+                raise RefusedByCode(_SERVICE_ACCOUNT, _SERVICE_ACCOUNT)
             held = await stores.users.credentials(realm.id, user.id)
         prepared = await self._passwords.prepare(realm, user, held, given.password)
         async with self._changes.begin(acting) as change:
             user = await get_user_for_update(change.stores, change.realm.id, user_id)
             await self._passwords.store(change.stores, change.realm, user, prepared)
-            after = told_to_change(user, temporary=given.temporary)
+            after = with_update_password(user, temporary=given.temporary)
             if after != user:
                 await change.stores.users.replace(after)
             _record(change, user, "reset-password")
@@ -126,13 +123,11 @@ class UserCredentials:
 async def _found(
     change: Change, user_id: str, credential_id: str
 ) -> tuple[User, Sequence[Credential], Credential]:
-    """Return a user whom nobody else changes, what it holds, and one of that."""
+    """Return the user with its row locked, its credentials, and one of them; raises Missing."""
     user = await get_user_for_update(change.stores, change.realm.id, user_id)
     held = await change.stores.users.credentials(change.realm.id, user.id)
     credential = next((one for one in held if one.id == credential_id), None)
-    if credential is None:
-        raise Missing("Credential not found")
-    return user, held, credential
+    return user, held, existing(credential, "Credential not found")
 
 
 async def _order(change: Change, credentials: Sequence[Credential]) -> None:

@@ -1,11 +1,11 @@
-"""What becomes of a user by what an administrator sends, before anything is stored.
+"""A new or changed user as an administrator's document describes it, before it is stored.
 
-The profile of the realm judges the values, the realm's settings whether a name may change; a
-required action that nobody knows is passed over. Keycloak: 7.2 (POST users, PUT users/{id})
+The profile of the realm validates the values, the realm's settings say whether a name may change;
+unknown required actions are ignored. Keycloak: 7.2 (POST users, PUT users/{id})
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from uuid import uuid4
@@ -20,7 +20,7 @@ from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.user_profile.findings import Violation
 from gateway.domain.user_profile.merging import Sent, cleaned, merged, values_of, with_values
-from gateway.domain.user_profile.profile import EMAIL, USERNAME, Values
+from gateway.domain.user_profile.profile import EMAIL, USERNAME, UserProfile, Values
 from gateway.domain.users import User
 from gateway.representations.user_profiles import ProfileViolated
 from gateway.representations.users import GivenUser, NewPassword, require_storable
@@ -30,16 +30,9 @@ _REQUIRED: Final = "error-user-attribute-required"
 
 
 async def new_user(
-    stores: Stores,
-    realm: Realm,
-    given: GivenUser,
-    now: datetime,
-    matches: PatternMatches | None = None,
+    stores: Stores, realm: Realm, given: GivenUser, now: datetime, matches: PatternMatches
 ) -> User:
-    """Return the user to be made; raises Refused and InvalidInput.
-
-    Raises MatchesPending where `matches` leaves some; without it all are done at once.
-    """
+    """Return the user to create; raises Refused, InvalidInput and MatchesPending."""
     blank = User(str(uuid4()), realm.id, "", enabled=False, created_at=now)
     values = given.sent.values
     if realm.login.registration_email_as_username:
@@ -48,7 +41,8 @@ async def new_user(
             raise ProfileViolated([Violation(EMAIL, _REQUIRED, (EMAIL,))])
     else:
         locked = frozenset()
-    made = await _judged(stores, realm, given.sent, _Known(None, locked, matches))
+    rules = await profile_rules(stores, realm)
+    made = _validated(rules, given.sent, None, locked, matches)
     name = EMAIL if locked else USERNAME
     if name not in made:
         raise Refused(_NO_NAME)
@@ -65,15 +59,11 @@ async def new_user(
 
 
 async def changed_user(
-    stores: Stores,
-    realm: Realm,
-    given: GivenUser,
-    before: User,
-    matches: PatternMatches | None = None,
+    stores: Stores, realm: Realm, given: GivenUser, before: User, matches: PatternMatches
 ) -> User:
-    """Return the user as it is to be; raises Refused, InvalidInput and MatchesPending."""
-    sent = given.sent.values.get(USERNAME)
-    if sent is not None and not cleaned(sent):
+    """Return the changed user; raises Refused, InvalidInput and MatchesPending."""
+    name = given.sent.values.get(USERNAME)
+    if name is not None and not cleaned(name):
         raise Refused(_NO_NAME)
     follows = realm.login.registration_email_as_username
     values = {
@@ -81,8 +71,9 @@ async def changed_user(
         for name, texts in given.sent.values.items()
         if not (follows and name == USERNAME)
     }
-    known = _Known(before, locked_names(realm.login), matches)
-    made = await _judged(stores, realm, Sent(values, given.sent.whole), known)
+    sent = Sent(values, given.sent.whole)
+    rules = await profile_rules(stores, realm)
+    made = _validated(rules, sent, values_of(before), locked_names(realm.login), matches)
     user = with_values(before, made)
     if follows and user.email != before.email:
         if user.email is None:
@@ -93,19 +84,15 @@ async def changed_user(
     return _switched(user, before, given)
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    before: User | None
-    locked: frozenset[str]
-    matches: PatternMatches | None
-
-
-async def _judged(stores: Stores, realm: Realm, sent: Sent, known: _Known) -> Values:
-    rules = await profile_rules(stores, realm)
-    before = None if known.before is None else values_of(known.before)
-    made = merged(rules, sent, before, known.locked, known.matches)
-    if known.matches is not None:
-        known.matches.require_decided()
+def _validated(
+    rules: UserProfile,
+    sent: Sent,
+    known: Values | None,
+    locked: frozenset[str],
+    matches: PatternMatches,
+) -> Values:
+    made = merged(rules, sent, known, locked, matches)
+    matches.require_decided()
     if made.violations:
         raise ProfileViolated(made.violations)
     return made.values
@@ -130,7 +117,7 @@ def _or(given: bool | None, before: bool) -> bool:  # noqa: FBT001 - values to c
 
 
 def _actions(asked: Sequence[str], known: Sequence[str], given: GivenUser) -> tuple[str, ...]:
-    """Return what is asked of the user; what nobody knows only where it was asked before."""
+    """Return the required actions; unknown ones only if the user had them before."""
     actions = [name for name in asked if name in REQUIRED_ACTIONS or name in known]
     if any(isinstance(one, NewPassword) and one.temporary for one in given.credentials):
         actions.append(UPDATE_PASSWORD)

@@ -1,7 +1,4 @@
-"""The groups of a user: which they are, joining one, leaving one.
-
-Keycloak: 7.2 (users/{id}/groups)
-"""
+"""The groups of a user. Keycloak: 7.2 (users/{id}/groups)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,12 +7,13 @@ from gateway.admin.access import (
     Acting,
     Change,
     Changes,
-    Missing,
+    Page,
+    existing,
     get_user,
     get_user_for_update,
     require_may_join,
 )
-from gateway.admin.users.changes import invalidate_user
+from gateway.admin.users.administration import invalidate_user
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.groups import Group
 from gateway.domain.ports.storage import Database, Stores
@@ -35,30 +33,22 @@ class UserGroups:
         self._changes = changes
 
     async def page(
-        self,
-        realm: Realm,
-        user_id: str,
-        search: str,
-        page: tuple[int, int | None],
-        *,
-        brief: bool,
+        self, realm: Realm, user_id: str, search: str, page: Page, *, brief: bool
     ) -> list[dict[str, Any]]:
         """Return those of the user's groups whose names contain `search`, by name."""
-        first, maximum = page
         async with self._database.read() as stores:
-            found = (await _matching(stores, realm, user_id, search))[first:]
-            groups = found if maximum is None else found[:maximum]
+            found = (await _matching(stores, realm, user_id, search))[page.first :]
+            groups = found[: page.maximum]
             if brief:
                 return [group_answer(group, GroupDetails()) for group in groups]
             return await _whole(stores, realm.id, groups)
 
     async def count(self, realm: Realm, user_id: str, search: str) -> int:
-        """Return how many there are."""
         async with self._database.read() as stores:
             return len(await _matching(stores, realm, user_id, search))
 
     async def join(self, acting: Acting, user_id: str, group_id: str) -> None:
-        """Make the user a member; raises Forbidden for a group that brings more than one has."""
+        """Add the user to a group; raises Forbidden if it gives more rights than the caller has."""
         async with self._changes.begin(acting) as change:
             user, group = await _both(change, user_id, group_id)
             await require_may_join(acting, change.stores, [group.id])
@@ -67,7 +57,6 @@ class UserGroups:
                 await _record(change, OperationType.CREATE, user, group)
 
     async def leave(self, acting: Acting, user_id: str, group_id: str) -> None:
-        """Make the user no member any more."""
         async with self._changes.begin(acting) as change:
             user, group = await _both(change, user_id, group_id)
             if await _is_member(change, user, group):
@@ -86,9 +75,7 @@ async def _matching(stores: Stores, realm: Realm, user_id: str, search: str) -> 
 async def _both(change: Change, user_id: str, group_id: str) -> tuple[User, Group]:
     user = await get_user_for_update(change.stores, change.realm.id, user_id)
     group = await change.stores.group_catalogue.find(change.realm.id, group_id)
-    if group is None:
-        raise Missing("Group not found")
-    return user, group
+    return user, existing(group, "Group not found")
 
 
 async def _is_member(change: Change, user: User, group: Group) -> bool:
@@ -98,8 +85,8 @@ async def _is_member(change: Change, user: User, group: Group) -> bool:
 
 async def _record(change: Change, operation: OperationType, user: User, group: Group) -> None:
     path = f"users/{user.id}/groups/{group.id}"
-    (told,) = await _whole(change.stores, change.realm.id, (group,))
-    change.record(operation, ResourceType.GROUP_MEMBERSHIP, path, told)
+    (document,) = await _whole(change.stores, change.realm.id, (group,))
+    change.record(operation, ResourceType.GROUP_MEMBERSHIP, path, document)
     invalidate_user(change, user)
 
 

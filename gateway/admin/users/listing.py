@@ -1,41 +1,98 @@
-"""Finding users of a realm, as much of them as the caller may see.
+"""Users as administrators see them, with the attributes that the profile of the realm shows.
 
+If-Match of a change names the digest of `user_document`.
 Keycloak: GET users, GET users/count, GET users/{id}
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
-from gateway.admin.access import AdminRole, Rights, TooMany, get_user
-from gateway.admin.users.views import (
-    VIEW_USERS,
-    listed_users,
-    unmanaged_attributes,
-    user_document,
-    user_metadata,
+from gateway.admin.access import (
+    AdminRole,
+    Page,
+    Rights,
+    TooMany,
+    get_user,
+    load_roles,
+    require_one_answer,
 )
-from gateway.authentication.realm_profile import profile_rules
-from gateway.domain.errors import InvalidInput
+from gateway.admin.users.lockouts import Lockout, Lockouts
+from gateway.authentication.permanent_lockout import REASON_ATTRIBUTE
+from gateway.authentication.realm_profile import profile_document, profile_rules, rules_in
+from gateway.domain.errors import InvalidInput, StoreUnavailable
+from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
-from gateway.domain.users import User, UserQuery, sought_name
+from gateway.domain.roles import EffectiveRoles
+from gateway.domain.user_profile.profile import UserProfile, Viewer
+from gateway.domain.users import Credential, User, UserQuery, sought_name
+from gateway.representations.roles import RoleName
+from gateway.representations.user_profiles import write_metadata
+from gateway.representations.users import PASSWORD, brief_user, full_user
 
+VIEW_USERS: Final = (AdminRole.VIEW_USERS, AdminRole.MANAGE_USERS)
+_ONE_TIME_PASSWORD: Final = "otp"  # noqa: S105 - the type of a credential
 QUERY_USERS: Final = (AdminRole.QUERY_USERS, *VIEW_USERS)
-MOST: Final = 10_000
-"""How many users one answer may hold."""
 _BY_ID: Final = "id:"
 _MOST_IDS: Final = 100
+# A name is matched only at its beginning, or a long one without a value would be tried from each of
+# its characters.
+_PAIR: Final = re.compile(r'(?:"([^"]+)"|(?<![^\s:"])([^\s:"]+)):(?:"([^"]*)"|(\S+))')
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A part of a listing; `maximum` None asks for all of it."""
+async def user_document(stores: Stores, realm: Realm, rights: Rights, user: User) -> dict[str, Any]:
+    """Return one user, with the caller's rights over it."""
+    rules = await profile_rules(stores, realm)
+    with_otp = await _having_otp(stores, realm, [user])
+    document = full_user(_seen(rules, user), totp=bool(with_otp))
+    return {**document, "access": _access(rights)}
 
-    first: int = 0
-    maximum: int | None = 100
+
+async def shown_users(
+    stores: Stores, realm: Realm, users: Sequence[User], *, brief: bool
+) -> list[dict[str, Any]]:
+    """Return users as lists show them; raises TooMany for more than one answer may hold."""
+    require_one_answer(users, "users")
+    if brief:
+        return [brief_user(user) async for user in in_slices(users)]
+    rules = await profile_rules(stores, realm)
+    with_otp = await _having_otp(stores, realm, users)
+    return [
+        full_user(_seen(rules, user), totp=user.id in with_otp) async for user in in_slices(users)
+    ]
+
+
+def _seen(rules: UserProfile, user: User) -> User:
+    """Return the user with those of its attributes that an administrator sees.
+
+    The reason of a permanent lock-out is shown whatever the profile says, as in Keycloak.
+    """
+    shown = dict(rules.shown(user.attributes, Viewer.ADMIN))
+    reason = user.attributes.get(REASON_ATTRIBUTE)
+    return replace(
+        user, attributes=shown if reason is None else {**shown, REASON_ATTRIBUTE: reason}
+    )
+
+
+async def _having_otp(stores: Stores, realm: Realm, users: Sequence[User]) -> frozenset[str]:
+    ids = [user.id for user in users]
+    return await stores.users.having_credential(realm.id, ids, _ONE_TIME_PASSWORD)
+
+
+def _access(rights: Rights) -> dict[str, bool]:
+    manage = rights.has(AdminRole.MANAGE_USERS)
+    return {
+        "manageGroupMembership": manage,
+        "resetPassword": manage,
+        "view": rights.has(*VIEW_USERS),
+        "mapRoles": manage,
+        "impersonate": rights.has(AdminRole.IMPERSONATION),
+        "manage": manage,
+    }
 
 
 class UserListing:
@@ -49,15 +106,14 @@ class UserListing:
     ) -> list[dict[str, Any]]:
         """Return the users of the page; raises TooMany, also for a search that costs too much.
 
-        Who may only query users sees none: each of them would take the right to view it.
+        A caller that may only query users sees none: each of them takes the right to view it.
         """
         rights.require(*QUERY_USERS)
         if not rights.has(*VIEW_USERS):
             return []
-        wanted = MOST + 1 if page.maximum is None else min(page.maximum, MOST + 1)
         async with self._database.read() as stores:
             with _costly_refused():
-                users = await _matching(stores, realm, query, page.first, wanted)
+                users = await _matching(stores, realm, query, page.first, page.limit)
             shown = await shown_users(stores, realm, users, brief=brief)
             access = {"manage": rights.has(AdminRole.MANAGE_USERS)}
             return [{**user, "access": access} for user in shown]
@@ -82,7 +138,7 @@ class UserListing:
                 return len(account) + await stores.users.count(realm.id, query)
 
     async def one(self, realm: Realm, rights: Rights, user_id: str) -> dict[str, Any]:
-        """Return the user; raises Missing, told only to who may look for users."""
+        """Return the user; raises Missing for callers that may query users."""
         rights.require(*QUERY_USERS)
         async with self._database.read() as stores:
             user = await get_user(stores, realm.id, user_id)
@@ -90,24 +146,18 @@ class UserListing:
             return await user_document(stores, realm, rights, user)
 
     async def metadata(self, realm: Realm) -> dict[str, Any]:
-        """Return what forms for a user that there is are made of."""
+        """Return the profile metadata of existing users."""
         async with self._database.read() as stores:
-            return await user_metadata(stores, realm)
+            document = await profile_document(stores, realm)
+        return write_metadata(document, rules_in(realm, document), realm.login, known=True)
 
     async def unmanaged(self, realm: Realm, user_id: str) -> dict[str, list[str]]:
-        """Return the attributes that the profile does not name, as far as it shows them."""
+        """Return the attributes that the profile does not name but shows."""
         async with self._database.read() as stores:
             user = await get_user(stores, realm.id, user_id)
-            return unmanaged_attributes(await profile_rules(stores, realm), user)
-
-
-async def shown_users(
-    stores: Stores, realm: Realm, users: Sequence[User], *, brief: bool
-) -> list[dict[str, Any]]:
-    """Return users as lists show them; raises TooMany for more than one answer may hold."""
-    if len(users) > MOST:
-        raise TooMany(f"More than {MOST} users: ask page by page, with first and max")
-    return await listed_users(stores, realm, users, brief=brief)
+            rules = await profile_rules(stores, realm)
+        shown = rules.shown(user.attributes, Viewer.ADMIN)
+        return {name: list(texts) for name, texts in shown.items() if name not in rules.attributes}
 
 
 def read_attribute_query(text: str) -> Mapping[str, str]:
@@ -118,14 +168,9 @@ def read_attribute_query(text: str) -> Mapping[str, str]:
     return found
 
 
-# A name is looked for where it begins alone, or a long one without a value would be read from each
-# of its characters on.
-_PAIR: Final = re.compile(r'(?:"([^"]+)"|(?<![^\s:"])([^\s:"]+)):(?:"([^"]*)"|(\S+))')
-
-
 @contextmanager
 def _costly_refused() -> Iterator[None]:
-    """Tell the caller of a search that costs too much."""
+    """Raise TooMany for a search that costs too much."""
     try:
         yield
     except InvalidInput as error:
@@ -137,7 +182,7 @@ async def _matching(
 ) -> tuple[User, ...]:
     if query.search is not None and query.search.startswith(_BY_ID):
         return (await _by_id(stores, realm, query.search))[first : first + maximum]
-    # No name that another is a part of is longer than that: the account goes before all of them.
+    # The exact name sorts before all longer names that contain it.
     account = await _service_account(stores, realm, query)
     shown = account[first : first + maximum]
     rest = max(first - len(account), 0)
@@ -145,7 +190,7 @@ async def _matching(
 
 
 async def _service_account(stores: Stores, realm: Realm, query: UserQuery) -> tuple[User, ...]:
-    """Return the service account that is asked for by its whole name; no other search finds it."""
+    """Return the service account of the exact user name; no other search finds one."""
     if query.username is None or replace(query, exact=False) != UserQuery(username=query.username):
         return ()
     user = await stores.users.find_by_username(realm.id, sought_name(query.username))
@@ -158,3 +203,43 @@ async def _by_id(stores: Stores, realm: Realm, search: str) -> tuple[User, ...]:
         raise TooMany(f"More than {_MOST_IDS} ids")
     found = [await stores.users.find_by_id(realm.id, user_id) for user_id in ids]
     return tuple(user for user in found if user is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class UserSummary:
+    """A user, the roles granted to it directly, all roles that follow, and its failed sign-ins.
+
+    `lockout` is None where Redis is unavailable, `password_expires_at` where there is no password
+    or it does not expire.
+    """
+
+    user: User
+    granted: tuple[RoleName, ...]
+    effective: EffectiveRoles
+    lockout: Lockout | None
+    password_expires_at: datetime | None = None
+
+
+async def summarize_user(
+    database: Database, lockouts: Lockouts, realm: Realm, user: User
+) -> UserSummary:
+    """Return the summary; raises StoreUnavailable for the database alone."""
+    async with database.read() as stores:
+        held = await stores.roles.granted(realm.id, user.id)
+        effective = await stores.roles.effective(realm.id, user.id)
+        roles = await load_roles(stores, realm)
+        credentials = await stores.users.credentials(realm.id, user.id)
+    try:
+        lockout = await lockouts.of_user(realm, user.id)
+    except StoreUnavailable as failure:
+        if failure.store == "sql":
+            raise
+        lockout = None
+    expires_at = password_expires_at(realm, credentials)
+    return UserSummary(user, roles.names_of(held), effective, lockout, expires_at)
+
+
+def password_expires_at(realm: Realm, credentials: Iterable[Credential]) -> datetime | None:
+    """Return when the password among the credentials expires; None where it does not."""
+    password = next((one for one in credentials if one.type == PASSWORD), None)
+    return None if password is None else realm.password_policy.expires_at(password.created_at)

@@ -1,6 +1,6 @@
-"""Who is locked out of a realm, and letting them in again.
+"""Lock-outs of users: listing and ending them.
 
-Temporary lock-outs are counted in Redis; permanent ones stand with the user, who is disabled.
+Temporary lock-outs are in Redis; a permanent one disables the user in SQL.
 Keycloak: 4.3 (attack detection); the list of all lock-outs is our addition
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from gateway.admin.access import Acting, has_every_right, may_control_user
+from gateway.admin.access import LARGEST_ANSWER, Acting, has_every_right, may_control_user
 from gateway.authentication import permanent_lockout
 from gateway.domain.clock import Clock
 from gateway.domain.login_failures import LoginFailures
@@ -18,14 +18,12 @@ from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.users import User, UserQuery
 
-MOST: Final = 10_000
-"""How many permanent lock-outs one list may hold."""
 _FOR_EVER: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Lockout:
-    """What is remembered of a user's failures, and until when it is kept out."""
+    """The failed sign-ins of a user, and until when it is locked out."""
 
     user_id: str
     username: str | None
@@ -34,12 +32,11 @@ class Lockout:
 
     @property
     def locked(self) -> bool:
-        """Tell whether the user is locked out."""
         return self.record.is_locked(self.now)
 
     @property
     def seconds_left(self) -> int | None:
-        """How long the lock-out lasts yet; None where it never ends by itself."""
+        """None for a lock-out that does not end by itself."""
         if self.record.permanent:
             return None
         until = self.record.locked_until
@@ -65,7 +62,6 @@ class Lockout:
         }
 
     def listed(self) -> Mapping[str, Any]:
-        """Return the record as the list of lock-outs shows it."""
         return {
             "userId": self.user_id,
             "username": self.username,
@@ -84,7 +80,7 @@ class Lockouts:
         self._clock = clock
 
     async def of_user(self, realm: Realm, user_id: str) -> Lockout:
-        """Return what is remembered of a user; an unknown one has failed never."""
+        """Return the failures of a user; an unknown user has none."""
         async with self._database.read() as stores:
             user = await stores.users.find_by_id(realm.id, user_id)
         if user is None:
@@ -93,7 +89,7 @@ class Lockouts:
         return self._lockout(user, record)
 
     async def list(self, realm: Realm) -> tuple[Lockout, ...]:
-        """Return everybody who is locked out now, the soonest free first."""
+        """Return all users who are locked out, by the end of the lock-out, permanent ones last."""
         locked = await self._failures.locked(realm.id)
         async with self._database.read() as stores:
             found = [
@@ -105,7 +101,7 @@ class Lockouts:
                 exact=True,
                 attributes={permanent_lockout.REASON_ATTRIBUTE: permanent_lockout.REASON},
             )
-            for_good = await stores.users.search(realm.id, query, 0, MOST)
+            for_good = await stores.users.search(realm.id, query, 0, LARGEST_ANSWER)
         records = dict(locked)
         temporary = [
             self._lockout(user, record)
@@ -117,15 +113,15 @@ class Lockouts:
         ]
         return (*temporary, *permanent)
 
-    async def forget(self, realm: Realm, user_id: str) -> bool:
-        """Forget a user's failures and end a temporary lock-out; tell whether there were any."""
+    async def clear(self, realm: Realm, user_id: str) -> bool:
+        """Clear a user's failures and a temporary lock-out; return whether there were any."""
         return await self._failures.clear(realm.id, user_id)
 
-    async def forget_all(self, acting: Acting) -> int:
-        """Forget every user's failures; return how many had any.
+    async def clear_all(self, acting: Acting) -> int:
+        """Clear every user's failures; return how many had any.
 
-        A caller without all administrative roles ends the lock-outs of those users that it may
-        control: the failures of the others are what limits the guessing of their passwords.
+        A caller without all administrative roles clears those of the users that it may control:
+        the failures of the others limit the guessing of their passwords.
         """
         realm_id = acting.realm.id
         if has_every_right(acting):

@@ -1,30 +1,44 @@
-"""The user profile of a realm: what it is, what forms are made of it, and another one.
+"""The user profile of a realm: a document, or a component of which there is one or none.
 
-Keycloak: users/profile, users/profile/metadata
+Keycloak: users/profile, users/profile/metadata; realm import; the component of
+declarative-user-profile, which Ansible's keycloak_userprofile changes
 """
 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import Acting, Change, Changes
+from gateway.admin.access import Acting, BadRequest, Change, Changes, Missing
+from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.authentication.realm_profile import (
     profile_document,
     rules_in,
     store_profile,
     stored_profile,
 )
+from gateway.domain.errors import AlreadyExists, UnusableSetting
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database
+from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.representations.component import Component, write_component
+from gateway.representations.provider_properties import ProviderDescription
 from gateway.representations.user_profiles import (
+    PROFILE_CONFIG,
+    PROFILE_PROVIDER,
+    PROFILE_TYPE,
     StoredProfile,
+    read_profile_text,
     read_user_profile,
     require_usable_profile,
     write_metadata,
+)
+
+_RECORDED: Final = ResourceType.COMPONENT
+_PROVIDER: Final = ProviderDescription(
+    PROFILE_PROVIDER, "Which attributes users have, and what their values must be"
 )
 
 
@@ -36,12 +50,11 @@ class UserProfiles:
         self._changes = changes
 
     async def read(self, realm: Realm) -> Mapping[str, Any]:
-        """Return the profile."""
         async with self._database.read() as stores:
             return await profile_document(stores, realm)
 
     async def metadata(self, realm: Realm) -> dict[str, Any]:
-        """Return what forms for a new user are made of."""
+        """Return the profile metadata of new users."""
         document = await self.read(realm)
         return write_metadata(document, rules_in(realm, document), realm.login, known=False)
 
@@ -49,7 +62,9 @@ class UserProfiles:
         self, acting: Acting, document: Mapping[str, Any] | None
     ) -> Mapping[str, Any]:
         """Store another profile, None for the standard one, and return it; raises InvalidInput."""
-        kept = None if document is None else await _read(document)
+        kept = None
+        if document is not None:  # in a thread: compiling many patterns takes long
+            kept = await asyncio.to_thread(read_user_profile, document, None)
         async with self._changes.begin(acting, alone=True) as change:
             stores, realm = change.stores, change.realm
             change.require_match(await profile_document(stores, realm))
@@ -63,15 +78,117 @@ class UserProfiles:
         return stored
 
 
-async def _read(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Read in a thread: compiling many patterns takes long."""
-    return await asyncio.to_thread(read_user_profile, document, None)
-
-
 async def exchange_profile(change: Change, profile: StoredProfile | None) -> None:
     """Store a profile within a change, None for the standard one; raises InvalidInput."""
     if profile is not None:
-        scopes = await change.stores.client_scopes.list(change.realm.id)
-        require_usable_profile(profile.document, [scope.name for scope in scopes])
+        await _require_usable(change.stores, change.realm, profile)
     await store_profile(change.stores, change.realm.id, profile)
     change.tell(realm_topic(change.realm.id))
+
+
+async def import_profile(stores: Stores, realm: Realm, profile: StoredProfile | None) -> bool:
+    """Replace the profile of the realm by that of a realm file; return whether it changed.
+
+    Raises InvalidInput for client scopes that do not exist.
+    """
+    if profile is None:
+        return False
+    await _require_usable(stores, realm, profile)
+    before = await stored_profile(stores, realm.id)
+    if before is None:
+        after = replace(profile, id=str(uuid4()))
+    else:
+        after = replace(profile, id=before.id, name=before.name)
+    if before is not None and before.config == after.config:
+        return False
+    await store_profile(stores, realm.id, after)
+    return True
+
+
+async def _require_usable(stores: Stores, realm: Realm, profile: StoredProfile) -> None:
+    scopes = await stores.client_scopes.list(realm.id)
+    require_usable_profile(profile.document, [scope.name for scope in scopes])
+
+
+class ProfileComponents:
+    """The components of one type: the user profile."""
+
+    type = PROFILE_TYPE
+    providers = (_PROVIDER,)
+
+    def __init__(self, changes: Changes) -> None:
+        self._changes = changes
+
+    async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
+        stored = await stored_profile(stores, realm.id)
+        return () if stored is None else (_component(realm, stored),)
+
+    async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
+        """Store a profile and return its id.
+
+        Raises BadRequest, UnusableSetting, InvalidInput, or AlreadyExists where there is one.
+        """
+        _require_provider(given)
+        text = _text(given)
+        if text is None:
+            raise UnusableSetting(f"{PROFILE_CONFIG} is required")
+        profile = StoredProfile(given.id or str(uuid4()), read_profile_text(text), text, given.name)
+        async with self._changes.begin(acting, alone=True) as change:
+            if await stored_profile(change.stores, change.realm.id) is not None:
+                raise AlreadyExists("The realm has a user profile: change that")
+            await exchange_profile(change, profile)
+            change.record(OperationType.CREATE, _RECORDED, component_path(profile.id), document)
+        return profile.id
+
+    async def replace(
+        self, acting: Acting, component_id: str, given: Component, document: Mapping[str, Any]
+    ) -> None:
+        """Change the profile; raises what `create` does, and Missing."""
+        _require_provider(given)
+        text = _text(given)
+        read = None if text is None else read_profile_text(text)
+        async with self._changes.begin(acting, alone=True) as change:
+            after = await _known(change, component_id)
+            if read is not None:
+                after = replace(after, document=read, text=text)
+            await exchange_profile(change, replace(after, name=given.name or after.name))
+            path = component_path(component_id)
+            change.record(OperationType.UPDATE, _RECORDED, path, document)
+
+    async def remove(self, acting: Acting, component_id: str) -> None:
+        """Restore the standard profile; raises Missing."""
+        async with self._changes.begin(acting, alone=True) as change:
+            await _known(change, component_id)
+            await exchange_profile(change, None)
+            change.record(OperationType.DELETE, _RECORDED, component_path(component_id))
+
+
+async def _known(change: Change, component_id: str) -> StoredProfile:
+    stored = await stored_profile(change.stores, change.realm.id)
+    if stored is None or stored.id != component_id:
+        raise Missing(NO_SUCH_COMPONENT)
+    change.require_match(write_component(_component(change.realm, stored)))
+    return stored
+
+
+def _component(realm: Realm, stored: StoredProfile) -> Component:
+    return Component(
+        id=stored.id,
+        name=stored.name,
+        provider_id=PROFILE_PROVIDER,
+        provider_type=PROFILE_TYPE,
+        parent_id=realm.id,
+        config={PROFILE_CONFIG: (stored.config,)},
+    )
+
+
+def _require_provider(given: Component) -> None:
+    if given.provider_id not in {None, PROFILE_PROVIDER}:
+        raise BadRequest(NO_SUCH_PROVIDER)
+
+
+def _text(given: Component) -> str | None:
+    texts = given.config.get(PROFILE_CONFIG, ())
+    if len(texts) > 1:
+        raise UnusableSetting(f"{PROFILE_CONFIG} should be a single entry")
+    return texts[0] if texts else None

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway.admin.users.changes import UserChanges
-from gateway.admin.users.creation import UserCreation
+from gateway.admin.users.administration import UserActivation, UserChanges, UserCreation
 from gateway.admin.users.credentials import UserCredentials
 from gateway.admin.users.groups import UserGroups
 from gateway.admin.users.listing import UserListing
@@ -15,6 +14,7 @@ from gateway.admin.users.profiles import UserProfiles
 class UserUseCases:
     """Every use case of users."""
 
+    activation: UserActivation
     listing: UserListing
     creation: UserCreation
     changes: UserChanges

@@ -10,6 +10,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from gateway.admin.access import Changes, Missing, operator
 from gateway.admin.keys.rotation import PUBLISH_FOR, KeyState, RealmKeys, longest_token
 from gateway.crypto.keys.signing import PyJwtKeyFactory
 from gateway.domain.clients.client import Client
@@ -20,6 +21,7 @@ from gateway.domain.errors import (
     RealmNotFound,
     StoreUnavailable,
 )
+from gateway.domain.events import AdminEventQuery, EventPage, OperationType
 from gateway.domain.keys.key import KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.signing import KeyRing
@@ -39,6 +41,7 @@ REALM = Realm(
     default_signature_algorithm=ES256,
     session_limits=SessionLimits(max_lifespan=timedelta(minutes=30)),
 )
+ACTING = operator(REALM)
 
 
 @dataclass
@@ -105,7 +108,7 @@ async def house(
     async with database.write() as stores:
         await stores.realms.add(REALM)
         await stores.keys.add(first)
-    keys = RealmKeys(database=database, keys=key_factory, clock=clock, invalidation=invalidation)
+    keys = RealmKeys(database, Changes(database, clock, invalidation), key_factory, clock)
     yield House(database, key_factory, clock, invalidation, keys)
     await database.dispose()
 
@@ -114,7 +117,7 @@ async def test_a_rotation_publishes_first_signs_later_and_retires_the_old_key(
     house: House,
 ) -> None:
     (old,) = await house.stored()
-    change = await house.keys.rotate("demo")
+    change = await house.keys.rotate(ACTING)
     assert change.successor is not None
     new = change.successor.kid
     begins, retires = START + PUBLISH_FOR, START + PUBLISH_FOR + HOUR
@@ -140,7 +143,7 @@ async def test_a_rotation_takes_over_from_a_key_of_whatever_priority(house: Hous
     high = replace(made, priority=5000)
     async with house.database.write() as stores:
         await stores.keys.add(high)
-    change = await house.keys.rotate("demo", publish_for=timedelta())
+    change = await house.keys.rotate(ACTING, publish_for=timedelta())
     assert change.successor is not None
     ring = await house.ring()
     assert header_of(ring.sign({}, ES256, START))["kid"] == change.successor.kid
@@ -157,7 +160,7 @@ async def test_no_verification_fails_over_twenty_rotations(house: House) -> None
     for tick in range(20 * 16 + 40):
         now = house.clock.instant = START + tick * step
         if tick % 16 == 0 or tick in (33, 34, 100):
-            await house.keys.rotate("demo")
+            await house.keys.rotate(ACTING)
             rotations += 1
         fresh = await house.ring()
         if tick % 2 == 0:
@@ -182,7 +185,7 @@ async def test_no_verification_fails_over_twenty_rotations(house: House) -> None
 async def test_a_rotation_now_signs_at_once(house: House) -> None:
     (old,) = await house.stored()
     token = (await house.ring()).sign({}, ES256, START)
-    change = await house.keys.rotate("demo", publish_for=timedelta())
+    change = await house.keys.rotate(ACTING, publish_for=timedelta())
     ring = await house.ring()
     assert change.successor is not None
     assert header_of(ring.sign({}, ES256, START))["kid"] == change.successor.kid
@@ -192,7 +195,7 @@ async def test_a_rotation_now_signs_at_once(house: House) -> None:
 
 async def test_a_rotation_for_another_algorithm_leaves_the_first_alone(house: House) -> None:
     before = await house.stored()
-    change = await house.keys.rotate("demo", algorithm=RS256)
+    change = await house.keys.rotate(ACTING, algorithm=RS256)
     assert change.changed == ()
     ring = await house.ring()
     assert header_of(ring.sign({}, RS256, START))["alg"] == "RS256"
@@ -202,7 +205,7 @@ async def test_a_rotation_for_another_algorithm_leaves_the_first_alone(house: Ho
 async def test_the_private_key_is_stored_sealed(
     house: House, sqlite_database: StoredDatabase
 ) -> None:
-    await house.keys.rotate("demo")
+    await house.keys.rotate(ACTING)
     assert b"PRIVATE KEY" not in sqlite_database.dump()
 
 
@@ -241,7 +244,7 @@ async def test_the_lifespan_of_a_client_prolongs_the_overlap(house: House) -> No
         await stores.clients.add(
             Client(id="c", realm_id="demo-id", client_id="c", attributes=attributes)
         )
-    (old,) = (await house.keys.rotate("demo")).changed
+    (old,) = (await house.keys.rotate(ACTING)).changed
     assert old.retire_at == START + PUBLISH_FOR + timedelta(days=1)
 
 
@@ -250,7 +253,7 @@ async def test_a_disabled_key_is_not_believed_and_its_successor_signs_at_once(
 ) -> None:
     (compromised,) = await house.stored()
     token = (await house.ring()).sign({}, ES256, START)
-    change = await house.keys.disable(compromised.kid)
+    change = await house.keys.disable(ACTING, compromised.kid)
     ring = await house.ring()
     with pytest.raises(InvalidToken):
         ring.verify(token, START)
@@ -265,8 +268,8 @@ async def test_disabling_the_old_key_of_a_rotation_lets_the_new_one_sign_early(
     house: House,
 ) -> None:
     (compromised,) = await house.stored()
-    new = (await house.keys.rotate("demo")).successor
-    change = await house.keys.disable(compromised.kid, "demo")
+    new = (await house.keys.rotate(ACTING)).successor
+    change = await house.keys.disable(ACTING, compromised.kid)
     assert change.successor is None
     assert new is not None
     assert header_of((await house.ring()).sign({}, ES256, START))["kid"] == new.kid
@@ -276,9 +279,9 @@ async def test_disabling_the_new_key_of_a_rotation_does_not_leave_the_realm_with
     house: House,
 ) -> None:
     (old,) = await house.stored()
-    failed = (await house.keys.rotate("demo")).successor
+    failed = (await house.keys.rotate(ACTING)).successor
     assert failed is not None
-    change = await house.keys.disable(failed.kid)
+    change = await house.keys.disable(ACTING, failed.kid)
     assert change.successor is not None
     for instant, kid in (
         (START, old.kid),
@@ -291,18 +294,18 @@ async def test_disabling_the_new_key_of_a_rotation_does_not_leave_the_realm_with
 
 async def test_a_change_is_stored_even_where_no_gateway_can_be_told(house: House) -> None:
     house.invalidation.down = True
-    change = await house.keys.rotate("demo")
+    change = await house.keys.rotate(ACTING)
     assert not change.announced
     assert len(await house.stored()) == 2
     house.invalidation.down = False
-    assert (await house.keys.rotate("demo")).announced
+    assert (await house.keys.rotate(ACTING)).announced
 
 
 async def test_keys_whose_end_has_come_are_no_longer_parsed(house: House) -> None:
     (old,) = await house.stored()
-    await house.keys.rotate("demo")
+    await house.keys.rotate(ACTING)
     house.clock.instant = START + timedelta(days=1)
-    await house.keys.rotate("demo")
+    await house.keys.rotate(ACTING)
     stored = {key.kid: key.status for key in await house.stored()}
     assert stored.pop(old.kid) is KeyStatus.DISABLED
     assert set(stored.values()) == {KeyStatus.ACTIVE}
@@ -310,14 +313,18 @@ async def test_keys_whose_end_has_come_are_no_longer_parsed(house: House) -> Non
 
 async def test_an_unknown_realm_or_key_changes_nothing(house: House) -> None:
     before = await house.stored()
+    gone = operator(Realm(id="nope", name="nope"))
+    with pytest.raises(Missing):
+        await house.keys.rotate(gone)
     with pytest.raises(RealmNotFound, match="there is no realm 'nope'"):
-        await house.keys.rotate("nope")
-    with pytest.raises(RealmNotFound):
         await house.keys.list("nope")
     with pytest.raises(InvalidInput, match="kid: 'nope' given"):
-        await house.keys.disable("nope")
-    with pytest.raises(RealmNotFound):
-        await house.keys.disable(before[0].kid, "other")
+        await house.keys.disable(ACTING, "nope")
+    with pytest.raises(InvalidInput, match="kid: 'nope' given"):
+        await house.keys.realm_of("nope")
+    with pytest.raises(InvalidInput):
+        await house.keys.disable(gone, before[0].kid)
+    assert await house.keys.realm_of(before[0].kid) == REALM
     assert await house.stored() == before
     assert house.invalidation.topics == []
 
@@ -327,17 +334,18 @@ async def test_a_rotation_that_cannot_be_stored_whole_is_not_stored_at_all(
 ) -> None:
     """The factory makes the same key twice: the second is refused, the first keeps no end."""
     factory = PyJwtKeyFactory(rsa_key=lambda: rsa_private_keys[0])
-    keys = RealmKeys(database=house.database, keys=factory, clock=house.clock)
-    await keys.rotate("demo", algorithm=RS256)
+    changes = Changes(house.database, house.clock, house.invalidation)
+    keys = RealmKeys(house.database, changes, factory, house.clock)
+    await keys.rotate(ACTING, algorithm=RS256)
     before = await house.stored()
     with pytest.raises(AlreadyExists):
-        await keys.rotate("demo", algorithm=RS256)
+        await keys.rotate(ACTING, algorithm=RS256)
     assert await house.stored() == before
 
 
 async def test_rotations_at_once_leave_a_realm_that_signs_and_verifies(house: House) -> None:
     token = (await house.ring()).sign({}, ES256, START)
-    await asyncio.gather(*(house.keys.rotate("demo") for _ in range(4)))
+    await asyncio.gather(*(house.keys.rotate(ACTING) for _ in range(4)))
     later = START + PUBLISH_FOR
     ring = await house.ring()
     assert ring.verify(token, later) == {}
@@ -356,3 +364,26 @@ async def test_listing_tells_the_keys_of_every_realm(house: House) -> None:
         ("other", KeyStatus.ACTIVE),
     ]
     assert [state.realm for state in await house.keys.list("other")] == ["other"]
+
+
+async def test_each_key_that_is_changed_leaves_the_admin_event_of_its_component(
+    house: House,
+) -> None:
+    (old,) = await house.stored()
+    async with house.database.write() as stores:
+        recording = replace(REALM.events, admin_enabled=True, admin_details_enabled=True)
+        await stores.realms.replace(replace(REALM, events=recording))
+    made = (await house.keys.rotate(ACTING)).successor
+    assert made is not None
+    await house.keys.disable(ACTING, old.kid)
+    async with house.database.read() as stores:
+        page = EventPage(0, 10)
+        events = await stores.admin_events.page("demo-id", AdminEventQuery(), page)
+    assert sorted((event.operation, event.resource_path) for event in events) == sorted(
+        [
+            (OperationType.CREATE, f"components/{made.id}"),
+            (OperationType.UPDATE, f"components/{old.id}"),
+            (OperationType.UPDATE, f"components/{old.id}"),
+        ]
+    )
+    assert all("PRIVATE KEY" not in str(event.representation) for event in events)

@@ -5,10 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from gateway.admin.users.listing import UserSummary
 from gateway.admin.users.lockouts import Lockout
-from gateway.admin.users.summary import UserSummary
-from gateway.cli.output.columns import show_rows
-from gateway.cli.output.user_lines import user_lines
+from gateway.cli.output import show_rows, user_lines
 from gateway.domain.login_failures import LoginFailures
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User

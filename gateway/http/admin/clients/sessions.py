@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from gateway.admin.access import Page
 from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS, ClientNodes
 from gateway.admin.sessions import ClientSessions
 from gateway.http.admin.clients.handlers import CLIENT
@@ -66,10 +67,9 @@ class ClientSessionsHandlers:
         return document_reply({"count": number})
 
     async def _page(self, request: AdminRequest, *, offline: bool) -> Reply:
-        first, maximum = request.page(_STANDARD)
-        found = await self._sessions.page(
-            request.realm, request.path["client_id"], first, maximum, offline=offline
-        )
+        page = Page(*request.page(_STANDARD))
+        client = request.path["client_id"]
+        found = await self._sessions.page(request.realm, client, page, offline=offline)
         return document_reply(found)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.access import AdminRole
+from gateway.admin.access import AdminRole, Page
 from gateway.admin.groups import (
     QUERY_GROUPS,
     VIEW_GROUPS,
@@ -12,7 +12,7 @@ from gateway.admin.groups import (
     GroupListing,
     GroupShape,
 )
-from gateway.admin.users import Page, read_attribute_query
+from gateway.admin.users import read_attribute_query
 from gateway.domain.ports.storage.group_catalogue import GroupQuery
 from gateway.http.admin.operations import (
     BRIEF,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.access import AdminRole
+from gateway.admin.access import AdminRole, Page
 from gateway.admin.groups import QUERY_GROUPS
 from gateway.admin.roles import (
     MANAGE_CLIENT_ROLES,
@@ -18,7 +18,7 @@ from gateway.admin.roles import (
     RoleAdministration,
     RoleMembers,
 )
-from gateway.admin.users import QUERY_USERS, Page
+from gateway.admin.users import QUERY_USERS
 from gateway.domain.ports.storage.role_catalogue import RoleQuery
 from gateway.http.admin.operations import (
     BRIEF,

@@ -37,13 +37,13 @@ class AttackDetectionHandlers:
     async def forget(self, request: AdminRequest) -> Reply:
         """Forget one user's failures."""
         user_id = request.path["user_id"]
-        await self._lockouts.forget(request.realm, user_id)
+        await self._lockouts.clear(request.realm, user_id)
         await self._record(request, user_id)
         return done_reply()
 
     async def forget_all(self, request: AdminRequest) -> Reply:
         """Forget everybody's failures."""
-        await self._lockouts.forget_all(request.acting)
+        await self._lockouts.clear_all(request.acting)
         await self._record(request, "")
         return done_reply()
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gateway.admin.access import AdminRole
+from gateway.admin.access import AdminRole, Page
 from gateway.admin.users import VIEW_USERS, UserGroups
 from gateway.http.admin.operations import BRIEF, REALM, SEARCH, Operation
 from gateway.http.admin.requests import AdminRequest, document_reply, done_reply
@@ -21,7 +21,7 @@ class UserGroupsHandlers:
     async def page(self, request: AdminRequest) -> Reply:
         """Return the groups, a page of them."""
         brief = request.flag("briefRepresentation", default=True)
-        search, page = request.query.get("search") or "", request.page()
+        search, page = request.query.get("search") or "", Page(*request.page())
         found = await self._groups.page(
             request.realm, request.path["user_id"], search, page, brief=brief
         )

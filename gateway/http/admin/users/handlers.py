@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from gateway.admin.users import QUERY_USERS, VIEW_USERS, Page, UserListing, read_attribute_query
+from gateway.admin.access import Page
+from gateway.admin.users import QUERY_USERS, VIEW_USERS, UserListing, read_attribute_query
 from gateway.domain.users import UserQuery
 from gateway.http.admin.instants import instant
 from gateway.http.admin.operations import BRIEF, REALM, SEARCH, Operation, Query

@@ -1,0 +1,241 @@
+"""The sessions of a realm, of a user and with a client.
+
+Keycloak: 7.1 (logout-all, push-revocation, sessions, client-session-stats), 7.2 (sessions,
+offline-sessions, logout): a logout does not end offline sessions; clients/{id}/user-sessions,
+session-count
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gateway.admin.access import (
+    Acting,
+    Change,
+    Changes,
+    Missing,
+    Page,
+    existing,
+    get_user,
+    get_user_for_update,
+    require_one_answer,
+)
+from gateway.admin.clients import get_client
+from gateway.admin.users import invalidate_user
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.ports.invalidation import realm_topic
+from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.domain.sessions import UserSession
+from gateway.representations.sessions import write_session
+
+
+class RealmSessions:
+    """Counts and ends sessions. All methods raise StoreUnavailable."""
+
+    def __init__(self, database: Database, changes: Changes, online: OnlineSessionStore) -> None:
+        self._database = database
+        self._changes = changes
+        self._online = online
+
+    async def log_out_all(self, acting: Acting) -> None:
+        """End every session of the realm, and reject all tokens issued so far."""
+        async with self._changes.begin(acting, alone=True) as change:
+            await _reject_tokens(change)
+            await self._online.end_of_realm(change.realm.id)
+
+    async def end_all(self, acting: Acting) -> int:
+        """Do the same, and return how many sessions there were.
+
+        The database is changed first, so that tokens are rejected even if Redis is unavailable.
+        """
+        async with self._changes.begin(acting, alone=True) as change:
+            offline = await _reject_tokens(change)
+        return offline + await self._online.end_of_realm(acting.realm.id)
+
+    async def push_revocation(self, acting: Acting) -> None:
+        """Record the event; no client is notified in this version."""
+        async with self._changes.begin(acting) as change:
+            change.record(OperationType.ACTION, ResourceType.REALM, "push-revocation", {})
+
+    async def end(self, acting: Acting, session_id: str, *, offline: bool) -> None:
+        """End one session; raises Missing where there is none of that kind."""
+        async with self._changes.begin(acting) as change:
+            stores, realm_id = change.stores, change.realm.id
+            store = stores.offline_sessions if offline else self._online
+            if not await store.end(realm_id, session_id):
+                raise Missing("Sesssion not found")
+            await stores.refresh_tokens.end_of_session(realm_id, session_id)
+            _record_end(change, session_id)
+
+    async def end_of_either_kind(self, acting: Acting, session_id: str) -> None:
+        """End one session of either kind; raises Missing where there is none.
+
+        The database is changed first, so that tokens are rejected even if Redis is unavailable.
+        """
+        async with self._changes.begin(acting) as change:
+            stores, realm_id = change.stores, change.realm.id
+            ended = await stores.offline_sessions.end(realm_id, session_id)
+            await stores.refresh_tokens.end_of_session(realm_id, session_id)
+            if ended:
+                _record_end(change, session_id)
+        ended_online = await self._online.end(acting.realm.id, session_id)
+        if not ended and not ended_online:
+            raise Missing("Sesssion not found")
+        if not ended:
+            async with self._changes.begin(acting) as change:
+                _record_end(change, session_id)
+
+    async def statistics(self, realm: Realm) -> list[dict[str, Any]]:
+        """Return the number of sessions of each client that has any."""
+        async with self._database.read() as stores:
+            clients = await stores.clients.ids(realm.id)
+            ids = [*clients.values()]
+            offline = await stores.offline_sessions.counts_of_clients(realm.id, ids)
+            active = await self._online.counts_of_clients(realm.id, ids)
+        return [
+            {
+                "offline": str(offline.get(identity, 0)),
+                "clientId": client_id,
+                "active": str(active.get(identity, 0)),
+                "id": identity,
+            }
+            for client_id, identity in sorted(clients.items())
+            if identity in offline or identity in active
+        ]
+
+
+def _record_end(change: Change, session_id: str) -> None:
+    path = f"sessions/{session_id}"
+    change.record(OperationType.DELETE, ResourceType.USER_SESSION, path)
+
+
+async def _reject_tokens(change: Change) -> int:
+    """Reject all tokens issued so far and end the offline sessions; return how many."""
+    realm = replace(change.realm, not_before=int(change.now.timestamp()))
+    await change.stores.realms.replace(realm)
+    ended = await change.stores.offline_sessions.end_of_realm(realm.id)
+    change.becomes(realm)
+    change.tell(realm_topic(realm.id))
+    change.record(OperationType.ACTION, ResourceType.REALM, "logout-all", {})
+    return ended
+
+
+class UserSessions:
+    """The use cases. All raise Missing and StoreUnavailable."""
+
+    def __init__(self, database: Database, changes: Changes, online: OnlineSessionStore) -> None:
+        self._database = database
+        self._changes = changes
+        self._online = online
+
+    async def online(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
+        async with self._database.read() as stores:
+            await get_user(stores, realm.id, user_id)
+            return await written_sessions(
+                stores, realm, await self._online.of_user(realm.id, user_id)
+            )
+
+    async def offline(self, realm: Realm, user_id: str, client: str) -> list[dict[str, Any]]:
+        """Return the offline sessions with the client of that internal id."""
+        async with self._database.read() as stores:
+            await get_user(stores, realm.id, user_id)
+            existing(await stores.clients.find_by_id(realm.id, client), "Client not found")
+            sessions = await stores.offline_sessions.of_user(realm.id, user_id)
+            taken = [session for session in sessions if client in session.clients]
+            return await written_sessions(stores, realm, taken)
+
+    async def of_both_kinds(self, realm: Realm, user_id: str) -> tuple[UserSession, ...]:
+        """Return the online sessions, then the offline ones."""
+        async with self._database.read() as stores:
+            await get_user(stores, realm.id, user_id)
+            offline = await stores.offline_sessions.of_user(realm.id, user_id)
+        return (*await self._online.of_user(realm.id, user_id), *offline)
+
+    async def log_out(self, acting: Acting, user_id: str) -> None:
+        """End the online sessions, and reject all tokens issued so far."""
+        async with self._changes.begin(acting) as change:
+            await _reject_tokens_of_user(change, user_id)
+            await self._online.end_of_user(change.realm.id, user_id)
+
+    async def end_all(self, acting: Acting, user_id: str) -> int:
+        """End online and offline sessions, and reject all tokens issued so far; return how many.
+
+        The database is changed first, so that tokens are rejected even if Redis is unavailable.
+        """
+        async with self._changes.begin(acting) as change:
+            await _reject_tokens_of_user(change, user_id)
+            stores, realm_id = change.stores, change.realm.id
+            for session in await stores.offline_sessions.of_user(realm_id, user_id):
+                await stores.refresh_tokens.end_of_session(realm_id, session.id)
+            offline = await stores.offline_sessions.end_of_user(realm_id, user_id)
+        return offline + await self._online.end_of_user(realm_id, user_id)
+
+
+async def _reject_tokens_of_user(change: Change, user_id: str) -> None:
+    before = await get_user_for_update(change.stores, change.realm.id, user_id)
+    after = replace(before, not_before=int(change.now.timestamp()))
+    await change.stores.users.replace(after)
+    change.record(OperationType.ACTION, ResourceType.USER, f"users/{user_id}/logout")
+    invalidate_user(change, after)
+
+
+async def written_sessions(
+    stores: Stores, realm: Realm, sessions: Sequence[UserSession]
+) -> list[dict[str, Any]]:
+    """Return sessions as the admin API shows them, their clients by name."""
+    taking_part = dict.fromkeys(client for session in sessions for client in session.clients)
+    found = [await stores.clients.find_by_id(realm.id, client) for client in taking_part]
+    client_ids = {client.id: client.client_id for client in found if client is not None}
+    return [write_session(session, client_ids) for session in sessions]
+
+
+class ClientSessions:
+    """The use cases. All raise Missing and StoreUnavailable."""
+
+    def __init__(self, database: Database, online: OnlineSessionStore) -> None:
+        self._database = database
+        self._online = online
+
+    async def count(self, realm: Realm, client_id: str, *, offline: bool) -> int:
+        async with self._database.read() as stores:
+            client = await get_client(stores, realm.id, client_id)
+            store = stores.offline_sessions if offline else self._online
+            return await store.count_of_client(realm.id, client.id)
+
+    async def page(
+        self, realm: Realm, client_id: str, page: Page, *, offline: bool
+    ) -> list[dict[str, Any]]:
+        """Return a page of the sessions of one kind, oldest first; raises TooMany."""
+        async with self._database.read() as stores:
+            client = await get_client(stores, realm.id, client_id)
+            found: Sequence[UserSession] = ()
+            if page.limit:
+                store = stores.offline_sessions if offline else self._online
+                found = await store.of_client(realm.id, client.id, page.first, page.limit)
+            require_one_answer(found, "sessions")
+            return await written_sessions(stores, realm, found)
+
+    async def of_both_kinds(
+        self, realm: Realm, client_id: str, first: int, maximum: int
+    ) -> tuple[UserSession, ...]:
+        """Return a page of the sessions of both kinds, online ones first."""
+        online = await self._online.of_client(realm.id, client_id, first, maximum)
+        before = await self._online.count_of_client(realm.id, client_id)
+        if len(online) == maximum:
+            return online
+        async with self._database.read() as stores:
+            offline = await stores.offline_sessions.of_client(
+                realm.id, client_id, max(0, first - before), maximum - len(online)
+            )
+        return (*online, *offline)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUseCases:
+    """Every use case of sessions: those of a realm, a client, a user."""
+
+    realm: RealmSessions
+    client: ClientSessions
+    user: UserSessions

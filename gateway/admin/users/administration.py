@@ -1,0 +1,307 @@
+"""Users created, changed, enabled, disabled, unlocked and removed by administrators.
+
+A password is hashed before any lock is held. Names and addresses stay reserved until the end of
+the transaction, so that the second of two equal users is refused.
+Keycloak: POST users, PUT users/{id}, DELETE users/{id}
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+from gateway.admin.access import (
+    Acting,
+    Change,
+    Changes,
+    Refused,
+    default_role_ids,
+    existing,
+    get_user,
+    get_user_for_update,
+    require_may_join,
+)
+from gateway.admin.users.drafts import changed_user, new_user
+from gateway.admin.users.listing import user_document
+from gateway.admin.users.new_passwords import PasswordChanges, PreparedPassword, until_unchanged
+from gateway.admin.users.storing import NewUser, require_free_names, store_new_user
+from gateway.authentication.permanent_lockout import is_locked_for_good, without_reason
+from gateway.domain.clock import Clock
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
+from gateway.domain.ports.invalidation import client_topic, user_topic
+from gateway.domain.ports.login_failures import LoginFailureStore
+from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.storage import Database
+from gateway.domain.secrets import Secret
+from gateway.domain.users import PRIORITY_STEP, Credential, User
+from gateway.representations.users import PASSWORD, GivenUser, NewPassword, read_given_user
+
+
+class UserCreation:
+    """Creates users."""
+
+    def __init__(
+        self, database: Database, changes: Changes, passwords: PasswordChanges, clock: Clock
+    ) -> None:
+        self._database = database
+        self._changes = changes
+        self._passwords = passwords
+        self._clock = clock
+
+    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
+        """Create a user and return its id.
+
+        Raises AlreadyExists, Refused, InvalidInput (PasswordRefused, ProfileViolated among it),
+        Forbidden for a group that gives rights beyond the caller's, Overloaded, StoreUnavailable.
+        """
+        given = read_given_user(document, self._clock.now())
+        attempt = partial(self._attempt, acting, given, document)
+        return await until_unchanged(lambda: repeat_while_pending(attempt))
+
+    async def _attempt(
+        self,
+        acting: Acting,
+        given: GivenUser,
+        document: Mapping[str, Any],
+        matches: PatternMatches,
+    ) -> str:
+        prepared = await self._prepared(acting, given, matches)
+        async with self._changes.begin(acting) as change:
+            user = await new_user(change.stores, change.realm, given, change.now, matches)
+            if prepared is not None:
+                prepared.require_current(change.realm, user, ())
+            await _store(change, user, given, prepared)
+            path = f"users/{user.id}"
+            change.record(OperationType.CREATE, ResourceType.USER, path, document)
+            invalidate_user(change, user)
+        return user.id
+
+    async def _prepared(
+        self, acting: Acting, given: GivenUser, matches: PatternMatches
+    ) -> PreparedPassword | None:
+        password = _new_password(given)
+        if password is None:
+            return None
+        async with self._database.read() as stores:
+            realm = existing(
+                await stores.realms.find_by_name(acting.realm.name), "Realm not found."
+            )
+            user = await new_user(stores, realm, given, self._clock.now(), matches)
+        return await self._passwords.prepare(realm, user, (), password)
+
+
+async def _store(
+    change: Change, user: User, given: GivenUser, prepared: PreparedPassword | None
+) -> None:
+    stores, realm = change.stores, change.realm
+    joined = await _groups(change, given)
+    await require_may_join(change.acting, stores, joined)
+    await require_free_names(stores, realm, user)
+    role_ids = await default_role_ids(stores, realm)
+    groups = dict.fromkeys([*await stores.groups.default(realm.id), *joined])
+    credentials = _credentials(user, given, prepared)
+    await store_new_user(stores, NewUser(user, credentials, role_ids, tuple(groups)))
+
+
+def _new_password(given: GivenUser) -> Secret | None:
+    passwords = [one.password for one in given.credentials if isinstance(one, NewPassword)]
+    return passwords[-1] if passwords else None
+
+
+async def _groups(change: Change, given: GivenUser) -> list[str]:
+    found: list[str] = []
+    for path in given.groups:
+        group = await change.stores.group_catalogue.find_by_path(change.realm.id, path)
+        if group is None:
+            raise Refused(f"There is no group {path}")
+        found.append(group.id)
+    return found
+
+
+def _credentials(
+    user: User, given: GivenUser, prepared: PreparedPassword | None
+) -> tuple[Credential, ...]:
+    made = () if prepared is None else prepared.change.stored
+    brought = [one for one in given.credentials if isinstance(one, Credential)]
+    return tuple(
+        replace(one, id=str(uuid4()), user_id=user.id, priority=place * PRIORITY_STEP)
+        for place, one in enumerate((*made, *brought), start=1)
+    )
+
+
+class UserChanges:
+    """Changes and removes users."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        changes: Changes,
+        passwords: PasswordChanges,
+        online_sessions: OnlineSessionStore,
+        login_failures: LoginFailureStore,
+        clock: Clock,
+    ) -> None:
+        self._database = database
+        self._changes = changes
+        self._passwords = passwords
+        self._online_sessions = online_sessions
+        self._login_failures = login_failures
+        self._clock = clock
+
+    async def update(self, acting: Acting, user_id: str, document: Mapping[str, Any]) -> None:
+        """Change the fields that were sent.
+
+        Raises Missing, Forbidden, PreconditionFailed, AlreadyExists, Refused, InvalidInput
+        (PasswordRefused, ProfileViolated among it), Overloaded and StoreUnavailable.
+        """
+        given = read_given_user(document, self._clock.now())
+        attempt = partial(self._attempt, acting, user_id, given, document)
+        await until_unchanged(lambda: repeat_while_pending(attempt))
+
+    async def remove(self, acting: Acting, user_id: str) -> None:
+        """Remove a user, its sessions and its failures; raises Missing, PreconditionFailed."""
+        async with self._changes.begin(acting) as change:
+            user = await get_user_for_update(change.stores, change.realm.id, user_id)
+            await _require_match(change, user)
+            realm_id = change.realm.id
+            for session in await change.stores.offline_sessions.of_user(realm_id, user.id):
+                await change.stores.refresh_tokens.end_of_session(realm_id, session.id)
+            await change.stores.users.remove(realm_id, user.id)
+            document = {"id": user.id, "username": user.username}
+            change.record(OperationType.DELETE, ResourceType.USER, f"users/{user.id}", document)
+            invalidate_user(change, user)
+        with suppress(StoreUnavailable):  # they refer to no user any more, and expire
+            await self._online_sessions.end_of_user(realm_id, user.id)
+            await self._login_failures.clear(realm_id, user.id)
+
+    async def _attempt(
+        self,
+        acting: Acting,
+        user_id: str,
+        given: GivenUser,
+        document: Mapping[str, Any],
+        matches: PatternMatches,
+    ) -> None:
+        prepared = await self._prepared(acting, user_id, given, matches)
+        async with self._changes.begin(acting) as change:
+            before = await get_user_for_update(change.stores, change.realm.id, user_id)
+            await _require_match(change, before)
+            after = await changed_user(change.stores, change.realm, given, before, matches)
+            await require_free_names(change.stores, change.realm, after, before)
+            if prepared is not None:
+                await self._passwords.store(change.stores, change.realm, before, prepared)
+            await _store_hashed(change, before, given)
+            if after != before:
+                await change.stores.users.replace(after)
+            change.record(OperationType.UPDATE, ResourceType.USER, f"users/{before.id}", document)
+            invalidate_user(change, after)
+            if after.enabled and not before.enabled:
+                # Or the failures counted so far would lock the user at the next failed sign-in.
+                await self._login_failures.clear(change.realm.id, before.id)
+
+    async def _prepared(
+        self, acting: Acting, user_id: str, given: GivenUser, matches: PatternMatches
+    ) -> PreparedPassword | None:
+        password = _new_password(given)
+        if password is None:
+            return None
+        async with self._database.read() as stores:
+            realm = existing(await stores.realms.find_by_name(acting.realm.name), "User not found")
+            user = await get_user(stores, realm.id, user_id)
+            await changed_user(stores, realm, given, user, matches)
+            held = await stores.users.credentials(realm.id, user.id)
+        return await self._passwords.prepare(realm, user, held, password)
+
+
+async def _require_match(change: Change, user: User) -> None:
+    if change.acting.if_match is not None:
+        rights = change.acting.rights
+        change.require_match(await user_document(change.stores, change.realm, rights, user))
+
+
+def invalidate_user(change: Change, user: User) -> None:
+    """Remove the user, and the client whose service account it is, from the gateways' caches."""
+    change.tell(user_topic(user.realm_id, user.id))
+    if user.service_account_client is not None:
+        change.tell(client_topic(user.realm_id, user.service_account_client))
+
+
+async def _store_hashed(change: Change, user: User, given: GivenUser) -> None:
+    """Store credentials that came hashed; a password replaces the existing one."""
+    hashed = [one for one in given.credentials if isinstance(one, Credential)]
+    if not hashed:
+        return
+    users, realm_id = change.stores.users, change.realm.id
+    held = await users.credentials(realm_id, user.id)
+    if any(one.type == PASSWORD for one in hashed):
+        for one in held:
+            if one.type == PASSWORD:
+                await users.remove_credential(realm_id, one)
+    last = max((one.priority for one in held), default=0)
+    for place, one in enumerate(hashed, start=1):
+        own = replace(one, id=str(uuid4()), user_id=user.id, priority=last + place * PRIORITY_STEP)
+        await users.set_credential(realm_id, own)
+
+
+class UserActivation:
+    """Enables, disables and unlocks users. All methods raise Missing and StoreUnavailable.
+
+    The user profile is not applied: an account with invalid attributes can still be disabled.
+    """
+
+    def __init__(self, changes: Changes, failures: LoginFailureStore) -> None:
+        self._changes = changes
+        self._failures = failures
+
+    async def disable(self, acting: Acting, user_id: str) -> None:
+        """Disable a user: sign-ins and all its tokens are rejected."""
+        async with self._changes.begin(acting) as change:
+            user = await get_user_for_update(change.stores, change.realm.id, user_id)
+            await _store_enabled(change, user, enabled=False)
+            invalidate_user(change, user)
+
+    async def enable(self, acting: Acting, user_id: str) -> None:
+        """Enable a user, and end a lock-out."""
+        await self._enable(acting, user_id, lambda _: True)
+
+    async def unlock(self, acting: Acting, user_id: str) -> bool:
+        """End a lock-out, temporary or permanent; return whether there was one.
+
+        A user whom an administrator has disabled stays disabled.
+        """
+        return await self._enable(acting, user_id, is_locked_for_good)
+
+    async def _enable(self, acting: Acting, user_id: str, is_due: Callable[[User], bool]) -> bool:
+        """Clear the user's failures, then enable the account if it is due.
+
+        In this order, or a sign-in that fails in between would lock the account again. If Redis is
+        unavailable, the account is enabled before StoreUnavailable is raised.
+        """
+        cleared = None
+        try:
+            cleared = await self._failures.clear(acting.realm.id, user_id)
+        finally:
+            async with self._changes.begin(acting) as change:
+                user = await get_user_for_update(change.stores, change.realm.id, user_id)
+                enables = is_due(user)
+                if enables:
+                    await _store_enabled(change, user, enabled=True)
+                if cleared is not None:
+                    path = f"attack-detection/brute-force/users/{user.id}"
+                    change.record(OperationType.DELETE, ResourceType.USER_LOGIN_FAILURE, path)
+                invalidate_user(change, user)
+        return bool(cleared) or enables
+
+
+async def _store_enabled(change: Change, user: User, *, enabled: bool) -> None:
+    attributes = without_reason(user) if enabled else user.attributes
+    after = replace(user, enabled=enabled, attributes=attributes)
+    if after != user:
+        await change.stores.users.replace(after)
+    document = {"enabled": enabled}
+    change.record(OperationType.UPDATE, ResourceType.USER, f"users/{user.id}", document)

@@ -1,0 +1,83 @@
+"""Storing new users, the one place where users are added, and the rule of unique names.
+
+Where users sign in by e-mail address, it is looked up like a name: a name that is the address of
+another user is taken, and vice versa. Keycloak: the checks of UserProfile for duplicates
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from gateway.domain.errors import AlreadyExists
+from gateway.domain.ports.storage import Stores
+from gateway.domain.realm import Realm
+from gateway.domain.users import Credential, User
+
+_NAME: Final = "User exists with same username"
+_ADDRESS: Final = "User exists with same email"
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    """A user with its hashed credentials, and the ids of the roles and groups that it gets."""
+
+    user: User
+    credentials: tuple[Credential, ...] = field(default=(), repr=False)
+    role_ids: tuple[str, ...] = ()
+    group_ids: tuple[str, ...] = ()
+    path: str = ""
+    """Its place in a file, for errors."""
+
+
+async def store_new_user(stores: Stores, new: NewUser) -> None:
+    """Store one user; raises AlreadyExists."""
+    await stores.users.add(new.user)
+    for credential in new.credentials:
+        await stores.users.set_credential(new.user.realm_id, credential)
+    await _grant_and_join(stores, [new])
+
+
+async def store_new_users(stores: Stores, users: Sequence[NewUser]) -> None:
+    """Store any number of users of one realm with four statements; raises AlreadyExists."""
+    held = [credential for new in users for credential in new.credentials]
+    await stores.users.add_all([new.user for new in users], held)
+    await _grant_and_join(stores, users)
+
+
+async def _grant_and_join(stores: Stores, users: Sequence[NewUser]) -> None:
+    realm_id = users[0].user.realm_id
+    grants = [(new.user.id, role) for new in users for role in new.role_ids]
+    await stores.roles.grant_all(realm_id, grants)
+    members = [(new.user.id, group) for new in users for group in new.group_ids]
+    await stores.groups.join_all(realm_id, members)
+
+
+async def require_free_names(
+    stores: Stores, realm: Realm, user: User, before: User | None = None
+) -> None:
+    """Raise AlreadyExists if another user has the name or the address.
+
+    What an existing user had `before` is not checked: the realm may have allowed shared addresses
+    at that time. In a transaction that writes, the names stay reserved until its end.
+    """
+    name = user.username if before is None or user.username != before.username else None
+    address = user.email if before is None or user.email != before.email else None
+    if realm.login.duplicate_emails_allowed:
+        address = None
+    await stores.users.lock_names(realm.id, [text for text in (name, address) if text])
+    if address and await _is_taken(stores, user, address, by_address=True):
+        raise AlreadyExists(_ADDRESS)
+    if name and await _is_taken(stores, user, name, by_address=_signs_in_by_address(realm)):
+        raise AlreadyExists(_NAME)
+
+
+async def _is_taken(stores: Stores, user: User, text: str, *, by_address: bool) -> bool:
+    found = [await stores.users.find_by_username(user.realm_id, text)]
+    if by_address:
+        found.append(await stores.users.find_by_email(user.realm_id, text))
+    return any(other is not None and other.id != user.id for other in found)
+
+
+def _signs_in_by_address(realm: Realm) -> bool:
+    login = realm.login
+    return login.login_with_email_allowed and not login.duplicate_emails_allowed

@@ -1,0 +1,116 @@
+"""What commands print: columns, a user as text, and failures with their exit codes.
+
+Characters that move the cursor or hide text are escaped: names come from users. Exit codes: 2 bad
+input, 3 unreachable, 1 the rest.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from gateway.domain.errors import InvalidInput, RealmgateError, StoreUnavailable
+
+if TYPE_CHECKING:
+    from gateway.admin.users import Lockout, UserSummary
+    from gateway.domain.users import User
+
+_GAP = "  "
+_UNKNOWN = "unknown: Redis is unavailable"
+
+
+def show_rows(rows: Iterable[Sequence[str]]) -> None:
+    """Print the rows; a column that is empty in all of them is left out."""
+    kept = [tuple(map(visible, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*kept, strict=True)]
+    for row in kept:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True) if width)
+        click.echo(_GAP.join(cells).rstrip())
+
+
+def counted(number: int, what: str) -> str:
+    """Return `1 user`, `2 users`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def visible(text: str) -> str:
+    """Return the text with characters that are not printable as escapes."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+def report(failure: RealmgateError) -> int:
+    """Print every line of `failure` and return its exit code."""
+    from gateway.admin.access import BadRequest, Refused, RefusedByCode
+
+    errors = failure.errors if isinstance(failure, InvalidInput) else ()
+    for line in [str(error) for error in errors] or str(failure).splitlines():
+        click.echo(f"Error: {line}", err=True)
+    match failure:
+        case InvalidInput() | Refused() | BadRequest() | RefusedByCode():
+            return 2
+        case StoreUnavailable():
+            return 3
+        case _:
+            return 1
+
+
+def report_of_system(failure: OSError) -> int:
+    """Print an error of the operating system, such as a full disk, and return the exit code."""
+    click.echo(f"Error: {failure.strerror or failure}", err=True)
+    # The rest of the output would be written again at exit, and fail again.
+    with suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    return 1
+
+
+def user_lines(shown: "UserSummary") -> Iterator[tuple[str, str]]:
+    """Yield label and value of each line; an empty value is not shown."""
+    user = shown.user
+    yield "user", user.username
+    yield "id", user.id
+    yield "name", " ".join(filter(None, (user.first_name, user.last_name)))
+    if user.email:
+        yield "e-mail", f"{user.email}, {'verified' if user.email_verified else 'not verified'}"
+    yield "created", user.created_at.isoformat(timespec="seconds")
+    yield "sign-in", _sign_in(user, shown.lockout)
+    yield "required actions", ", ".join(user.required_actions)
+    if shown.password_expires_at is not None:
+        yield "password expires", shown.password_expires_at.isoformat(timespec="seconds")
+    for attribute, values in user.attributes.items():
+        yield attribute, ", ".join(values)
+    yield "roles", ", ".join(role_names(shown))
+    yield "effective roles", ", ".join(_effective(shown))
+
+
+def role_names(shown: "UserSummary") -> list[str]:
+    """Return the roles given to the user, those of clients as `client/role`."""
+    return [f"{role.client}/{role.name}" if role.client else role.name for role in shown.granted]
+
+
+def _effective(shown: "UserSummary") -> Iterator[str]:
+    yield from shown.effective.realm
+    for client, roles in shown.effective.clients:
+        yield from (f"{client}/{role}" for role in roles)
+
+
+def _sign_in(user: "User", lockout: "Lockout | None") -> str:
+    if lockout is not None and lockout.record.permanent:
+        return f"locked out until it is unlocked, after {_failures(lockout)}"
+    if not user.enabled:
+        return "disabled"
+    if lockout is None:
+        return _UNKNOWN
+    if lockout.locked:
+        return f"locked out for another {lockout.seconds_left} s, after {_failures(lockout)}"
+    return f"allowed, after {_failures(lockout)}" if lockout.record.failures else "allowed"
+
+
+def _failures(lockout: "Lockout") -> str:
+    record = lockout.record
+    failed = f"{record.failures} failed sign-in{'s' if record.failures != 1 else ''}"
+    return f"{failed}, the last from {record.last_address}" if record.last_address else failed

@@ -1,0 +1,250 @@
+"""`realmgate realm import|export|plan|apply`: realms as files.
+
+A wrong file changes nothing and ends with exit code 2, each wrong field on a line of its own.
+Exit codes of `plan`: 0 in sync, 1 differs, 2 bad input, 3 unreachable.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Collection, Iterator
+from contextlib import aclosing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from gateway.cli.administration import LocalOperator, administer, output_option
+from gateway.cli.installation import installed_settings
+from gateway.cli.output import counted, visible
+
+if TYPE_CHECKING:
+    from gateway.admin.realm_files import Difference, ImportedRealm, RealmDifference, RealmFile
+
+_PRIVATE = 0o600
+_DIFFERS = 1
+_LONGEST = 100
+_CUT = "..."
+_files = click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+)
+
+
+@click.command("import", short_help="Import realm files, all or nothing.")
+@click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option("--reference", is_flag=True, help="Import the reference configuration first.")
+@click.option("--skip-existing", is_flag=True, help="Do not change existing realms.")
+def import_(files: tuple[Path, ...], *, reference: bool, skip_existing: bool) -> None:
+    """Import realm files, all or nothing. An import adds and changes, and never removes."""
+    from gateway.admin.realm_files import REFERENCE_REALMS, load_realm_files
+
+    paths = (REFERENCE_REALMS, *files) if reference else files
+    if not paths:
+        raise click.UsageError("Give at least one FILE, or --reference.")
+    _import_files(load_realm_files(paths), skip_existing=skip_existing)
+
+
+@click.command("export")
+@click.argument("name")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file, readable only by you, instead of standard output.",
+)
+@click.option(
+    "--include-secrets", is_flag=True, help="Include secrets and password hashes in clear text."
+)
+def export(name: str, output: Path | None, *, include_secrets: bool) -> None:
+    """Export the realm NAME with its roles, clients and users."""
+    if output is None:
+        _export(name, sys.stdout.buffer, include_secrets=include_secrets)
+    else:
+        with _private_file(output) as file:
+            _export(name, file, include_secrets=include_secrets)
+
+
+def _export(name: str, output: BinaryIO, *, include_secrets: bool) -> None:
+    from gateway.admin.realm_files import stream_realm
+    from gateway.domain.errors import RealmNotFound
+
+    async def work(operator: LocalOperator) -> None:
+        database = operator.services.database
+        async with aclosing(stream_realm(database, name, include_secrets=include_secrets)) as parts:
+            async for part in parts:
+                output.write(part)
+
+    try:
+        administer(work)
+    except RealmNotFound as error:
+        raise click.BadParameter(f"there is no realm {name!r}", param_hint="NAME") from error
+    output.flush()
+
+
+@click.command(short_help="Show what importing realm files would change.")
+@_files
+@output_option
+@click.pass_context
+def plan(context: click.Context, files: tuple[Path, ...], *, output: str) -> None:
+    """Show what importing FILE... would change, field by field. Secrets are never shown.
+
+    Stores nothing. Exits with 0 if the realms equal the files, with 1 if they differ.
+    """
+    from gateway.admin.realm_files import load_realm_files
+
+    found = _rehearse(load_realm_files(files))
+    if output == "json":
+        click.echo(json.dumps([_document(one) for one in found], indent=2, default=repr))
+    else:
+        _show(found)
+        _show_left_out(found)
+    if not all(one.in_sync for one in found):
+        context.exit(_DIFFERS)
+
+
+@click.command(short_help="Show what importing realm files changes, and import them.")
+@_files
+def apply(files: tuple[Path, ...]) -> None:
+    """Show what importing FILE... changes, and import them, all or nothing. Removes nothing."""
+    from gateway.admin.realm_files import load_realm_files
+
+    loaded = load_realm_files(files)
+    found = _rehearse(loaded)
+    _show(found)
+    _import_files(loaded, in_sync=[one.name for one in found if one.in_sync])
+
+
+def _import_files(
+    files: "tuple[RealmFile, ...]", *, skip_existing: bool = False, in_sync: Collection[str] = ()
+) -> None:
+    """Import the files and print a line for each realm that is not in sync."""
+    for imported in asyncio.run(_import(files, skip_existing=skip_existing)):
+        if imported.name not in in_sync:
+            click.echo(_imported(imported))
+        for note in _notes(imported):
+            click.echo(f"realm {imported.name}: {note}", err=True)
+
+
+async def _import(
+    files: "tuple[RealmFile, ...]", *, skip_existing: bool
+) -> "tuple[ImportedRealm, ...]":
+    from gateway.bootstrap.realm_files import realm_import
+    from gateway.bootstrap.services import open_services
+    from gateway.storage.sql.migrate import migrate
+
+    settings = installed_settings(begins=True)
+    await migrate(settings.database_url)
+    async with open_services(settings) as services:
+        return await realm_import(services).run(files, skip_existing=skip_existing)
+
+
+def _imported(imported: "ImportedRealm") -> str:
+    if imported.skipped:
+        return f"realm {imported.name}: exists, left alone"
+    done = "created" if imported.created else "updated"
+    added = f"{counted(imported.clients, 'client')} and {counted(imported.users, 'user')} added"
+    return f"realm {imported.name}: {done}, {added}"
+
+
+def _notes(imported: "ImportedRealm") -> list[str]:
+    notes = [f"{part} not imported by this version" for part in imported.not_imported]
+    notes += [visible(str(setting)) for setting in imported.ineffective]
+    if not imported.announced:
+        notes.append("Redis is unavailable, so running gateways apply the change within 5 s")
+    return notes
+
+
+@contextmanager
+def _private_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that gets its name when it is complete, readable by its owner alone."""
+    # Written under another name and moved: an existing file may be readable by others.
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        # A move would replace /dev/null, or a pipe that is read.
+        raise click.FileError(str(path), "there is something else than a file")
+    try:
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
+            fresh.replace(path)
+        finally:
+            fresh.unlink(missing_ok=True)
+    except OSError as error:
+        raise click.FileError(str(path), error.strerror or "cannot be written") from error
+
+
+def _rehearse(files: "tuple[RealmFile, ...]") -> "tuple[RealmDifference, ...]":
+    from gateway.bootstrap.realm_files import import_dry_run
+
+    return administer(lambda operator: import_dry_run(operator.services).run(files))
+
+
+def _show(found: "tuple[RealmDifference, ...]") -> None:
+    for one in found:
+        state = "in sync" if one.in_sync else "new" if one.created else "differs"
+        click.echo(f"realm {visible(one.name)}: {state}")
+        for change in one.changes:
+            click.echo(f"  {change.sign} {visible(_line(change))}")
+
+
+def _show_left_out(found: "tuple[RealmDifference, ...]") -> None:
+    for one in found:
+        for part in one.not_imported:
+            click.echo(f"realm {visible(one.name)}: {part} not imported by this version", err=True)
+        for setting in one.ineffective:
+            click.echo(f"realm {visible(one.name)}: {visible(str(setting))}", err=True)
+
+
+def _line(change: "Difference") -> str:
+    if not change.field:
+        return change.what
+    text = f"{change.field}: {_values(change)}"
+    return f"{change.what}: {text}" if change.what else text
+
+
+def _values(change: "Difference") -> str:
+    if change.is_secret:
+        return "a secret, which is not shown"
+    before, after = _value(change.before), _value(change.after)
+    lists = isinstance(change.before, list) and isinstance(change.after, list)
+    if lists and any(text.endswith(_CUT) for text in (before, after)):
+        return _of_lists(change)
+    return f"{before} -> {after}"
+
+
+def _of_lists(change: "Difference") -> str:
+    """Show what only one of them has: two long lists may begin alike."""
+    removed = [item for item in change.before if item not in change.after]
+    added = [item for item in change.after if item not in change.before]
+    if not removed and not added:
+        return "the same in another order"
+    return f"of many, {_value(removed)} -> {_value(added)}"
+
+
+def _value(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}{_CUT}"
+
+
+def _document(one: "RealmDifference") -> dict[str, Any]:
+    return {
+        "realm": one.name,
+        "created": one.created,
+        "inSync": one.in_sync,
+        "changes": [
+            {
+                "action": change.sign.name.lower(),
+                "resource": change.what,
+                "field": change.field,
+                "before": change.before,
+                "after": change.after,
+            }
+            for change in one.changes
+        ],
+        "notImported": list(one.not_imported),
+        "ineffective": [str(setting) for setting in one.ineffective],
+    }
+
+
+COMMANDS = (import_, export, plan, apply)
