@@ -107,7 +107,7 @@ def _body(body: Body) -> dict[str, Any]:
 
 def _responses(row: Operation) -> Iterator[tuple[str, dict[str, Any]]]:
     success: dict[str, Any] = {"description": "Done"}
-    if row.state is State.NOT_HERE:
+    if row.state is State.NOT_SUPPORTED:
         success = {"description": row.summary}
     elif row.returns:
         media = "text/plain" if row.returns == PLAIN_TEXT else _JSON
@@ -143,5 +143,5 @@ def _reference(name: str) -> Schema:
 def _names(row: Operation) -> Iterator[str]:
     if row.body is not None and row.body.schema:
         yield row.body.schema
-    if row.state is not State.NOT_HERE:
+    if row.state is not State.NOT_SUPPORTED:
         yield from _NAMED.findall(row.returns)

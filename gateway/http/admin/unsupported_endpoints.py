@@ -34,14 +34,9 @@ class UnsupportedFeature:
             url = "/".join(part for part in (REALM, self.base, path) if part)
             for method in methods.split():
                 yield Operation(
-                    method,
-                    url,
-                    self._refuse,
-                    Decided.ANY_ROLE,
-                    self.text,
-                    self.tag,
+                    *(method, url, self.text, self._refuse, self.tag, Decided.ANY_ROLE),
                     status=status,
-                    state=State.NOT_HERE,
+                    state=State.NOT_SUPPORTED,
                 )
 
     async def _refuse(self, _: AdminRequest) -> Reply:

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope
 
 from gateway.admin.access import Missing
 from gateway.http.admin.bodies import read_admin_body
-from gateway.http.admin.operations import Body, Media
+from gateway.http.admin.operations import Body
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.realm_endpoint import RealmContext, RealmEndpoint
@@ -22,7 +22,7 @@ from gateway.protocol.requests import ProtocolRequest
 
 ROUTE: Final = "/realms/{realm}/clients-registrations/{rest:path}"
 _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "DELETE")
-_SENT: Final = Body(Media.OBJECT, largest=64 * 1024)
+_SENT: Final = Body(largest=64 * 1024)
 
 
 class RegistrationEndpoint(RealmEndpoint):
