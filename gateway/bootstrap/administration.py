@@ -1,9 +1,11 @@
-"""Builds every administrative use case of a worker, each once."""
+"""Builds every administrative use case of a worker, each once, and the table of its operations."""
+
+from collections.abc import Collection
 
 from gateway.admin.access import Administrators, Changes, RealmCaches
 from gateway.admin.client_scopes import ClientScopeAdministration
+from gateway.admin.clients import ClientUseCases
 from gateway.admin.registration import RegistrationTokens
-from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.components import components
 from gateway.bootstrap.events import event_use_cases
 from gateway.bootstrap.flows import flow_use_cases
@@ -16,32 +18,52 @@ from gateway.bootstrap.roles import role_use_cases
 from gateway.bootstrap.services import Services
 from gateway.bootstrap.sessions import session_use_cases
 from gateway.bootstrap.users import user_use_cases
-from gateway.http.admin.routes import AdminUseCases
+from gateway.http.admin.client_scopes import client_scope_operations
+from gateway.http.admin.clients import client_operations
+from gateway.http.admin.components import component_operations
+from gateway.http.admin.events import event_operations
+from gateway.http.admin.flows import flow_operations
+from gateway.http.admin.groups import group_operations
+from gateway.http.admin.operations import Operation
+from gateway.http.admin.realms import realm_operations
+from gateway.http.admin.registration import registration_operations
+from gateway.http.admin.roles import role_operations
+from gateway.http.admin.server_info import ServerInformation, server_operations
+from gateway.http.admin.sessions import session_operations
+from gateway.http.admin.unsupported_endpoints import unsupported_operations
+from gateway.http.admin.users import user_operations
+from gateway.http.realm_endpoint import RealmContext
 from gateway.protocol.scope_evaluation import ScopeEvaluation
 
 
-def admin_use_cases(
-    services: Services, changes: Changes, tokens: RegistrationTokens
-) -> AdminUseCases:
-    """Return the use cases behind the admin API."""
-    database = services.database
-    clients = client_use_cases(services, changes)
-    return AdminUseCases(
-        administrators=Administrators(database),
-        caches=RealmCaches(changes),
-        changes=changes,
-        clients=clients,
-        client_scopes=ClientScopeAdministration(database, changes),
-        components=components(services, changes),
-        events=event_use_cases(services, changes),
-        flows=flow_use_cases(services, changes),
-        groups=group_use_cases(services, changes),
-        keys=key_metadata(services),
-        realm_files=realm_file_use_cases(services, changes, clients.administration),
-        realms=realm_use_cases(services, changes),
-        registration=registration_use_cases(services, changes, tokens),
-        roles=role_use_cases(services, changes),
-        scope_evaluation=ScopeEvaluation(database, services.directory),
-        sessions=session_use_cases(services, changes),
-        users=user_use_cases(services, changes),
+def admin_operations(
+    services: Services,
+    changes: Changes,
+    tokens: RegistrationTokens,
+    clients: ClientUseCases,
+    *,
+    context: RealmContext,
+    listeners: Collection[str],
+) -> tuple[Operation, ...]:
+    """Return the operations of the admin API; `listeners` are names of event listeners."""
+    database, every_component = services.database, components(services, changes)
+    sessions = session_use_cases(services, changes)
+    scopes = ClientScopeAdministration(database, changes)
+    evaluation = ScopeEvaluation(database, services.directory)
+    files = realm_file_use_cases(services, changes, clients.administration)
+    information = ServerInformation(every_component, context.clock, listeners)
+    return (
+        *realm_operations(realm_use_cases(services, changes), files, RealmCaches(changes)),
+        *session_operations(sessions.realm),
+        *user_operations(user_use_cases(services, changes), sessions.user, changes),
+        *group_operations(group_use_cases(services, changes)),
+        *role_operations(role_use_cases(services, changes)),
+        *client_operations(clients, sessions.client),
+        *client_scope_operations(scopes, clients, evaluation, context),
+        *registration_operations(registration_use_cases(services, changes, tokens)),
+        *component_operations(every_component, key_metadata(services)),
+        *flow_operations(flow_use_cases(services, changes)),
+        *event_operations(event_use_cases(services, changes)),
+        *server_operations(information, Administrators(database)),
+        *unsupported_operations(),
     )

@@ -36,7 +36,7 @@ def test_an_unsupported_endpoint_is_refused_with_a_sentence(
             "GET",
             "clients/x/authz/resource-server/policy/role/y",
             404,
-            {"error": "Authorization services (UMA) are not part of this product"},
+            {"error": "Authorization services (UMA) are not supported"},
         ),
         (
             "POST",
@@ -44,7 +44,7 @@ def test_an_unsupported_endpoint_is_refused_with_a_sentence(
             501,
             {
                 "error": "Feature not enabled",
-                "error_description": "Identity brokering is not part of this product",
+                "error_description": "Identity brokering is not supported",
             },
         ),
         ("GET", "identity-provider/instances", 200, []),

@@ -32,7 +32,7 @@ def component_operations(components: Components, keys: KeyMetadata) -> tuple[Ope
             "Create a component, such as a key provider",
             lambda r: created(r, components.create(r.acting, r.body)),
             body=Body(schema),
-            refuses=(409, 501),
+            refuses=(501,),
         ),
         rows.get(
             one,
@@ -60,7 +60,6 @@ def component_operations(components: Components, keys: KeyMetadata) -> tuple[Ope
             lambda r: document(components.below(r.realm, r.path["id"], r.query.get("type"))),
             returns="[ComponentTypeRepresentation]",
             query=(Query("type"),),
-            refuses=(400,),
         ),
     )
 

@@ -69,7 +69,6 @@ def _collection(groups: GroupUseCases) -> tuple[Operation, ...]:
             "Create a top-level group, or move a group there",
             lambda r: _create_group(groups, r),
             body=Body(_ONE),
-            refuses=(409,),
         ),
         rows.get(
             "/group-by-path/{path:path}",
@@ -98,7 +97,6 @@ def _one_group(groups: GroupUseCases) -> tuple[Operation, ...]:
             lambda r: done(administration.update(r.acting, r.path["group_id"], r.body)),
             body=Body(_ONE),
             versioned=True,
-            refuses=(409,),
         ),
         rows.delete(
             "",
@@ -119,7 +117,6 @@ def _one_group(groups: GroupUseCases) -> tuple[Operation, ...]:
             lambda r: _create_subgroup(groups, r),
             body=Body(_ONE),
             returns=_ONE,
-            refuses=(409,),
         ),
         rows.get(
             "/members",

@@ -108,7 +108,7 @@ class Operation:
     """GET returns an ETag, PUT and DELETE honor If-Match."""
     state: State = State.WORKS
     refuses: tuple[int, ...] = ()
-    """Statuses beyond those that every operation of its kind may return."""
+    """Statuses for OpenAPI, beyond those that every operation of its kind may return."""
     harmless: str = ""
     """Why a caller may change an object with more rights than its own; empty where it may not."""
     reveals: bool = False

@@ -86,14 +86,12 @@ def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, 
             lambda r: done(changes.update(r.acting, r.body)),
             body=Body(_REALM),
             versioned=True,
-            refuses=(409,),
         ),
         rows.delete(
             one,
             "Delete a realm and all objects in it",
             lambda r: done(changes.remove(r.acting)),
             versioned=True,
-            refuses=(400,),
         ),
     )
 
@@ -112,7 +110,7 @@ def _files(files: RealmFileUseCases) -> tuple[Operation, ...]:
             body=Body("PartialImportRepresentation", largest=_LARGEST_REALM),
             returns="PartialImportResults",
             status=200,
-            refuses=(400, 409, 501),
+            refuses=(501,),
         ),
         rows.post(
             "/partial-export",

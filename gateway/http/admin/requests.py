@@ -41,12 +41,10 @@ class AdminRequest:
 
     @property
     def realm(self) -> Realm:
-        """The realm of the URL."""
         return self.acting.realm
 
     @property
     def rights(self) -> Rights:
-        """What the caller may do to it."""
         return self.acting.rights
 
     def url(self, *segments: str) -> str:

@@ -81,7 +81,6 @@ def _container(
             "Create a role",
             lambda r: created(r, administration.create(r.acting, r.path.get("client_id"), r.body)),
             body=Body(_ONE),
-            refuses=(409,),
         ),
         *_role(roles, rows, one),
         rows.get(
@@ -121,7 +120,6 @@ def _role(roles: RoleUseCases, rows: Resource, one: str) -> tuple[Operation, ...
             lambda r: done(administration.update(r.acting, _address(r), r.body)),
             body=Body(_ONE),
             versioned=True,
-            refuses=(409,),
         ),
         rows.delete(
             one,
@@ -213,9 +211,7 @@ def _holder(mapping: RoleMapping, holder: str, whom: str) -> tuple[Operation, ..
             returns="MappingsRepresentation",
         ),
         *_mappings(mapping, rows, "/realm", "realm roles", whom, ()),
-        *_mappings(
-            mapping, rows, "/clients/{client_id}", "roles of a client", whom, VIEW_CLIENT_ROLES
-        ),
+        *_mappings(mapping, rows, "/clients/{client_id}", "client roles", whom, VIEW_CLIENT_ROLES),
     )
 
 

@@ -3,6 +3,7 @@
 Keycloak: 7.3 (evaluate-scopes)
 """
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from gateway.admin.client_scopes import VIEW_CLIENTS
@@ -12,6 +13,7 @@ from gateway.http.admin.requests import AdminRequest, document
 from gateway.http.realm_endpoint import RealmContext
 from gateway.protocol.scope_evaluation import Evaluated, ExampleOf, ScopeEvaluation
 
+_Generate = Callable[[Evaluated, ExampleOf], Awaitable[object]]
 _SCOPE: Final = Query("scope", summary="As in a token request")
 _EXAMPLE: Final = (
     _SCOPE,
@@ -26,14 +28,26 @@ def evaluation_operations(
     """Return every row about the evaluation of scopes."""
     path = f"{REALM}/clients/{{client_id}}/evaluate-scopes"
     rows = Resource(path, "Clients", VIEW_CLIENTS, ())
-    roles = "/scope-mappings/{container}"
 
-    def example(request: AdminRequest) -> ExampleOf:
-        return ExampleOf(
-            user_id=request.query.get("userId"),
-            issuer=context.issuer(request.realm.name),
-            now=context.clock.now(),
-            audience=request.query.get("audience"),
+    def roles(path: str, what: str, *, granted: bool) -> Operation:
+        return rows.get(
+            f"/scope-mappings/{{container}}/{path}",
+            f"List the roles that tokens of a client {what} contain",
+            lambda r: document(
+                evaluation.roles(_evaluated(r), r.path["container"], granted=granted)
+            ),
+            returns="[RoleRepresentation]",
+            query=(_SCOPE,),
+        )
+
+    def example(path: str, what: str, generate: _Generate) -> Operation:
+        return rows.get(
+            f"/generate-example-{path}",
+            f"Generate {what}",
+            lambda r: document(generate(_evaluated(r), _example(context, r))),
+            also=VIEW_USERS,
+            returns="object",
+            query=_EXAMPLE,
         )
 
     return (
@@ -44,44 +58,20 @@ def evaluation_operations(
             returns="[ProtocolMapperEvaluationRepresentation]",
             query=(_SCOPE,),
         ),
-        rows.get(
-            f"{roles}/granted",
-            "List the roles that tokens of a client can contain",
-            lambda r: document(evaluation.roles(_evaluated(r), r.path["container"], granted=True)),
-            returns="[RoleRepresentation]",
-            query=(_SCOPE,),
-        ),
-        rows.get(
-            f"{roles}/not-granted",
-            "List the roles that tokens of a client cannot contain",
-            lambda r: document(evaluation.roles(_evaluated(r), r.path["container"], granted=False)),
-            returns="[RoleRepresentation]",
-            query=(_SCOPE,),
-        ),
-        rows.get(
-            "/generate-example-access-token",
-            "Generate the claims of an example access token",
-            lambda r: document(evaluation.access_token(_evaluated(r), example(r))),
-            also=VIEW_USERS,
-            returns="object",
-            query=_EXAMPLE,
-        ),
-        rows.get(
-            "/generate-example-id-token",
-            "Generate the claims of an example ID token",
-            lambda r: document(evaluation.id_token(_evaluated(r), example(r))),
-            also=VIEW_USERS,
-            returns="object",
-            query=_EXAMPLE,
-        ),
-        rows.get(
-            "/generate-example-userinfo",
-            "Generate an example userinfo response",
-            lambda r: document(evaluation.userinfo(_evaluated(r), example(r))),
-            also=VIEW_USERS,
-            returns="object",
-            query=_EXAMPLE,
-        ),
+        roles("granted", "can", granted=True),
+        roles("not-granted", "cannot", granted=False),
+        example("access-token", "the claims of an example access token", evaluation.access_token),
+        example("id-token", "the claims of an example ID token", evaluation.id_token),
+        example("userinfo", "an example userinfo response", evaluation.userinfo),
+    )
+
+
+def _example(context: RealmContext, request: AdminRequest) -> ExampleOf:
+    return ExampleOf(
+        user_id=request.query.get("userId"),
+        issuer=context.issuer(request.realm.name),
+        now=context.clock.now(),
+        audience=request.query.get("audience"),
     )
 
 

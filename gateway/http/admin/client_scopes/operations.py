@@ -71,7 +71,6 @@ def _scopes(scopes: ClientScopeAdministration) -> tuple[Operation, ...]:
             "Create a client scope",
             lambda r: created(r, scopes.create(r.acting, r.body)),
             body=Body(_SCOPE),
-            refuses=(409,),
         ),
         rows.get(
             one,
@@ -86,14 +85,12 @@ def _scopes(scopes: ClientScopeAdministration) -> tuple[Operation, ...]:
             lambda r: done(scopes.update(r.acting, r.path["scope_id"], r.body)),
             body=Body(_SCOPE),
             versioned=True,
-            refuses=(409,),
         ),
         rows.delete(
             one,
             "Delete a client scope and remove it from all clients",
             lambda r: done(scopes.remove(r.acting, r.path["scope_id"])),
             versioned=True,
-            refuses=(400,),
         ),
     )
 
@@ -113,7 +110,6 @@ def _realm_list(scopes: ClientScopeAdministration, kind: RealmDefault) -> tuple[
             "/{scope_id}",
             f"Add a client scope to the {name} client scopes of new clients",
             lambda r: done(scopes.put_in_list(r.acting, kind, r.path["scope_id"])),
-            refuses=(409,),
         ),
         rows.delete(
             "/{scope_id}",
@@ -173,7 +169,6 @@ def _mappers(
             f"Create a protocol mapper of a {owner}",
             lambda r: created(r, mappers.add(r.acting, of(r), r.body)),
             body=Body(_MAPPER),
-            refuses=(409,),
         ),
         rows.post(
             "/add-models",
@@ -181,11 +176,10 @@ def _mappers(
             lambda r: done(mappers.add_all(r.acting, of(r), r.body)),
             body=Body(_MAPPER, Media.LIST),
             status=204,
-            refuses=(409,),
         ),
         rows.get(
             "/protocol/{protocol}",
-            f"List the mappers of a {owner} for a protocol",
+            f"List the protocol mappers of a {owner} for a protocol",
             lambda r: document(mappers.all(r.realm, of(r), r.path["protocol"])),
             returns=f"[{_MAPPER}]",
         ),
@@ -269,7 +263,7 @@ def _mappings(
             returns="MappingsRepresentation",
         ),
         *container("/realm", "realm roles"),
-        *container("/clients/{container}", "roles of a client"),
+        *container("/clients/{container}", "client roles"),
     )
 
 

@@ -1,17 +1,17 @@
 """.../clients/{id}/certificates/{attr}: the key with which a client signs JWTs. Keycloak: 7.3."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
+from gateway.admin.access import Acting
 from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS, ClientCertificates
 from gateway.http.admin.operations import Body, Media, Operation, Resource, State
 from gateway.http.admin.requests import AdminRequest, document
 from gateway.http.replies import Reply
 
+_Pack = Callable[[Acting, str, str, Mapping[str, Any]], Awaitable[bytes]]
 _KEY: Final = "CertificateRepresentation"
-_KEY_STORE: Final = Body("KeyStoreConfig")
-_FORM: Final = Body(media=Media.FORM)
 _ARCHIVE: Final = ((b"content-type", b"application/octet-stream"),)
 
 
@@ -20,10 +20,25 @@ def certificate_operations(certificates: ClientCertificates, client: str) -> tup
     path, tag = f"{client}/certificates/{{attr}}", "Keys of clients"
     rows = Resource(path, tag, VIEW_CLIENTS, MANAGE_CLIENTS, State.STORED_ONLY)
 
-    def upload(request: AdminRequest, path: str) -> Awaitable[Reply]:
-        client_id, attribute = _of(request)
-        return document(
-            certificates.upload(request.acting, client_id, attribute, request.body, path=path)
+    def upload(last: str, summary: str) -> Operation:
+        return rows.post(
+            f"/{last}",
+            summary,
+            lambda r: document(certificates.upload(r.acting, *_of(r), r.body, path=last)),
+            body=Body(media=Media.FORM),
+            returns=_KEY,
+            status=200,
+            refuses=(501,),
+        )
+
+    def archive(last: str, summary: str, pack: _Pack) -> Operation:
+        return rows.post(
+            f"/{last}",
+            summary,
+            lambda r: _archive(pack(r.acting, *_of(r), r.body)),
+            body=Body("KeyStoreConfig"),
+            status=200,
+            refuses=(406, 501),
         )
 
     return (
@@ -41,39 +56,19 @@ def certificate_operations(certificates: ClientCertificates, client: str) -> tup
             status=200,
             refuses=(501,),
         ),
-        rows.post(
-            "/generate-and-download",
+        archive(
+            "generate-and-download",
             "Generate a key for a client and return it in a PKCS#12 key store",
-            lambda r: _archive(certificates.generate_archive(r.acting, *_of(r), r.body)),
-            body=_KEY_STORE,
-            status=200,
-            refuses=(406, 501),
+            certificates.generate_archive,
         ),
-        rows.post(
-            "/download",
+        archive(
+            "download",
             "Get the certificate of a client in a PKCS#12 key store",
-            lambda r: _archive(certificates.archive(r.acting, *_of(r), r.body)),
-            body=_KEY_STORE,
-            status=200,
-            refuses=(406, 501),
+            certificates.archive,
         ),
-        rows.post(
-            "/upload",
-            "Upload the key of a client from a file; only its public part is stored",
-            lambda r: upload(r, "upload"),
-            body=_FORM,
-            returns=_KEY,
-            status=200,
-            refuses=(501,),
-        ),
-        rows.post(
-            "/upload-certificate",
-            "Upload the certificate or public key of a client from a file",
-            lambda r: upload(r, "upload-certificate"),
-            body=_FORM,
-            returns=_KEY,
-            status=200,
-            refuses=(501,),
+        upload("upload", "Upload the key of a client from a file; only its public part is stored"),
+        upload(
+            "upload-certificate", "Upload the certificate or public key of a client from a file"
         ),
     )
 

@@ -81,7 +81,6 @@ def _clients(clients: ClientUseCases) -> tuple[Operation, ...]:
             "Create a client",
             lambda r: _create_client(clients, r),
             body=Body(schema),
-            refuses=(409,),
         ),
         rows.get(
             one,
@@ -96,7 +95,6 @@ def _clients(clients: ClientUseCases) -> tuple[Operation, ...]:
             lambda r: done(administration.change(r.acting, r.path["client_id"], r.body)),
             body=Body(schema),
             versioned=True,
-            refuses=(409,),
         ),
         rows.delete(
             one,
@@ -159,7 +157,6 @@ def _one_client(clients: ClientUseCases) -> tuple[Operation, ...]:
             "Get the service account of a client",
             lambda r: document(clients.accounts.read(r.realm, r.path["client_id"])),
             returns="UserRepresentation",
-            refuses=(400,),
         ),
         rows.get(
             "/installation/providers/{provider_id}",
