@@ -114,7 +114,7 @@ def _one_group(groups: GroupUseCases) -> tuple[Operation, ...]:
         rows.post(
             "/children",
             "Create a subgroup, or move a group below another",
-            lambda r: _create_subgroup(groups, r),
+            lambda r: _create_group(groups, r),
             body=Body(_ONE),
             returns=_ONE,
         ),
@@ -200,19 +200,13 @@ async def _list_subgroups(groups: GroupUseCases, request: AdminRequest) -> Reply
 
 
 async def _create_group(groups: GroupUseCases, request: AdminRequest) -> Reply:
-    """Return 204 where a group was moved."""
-    added = await groups.administration.put(request.acting, None, request.body)
-    if added is None:
-        return Reply(HTTPStatus.NO_CONTENT)
-    return created_at_reply(request.url("groups", added["id"]))
-
-
-async def _create_subgroup(groups: GroupUseCases, request: AdminRequest) -> Reply:
-    """Return 204 where a group was moved."""
-    parent = request.path["group_id"]
+    """Return 201, for a subgroup with the group as the body; 204 where a group was moved."""
+    parent = request.path.get("group_id")
     added = await groups.administration.put(request.acting, parent, request.body)
     if added is None:
         return Reply(HTTPStatus.NO_CONTENT)
-    reply = document_reply(added, status=HTTPStatus.CREATED)
-    location = created_at_reply(request.url("groups", added["id"])).headers
-    return Reply(reply.status, (*location, *reply.headers), reply.body)
+    reply = created_at_reply(request.url("groups", added["id"]))
+    if parent is None:
+        return reply
+    body = document_reply(added)
+    return Reply(reply.status, (*reply.headers, *body.headers), body.body)

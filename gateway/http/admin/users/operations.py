@@ -246,13 +246,10 @@ async def _move(credentials: UserCredentials, request: AdminRequest) -> Reply:
 
 async def _disable(credentials: UserCredentials, request: AdminRequest) -> Reply:
     types = request.body
-    if types is not None and not _is_texts(types):
+    is_list = isinstance(types, list) and all(isinstance(item, str) for item in types)
+    if types is not None and not is_list:
         raise MalformedBody("no list of texts", shape=True)
     return await done(credentials.require_user(request.realm, request.path["user_id"]))
-
-
-def _is_texts(body: Any) -> bool:
-    return isinstance(body, list) and all(isinstance(item, str) for item in body)
 
 
 def _groups(groups: UserGroups) -> tuple[Operation, ...]:
