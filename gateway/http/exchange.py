@@ -11,7 +11,7 @@ from gateway.http.edge.facts import EdgeFacts
 _KEY: Final = "realmgate.exchange"
 
 
-@dataclass(slots=True)
+@dataclass
 class LogFields:
     """What became known of one request, for its log line; None is left out. Rules never read it."""
 
@@ -24,9 +24,7 @@ class LogFields:
     """Why the request was refused."""
 
     def known(self) -> dict[str, str]:
-        return {
-            name: value for name in self.__slots__ if (value := getattr(self, name)) is not None
-        }
+        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 @dataclass(slots=True)
