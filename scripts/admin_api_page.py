@@ -33,8 +33,8 @@ def page() -> str:
     """Return the whole page; the text above the mark is kept."""
     text, mark, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
     operations = read_operations()
-    supported = [row for row in operations if row.state is not State.NOT_HERE]
-    unsupported = [row for row in operations if row.state is State.NOT_HERE]
+    supported = [row for row in operations if row.state is not State.NOT_SUPPORTED]
+    unsupported = [row for row in operations if row.state is State.NOT_SUPPORTED]
     return text + mark + "".join(_tables(supported)) + _unsupported(unsupported)
 
 

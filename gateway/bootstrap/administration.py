@@ -1,7 +1,10 @@
-"""Builds every administrative use case of a worker, each once."""
+"""Builds every administrative use case of a worker, each once, and the table of its operations."""
+
+from collections.abc import Collection
 
 from gateway.admin.access import Administrators, RealmCaches
 from gateway.admin.client_scopes import ClientScopeAdministration, ScopeEvaluation
+from gateway.admin.clients import ClientUseCases
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.accounts import (
     event_use_cases,
@@ -10,37 +13,57 @@ from gateway.bootstrap.accounts import (
     session_use_cases,
     user_use_cases,
 )
-from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.components import components, key_metadata
 from gateway.bootstrap.flows import flow_use_cases
 from gateway.bootstrap.realm_files import realm_file_use_cases
 from gateway.bootstrap.realms import realm_use_cases
 from gateway.bootstrap.registration import registration_use_cases
 from gateway.bootstrap.services import Services
-from gateway.http.admin.routes import AdminUseCases
+from gateway.http.admin.client_scopes import client_scope_operations
+from gateway.http.admin.clients import client_operations
+from gateway.http.admin.components import component_operations
+from gateway.http.admin.events import event_operations
+from gateway.http.admin.flows import flow_operations
+from gateway.http.admin.groups import group_operations
+from gateway.http.admin.operations import Operation
+from gateway.http.admin.realms import realm_operations
+from gateway.http.admin.registration import registration_operations
+from gateway.http.admin.roles import role_operations
+from gateway.http.admin.server_info import ServerInformation, server_operations
+from gateway.http.admin.sessions import session_operations
+from gateway.http.admin.unsupported_endpoints import unsupported_operations
+from gateway.http.admin.users import user_operations
+from gateway.http.realm_endpoint import RealmContext
 from gateway.protocol.token_preview import ClaimsPreview
 
 
-def admin_use_cases(services: Services, tokens: RegistrationTokens) -> AdminUseCases:
-    """Return the use cases behind the admin API."""
-    database, changes = services.database, services.changes
-    clients = client_use_cases(services)
-    return AdminUseCases(
-        administrators=Administrators(database),
-        caches=RealmCaches(changes),
-        changes=changes,
-        clients=clients,
-        client_scopes=ClientScopeAdministration(database, changes),
-        components=components(services),
-        events=event_use_cases(services),
-        flows=flow_use_cases(services),
-        groups=group_use_cases(services),
-        keys=key_metadata(services),
-        realm_files=realm_file_use_cases(services, clients.administration),
-        realms=realm_use_cases(services),
-        registration=registration_use_cases(services, tokens),
-        roles=role_use_cases(services),
-        scope_evaluation=ScopeEvaluation(database, services.directory, ClaimsPreview()),
-        sessions=session_use_cases(services),
-        users=user_use_cases(services),
+def admin_operations(
+    services: Services,
+    tokens: RegistrationTokens,
+    clients: ClientUseCases,
+    *,
+    context: RealmContext,
+    listeners: Collection[str],
+) -> tuple[Operation, ...]:
+    """Return the operations of the admin API; `listeners` are names of event listeners."""
+    database, every_component = services.database, components(services)
+    sessions = session_use_cases(services)
+    scopes = ClientScopeAdministration(database, services.changes)
+    evaluation = ScopeEvaluation(database, services.directory, ClaimsPreview())
+    files = realm_file_use_cases(services, clients.administration)
+    information = ServerInformation(every_component, context.clock, listeners)
+    return (
+        *realm_operations(realm_use_cases(services), files, RealmCaches(services.changes)),
+        *session_operations(sessions.realm),
+        *user_operations(user_use_cases(services), sessions.user, services.changes),
+        *group_operations(group_use_cases(services)),
+        *role_operations(role_use_cases(services)),
+        *client_operations(clients, sessions.client),
+        *client_scope_operations(scopes, clients, evaluation, context),
+        *registration_operations(registration_use_cases(services, tokens)),
+        *component_operations(every_component, key_metadata(services)),
+        *flow_operations(flow_use_cases(services)),
+        *event_operations(event_use_cases(services)),
+        *server_operations(information, Administrators(database)),
+        *unsupported_operations(),
     )

@@ -15,8 +15,9 @@ from structlog.typing import FilteringBoundLogger
 from gateway import __version__
 from gateway.admin.access import AccountControl, AdminAccess
 from gateway.admin.registration import RegistrationTokens
-from gateway.bootstrap.administration import admin_use_cases
+from gateway.bootstrap.administration import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
+from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.health import health_checks, read_gauges
 from gateway.bootstrap.protocol import grant_services, protocol_endpoints
 from gateway.bootstrap.registration import registration_requests
@@ -28,7 +29,7 @@ from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.endpoint import AdminServices
 from gateway.http.admin.openapi import openapi_document
 from gateway.http.admin.operations import Operation
-from gateway.http.admin.routes import build_admin_routes, build_operations
+from gateway.http.admin.routes import build_admin_routes
 from gateway.http.application import build_http_application
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.http.edge.facts import Edge
@@ -118,15 +119,17 @@ def _routes(
     access_tokens = AccessTokens(services.directory, database, grants.sessions)
     clients = ClientAuthenticator(services.directory, database)
     tokens = RegistrationTokens(services.directory, context.issuer)
-    use_cases = admin_use_cases(services, tokens)
+    administered = client_use_cases(services)
     registrations = registration_requests(
         services,
         tokens,
         access_tokens=access_tokens,
         authenticator=clients,
-        clients=use_cases.clients.administration,
+        clients=administered.administration,
     )
-    operations = build_operations(use_cases, context, LISTENERS)
+    operations = admin_operations(
+        services, tokens, administered, context=context, listeners=LISTENERS
+    )
     admin = AdminServices(
         context,
         AdminAuthentication(context, access_tokens),

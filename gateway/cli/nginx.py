@@ -17,8 +17,8 @@ import click
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.public_urls import public_url
-from gateway.http.edge.certificate_header import certificate_header_name
 from gateway.http.edge.certificate_lookup import NginxLookup
+from gateway.http.edge.certificate_options import certificate_header_name
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _IN_A_WHEEL = _PACKAGE / "nginx_configuration"

@@ -13,9 +13,8 @@ from gateway.domain.ports.tracing import Tracer
 from gateway.http.edge.facts import Edge
 from gateway.http.errors import UNMATCHED
 from gateway.http.lifespan import complete_lifespan
-from gateway.http.middleware.auth_prefix import AuthPrefix
 from gateway.http.middleware.edge import EdgeMiddleware
-from gateway.http.middleware.printable_path import PrintablePath
+from gateway.http.middleware.paths import AuthPrefix, PrintablePath
 from gateway.http.middleware.request_log import RequestLog
 from gateway.http.middleware.security_headers import SecurityHeadersMiddleware
 from gateway.http.middleware.unread_body import UnreadBody
@@ -31,7 +30,7 @@ def build_http_application(
     tracer: Tracer,
     log: FilteringBoundLogger,
 ) -> ASGIApp:
-    """Return the application that stands behind the proxy."""
+    """Return the application that runs behind the proxy."""
     router = Router(routes, redirect_slashes=False, default=_unmatched)
     printable = PrintablePath(AuthPrefix(router), _unmatched)
     behind_edge = EdgeMiddleware(printable, edge, metrics, log)

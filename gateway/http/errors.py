@@ -1,7 +1,7 @@
 """The one place where an exception becomes a response.
 
-What a caller may read is in the exception's public part; everything else goes to the log under
-the request's id. Keycloak: 0.2; Spec: RFC 6749 §5.2, RFC 9110 §10.2.3 (Retry-After)
+The public part of an exception goes to the caller, everything else to the log with the request's
+id. Keycloak: 0.2; Spec: RFC 6749 §5.2, RFC 9110 §10.2.3 (Retry-After)
 """
 
 from collections.abc import Awaitable
@@ -49,7 +49,7 @@ UNMATCHED: Final = "Unable to find matching target resource method"
 
 
 class MethodNotAllowed(Exception):
-    """The URL exists, the method does not; `allowed` are those that do."""
+    """The URL does not have this method; `allowed` are the methods that it has."""
 
     def __init__(self, allowed: tuple[str, ...]) -> None:
         super().__init__(", ".join(allowed))
@@ -57,25 +57,26 @@ class MethodNotAllowed(Exception):
 
 
 def allow_header(methods: tuple[str, ...]) -> tuple[bytes, bytes]:
-    """Return the header that names the methods of a URL. Spec: RFC 9110 §10.2.1."""
+    """Return the header with the methods of a URL. Spec: RFC 9110 §10.2.1."""
     return b"allow", ", ".join((*methods, "OPTIONS")).encode("ascii")
 
 
 async def answered(
     handling: Awaitable[Reply], exchange: Exchange, log: FilteringBoundLogger
 ) -> Reply:
-    """Return the reply, or the one that its exception stands for."""
+    """Return the reply, or the one for its exception."""
     try:
         return await handling
-    except Exception as error:  # noqa: BLE001 - the boundary: nothing may leave as a stack trace
+    except Exception as error:  # noqa: BLE001 - the boundary: no stack trace may leave
         return reply_for(error, exchange, log)
 
 
 def reply_for(error: Exception, exchange: Exchange, log: FilteringBoundLogger) -> Reply:
-    """Return the documented answer for any exception, and note its reason for the log line."""
-    reply = _known(error, exchange.log.get("realm", ""))
+    """Return the documented response for any exception, and set the reason in the log line."""
+    reply = _known(error, exchange.log.realm or "")
     if reply is not None:
-        exchange.log.setdefault("reason", str(error))
+        if exchange.log.reason is None:
+            exchange.log.reason = str(error)
         return reply
     log.error("unhandled", request_id=exchange.request_id, exc_info=error)
     return oauth_error(
@@ -132,52 +133,40 @@ def _unrecognized(error: UnknownField) -> str:
     return f'{wrong}. Unrecognized field "{error.name}" at {error.errors[0].path}.'
 
 
-def _refused_administration(error: AdminRefusal) -> Reply | None:
-    return _refused_in_words_of_ours(error) or _refused_in_its_own_words(error)
-
-
-def _refused_in_words_of_ours(error: AdminRefusal) -> Reply | None:
-    """Return the answer to what is not told why."""
-    match error:
-        case NotAuthenticated():
-            return prose_error(HTTPStatus.UNAUTHORIZED, "HTTP 401 Unauthorized")
-        case Forbidden():
-            return prose_error(HTTPStatus.FORBIDDEN, "HTTP 403 Forbidden")
-        case UnknownPage():
-            return prose_error(HTTPStatus.NOT_FOUND, "HTTP 404 Not Found")
-        case PreconditionFailed():
-            return _explained(HTTPStatus.PRECONDITION_FAILED, _CHANGED_SINCE)
-        case MalformedBody():
-            name = "unknown_error" if error.shape else "invalid_request"
-            return oauth_error(name, "Cannot parse the JSON")
-        case _:
-            return None
-
-
-def _refused_in_its_own_words(error: AdminRefusal) -> Reply | None:
-    match error:
-        case Missing():
-            return prose_error(HTTPStatus.NOT_FOUND, str(error))
-        case MissingPart():
-            return _explained(HTTPStatus.NOT_FOUND, str(error))
-        case NotAcceptable():
-            return prose_error(HTTPStatus.NOT_ACCEPTABLE, str(error))
-        case BadRequest():
-            return prose_error(HTTPStatus.BAD_REQUEST, str(error))
-        case RefusedByCode():
-            status = HTTPStatus.CONFLICT if error.conflict else HTTPStatus.BAD_REQUEST
-            return oauth_error(error.code, str(error), status=status)
-        case TooMany() | Refused():
-            return _explained(HTTPStatus.BAD_REQUEST, str(error))
-        case NotHere():
-            return oauth_error("Feature not enabled", str(error), status=HTTPStatus.NOT_IMPLEMENTED)
-        case _:
-            return None
-
-
 def _explained(status: HTTPStatus, text: str) -> Reply:
     """Return an error of family C: `{"errorMessage": "<prose>"}`."""
     return json_reply({"errorMessage": text}, status=status)
+
+
+_REFUSALS: Final = (
+    (NotAuthenticated, prose_error, HTTPStatus.UNAUTHORIZED, "HTTP 401 Unauthorized"),
+    (Forbidden, prose_error, HTTPStatus.FORBIDDEN, "HTTP 403 Forbidden"),
+    (UnknownPage, prose_error, HTTPStatus.NOT_FOUND, "HTTP 404 Not Found"),
+    (Missing, prose_error, HTTPStatus.NOT_FOUND, None),
+    (NotAcceptable, prose_error, HTTPStatus.NOT_ACCEPTABLE, None),
+    (BadRequest, prose_error, HTTPStatus.BAD_REQUEST, None),
+    (MissingPart, _explained, HTTPStatus.NOT_FOUND, None),
+    (TooMany, _explained, HTTPStatus.BAD_REQUEST, None),
+    (Refused, _explained, HTTPStatus.BAD_REQUEST, None),
+    (PreconditionFailed, _explained, HTTPStatus.PRECONDITION_FAILED, _CHANGED_SINCE),
+)
+"""Error, family, status and text; None is the text of the error, which is public then."""
+
+
+def _refused_administration(error: AdminRefusal) -> Reply | None:
+    match error:
+        case MalformedBody():
+            name = "unknown_error" if error.shape else "invalid_request"
+            return oauth_error(name, "Cannot parse the JSON")
+        case RefusedByCode():
+            status = HTTPStatus.CONFLICT if error.conflict else HTTPStatus.BAD_REQUEST
+            return oauth_error(error.code, str(error), status=status)
+        case NotHere():
+            return oauth_error("Feature not enabled", str(error), status=HTTPStatus.NOT_IMPLEMENTED)
+    for kind, family, status, text in _REFUSALS:
+        if isinstance(error, kind):
+            return family(status, str(error) if text is None else text)
+    return None
 
 
 def _refused_form(error: FormRefused) -> Reply:

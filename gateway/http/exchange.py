@@ -1,4 +1,4 @@
-"""One request on its way through the gateway: the edge's facts, and what its log line will say."""
+"""One request on its way through the gateway: the edge's facts, and what is to be logged of it."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -11,31 +11,46 @@ from gateway.http.edge.facts import EdgeFacts
 _KEY: Final = "realmgate.exchange"
 
 
+@dataclass
+class LogFields:
+    """What became known of one request, for its log line; None is left out. Rules never read it."""
+
+    realm: str | None = None
+    client: str | None = None
+    client_auth_method: str | None = None
+    token_id: str | None = None
+    user: str | None = None
+    reason: str | None = None
+    """Why the request was refused."""
+
+    def known(self) -> dict[str, str]:
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
 @dataclass(slots=True)
 class Exchange:
     """What is known of one request.
 
-    `log` gathers the line's fields as they become known: realm, client, token_id, reason. Rules
-    never read it. `route` is the pattern that matched. `security_headers` are those of the realm of
-    the response, None until an endpoint has looked the realm up.
+    `route` is the pattern that matched. `security_headers` are those of the realm of the response,
+    None until an endpoint has looked the realm up.
     """
 
     request_id: str
     edge: EdgeFacts | None = None
     route: str = "unmatched"
     security_headers: SecurityHeaders | None = None
-    log: dict[str, str] = field(default_factory=dict)
+    log: LogFields = field(default_factory=LogFields)
 
     @property
     def facts(self) -> EdgeFacts:
-        """Return the edge's facts; every endpoint stands behind the edge."""
+        """The edge's facts, which every endpoint has."""
         if self.edge is None:
             raise LookupError("the request did not pass the edge")
         return self.edge
 
 
 def attach(scope: Scope, exchange: Exchange) -> None:
-    """Let the endpoints of `scope` find the exchange."""
+    """Store the exchange of a request for `exchange_of`."""
     scope[_KEY] = exchange
 
 

@@ -1,7 +1,7 @@
-"""Reading a form body within stated limits, strictly.
+"""Strict parsing of form bodies within limits.
 
-64 KiB a body, 100 fields, 16 KiB a value; percent-encoding and UTF-8 must be whole, NUL is
-refused. Spec: RFC 6749 §3.2, WHATWG URL §5; attacks E11, C19
+64 KiB a body, 100 fields, 16 KiB a value; percent-encoding and UTF-8 must be complete, NUL is
+rejected. Spec: RFC 6749 §3.2, WHATWG URL §5; attacks E11, C19
 """
 
 import re
@@ -19,17 +19,16 @@ _BAD_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 class FormRefused(Exception):
-    """A body that is not read: wrong type, too large or malformed."""
+    """A body is rejected: wrong type, too large or malformed; `description` is public."""
 
     def __init__(self, status: HTTPStatus, description: str) -> None:
-        """Refuse with `status`; `description` is public."""
         super().__init__(description)
         self.status = status
         self.description = description
 
 
 def require_form_type(content_type: bytes | None) -> None:
-    """Refuse anything but a URL-encoded form, whatever its charset parameter says but UTF-8."""
+    """Raise FormRefused for anything but a URL-encoded form in UTF-8."""
     if content_type is None:
         raise FormRefused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "no content type")
     kind, _, parameters = content_type.partition(b";")
@@ -41,7 +40,7 @@ def require_form_type(content_type: bytes | None) -> None:
 async def read_body(
     receive: Receive, content_length: bytes | None, largest: int = MAX_BODY
 ) -> bytes:
-    """Return the whole body, or refuse it as soon as it is known to be too large."""
+    """Return the whole body; raises FormRefused as soon as it is known to be too large."""
     if content_length is not None and int(content_length) > largest:
         raise _too_large()
     chunks: list[bytes] = []
@@ -60,7 +59,7 @@ async def read_body(
 
 
 def parse_form(body: bytes, most: int = MAX_FIELDS) -> list[tuple[str, str]]:
-    """Return the decoded pairs in order, empty values included; `most` is how many may come."""
+    """Return the decoded pairs in order, at most `most`, empty values included."""
     if not body:
         return []
     if _BAD_ESCAPE.search(body):
@@ -85,7 +84,7 @@ def parse_form(body: bytes, most: int = MAX_FIELDS) -> list[tuple[str, str]]:
 
 
 def query_names(query: bytes) -> list[str]:
-    """Return the names in a query; the values are nobody's business."""
+    """Return the names in a query; values in a query are never used."""
     if not query:
         return []
     if query.count(b"&") >= MAX_FIELDS:

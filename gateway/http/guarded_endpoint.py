@@ -1,4 +1,4 @@
-"""The one place that checks a request against its realm, before any endpoint reads more of it.
+"""The one place that checks a request against its realm, before an endpoint reads more of it.
 
 Every route of the application is a `GuardedEndpoint` (tests/architecture/test_realm_guard.py).
 `sslRequired` and "realm enabled" are checked for each request to a realm, unless the endpoint
@@ -29,7 +29,7 @@ _DEFAULT_HEADERS: Final = SecurityHeaders()
 
 
 class RealmCheck(Enum):
-    """What is checked of a request to a realm."""
+    """A check of every request to a realm."""
 
     HTTPS = auto()
     ENABLED = auto()
@@ -37,7 +37,7 @@ class RealmCheck(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Exemption:
-    """A check that an endpoint does without, and why that is safe."""
+    """A check that an endpoint skips, and why that is safe."""
 
     check: RealmCheck
     reason: str
@@ -47,7 +47,7 @@ class GuardedEndpoint(ABC):
     """An ASGI endpoint whose requests are checked against the realm in their path, if any."""
 
     _unknown_realm_first: ClassVar[bool] = True
-    """Whether an unknown realm is 404 before anything else is looked at."""
+    """Whether an unknown realm is 404 before any other check."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class GuardedEndpoint(ABC):
         exempt: tuple[Exemption, ...] = (),
         always: Headers = (),
     ) -> None:
-        """Answer `methods`; `always` are headers of every response, errors included."""
+        """Take `always`, headers of every response, errors included."""
         self.route = route
         self.methods = methods
         self.exempt = exempt
@@ -72,7 +72,6 @@ class GuardedEndpoint(ABC):
 
     @final
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check the request, then answer it."""
         exchange = exchange_of(scope)
         exchange.route = self.route
         reply = await answered(self._checked(scope, receive, exchange), exchange, self._log)
@@ -88,7 +87,7 @@ class GuardedEndpoint(ABC):
             raise RealmNotFound(f"no realm {name[:LONGEST_REALM_NAME]!r}")
         if scope["method"] == "OPTIONS":
             return Reply(HTTPStatus.OK, (allow_header(self.methods),))
-        # A method that the endpoint does not have changes and returns nothing: it gets its 405.
+        # A method that the endpoint does not have changes and returns nothing: it gets a 405.
         if entry is not None and scope["method"] in self.methods:
             if self._checks_https:
                 self._require_https(entry.realm, exchange)
@@ -109,10 +108,10 @@ class GuardedEndpoint(ABC):
 
     @final
     async def _find_realm(self, name: str, exchange: Exchange) -> RealmEntry | None:
-        # Of a realm that is unknown, or cannot be read now: it is not looked for a second time.
+        # For a realm that is unknown or cannot be read now: it is not looked up a second time.
         exchange.security_headers = _DEFAULT_HEADERS
         entry = await self._directory.realm(name) if len(name) <= LONGEST_REALM_NAME else None
         if entry is not None:
-            exchange.log["realm"] = entry.realm.name
+            exchange.log.realm = entry.realm.name
             exchange.security_headers = entry.realm.security_headers
         return entry

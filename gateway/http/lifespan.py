@@ -1,4 +1,4 @@
-"""A server's word that it starts or ends, which no application here waits for.
+"""Start and end of the server, for which no application here waits.
 
 Spec: ASGI lifespan protocol 2.0
 """
@@ -7,7 +7,7 @@ from starlette.types import Receive, Send
 
 
 async def complete_lifespan(receive: Receive, send: Send) -> None:
-    """Agree at once to what the server says, until it ends."""
+    """Confirm each lifespan message at once, until shutdown."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})

@@ -1,4 +1,4 @@
-"""Reading a multipart form strictly: whole parts of known names, each name once.
+"""Strict parsing of multipart forms: complete parts with names, each name once.
 
 Spec: RFC 7578, RFC 2046 §5.1; attacks: two readers that see two forms
 """
@@ -24,12 +24,12 @@ _DISPOSITION: Final = re.compile(
     re.IGNORECASE,
 )
 _ENCODING: Final = b"content-transfer-encoding:"
-_AS_IT_IS: Final = frozenset({b"binary", b"8bit", b"7bit"})
+_UNENCODED: Final = frozenset({b"binary", b"8bit", b"7bit"})
 _LINE: Final = b"\r\n"
 
 
 def parse_multipart(body: bytes, content_type: bytes | None) -> Mapping[str, bytes]:
-    """Return the contents by name; raises FormRefused: 415 for another type, 400 else."""
+    """Return the contents by name; raises FormRefused: 415 for another type, 400 otherwise."""
     boundary = _boundary(content_type or b"")
     pieces = (_LINE + body).split(_LINE + b"--" + boundary)
     if pieces[0] != b"" or pieces[-1] not in {b"--", b"--" + _LINE}:
@@ -64,7 +64,7 @@ def _part(piece: bytes) -> tuple[str, bytes]:
     if len(names) != 1:
         raise _malformed("a part without a name")
     encodings = (line.lower().removeprefix(_ENCODING).strip() for line in _encodings(lines))
-    if not _AS_IT_IS.issuperset(encodings):
+    if not _UNENCODED.issuperset(encodings):
         raise _malformed("a part that is encoded")
     return names[0].decode("ascii"), content
 

@@ -1,4 +1,4 @@
-"""The segments of a request's path as they were sent, each unescaped by itself.
+"""The segments of a request's path as they were sent, each unescaped separately.
 
 Spec: RFC 3986 §2.4 (components are separated before they are decoded)
 """
@@ -22,7 +22,7 @@ def split_path(scope: Scope) -> Sequence[str]:
 
 
 def escaped_path(scope: Scope) -> str:
-    """Return the path as it was sent, and what was sent unescaped beyond ASCII escaped."""
+    """Return the path as it was sent, with characters beyond ASCII escaped."""
     raw: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "replace")
     path = raw.partition(b"?")[0]
     return path.decode("ascii") if path.isascii() else quote(path, safe=_ASCII)

@@ -1,24 +1,20 @@
-"""What every endpoint of a realm shares: the request as one value, and events of what came of it.
+"""What every endpoint of a realm shares: the request as one value, and its events.
 
 Order: realm (404), method (405), HTTPS and realm enabled (403), body (400, 413, 415).
 Keycloak: 0.3, 1.1
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
 from urllib.parse import quote
 
 from starlette.types import Receive, Scope
 from structlog.typing import FilteringBoundLogger
 
 from gateway.certificates import CertificateTrust
-from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clock import Clock
 from gateway.domain.errors import RealmNotFound
 from gateway.domain.ports.directory import Directory, RealmEntry
-from gateway.domain.realm import Realm
 from gateway.http.edge.facts import EdgeFacts
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
@@ -33,7 +29,7 @@ from gateway.protocol.requests import ProtocolRequest
 
 @dataclass(frozen=True, slots=True)
 class RealmContext:
-    """What endpoints of realms are made with. URLs have no trailing slash."""
+    """What all endpoints of realms share. URLs have no trailing slash."""
 
     directory: Directory
     clock: Clock
@@ -51,25 +47,35 @@ class RealmContext:
         """Return the realm's address on the listener for client certificates."""
         return _realm_url(self.mtls_public_url, realm_name) if self.mtls_public_url else None
 
-    def certificate(
-        self, facts: EdgeFacts, realm: Realm, now: datetime
-    ) -> ClientCertificate | None:
-        """Return the client's certificate with what it may be used for in `realm`."""
-        if facts.certificate is None:
-            return None
-        return self.certificates.evaluate(facts.certificate, realm, now)
+    def request(
+        self,
+        entry: RealmEntry,
+        facts: EdgeFacts,
+        parameters: Parameters,
+        authorization: str | None = None,
+    ) -> ProtocolRequest:
+        """Return a request to a realm; its certificate is evaluated by the rules of the realm."""
+        now, evidence = self.clock.now(), facts.certificate
+        return ProtocolRequest(
+            realm=entry,
+            issuer=self.issuer(entry.realm.name),
+            parameters=parameters,
+            authorization=authorization,
+            certificate=self.certificates.evaluate(evidence, entry.realm, now)
+            if evidence is not None
+            else None,
+            remote_address=facts.remote_address,
+            secure=facts.secure,
+            now=now,
+        )
 
 
 def _realm_url(base: str, realm_name: str) -> str:
     return f"{base}/realms/{quote(realm_name, safe='')}"
 
 
-class ProtocolHandler(Protocol):
-    """Answers one parsed request."""
-
-    def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Awaitable[Reply]:
-        """Return the reply, or raise what `http/errors.py` knows."""
-        ...
+ProtocolHandler = Callable[[ProtocolRequest, Exchange], Awaitable[Reply]]
+"""Returns the reply to a parsed request, or raises an error that `http/errors.py` maps."""
 
 
 class RealmEndpoint(GuardedEndpoint):
@@ -100,17 +106,8 @@ class RealmEndpoint(GuardedEndpoint):
             raise MethodNotAllowed(self.methods)
         facts = exchange.facts
         parameters = await self._parameters(scope, receive, exchange)
-        now = self._context.clock.now()
-        request = ProtocolRequest(
-            realm=entry,
-            issuer=self._context.issuer(entry.realm.name),
-            parameters=parameters,
-            authorization=facts.headers.text(b"authorization"),
-            certificate=self._context.certificate(facts, entry.realm, now),
-            remote_address=facts.remote_address,
-            secure=facts.secure,
-            now=now,
-        )
+        authorization = facts.headers.text(b"authorization")
+        request = self._context.request(entry, facts, parameters, authorization)
         try:
             reply = await self._reply(request, exchange, scope, receive)
         except OAuthError as refusal:

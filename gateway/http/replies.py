@@ -19,7 +19,7 @@ NO_STORE: Final[Headers] = ((b"cache-control", b"no-store"), (b"pragma", b"no-ca
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole response."""
+    """A complete response."""
 
     status: int
     headers: Headers = ()
@@ -38,7 +38,7 @@ def json_reply(
 
 
 def jwt_reply(token: str, media_type: str) -> Reply:
-    """Return a compact JWS as the whole body."""
+    """Return a compact JWS as the body."""
     return Reply(HTTPStatus.OK, ((b"content-type", media_type.encode()),), token.encode("ascii"))
 
 

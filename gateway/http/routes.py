@@ -4,6 +4,7 @@ Spec: part 4 of the owner's specification; Keycloak: 12
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from starlette.routing import BaseRoute, Route
@@ -11,15 +12,12 @@ from starlette.routing import BaseRoute, Route
 from gateway.domain.ports.metrics import Metrics
 from gateway.http.guarded_endpoint import Exemption, RealmCheck
 from gateway.http.oidc.discovery import (
-    OpenIdConfigurationHandler,
-    key_set_handler,
-    realm_information_handler,
+    get_keys,
+    get_openid_configuration,
+    get_realm_information,
 )
-from gateway.http.oidc.introspection import IntrospectionHandler
-from gateway.http.oidc.logout import LogoutHandler
-from gateway.http.oidc.revocation import RevocationHandler
+from gateway.http.oidc.endpoints import introspect, log_out, revoke, userinfo
 from gateway.http.oidc.token import TokenHandler
-from gateway.http.oidc.userinfo import UserinfoHandler
 from gateway.http.realm_endpoint import ProtocolHandler, RealmContext, RealmEndpoint
 from gateway.http.replies import NO_STORE, Headers
 from gateway.protocol.introspection import IntrospectionEndpoint
@@ -64,24 +62,27 @@ def build_routes(
     context: RealmContext, endpoints: ProtocolEndpoints, metrics: Metrics
 ) -> list[BaseRoute]:
     """Return every URL of the protocol, the busiest first."""
-    token = TokenHandler(endpoints.token, metrics)
-    introspection = IntrospectionHandler(endpoints.introspection)
-    revocation = RevocationHandler(endpoints.revocation)
-    userinfo = UserinfoHandler(endpoints.userinfo)
-    logout = LogoutHandler(endpoints.logout)
+    post, each = ("POST",), endpoints
     rows = (
-        _Row(f"{_PROTOCOL}/token", token, ("POST",), NO_STORE),
-        _Row(f"{_PROTOCOL}/token/introspect", introspection, ("POST",), NO_STORE),
-        _Row(f"{_PROTOCOL}/revoke", revocation, ("POST",), NO_STORE),
-        _Row(f"{_PROTOCOL}/userinfo", userinfo, ("GET", "HEAD", "POST"), NO_STORE),
-        _Row(f"{_PROTOCOL}/logout", logout, ("POST",), NO_STORE),
-        _Row(f"{_PROTOCOL}/certs", key_set_handler, exempt=_PUBLIC_METADATA),
+        _Row(f"{_PROTOCOL}/token", TokenHandler(each.token, metrics), post, NO_STORE),
+        _Row(
+            f"{_PROTOCOL}/token/introspect", partial(introspect, each.introspection), post, NO_STORE
+        ),
+        _Row(f"{_PROTOCOL}/revoke", partial(revoke, each.revocation), post, NO_STORE),
+        _Row(
+            f"{_PROTOCOL}/userinfo",
+            partial(userinfo, each.userinfo),
+            ("GET", "HEAD", "POST"),
+            NO_STORE,
+        ),
+        _Row(f"{_PROTOCOL}/logout", partial(log_out, each.logout), post, NO_STORE),
+        _Row(f"{_PROTOCOL}/certs", get_keys, exempt=_PUBLIC_METADATA),
         _Row(
             "/realms/{realm}/.well-known/openid-configuration",
-            OpenIdConfigurationHandler(context),
+            partial(get_openid_configuration, context),
             exempt=_PUBLIC_METADATA,
         ),
-        _Row("/realms/{realm}", realm_information_handler, exempt=_PUBLIC_METADATA),
+        _Row("/realms/{realm}", get_realm_information, exempt=_PUBLIC_METADATA),
     )
     return [
         Route(

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BeforeValidator
 from gateway.domain.errors import InvalidInput
 from gateway.domain.public_urls import public_url
 from gateway.domain.secrets import Secret
-from gateway.http.edge.certificate_header import certificate_header_name
+from gateway.http.edge.certificate_options import certificate_header_name
 from gateway.storage.sql.address import parse_database_url
 
 _UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}

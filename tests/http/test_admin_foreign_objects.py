@@ -194,7 +194,7 @@ def rows_of(administration: Administration, realm: str) -> dict[str, list[tuple[
 ROWS: Final = [
     pytest.param(row, placeholder, id=f"{title(row)} {placeholder}")
     for row in operations()
-    if row.state is not State.NOT_HERE
+    if row.state is not State.NOT_SUPPORTED
     for placeholder in parameters(row)
     if is_object(row, placeholder)
 ]

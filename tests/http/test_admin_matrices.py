@@ -122,7 +122,7 @@ def _named(realm: str, placeholder: str) -> str:
 
 def callers(operation: Operation) -> tuple[str, ...]:
     """Return who asks: what is left out is the same to all who have any role."""
-    return NAMES if operation.state is not State.NOT_HERE else (NAMES[0], "nobody")
+    return NAMES if operation.state is not State.NOT_SUPPORTED else (NAMES[0], "nobody")
 
 
 def who_is_refused(

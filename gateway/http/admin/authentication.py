@@ -1,4 +1,4 @@
-"""Who asks the admin API: the bearer of an access token of any realm, its issuer says of which.
+"""The caller of the admin API: the bearer of an access token of the realm that is its issuer.
 
 Keycloak: 9 (401 without WWW-Authenticate); Spec: RFC 6750 §2.1, RFC 8705 §3
 """
@@ -18,7 +18,6 @@ from gateway.http.realm_endpoint import RealmContext
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.parameters import Parameters
-from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import scope_of, still_granted
 from gateway.protocol.tokens import AccessTokens, ActiveToken
 
@@ -26,28 +25,28 @@ _PARTS: Final = 2
 
 
 class AdminAuthentication:
-    """Turns a request's token into its caller."""
+    """Finds the caller of a request by its token."""
 
     def __init__(self, context: RealmContext, access_tokens: AccessTokens) -> None:
         self._context = context
         self._access_tokens = access_tokens
 
     async def caller(self, exchange: Exchange) -> Caller:
-        """Return who asks; raises NotAuthenticated, or StoreUnavailable."""
+        """Return the caller; raises NotAuthenticated or StoreUnavailable."""
         token = _bearer(exchange.facts.headers.text(b"authorization"))
         issuer = _claimed_issuer(token)
         entry = await self._realm(issuer)
         if entry is None or not entry.realm.enabled:
-            raise NotAuthenticated("the token's issuer is no realm of ours that is enabled")
-        request = self._request(entry, self._context.issuer(entry.realm.name), exchange)
+            raise NotAuthenticated("the issuer of the token is not an enabled realm")
+        request = self._context.request(entry, exchange.facts, Parameters())
         try:
             active = await self._access_tokens.active(request, token)
             require_binding(active.claims, request.certificate)
         except (InvalidToken, OAuthError) as error:
             raise NotAuthenticated(str(error)) from error
-        exchange.log["client"] = active.client.client.client_id
-        exchange.log["token_id"] = str(active.claims["jti"])
-        exchange.log["user"] = active.user.user.id
+        exchange.log.client = active.client.client.client_id
+        exchange.log.token_id = str(active.claims["jti"])
+        exchange.log.user = active.user.user.id
         return Caller(entry.realm, active.user.user, active.client.client, _scope(entry, active))
 
     async def _realm(self, issuer: str) -> RealmEntry | None:
@@ -57,23 +56,9 @@ class AdminAuthentication:
             return None
         return await self._context.directory.realm(name)
 
-    def _request(self, entry: RealmEntry, issuer: str, exchange: Exchange) -> ProtocolRequest:
-        facts = exchange.facts
-        now = self._context.clock.now()
-        return ProtocolRequest(
-            realm=entry,
-            issuer=issuer,
-            parameters=Parameters(),
-            authorization=None,
-            certificate=self._context.certificate(facts, entry.realm, now),
-            remote_address=facts.remote_address,
-            secure=facts.secure,
-            now=now,
-        )
-
 
 def _scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles | None:
-    """Return the roles in the scope of the token, as the realm says it now."""
+    """Return the roles in the scope of the token, by the current settings of the realm."""
     names = str(active.claims.get("scope", "")).split()
     granted = still_granted(realm, active.client.client, names)
     return scope_of(active.client, granted.permitted_to(active.user.roles))
@@ -87,10 +72,10 @@ def _bearer(authorization: str | None) -> str:
 
 
 def _claimed_issuer(token: str) -> str:
-    """Return whom the token names as its issuer: nothing else of it is believed yet."""
+    """Return the issuer that a token names; nothing of it is verified yet."""
     try:
         segment = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
         return str(claims["iss"])
     except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise NotAuthenticated("no JWT that names its issuer") from error
+        raise NotAuthenticated("not a JWT with an issuer") from error

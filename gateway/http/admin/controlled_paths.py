@@ -1,8 +1,8 @@
 """Which objects a request of the admin API controls, derived from the path of its operation.
 
 Every operation that is not a GET controls each user, client, group and role that its path names,
-unless the row of the table declares why it is harmless; a GET does so where its row declares that
-the answer gives control. A placeholder that is not listed here is an error when the routes are
+unless its row declares why it is harmless; a GET does so where its row declares that the response
+gives control. A placeholder that is not listed here is an error when the routes are
 built, so a new path cannot bypass the rule of `gateway.admin.access.account_control`.
 """
 
@@ -30,7 +30,7 @@ OTHERS: Final = frozenset(
         *("session_id", "type", "workflow_id"),
     }
 )
-"""Placeholders that name something without rights, or a part of an object named before it.
+"""Placeholders of objects without rights, or of a part of an object before it in the path.
 
 `session_id` is among them: ending a session gives no control of an account.
 """

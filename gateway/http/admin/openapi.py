@@ -1,4 +1,4 @@
-"""The OpenAPI document of the admin API, written from the table of its operations.
+"""The OpenAPI document of the admin API, generated from the table of its operations.
 
 Spec: OpenAPI 3.1.1 (https://spec.openapis.org/oas/v3.1.1.html)
 """
@@ -16,17 +16,17 @@ _NAMED: Final = re.compile(r"[A-Z]\w+")
 _JSON: Final = "application/json"
 _MEDIA: Final = {Media.TEXT: "text/plain", Media.FORM: "multipart/form-data"}
 _ERRORS: Final[Mapping[int, str]] = {
-    HTTPStatus.BAD_REQUEST: "Something in the request is wrong; nothing was changed",
-    HTTPStatus.UNAUTHORIZED: "No token, or none that is believed",
-    HTTPStatus.FORBIDDEN: "The caller lacks the role",
-    HTTPStatus.NOT_FOUND: "Nothing of that name or id",
-    HTTPStatus.NOT_ACCEPTABLE: "It is not there in the format that is asked for",
-    HTTPStatus.CONFLICT: "The name is taken",
-    HTTPStatus.PRECONDITION_FAILED: "It has changed since it was read",
+    HTTPStatus.BAD_REQUEST: "The request is invalid; nothing was changed",
+    HTTPStatus.UNAUTHORIZED: "No valid access token",
+    HTTPStatus.FORBIDDEN: "The caller lacks a required role",
+    HTTPStatus.NOT_FOUND: "No object has this name or id",
+    HTTPStatus.NOT_ACCEPTABLE: "The requested format is not available",
+    HTTPStatus.CONFLICT: "The name is already in use",
+    HTTPStatus.PRECONDITION_FAILED: "The object has changed since it was read",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too large",
-    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "A body of another type",
-    HTTPStatus.NOT_IMPLEMENTED: "A feature of Keycloak that is left out",
-    HTTPStatus.SERVICE_UNAVAILABLE: "A store does not answer: try again",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The type of the body is not supported",
+    HTTPStatus.NOT_IMPLEMENTED: "The feature is not supported",
+    HTTPStatus.SERVICE_UNAVAILABLE: "A store is unavailable; try again later",
 }
 _ALWAYS: Final = (
     HTTPStatus.BAD_REQUEST,
@@ -35,7 +35,7 @@ _ALWAYS: Final = (
     HTTPStatus.NOT_FOUND,
     HTTPStatus.SERVICE_UNAVAILABLE,
 )
-_OF_A_BODY: Final = (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+_WITH_BODY: Final = (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 
 
 def openapi_document(operations: Iterable[Operation], version: str) -> dict[str, Any]:
@@ -106,8 +106,8 @@ def _body(body: Body) -> dict[str, Any]:
 
 
 def _responses(row: Operation) -> Iterator[tuple[str, dict[str, Any]]]:
-    success: dict[str, Any] = {"description": "Done"}
-    if row.state is State.NOT_HERE:
+    success: dict[str, Any] = {"description": "Success"}
+    if row.state is State.NOT_SUPPORTED:
         success = {"description": row.summary}
     elif row.returns:
         media = "text/plain" if row.returns == PLAIN_TEXT else _JSON
@@ -120,7 +120,7 @@ def _responses(row: Operation) -> Iterator[tuple[str, dict[str, Any]]]:
 def _refusals(row: Operation) -> set[int]:
     found = {*_ALWAYS, *row.refuses}
     if row.body is not None:
-        found.update(_OF_A_BODY)
+        found.update(_WITH_BODY)
     if row.method in {"POST", "PUT"}:
         found.add(HTTPStatus.CONFLICT)
     if row.versioned and row.method != "GET":
@@ -143,5 +143,5 @@ def _reference(name: str) -> Schema:
 def _names(row: Operation) -> Iterator[str]:
     if row.body is not None and row.body.schema:
         yield row.body.schema
-    if row.state is not State.NOT_HERE:
+    if row.state is not State.NOT_SUPPORTED:
         yield from _NAMED.findall(row.returns)

@@ -1,15 +1,15 @@
-"""The rows of the admin API's route table: what a method of a URL does, and who may.
+"""The rows of the admin API's table: what a method of a URL does, and who may call it.
 
-The endpoint obeys a row, the documentation and OpenAPI are written from it, and the tests of who
-may what walk along the table: so a row says all that can be said without asking the database.
+The endpoint follows a row, documentation and OpenAPI are generated from it, and the tests of
+permissions read it: so a row holds all that is known without asking the database.
 Keycloak: 7, 9
 """
 
-from collections.abc import Awaitable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from http import HTTPStatus
-from typing import Final, Protocol
+from typing import Final, TypedDict, Unpack
 
 from gateway.admin.access import AdminRole
 from gateway.http.admin.requests import AdminRequest
@@ -20,31 +20,33 @@ REALM: Final = "/admin/realms/{realm}"
 _MEBIBYTE: Final = 1024 * 1024
 
 
-class AdminHandler(Protocol):
-    """Answers one request whose caller may ask it."""
-
-    def __call__(self, request: AdminRequest, /) -> Awaitable[Reply]:
-        """Return the reply, or raise what `http/errors.py` knows."""
-        ...
+AdminHandler = Callable[[AdminRequest], Awaitable[Reply]]
+"""Returns the reply to an authorized request, or raises an error that `http/errors.py` maps."""
+MANAGE_REALM: Final = (AdminRole.MANAGE_REALM,)
+MANAGE_USERS: Final = (AdminRole.MANAGE_USERS,)
 
 
 class State(StrEnum):
-    """How much of Keycloak's endpoint there is."""
+    """How much of Keycloak's endpoint is implemented."""
 
     WORKS = "works"
     STORED_ONLY = "stored only"
-    NOT_HERE = "not here"
+    NOT_SUPPORTED = "not supported"
 
 
 class Decided(Enum):
-    """Who may, where one role more or less does not tell."""
+    """Who may call an operation that no list of roles decides."""
 
     ANY_ROLE = "any role over the realm"
-    BY_USE_CASE = "the use case looks closer"
+    BY_USE_CASE = "decided by the use case"
+
+
+Allowed = tuple[AdminRole, ...] | Decided
+"""Roles over the realm of the URL, each of which is sufficient."""
 
 
 class Media(StrEnum):
-    """What kind of body is sent."""
+    """The kind of a request body."""
 
     OBJECT = "a JSON object"
     LIST = "a JSON array"
@@ -57,13 +59,13 @@ class Media(StrEnum):
 class Body:
     """The body of a request: `schema` is Keycloak's name of the representation, or of an item."""
 
-    media: Media
     schema: str = ""
+    media: Media = Media.OBJECT
     largest: int = _MEBIBYTE
     """In bytes."""
     required: bool = True
     unreadable: str = ""
-    """What is said of a body that is no JSON, or JSON of another kind, where it is not usual."""
+    """The error for a body that is not JSON of this kind, where it is not the usual one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,39 +83,98 @@ BRIEF: Final = Query("briefRepresentation", "boolean")
 
 
 PLAIN_TEXT: Final = "text"
-"""What `returns` says of an answer that is no JSON."""
+"""The value of `returns` for a response that is not JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One row. Roles in `allowed` are each sufficient, over the realm of the URL."""
+    """One row of the table."""
 
     method: str
     path: str
-    handler: AdminHandler
-    allowed: tuple[AdminRole, ...] | Decided
     summary: str
+    handler: AdminHandler
     tag: str
+    allowed: Allowed
     also: tuple[AdminRole, ...] = ()
-    """One of these is needed too, where there are any."""
+    """If not empty, one of these roles is required too."""
     body: Body | None = None
     returns: str = ""
-    """Keycloak's name of what is answered; `[Name]` for a list, empty for nothing."""
+    """Keycloak's name of the returned representation; `[Name]` for a list, empty for nothing."""
     status: int = 0
     """Of success; 0 is 200 for GET, 201 for POST, 204 for PUT and DELETE."""
     query: tuple[Query, ...] = ()
     versioned: bool = False
-    """GET tells an ETag, PUT and DELETE honour If-Match."""
+    """GET returns an ETag, PUT and DELETE honor If-Match."""
     state: State = State.WORKS
     refuses: tuple[int, ...] = ()
-    """Statuses beyond those that every operation of its kind may answer."""
+    """Statuses for OpenAPI, beyond those that every operation of its kind may return."""
     harmless: str = ""
     """Why a caller may change an object with more rights than its own; empty where it may not."""
     reveals: bool = False
-    """A GET whose answer gives control of the object, as a secret does."""
+    """A GET whose response gives control of the object, as a secret does."""
 
     @property
     def success(self) -> int:
         """The status of success."""
         standard = {"GET": HTTPStatus.OK, "POST": HTTPStatus.CREATED}
         return self.status or standard.get(self.method, HTTPStatus.NO_CONTENT)
+
+
+class Options(TypedDict, total=False):
+    """Fields of an operation that most rows leave out."""
+
+    tag: str
+    allowed: Allowed
+    also: tuple[AdminRole, ...]
+    body: Body
+    returns: str
+    status: int
+    query: tuple[Query, ...]
+    versioned: bool
+    state: State
+    refuses: tuple[int, ...]
+    harmless: str
+    reveals: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """What rows share: the beginning of their URLs, and defaults of tag, roles and state.
+
+    `view` are the roles for GET, `manage` those for all other methods.
+    """
+
+    path: str
+    tag: str
+    view: Allowed
+    manage: Allowed
+    state: State = State.WORKS
+
+    def get(
+        self, path: str, summary: str, handler: AdminHandler, **options: Unpack[Options]
+    ) -> Operation:
+        return self._row("GET", path, summary, handler, options)
+
+    def post(
+        self, path: str, summary: str, handler: AdminHandler, **options: Unpack[Options]
+    ) -> Operation:
+        return self._row("POST", path, summary, handler, options)
+
+    def put(
+        self, path: str, summary: str, handler: AdminHandler, **options: Unpack[Options]
+    ) -> Operation:
+        return self._row("PUT", path, summary, handler, options)
+
+    def delete(
+        self, path: str, summary: str, handler: AdminHandler, **options: Unpack[Options]
+    ) -> Operation:
+        return self._row("DELETE", path, summary, handler, options)
+
+    def _row(
+        self, method: str, path: str, summary: str, handler: AdminHandler, options: Options
+    ) -> Operation:
+        allowed = self.view if method == "GET" else self.manage
+        url = f"{self.path}{path}"
+        row = Operation(method, url, summary, handler, self.tag, allowed, state=self.state)
+        return replace(row, **options)

@@ -1,8 +1,8 @@
-"""Which URL of the admin API a request means: segment by segment, as it was sent.
+"""Routing of the admin API, segment by segment of the path as it was sent.
 
-A name in a URL may hold a slash, escaped: `/roles/a%2Fb` is the role `a/b`. So segments are told
-apart first and unescaped after that. A slash at the end makes no difference, nor does the prefix
-/auth. Of two URLs that match, the one with the word comes before the one with the placeholder.
+A name in a URL may contain an escaped slash: `/roles/a%2Fb` is the role `a/b`. So segments are
+separated first and unescaped after that. A slash at the end and the prefix /auth make no
+difference. Of two URLs that match, the one with the word comes before the one with the placeholder.
 Keycloak: 7; Spec: RFC 3986 §2.2, §3.3
 """
 
@@ -26,7 +26,7 @@ class _Target:
 
 @dataclass(slots=True)
 class _Node:
-    """What may follow in a URL: a word, any one segment, or all the rest; or here it ends."""
+    """What may follow in a URL: a word, any segment, all other segments, or its end."""
 
     words: dict[str, "_Node"] = field(default_factory=dict)
     any: "_Node | None" = None
@@ -38,14 +38,13 @@ class AdminUrls(BaseRoute):
     """The URLs of the admin API, `{name}` for one segment, `{name:path}` for all that follow."""
 
     def __init__(self, endpoints: Mapping[str, ASGIApp]) -> None:
-        """Take the endpoints by their templates."""
         self.endpoints = endpoints
         self._root = _Node()
         for template, endpoint in endpoints.items():
             self._add(template.split("/")[1:], endpoint)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Return the endpoint and what the placeholders stand for, if there is one."""
+        """Return the endpoint and the values of the placeholders, if there is one."""
         found = None
         if scope["type"] == "http":
             found = _find(self._root, split_path(scope), ())
@@ -56,7 +55,6 @@ class AdminUrls(BaseRoute):
         return Match.FULL, {"endpoint": target.endpoint, "path_params": parameters}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the endpoint answer."""
         await scope["endpoint"](scope, receive, send)
 
     def _add(self, template: Sequence[str], endpoint: ASGIApp) -> None:

@@ -1,24 +1,30 @@
-"""One request of the admin API, authenticated and read, and the replies to it. Keycloak: 7."""
+"""One request of the admin API, authenticated and parsed, and the replies to it. Keycloak: 7."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
-from gateway.admin.access import Acting, Rights, UnknownPage, entity_tag
+from gateway.admin.access import Acting, BadRequest, Rights, UnknownPage, entity_tag
 from gateway.domain.realm import Realm
 from gateway.http.replies import JSON_UTF8, Reply, json_reply
 from gateway.protocol.parameters import Parameters
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,10}")
 _LARGEST: Final = 2**31 - 1
+_DAY: Final = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_EPOCH: Final = re.compile(r"\+?[0-9]{1,19}")
+_FIRST_INSTANT: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_MILLISECOND: Final = 253_402_300_799_999
+"""The end of the year 9999."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdminRequest:
-    """Who asks, about which realm, and what is in path, query and body.
+    """The caller, the realm, and the contents of path, query and body.
 
     Where the URL names no realm, it is the caller's own. `body` is None, parsed JSON or text.
     """
@@ -29,18 +35,16 @@ class AdminRequest:
     body: Any = field(repr=False, default=None)
     public_url: str = ""
     pairs: tuple[tuple[str, str], ...] = field(repr=False, default=())
-    """The query as it was sent, names that come several times included."""
+    """The query as it was sent, repeated names included."""
     url_path: str = ""
-    """As it was asked for, without the prefix /auth and a slash at the end."""
+    """As it was sent, without the prefix /auth and a slash at the end."""
 
     @property
     def realm(self) -> Realm:
-        """The realm of the URL."""
         return self.acting.realm
 
     @property
     def rights(self) -> Rights:
-        """What the caller may do to it."""
         return self.acting.rights
 
     def url(self, *segments: str) -> str:
@@ -49,16 +53,16 @@ class AdminRequest:
         return "/".join((self.public_url, *(quote(part, safe="") for part in parts)))
 
     def every(self, name: str) -> tuple[str, ...]:
-        """Return all values of a name of the query that may come several times."""
+        """Return all values of a name of the query that may be repeated."""
         return tuple(value for given, value in self.pairs if given == name)
 
     def flag(self, name: str, *, default: bool = False) -> bool:
-        """Return a truth value of the query, however it is capitalised; else but true is false."""
+        """Return a boolean of the query, in any case; anything but true is false."""
         text = self.query.get(name)
         return default if text is None else text.lower() == "true"
 
     def number(self, name: str) -> int | None:
-        """Return a whole number of the query; raises UnknownPage for anything else."""
+        """Return an integer of the query; raises UnknownPage for anything else."""
         text = self.query.get(name)
         if text is None:
             return None
@@ -72,32 +76,83 @@ class AdminRequest:
         limit = standard if maximum is None else maximum if maximum >= 0 else None
         return max(0, first or 0), limit
 
+    def instant(self, name: str) -> tuple[datetime, datetime | None] | None:
+        """Return the beginning of the day or millisecond, and of the next one, None for none.
 
-def document_reply(document: object, *, status: int = HTTPStatus.OK) -> Reply:
-    """Return what was asked for, as JSON."""
-    return json_reply(document, status=status, content_type=JSON_UTF8)
+        Raises BadRequest with Keycloak's text. Keycloak: 10.5 (dates)
+        """
+        text = self.query.get(name)
+        if text is None:
+            return None
+        if _EPOCH.fullmatch(text) and int(text) < 2**63:
+            milliseconds = timedelta(milliseconds=min(int(text), _LAST_MILLISECOND))
+            return _period(_FIRST_INSTANT + milliseconds, timedelta(milliseconds=1))
+        try:
+            day = date.fromisoformat(text) if _DAY.fullmatch(text) else None
+        except ValueError:
+            day = None
+        if day is None:
+            expected = "expected format is yyyy-MM-dd or an Epoch timestamp"
+            raise BadRequest(f"Invalid value for '{name}', {expected}")
+        return _period(datetime.combine(day, time(), UTC), timedelta(days=1))
 
 
-def entity_reply(document: object, beside: object = None) -> Reply:
-    """Return one entity with its ETag, by which a later change may say what it knew.
+def _period(beginning: datetime, length: timedelta) -> tuple[datetime, datetime | None]:
+    try:
+        return beginning, beginning + length
+    except OverflowError:
+        return beginning, None
 
-    What is answered may be more than the entity: that and more is `beside` then.
-    """
-    tag = (b"etag", entity_tag(document).encode("ascii"))
-    answer = document if beside is None else beside
-    return json_reply(answer, headers=(tag,), content_type=JSON_UTF8)
+
+def document_reply(value: object, *, status: int = HTTPStatus.OK) -> Reply:
+    """Return a value as JSON."""
+    return json_reply(value, status=status, content_type=JSON_UTF8)
+
+
+async def document(value: Awaitable[object]) -> Reply:
+    """Return the result of a use case as JSON."""
+    return document_reply(await value)
+
+
+async def constant(value: object) -> Reply:
+    """Return a value that no use case has to find as JSON."""
+    return document_reply(value)
+
+
+async def counted(number: Awaitable[int]) -> Reply:
+    """Return a number as `{"count": number}`."""
+    return document_reply({"count": await number})
+
+
+def entity_reply(value: object, response: object = None) -> Reply:
+    """Return an entity with its ETag, or `response` in its place where it holds more."""
+    tag = (b"etag", entity_tag(value).encode("ascii"))
+    return json_reply(
+        value if response is None else response, headers=(tag,), content_type=JSON_UTF8
+    )
+
+
+async def entity(value: Awaitable[object]) -> Reply:
+    """Return an entity with its ETag, for which a later change may ask by If-Match."""
+    return entity_reply(await value)
 
 
 def created_reply(request: AdminRequest, name: str) -> Reply:
-    """Return that something was made below the URL of the request."""
+    """Return 201 with the location of `name` below the URL of the request."""
     return created_at_reply(f"{request.public_url}{request.url_path}/{quote(name, safe='')}")
 
 
+async def created(request: AdminRequest, name: Awaitable[str]) -> Reply:
+    """Return 201 with the location of what a use case created."""
+    return created_reply(request, await name)
+
+
 def created_at_reply(location: str) -> Reply:
-    """Return that something was made, at an absolute URL."""
+    """Return 201 with an absolute URL."""
     return Reply(HTTPStatus.CREATED, ((b"location", location.encode("ascii")),))
 
 
-def done_reply() -> Reply:
-    """Return that it is done."""
+async def done(action: Awaitable[object]) -> Reply:
+    """Return 204 once the action is done."""
+    await action
     return Reply(HTTPStatus.NO_CONTENT)

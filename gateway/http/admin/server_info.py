@@ -1,7 +1,4 @@
-"""/admin/serverinfo and /admin/{realm}/console/whoami. Keycloak: 7.5.
-
-What is listed is taken from the registries of what there is.
-"""
+"""The rows of the server: /admin/serverinfo, from its registries, and whoami. Keycloak: 7.5."""
 
 import os
 import platform
@@ -17,8 +14,8 @@ from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.clock import Clock
 from gateway.domain.flows import REQUIRED_ACTIONS
 from gateway.domain.keys import KeyProvider
-from gateway.http.admin.operations import Decided, Operation, Query
-from gateway.http.admin.requests import AdminRequest, document_reply
+from gateway.http.admin.operations import Decided, Operation, Query, Resource
+from gateway.http.admin.requests import AdminRequest, document, document_reply
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.http.replies import Reply
 from gateway.protocol.claims import CLAIM_MAPPERS
@@ -38,29 +35,21 @@ from gateway.representations.server_info import (
     write_system,
 )
 
-_TAG: Final = "Server"
 _THEMES: Final = ("account", "admin", "common", "email", "login", "welcome")
 _KIBIBYTE: Final = 1024
 
 
-class ServerInfoHandlers:
-    """Answers what is asked about the server, and about who asks."""
+class ServerInformation:
+    """Describes the server; `listeners` are the names of event listeners."""
 
-    def __init__(
-        self,
-        administrators: Administrators,
-        components: Components,
-        clock: Clock,
-        listeners: Collection[str],
-    ) -> None:
-        self._administrators = administrators
+    def __init__(self, components: Components, clock: Clock, listeners: Collection[str]) -> None:
         self._components = components
         self._clock = clock
         self._listeners = listeners
         self._started_at = clock.now()
 
-    async def info(self, request: AdminRequest) -> Reply:
-        """Return what there is."""
+    async def get(self, request: AdminRequest) -> Reply:
+        """Return the description; facts about the machine to administrators of the server only."""
         require_administrator(request.acting)
         machine = self._machine() if administers_the_server(request.acting) else None
         return document_reply(
@@ -79,35 +68,6 @@ class ServerInfoHandlers:
                 "passwordPolicies": write_password_policies(),
                 "enums": write_enums(),
             }
-        )
-
-    async def who(self, request: AdminRequest) -> Reply:
-        """Return who asks."""
-        current = request.query.get("currentRealm")
-        return document_reply(await self._administrators.who(request.acting, current))
-
-    def operations(self) -> tuple[Operation, ...]:
-        """Return the rows."""
-        return (
-            Operation(
-                "GET",
-                "/admin/serverinfo",
-                self.info,
-                Decided.BY_USE_CASE,
-                "What the server has, generated from what is there",
-                _TAG,
-                returns="ServerInfoRepresentation",
-            ),
-            Operation(
-                "GET",
-                "/admin/{realm}/console/whoami",
-                self.who,
-                Decided.BY_USE_CASE,
-                "Who asks, and what they may do",
-                _TAG,
-                returns="object",
-                query=(Query("currentRealm"),),
-            ),
         )
 
     def _providers(self) -> dict[str, Collection[str]]:
@@ -136,6 +96,28 @@ class ServerInfoHandlers:
             memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
             memory_used=used,
         )
+
+
+def server_operations(
+    information: ServerInformation, administrators: Administrators
+) -> tuple[Operation, ...]:
+    """Return the rows about the server and the caller."""
+    rows = Resource("/admin", "Server", Decided.BY_USE_CASE, Decided.BY_USE_CASE)
+    return (
+        rows.get(
+            "/serverinfo",
+            "Get the features and providers of the server",
+            information.get,
+            returns="ServerInfoRepresentation",
+        ),
+        rows.get(
+            "/{realm}/console/whoami",
+            "Get the caller and its roles",
+            lambda r: document(administrators.who(r.acting, r.query.get("currentRealm"))),
+            returns="object",
+            query=(Query("currentRealm"),),
+        ),
+    )
 
 
 def _mapper_types() -> list[dict[str, Any]]:

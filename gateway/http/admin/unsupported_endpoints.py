@@ -27,43 +27,39 @@ class UnsupportedFeature:
     error: type[NotHere | Missing | MissingPart] = NotHere
 
     def operations(self) -> Iterator[Operation]:
-        """Return a row for each method of each path."""
         disabled = self.error is not NotHere
         status = HTTPStatus.NOT_FOUND if disabled else HTTPStatus.NOT_IMPLEMENTED
         for path, methods in self.endpoints.items():
             url = "/".join(part for part in (REALM, self.base, path) if part)
             for method in methods.split():
                 yield Operation(
-                    method,
-                    url,
-                    self._refuse,
-                    Decided.ANY_ROLE,
-                    self.text,
-                    self.tag,
+                    *(method, url, self.text, self._refuse, self.tag, Decided.ANY_ROLE),
                     status=status,
-                    state=State.NOT_HERE,
+                    state=State.NOT_SUPPORTED,
                 )
 
     async def _refuse(self, _: AdminRequest) -> Reply:
         raise self.error(self.text)
 
 
-_FINE_GRAINED: Final = "Fine-grained admin permissions are left out: rights come from roles alone"
-_BROKERING: Final = "Identity brokering is not part of this product"
-_TEMPLATES: Final = "Client templates have become client scopes: ask below client-scopes"
-_FEDERATION: Final = "User federation is not part of this product"
-_LATER: Final = "comes with the pages, in a later version"
+_FINE_GRAINED: Final = "Fine-grained admin permissions are not supported: rights come from roles"
+_BROKERING: Final = "Identity brokering is not supported"
+_TEMPLATES: Final = "Client templates are not supported: use client scopes"
+_FEDERATION: Final = "User federation is not supported"
+_LATER: Final = "is not supported in this version"
 _PERMISSIONS: Final = {"management/permissions": "GET PUT"}
 _CLIENT: Final = "clients/{client_id}"
 _USER: Final = "users/{user_id}"
 _TEMPLATE: Final = "client-templates/{scope_id}"
 
 UNSUPPORTED: Final = (
-    UnsupportedFeature("Realms", "This version sends no mail", "", {"testSMTPConnection": "POST"}),
+    UnsupportedFeature(
+        "Realms", "Sending email is not supported", "", {"testSMTPConnection": "POST"}
+    ),
     UnsupportedFeature("Realms", _FINE_GRAINED, "", {"users-management-permissions": "GET PUT"}),
     UnsupportedFeature(
         "Realms",
-        "Revocation lists are read anew whenever their files change",
+        "Revocation lists are not cached: they are read again when their files change",
         "",
         {"clear-crl-cache": "POST"},
     ),
@@ -73,19 +69,16 @@ UNSUPPORTED: Final = (
         "",
         {"testLDAPConnection": "POST", "ldap-server-capabilities": "POST"},
     ),
-    UnsupportedFeature("Realms", "Client types are not here", "", {"client-types": "GET PUT"}),
+    UnsupportedFeature("Realms", "Client types are not supported", "", {"client-types": "GET PUT"}),
     UnsupportedFeature(
         "Users", _BROKERING, _USER, {"federated-identity/{provider}": "POST DELETE"}
     ),
     UnsupportedFeature(
-        "Users",
-        f"Consent {_LATER}",
-        _USER,
-        {"consents": "GET", "consents/{client}": "DELETE"},
+        "Users", f"User consent {_LATER}", _USER, {"consents": "GET", "consents/{client}": "DELETE"}
     ),
     UnsupportedFeature(
         "Users",
-        f"Mail with a link {_LATER}",
+        f"Sending email with an action link {_LATER}",
         _USER,
         {
             "execute-actions-email": "PUT",
@@ -140,7 +133,7 @@ UNSUPPORTED: Final = (
     ),
     UnsupportedFeature(
         "Authorization services",
-        "Authorization services (UMA) are not part of this product",
+        "Authorization services (UMA) are not supported",
         f"{_CLIENT}/authz/resource-server",
         {
             "": "GET PUT",
@@ -194,7 +187,7 @@ UNSUPPORTED: Final = (
     ),
     UnsupportedFeature(
         "Workflows",
-        "Workflows are not part of this product",
+        "Workflows are not supported",
         "workflows",
         {
             "": "GET POST",
@@ -207,7 +200,7 @@ UNSUPPORTED: Final = (
     ),
     UnsupportedFeature(
         "Verifiable credentials",
-        "Verifiable credentials are not part of this product",
+        "Verifiable credentials are not supported",
         f"{_USER}/vc",
         {
             "credentials": "GET POST",
@@ -251,19 +244,19 @@ UNSUPPORTED: Final = (
     UnsupportedFeature("Clients", _FINE_GRAINED, _CLIENT, _PERMISSIONS),
     UnsupportedFeature(
         "Clients",
-        "SAML is not part of this product",
+        "SAML is not supported",
         _CLIENT,
         {"evaluate-scopes/generate-example-saml-response": "GET"},
     ),
     UnsupportedFeature(
         "Clients",
-        "Client descriptions of other formats are not read: send a ClientRepresentation",
+        "Converting client descriptions is not supported: send a ClientRepresentation",
         "",
         {"client-description-converter": "POST"},
     ),
     UnsupportedFeature(
         "Clients",
-        "The policies of client registration are fixed: see components",
+        "Client registration policies are fixed and listed as components",
         "",
         {"client-registration-policy/providers": "GET"},
     ),

@@ -26,9 +26,9 @@ from gateway.http.edge.headers import (
 from gateway.http.edge.peer import ProxyTrust
 
 _LONGEST_ADDRESS: Final = 64
-"""Characters of a remembered address: only the scope of an IPv6 address makes longer ones."""
+"""Characters of a cached address: only an IPv6 address with a scope is longer."""
 _NOWHERE: Final = "unix:"
-"""The address of a local peer that names none: never a local network's, so never trusted as one."""
+"""The address of a local peer without one: in no local network, so never trusted as one."""
 
 
 class EdgeRefusal(Exception):
@@ -61,7 +61,6 @@ class Edge:
         lookup: CertificateLookup,
         certificates: CertificateParser,
     ) -> None:
-        """Read the headers of the peers that `trust` accepts, certificates by `lookup`."""
         self._trust = trust
         self._headers = EdgeHeaderReader(lookup.headers)
         self._lookup = lookup
@@ -71,8 +70,8 @@ class Edge:
         """Return the facts of one request; raises EdgeRefusal."""
         headers = self._headers.read(scope["headers"])
         client = scope["client"]
-        if not self._trust.believes(client, headers.values.get(PROXY_SECRET)):
-            return self._of_a_stranger(scope, headers)
+        if not self._trust.accepts(client, headers.values.get(PROXY_SECRET)):
+            return self._without_proxy(scope, headers)
         if headers.ambiguous is not None:
             raise EdgeRefusal(f"ambiguous header {headers.ambiguous.decode('latin-1')}")
         return EdgeFacts(
@@ -84,7 +83,7 @@ class Edge:
             headers=headers,
         )
 
-    def _of_a_stranger(self, scope: Scope, headers: EdgeHeaders) -> EdgeFacts:
+    def _without_proxy(self, scope: Scope, headers: EdgeHeaders) -> EdgeFacts:
         return EdgeFacts(
             remote_address=scope["client"][0] if scope["client"] else _NOWHERE,
             secure=scope["scheme"] == "https",
@@ -117,7 +116,7 @@ def _forwarded_for(headers: EdgeHeaders, client: tuple[str, int] | None) -> str:
     return _address(forwarded) if len(forwarded) <= _LONGEST_ADDRESS else _parsed(forwarded)
 
 
-# Asked of every request: a cache in C costs a fifth of one in Python.
+# Called for every request: a cache in C costs a fifth of one in Python.
 @lru_cache(maxsize=4096)
 def _address(text: str) -> str:
     return _parsed(text)

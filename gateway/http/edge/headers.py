@@ -1,7 +1,7 @@
 """The headers that only the proxy may set, found in one pass.
 
-`_` and `-` are one letter to too many programs, so a name is compared in its canonical spelling,
-and a spelling that the proxy does not use is refused. Spec: attacks A4; Keycloak: 11.1
+Many programs treat `_` and `-` as the same, so a name is compared in its canonical spelling, and a
+spelling that the proxy does not use is rejected. Spec: attacks A4; Keycloak: 11.1
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ _SET_BY_PROXY: Final = frozenset(
     }
 )
 _REPEATABLE: Final = frozenset({b"accept"})
-"""Lists: a header that is sent again continues the first. Spec: RFC 9110 §5.3."""
+"""Lists: a repeated header continues the first. Spec: RFC 9110 §5.3."""
 _SENT_ONCE: Final = frozenset(
     {
         b"authorization",
@@ -45,21 +45,20 @@ class EdgeHeaders:
     ambiguous: bytes | None
 
     def text(self, name: bytes) -> str | None:
-        """Return a value as text."""
         value = self.values.get(name)
         return None if value is None else value.decode("latin-1")
 
 
 class EdgeHeaderReader:
-    """Collects what the edge needs from a request's headers."""
+    """Collects the headers of a request that the edge needs."""
 
     def __init__(self, certificate_headers: Iterable[bytes]) -> None:
-        """Reserve `certificate_headers` for the proxy, beside those that every proxy sets."""
+        """Reserve `certificate_headers` for the proxy, besides those that every proxy sets."""
         self._by_proxy = _SET_BY_PROXY.union(certificate_headers)
         self._wanted = self._by_proxy | _SENT_ONCE | _REPEATABLE
 
     def read(self, headers: Iterable[tuple[bytes, bytes]]) -> EdgeHeaders:
-        """Return the headers of interest, remembering the first ambiguity."""
+        """Return the headers that the edge needs, and one that is ambiguous."""
         values: dict[bytes, bytes] = {}
         ambiguous: bytes | None = None
         for name, value in headers:

@@ -1,8 +1,8 @@
-"""Who is at the other end of the connection: our proxy, or anybody.
+"""Whether the peer of a connection is our proxy.
 
-A unix socket is reachable for those only whom its permissions admit (checked at start). A TCP peer
-must stand in the trusted list and know the shared secret; where a secret is configured, it is
-asked of unix peers too. Spec: RFC 8705 §6.5, RFC 9440 §4; attacks A1, A2
+Only processes with permission can reach a unix socket (checked at start). A TCP peer must be in the
+trusted list and send the shared secret; where a secret is configured, unix peers must send it too.
+Spec: RFC 8705 §6.5, RFC 9440 §4; attacks A1, A2
 """
 
 import hmac
@@ -16,17 +16,17 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class ProxyTrust:
-    """Decides whether a connection's other end is our proxy."""
+    """Decides whether the peer of a connection is our proxy."""
 
     def __init__(self, trusted: Iterable[Network], secret: Secret | None) -> None:
         self._trusted = tuple(trusted)
         self._secret = secret.reveal().encode() if secret else None
         self._in_list = cached(64 * 1024)(self._listed)
 
-    def believes(self, client: tuple[str, int] | None, secret: bytes | None) -> bool:
-        """Tell whether the proxy's headers may be believed.
+    def accepts(self, client: tuple[str, int] | None, secret: bytes | None) -> bool:
+        """Tell whether to trust the proxy's headers.
 
-        `client` is the peer's address, None on a unix socket; `secret` what it sent.
+        `client` is the peer's address, None on a unix socket; `secret` the one that it sent.
         """
         if self._secret is None:
             return client is None

@@ -1,1 +1,1 @@
-"""Health, metrics and the lifecycle of a worker, as its management listener shows them."""
+"""Health, metrics and the lifecycle of a worker, on its management listener."""

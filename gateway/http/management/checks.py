@@ -1,10 +1,10 @@
-"""Whether a worker should be given requests, part by part.
+"""Whether a worker is ready for requests, by checks of its parts.
 
-Only what every answer needs decides: without SQL or the keys nothing can be issued. Redis and the
-revocation list are reported beside it. A gateway without Redis goes on issuing and verifying
-tokens, so taking all gateways out of service for it would turn a small outage into a whole one;
-the same holds for a stale revocation list, which refuses certificates but no client secrets.
-A Redis that answers and evicts is another matter: it would drop lock-outs in silence.
+Only parts that every response needs decide: without SQL or the keys no token can be issued. Redis
+and the revocation list are only reported. A gateway without Redis still issues and verifies tokens,
+so taking all gateways out of service would turn a partial outage into a complete one; the same
+holds for a stale revocation list, which rejects certificates but no client secrets. A Redis that
+evicts keys is different: it would silently drop lockouts.
 """
 
 import asyncio
@@ -21,9 +21,9 @@ Data = Mapping[str, str | int | bool]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One part: `probe` raises when it is not in order, and returns what else is worth knowing.
+    """A check of one part: `probe` raises if it fails, and returns data for the report.
 
-    Where `decides` is False its failure is reported, and the worker stays ready.
+    Where `decides` is False, a failure is reported and the worker stays ready.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Check:
 
 
 class CheckFailed(RealmgateError):
-    """A part is not in order; `str()` says why, for operators.
+    """A check failed; `str()` says why, for operators.
 
     Where `decides` is False the worker stays ready, whatever the check says.
     """
@@ -51,7 +51,7 @@ async def readiness(checks: Sequence[Check]) -> tuple[bool, dict[str, Any]]:
 
 
 async def _report(check: Check) -> tuple[bool, dict[str, Any]]:
-    """Run one check; return whether the worker may be ready, and the report."""
+    """Run one check; return whether the worker can be ready, and the report."""
     try:
         async with asyncio.timeout(_LONGEST_CHECK):
             data = await check.probe()

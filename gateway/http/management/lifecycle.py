@@ -1,7 +1,7 @@
-"""Where a worker stands between its start and its end, and what connections learn of it.
+"""The state of a worker between its start and its end.
 
-A worker that is ending says so at once: readiness fails, and every answer closes its connection,
-so that the proxy's pool empties before the worker stops listening. Source: attacks F14
+While a worker ends, readiness fails and every response closes its connection, so that the proxy's
+pool is empty before the worker stops listening. Source: attacks F14
 """
 
 from dataclasses import dataclass
@@ -18,15 +18,13 @@ class Lifecycle:
 
 
 class ClosesWhileDraining:
-    """Ends the connection with each answer while the worker drains."""
+    """Closes the connection with each response while the worker drains."""
 
     def __init__(self, app: ASGIApp, lifecycle: Lifecycle) -> None:
         self._app = app
         self._lifecycle = lifecycle
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on."""
-
         async def closing(message: Message) -> None:
             if self._lifecycle.draining and message["type"] == "http.response.start":
                 message = {

@@ -1,1 +1,1 @@
-"""What every request passes on its way to an endpoint: pure ASGI classes."""
+"""The layers between server and endpoints: pure ASGI classes."""

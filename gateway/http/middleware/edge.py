@@ -1,4 +1,4 @@
-"""The edge in front of every endpoint: facts from the proxy, or a refusal."""
+"""The edge in front of every endpoint: facts from the proxy, or 400."""
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
@@ -16,14 +16,13 @@ class EdgeMiddleware:
     def __init__(
         self, app: ASGIApp, edge: Edge, metrics: Metrics, log: FilteringBoundLogger
     ) -> None:
-        """Read facts by `edge`."""
         self._app = app
         self._edge = edge
         self._metrics = metrics
         self._log = log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its facts; 400 where the proxy contradicts itself."""
+        """Call the application with the facts; 400 where the headers contradict each other."""
         exchange = exchange_of(scope)
         try:
             facts = self._edge.facts(scope)

@@ -1,7 +1,7 @@
 """One line, one count and one span for each request.
 
-The line names realm, client, certificate thumbprint and token id, never a secret, a token, a
-certificate or the query. The outermost layer: what fails below it is written too, and passes on.
+The line contains realm, client, certificate thumbprint and token id, never a secret, a token, a
+certificate or the query. The outermost layer: it also logs requests that raise.
 """
 
 import secrets
@@ -18,7 +18,7 @@ _TRACEPARENT = b"traceparent"
 
 
 class RequestLog:
-    """Watches a request from its first byte to its last."""
+    """Logs and counts each request when its response is complete."""
 
     def __init__(
         self, app: ASGIApp, log: FilteringBoundLogger, metrics: Metrics, tracer: Tracer
@@ -29,7 +29,6 @@ class RequestLog:
         self._tracer = tracer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve HTTP; the lifespan messages pass by."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -55,7 +54,7 @@ class RequestLog:
         self, scope: Scope, exchange: Exchange, status: int, seconds: float, trace_id: str | None
     ) -> None:
         self._metrics.request(exchange.route, scope["method"], status, seconds)
-        fields = exchange.log
+        fields = exchange.log.known()
         if trace_id is not None:
             fields["trace_id"] = trace_id
         edge = exchange.edge

@@ -1,9 +1,12 @@
-"""The headers for browsers of the realm in the path, on every response whatever wrote it.
+"""The headers for browsers of the realm in the path, on every response.
 
-Endpoints look the realm up and leave its values in the exchange. Of a response that no endpoint
-wrote (unmatched paths, requests that the edge refuses) the realm is looked up here. A path of the
+Endpoints look the realm up and store its values in the exchange. For responses without an endpoint
+(unmatched paths, requests that the edge rejects) the realm is looked up here. A path of the
 admin API that names no realm has the values of the caller's realm, or those of `master`; a path
-outside all realms has the defaults. Keycloak: 0.3, 14
+outside all realms has the defaults.
+
+Values are sent as the realm sets them, empty ones are not sent; the content security policy is
+sent with pages only. Spec: 2.2 `browser_security_headers`; Keycloak: 0.3, 14
 """
 
 from typing import Final
@@ -11,14 +14,26 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.domain.errors import StoreUnavailable
+from gateway.domain.limits.caches import cached
 from gateway.domain.ports.directory import Directory
 from gateway.domain.realm import MASTER, SecurityHeaders
 from gateway.http.exchange import exchange_of
 from gateway.http.guarded_endpoint import LONGEST_REALM_NAME
 from gateway.http.path_segments import split_path
-from gateway.http.security_headers import for_every_response
+from gateway.http.replies import Headers
 
 _DEFAULT: Final = SecurityHeaders()
+_ON_EVERY_RESPONSE: Final = {
+    "referrerPolicy": b"referrer-policy",
+    "strictTransportSecurity": b"strict-transport-security",
+    "xContentTypeOptions": b"x-content-type-options",
+    "xFrameOptions": b"x-frame-options",
+    "xRobotsTag": b"x-robots-tag",
+}
+_ONLY_ON_PAGES: Final = {
+    "contentSecurityPolicy": b"content-security-policy",
+    "contentSecurityPolicyReportOnly": b"content-security-policy-report-only",
+}
 
 
 class SecurityHeadersMiddleware:
@@ -29,7 +44,6 @@ class SecurityHeadersMiddleware:
         self._directory = directory
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and its response with the headers."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -38,14 +52,14 @@ class SecurityHeadersMiddleware:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 values = exchange.security_headers or await self._find(scope)
-                message["headers"] = [*message["headers"], *for_every_response(values)]
+                message["headers"] = [*message["headers"], *_for_every_response(values)]
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
 
     async def _find(self, scope: Scope) -> SecurityHeaders:
         name = _realm_in_path(scope)
-        # A store may refuse control characters, and no realm has them in its name.
+        # A store may reject control characters, and no realm has them in its name.
         if name is None or len(name) > LONGEST_REALM_NAME or not name.isprintable():
             return _DEFAULT
         try:
@@ -63,3 +77,23 @@ def _realm_in_path(scope: Scope) -> str | None:
         case ["admin", *_]:
             return MASTER
     return None
+
+
+@cached(2 * 1024 * 1024)
+def _for_every_response(headers: SecurityHeaders) -> Headers:
+    """Return the headers of every response, with or without a body."""
+    return _with_values(headers, _ON_EVERY_RESPONSE)
+
+
+@cached(2 * 1024 * 1024)
+def only_on_pages(headers: SecurityHeaders) -> Headers:
+    """Return the additional headers of a response that a browser displays."""
+    return _with_values(headers, _ONLY_ON_PAGES)
+
+
+def _with_values(headers: SecurityHeaders, names: dict[str, bytes]) -> Headers:
+    return tuple(
+        (name, value.encode("latin-1"))
+        for key, name in names.items()
+        if (value := headers.value(key))
+    )

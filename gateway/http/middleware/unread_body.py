@@ -1,8 +1,8 @@
-"""An answer waits for what is left of a small body.
+"""A response waits for the rest of a small body.
 
-Bodies come as the client sends them, and some answers are known before: whoever has no token is
-refused unheard. Closed then, the connection breaks under a proxy that is still writing, and the
-answer is lost. A body that is large or slow is not worth the wait.
+Some responses are known before the body has arrived, such as 401 without a token. If the
+connection is closed then, a proxy that is still writing loses the response. For a large or slow
+body the response does not wait.
 Spec: RFC 9112 §9.6 (closing while the peer still sends destroys the answer)
 """
 
@@ -17,13 +17,12 @@ _HAS_BODY: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class UnreadBody:
-    """Reads and forgets the rest of a body before the answer to it begins."""
+    """Reads and discards the rest of a body before the response begins."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve HTTP; what has no body passes by."""
         if scope["type"] != "http" or not any(name in _HAS_BODY for name, _ in scope["headers"]):
             await self._app(scope, receive, send)
             return
@@ -38,7 +37,7 @@ class UnreadBody:
 
 
 class _Body:
-    """What is received, and whether that was all."""
+    """The messages of a body; `over` after the last."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive

@@ -20,20 +20,18 @@ _KEYS_CACHED: Final = (b"cache-control", b"public, max-age=60")
 """Shorter than the time for which a new key is published before it signs."""
 
 
-class OpenIdConfigurationHandler:
-    """Answers /.well-known/openid-configuration."""
-
-    def __init__(self, context: RealmContext) -> None:
-        self._context = context
-
-    async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:  # noqa: ARG002
-        """Return the metadata."""
-        mtls_issuer = self._context.mtls_issuer(request.realm.realm.name)
-        document = openid_configuration(request.realm, request.issuer, mtls_issuer)
-        return json_reply(document, headers=_NEVER_CACHED)
+async def get_openid_configuration(
+    context: RealmContext,
+    request: ProtocolRequest,
+    exchange: Exchange,  # noqa: ARG001
+) -> Reply:
+    """Return the metadata of a realm."""
+    mtls_issuer = context.mtls_issuer(request.realm.realm.name)
+    document = openid_configuration(request.realm, request.issuer, mtls_issuer)
+    return json_reply(document, headers=_NEVER_CACHED)
 
 
-async def key_set_handler(request: ProtocolRequest, exchange: Exchange) -> Reply:
+async def get_keys(request: ProtocolRequest, exchange: Exchange) -> Reply:
     """Return the JWKS, or 304 to a caller that has it."""
     reply = json_reply(key_set(request.realm, request.now))
     tag = b'"' + hashlib.sha256(reply.body).hexdigest()[:32].encode() + b'"'
@@ -43,7 +41,7 @@ async def key_set_handler(request: ProtocolRequest, exchange: Exchange) -> Reply
     return Reply(reply.status, (*reply.headers, *headers), reply.body)
 
 
-async def realm_information_handler(request: ProtocolRequest, exchange: Exchange) -> Reply:  # noqa: ARG001
+async def get_realm_information(request: ProtocolRequest, exchange: Exchange) -> Reply:  # noqa: ARG001
     """Return the realm's public document."""
     return json_reply(
         realm_information(request.realm, request.issuer, request.now), content_type=JSON_UTF8

@@ -21,7 +21,6 @@ class TokenHandler:
         self._metrics = metrics
 
     async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:
-        """Return the tokens."""
         try:
             _require_no_proof(exchange)
             caller, tokens = await self._endpoint.answer(request)
@@ -29,9 +28,9 @@ class TokenHandler:
             self._count(request, error.error)
             raise
         self._count(request, "issued")
-        exchange.log["client"] = caller.entry.client.client_id
-        exchange.log["client_auth_method"] = caller.method
-        exchange.log["token_id"] = tokens.token_id
+        exchange.log.client = caller.entry.client.client_id
+        exchange.log.client_auth_method = caller.method
+        exchange.log.token_id = tokens.token_id
         return json_reply(tokens.document())
 
     def _count(self, request: ProtocolRequest, outcome: str) -> None:
@@ -41,7 +40,7 @@ class TokenHandler:
 
 
 def _require_no_proof(exchange: Exchange) -> None:
-    """Refuse a request for a token bound to a key: the answer would be an unbound one.
+    """Reject a request for a token bound to a key: the response would be an unbound token.
 
     Spec: RFC 9449 §5
     """

@@ -1,7 +1,8 @@
 """/realms/{realm}/clients-registrations/{provider}[/{clientId}]: which request does what.
 
-`default` and `openid-connect` register clients in the words of Keycloak and of RFC 7591, `install`
-tells an adapter of one. Keycloak: client registration service; Spec: RFC 7591, RFC 7592
+`default` and `openid-connect` register clients in the formats of Keycloak and of RFC 7591,
+`install` returns the configuration of an adapter.
+Keycloak: client registration service; Spec: RFC 7591, RFC 7592
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from starlette.types import Receive, Scope
 
 from gateway.admin.access import Missing
 from gateway.http.admin.bodies import read_admin_body
-from gateway.http.admin.operations import Body, Media
+from gateway.http.admin.operations import Body
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.realm_endpoint import RealmContext, RealmEndpoint
@@ -22,11 +23,11 @@ from gateway.protocol.requests import ProtocolRequest
 
 ROUTE: Final = "/realms/{realm}/clients-registrations/{rest:path}"
 _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "DELETE")
-_SENT: Final = Body(Media.OBJECT, largest=64 * 1024)
+_SENT: Final = Body(largest=64 * 1024)
 
 
 class RegistrationEndpoint(RealmEndpoint):
-    """An ASGI endpoint; what it answers holds secrets, which nobody keeps on the way."""
+    """An ASGI endpoint; its responses contain secrets, so they are never cached."""
 
     def __init__(self, providers: Mapping[str, Provider], context: RealmContext) -> None:
         super().__init__(ROUTE, _unreachable, context, methods=_METHODS, always=NO_STORE)
@@ -47,7 +48,7 @@ class RegistrationEndpoint(RealmEndpoint):
         provider = self._providers.get(name)
         if provider is None:
             raise Missing("Client registration provider not found")
-        exchange.log["client"] = client_id
+        exchange.log.client = client_id
         operations = provider.one if client_id else provider.all
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         operation = operations.get(method)

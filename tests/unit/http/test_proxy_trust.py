@@ -13,7 +13,7 @@ Peer = tuple[str, int] | None
 
 
 @pytest.mark.parametrize(
-    ("peer", "secret", "believed"),
+    ("peer", "secret", "accepted"),
     [
         (("10.1.2.3", 1), b"a long shared secret", True),
         (("::ffff:10.1.2.3", 1), b"a long shared secret", True),
@@ -28,13 +28,13 @@ Peer = tuple[str, int] | None
     ],
 )
 def test_with_a_secret_every_peer_must_know_it_and_a_tcp_peer_must_be_listed(
-    peer: Peer, secret: bytes | None, *, believed: bool
+    peer: Peer, secret: bytes | None, *, accepted: bool
 ) -> None:
-    assert ProxyTrust(NETWORKS, SECRET).believes(peer, secret) is believed
+    assert ProxyTrust(NETWORKS, SECRET).accepts(peer, secret) is accepted
 
 
 @pytest.mark.parametrize(
-    ("peer", "believed"), [(None, True), (("10.1.2.3", 1), False), (("127.0.0.1", 1), False)]
+    ("peer", "accepted"), [(None, True), (("10.1.2.3", 1), False), (("127.0.0.1", 1), False)]
 )
-def test_without_a_secret_only_the_unix_socket_is_believed(peer: Peer, *, believed: bool) -> None:
-    assert ProxyTrust(NETWORKS, None).believes(peer, None) is believed
+def test_without_a_secret_only_the_unix_socket_is_accepted(peer: Peer, *, accepted: bool) -> None:
+    assert ProxyTrust(NETWORKS, None).accepts(peer, None) is accepted

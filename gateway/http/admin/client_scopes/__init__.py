@@ -1,3 +1,3 @@
-"""Operations on client scopes, protocol mappers and scope mappings. Keycloak: 7.3."""
+"""Operations on client scopes. Keycloak: 7.3."""
 
-from gateway.http.admin.client_scopes.resources import scope_operations
+from gateway.http.admin.client_scopes.operations import client_scope_operations

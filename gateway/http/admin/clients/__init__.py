@@ -1,4 +1,3 @@
 """Operations on clients. Keycloak: 7.3."""
 
-from gateway.http.admin.clients.policies import ClientPolicyHandlers
-from gateway.http.admin.clients.resources import client_operations
+from gateway.http.admin.clients.operations import client_operations

@@ -1,6 +1,6 @@
 """The interface of a certificate lookup, and what lookups share.
 
-A lookup only reads what the proxy wrote: it decides nothing about the certificate.
+A lookup only reads the headers: it decides nothing about the certificate.
 """
 
 from abc import ABC, abstractmethod
@@ -12,14 +12,15 @@ from gateway.domain.certificates import ProxyVerdict
 from gateway.domain.limits.caches import cached
 
 _LARGEST_REMEMBERED: Final = 4 * 1024
-"""Bytes of a header: of the usual size it is decoded once, and memory stays bounded."""
+"""Bytes of a header: one of the usual size is decoded once, and memory stays bounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForwardedCertificate:
     """What the proxy's headers say about the client certificate; certificates are DER.
 
-    `chain` holds what was sent besides the leaf. `reason` explains a verdict that is not VERIFIED.
+    `chain` holds the other certificates that were sent. `reason` explains a verdict other than
+    VERIFIED.
     """
 
     leaf: bytes = field(repr=False)
@@ -42,7 +43,6 @@ class CertificateLookup(ABC):
     field of the settings that holds its value."""
 
     def __init__(self, header: str) -> None:
-        """Expect the certificate in `header`."""
         self.header: Final = header.lower().encode("ascii")
 
     @property
@@ -52,17 +52,17 @@ class CertificateLookup(ABC):
 
     @abstractmethod
     def find(self, headers: Mapping[bytes, bytes]) -> ForwardedCertificate | None:
-        """Return what the headers report, None where the client showed no certificate.
+        """Return what the headers report, None where the client sent no certificate.
 
         `headers` are by lower-case name. Raises MalformedCertificate for anything else.
         """
 
 
 def decoded_once(decode: Callable[[bytes], bytes | None]) -> Callable[[bytes], bytes | None]:
-    """Return `decode`, which remembers the results of headers of the usual size."""
-    remembering = cached(2 * 1024 * 1024)(decode)
+    """Return `decode` with a cache for headers of the usual size."""
+    remembered = cached(2 * 1024 * 1024)(decode)
 
     def call(value: bytes) -> bytes | None:
-        return remembering(value) if len(value) <= _LARGEST_REMEMBERED else decode(value)
+        return remembered(value) if len(value) <= _LARGEST_REMEMBERED else decode(value)
 
     return call

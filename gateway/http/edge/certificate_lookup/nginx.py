@@ -2,9 +2,9 @@
 
 The second is `SUCCESS`, `FAILED:reason` or `NONE`.
 
-Keycloak decodes by form rules and takes what it cannot read for no certificate. Here a `+` is a
-plus sign, never a space (nginx escapes it, so a space would come from somebody else), and whatever
-is not exactly one certificate is an error: silence would hide an attack or a broken proxy.
+Keycloak decodes by form rules and treats an unreadable header as no certificate. Here a `+` is a
+plus sign, never a space (nginx escapes it), and anything but exactly one certificate is an error:
+ignoring it would hide an attack or a broken proxy.
 
 Keycloak: 11.1, provider `nginx`. Spec: RFC 7468 §5; RFC 3986 §2.1
 """
@@ -40,14 +40,13 @@ class NginxLookup(CertificateLookup):
     verdict_headers: ClassVar = frozenset({VERDICT_HEADER})
     options: ClassVar = {"ssl-client-cert": "certificate_header"}
     variable: ClassVar = "$ssl_client_escaped_cert"
-    """What nginx must send in the header of the certificate."""
+    """The nginx variable for the header of the certificate."""
 
     def __init__(self, header: str = default_header) -> None:
         super().__init__(header)
         self._decode = decoded_once(certificate_from_header)
 
     def find(self, headers: Mapping[bytes, bytes]) -> ForwardedCertificate | None:
-        """Return what the headers report; raises MalformedCertificate."""
         value = headers.get(self.header)
         leaf = self._decode(value) if value else None
         if leaf is None:

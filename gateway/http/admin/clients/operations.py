@@ -1,0 +1,274 @@
+"""The rows of clients: the clients, their secrets, sessions and nodes, and client policies.
+
+Of the executors of client policies only `secret-rotation` acts. Keycloak: 7.1, 7.3
+"""
+
+from http import HTTPStatus
+from typing import Final
+
+from gateway.admin.access import Page
+from gateway.admin.clients import (
+    MANAGE_CLIENTS,
+    POLICIES,
+    PROFILES,
+    QUERY_CLIENTS,
+    VIEW_CLIENTS,
+    ClientInstallation,
+    ClientNodes,
+    ClientPolicies,
+    ClientQuery,
+    ClientUseCases,
+)
+from gateway.admin.realms import VIEW_REALM
+from gateway.admin.sessions import ClientSessions
+from gateway.admin.users import read_attribute_query
+from gateway.http.admin.clients.certificates import certificate_operations
+from gateway.http.admin.operations import (
+    MANAGE_REALM,
+    PAGING,
+    REALM,
+    Body,
+    Operation,
+    Query,
+    Resource,
+    State,
+)
+from gateway.http.admin.requests import (
+    AdminRequest,
+    counted,
+    created_reply,
+    document,
+    done,
+    entity,
+    entity_reply,
+)
+from gateway.http.replies import Reply
+
+_CLIENT: Final = f"{REALM}/clients/{{client_id}}"
+"""`client_id` is the internal id, as in all of Keycloak's admin API."""
+_TEXT: Final = ((b"content-type", b"text/plain"),)
+_SESSIONS: Final = 100
+"""The size of a page of sessions where the request names none."""
+
+
+def client_operations(clients: ClientUseCases, sessions: ClientSessions) -> tuple[Operation, ...]:
+    """Return every row about clients."""
+    return (
+        *_clients(clients),
+        *_one_client(clients),
+        *_sessions(sessions),
+        *_nodes(clients.nodes),
+        *certificate_operations(clients.certificates, _CLIENT),
+        *_policies(clients.policies, "profiles"),
+        *_policies(clients.policies, "policies"),
+    )
+
+
+def _clients(clients: ClientUseCases) -> tuple[Operation, ...]:
+    rows = Resource(f"{REALM}/clients", "Clients", QUERY_CLIENTS, MANAGE_CLIENTS)
+    listing, administration = clients.listing, clients.administration
+    one, schema = "/{client_id}", "ClientRepresentation"
+    filters = (Query("clientId"), Query("search", "boolean"), Query("q"))
+    return (
+        rows.get(
+            "",
+            "List the clients that match",
+            lambda r: document(listing.page(r.acting, _query(r))),
+            returns=f"[{schema}]",
+            query=(*PAGING, *filters, Query("viewableOnly", "boolean")),
+        ),
+        rows.post(
+            "",
+            "Create a client",
+            lambda r: _create_client(clients, r),
+            body=Body(schema),
+        ),
+        rows.get(
+            one,
+            "Get a client",
+            lambda r: entity(listing.one(r.acting, r.path["client_id"])),
+            returns=schema,
+            versioned=True,
+        ),
+        rows.put(
+            one,
+            "Update a client; fields that are not sent keep their values",
+            lambda r: done(administration.change(r.acting, r.path["client_id"], r.body)),
+            body=Body(schema),
+            versioned=True,
+        ),
+        rows.delete(
+            one,
+            "Delete a client",
+            lambda r: done(administration.remove(r.acting, r.path["client_id"])),
+            versioned=True,
+        ),
+    )
+
+
+async def _create_client(clients: ClientUseCases, request: AdminRequest) -> Reply:
+    client = await clients.administration.add(request.acting, request.body)
+    return created_reply(request, client.id)
+
+
+def _query(request: AdminRequest) -> ClientQuery:
+    first, maximum = request.page()
+    name, by_part = request.query.get("clientId"), request.flag("search")
+    return ClientQuery(
+        client_id=None if by_part else name,
+        part=(name or "") if by_part else "",
+        attributes=read_attribute_query(request.query.get("q") or ""),
+        first=first,
+        maximum=maximum,
+    )
+
+
+def _one_client(clients: ClientUseCases) -> tuple[Operation, ...]:
+    rows = Resource(_CLIENT, "Clients", VIEW_CLIENTS, MANAGE_CLIENTS)
+    secrets, credential = clients.secrets, "CredentialRepresentation"
+    return (
+        rows.get(
+            "/client-secret",
+            "Get the secret of a client",
+            lambda r: document(secrets.read(r.acting, r.path["client_id"])),
+            returns=credential,
+            reveals=True,
+        ),
+        rows.post(
+            "/client-secret",
+            "Generate a new secret for a client",
+            lambda r: document(secrets.renew(r.acting, r.path["client_id"])),
+            returns=credential,
+            status=200,
+        ),
+        rows.get(
+            "/client-secret/rotated",
+            "Get the rotated secret of a client",
+            lambda r: document(secrets.get_rotated(r.acting, r.path["client_id"])),
+            returns=credential,
+            reveals=True,
+        ),
+        rows.delete(
+            "/client-secret/rotated",
+            "Delete the rotated secret of a client",
+            lambda r: done(secrets.remove_rotated(r.acting, r.path["client_id"])),
+        ),
+        rows.get(
+            "/service-account-user",
+            "Get the service account of a client",
+            lambda r: document(clients.accounts.read(r.realm, r.path["client_id"])),
+            returns="UserRepresentation",
+        ),
+        rows.get(
+            "/installation/providers/{provider_id}",
+            "Get a configuration file for an adapter of a client",
+            lambda r: _installation(clients.installation, r),
+        ),
+    )
+
+
+async def _installation(installation: ClientInstallation, request: AdminRequest) -> Reply:
+    client_id, provider_id = request.path["client_id"], request.path["provider_id"]
+    text = await installation.write(request.acting, client_id, provider_id, request.public_url)
+    return Reply(HTTPStatus.OK, _TEXT, text.encode("utf-8"))
+
+
+def _sessions(sessions: ClientSessions) -> tuple[Operation, ...]:
+    rows = Resource(_CLIENT, "Sessions and nodes of clients", VIEW_CLIENTS, MANAGE_CLIENTS)
+    return (
+        rows.get(
+            "/session-count",
+            "Count the online sessions of a client",
+            lambda r: counted(sessions.count(r.realm, r.path["client_id"], offline=False)),
+            returns="object",
+        ),
+        rows.get(
+            "/offline-session-count",
+            "Count the offline sessions of a client",
+            lambda r: counted(sessions.count(r.realm, r.path["client_id"], offline=True)),
+            returns="object",
+        ),
+        rows.get(
+            "/user-sessions",
+            "List the online sessions of a client",
+            lambda r: _list_sessions(sessions, r, offline=False),
+            returns="[UserSessionRepresentation]",
+            query=PAGING,
+        ),
+        rows.get(
+            "/offline-sessions",
+            "List the offline sessions of a client",
+            lambda r: _list_sessions(sessions, r, offline=True),
+            returns="[UserSessionRepresentation]",
+            query=PAGING,
+        ),
+    )
+
+
+async def _list_sessions(
+    sessions: ClientSessions, request: AdminRequest, *, offline: bool
+) -> Reply:
+    page = Page(*request.page(_SESSIONS))
+    client_id = request.path["client_id"]
+    return await document(sessions.page(request.realm, client_id, page, offline=offline))
+
+
+def _nodes(nodes: ClientNodes) -> tuple[Operation, ...]:
+    tag = "Sessions and nodes of clients"
+    rows = Resource(_CLIENT, tag, MANAGE_CLIENTS, MANAGE_CLIENTS, State.STORED_ONLY)
+    return (
+        rows.post(
+            "/nodes",
+            "Register a node of a client; the gateway sends it no requests",
+            lambda r: done(nodes.add(r.acting, r.path["client_id"], r.body)),
+            body=Body("object"),
+            status=204,
+        ),
+        rows.delete(
+            "/nodes/{node}",
+            "Delete a node of a client",
+            lambda r: done(nodes.remove(r.acting, r.path["client_id"], r.path["node"])),
+        ),
+        rows.get(
+            "/test-nodes-available",
+            "Test the nodes of a client; the gateway sends no request",
+            lambda r: document(nodes.test(r.acting, r.path["client_id"])),
+            returns="GlobalRequestResult",
+        ),
+        rows.post(
+            "/push-revocation",
+            "Push the `notBefore` of a client to its nodes; the gateway sends no request",
+            lambda r: document(nodes.push_revocation(r.acting, r.path["client_id"])),
+            returns="GlobalRequestResult",
+            status=200,
+        ),
+    )
+
+
+def _policies(policies: ClientPolicies, kind: str) -> tuple[Operation, ...]:
+    rows = Resource(f"{REALM}/client-policies/{kind}", "Realms", VIEW_REALM, MANAGE_REALM)
+    part = PROFILES if kind == "profiles" else POLICIES
+    schema = f"Client{kind.capitalize()}Representation"
+
+    async def get(request: AdminRequest) -> Reply:
+        every = request.flag(f"include-global-{kind}")
+        found = await policies.shown(request.realm, part)
+        return entity_reply(found | {f"global{kind.capitalize()}": []} if every else found)
+
+    return (
+        rows.get(
+            "",
+            f"Get the client {kind} of the realm; there are no global ones",
+            get,
+            returns=schema,
+            query=(Query(f"include-global-{kind}", "boolean"),),
+            versioned=True,
+        ),
+        rows.put(
+            "",
+            f"Replace the client {kind} of the realm; only the executor `secret-rotation` acts",
+            lambda r: done(policies.replace(r.acting, part, r.body)),
+            body=Body(schema),
+            versioned=True,
+        ),
+    )

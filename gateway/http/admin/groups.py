@@ -1,0 +1,213 @@
+"""The rows of groups: .../groups, .../group-by-path and .../default-groups. Keycloak: 7.1, 7.3."""
+
+from http import HTTPStatus
+from typing import Final
+
+from gateway.admin.access import Page
+from gateway.admin.groups import QUERY_GROUPS, VIEW_GROUPS, GroupShape, GroupUseCases
+from gateway.admin.realms import VIEW_REALM
+from gateway.admin.users import read_attribute_query
+from gateway.domain.ports.storage.group_catalogue import GroupQuery
+from gateway.http.admin.operations import (
+    BRIEF,
+    MANAGE_REALM,
+    MANAGE_USERS,
+    PAGING,
+    REALM,
+    SEARCH,
+    Body,
+    Operation,
+    Query,
+    Resource,
+)
+from gateway.http.admin.requests import (
+    AdminRequest,
+    counted,
+    created_at_reply,
+    document,
+    document_reply,
+    done,
+    entity,
+)
+from gateway.http.replies import Reply
+
+_ONE: Final = "GroupRepresentation"
+_MANY: Final = "[GroupRepresentation]"
+_CHILDREN: Final = 10
+"""The size of a page of subgroups where the request names none."""
+_EXACT: Final = Query("exact", "boolean")
+_COUNTS: Final = Query("subGroupsCount", "boolean", "Whether to return subGroupCount")
+_HIERARCHY: Final = Query(
+    "populateHierarchy", "boolean", "Whether to return the parents of the groups found"
+)
+
+
+def group_operations(groups: GroupUseCases) -> tuple[Operation, ...]:
+    """Return every row about groups."""
+    return (*_collection(groups), *_one_group(groups), *_default_groups(groups))
+
+
+def _collection(groups: GroupUseCases) -> tuple[Operation, ...]:
+    rows = Resource(REALM, "Groups", QUERY_GROUPS, MANAGE_USERS)
+    listing = groups.listing
+    return (
+        rows.get(
+            "/groups",
+            "List the top-level groups, or all groups that match",
+            lambda r: _list_groups(groups, r),
+            returns=_MANY,
+            query=(*SEARCH, _EXACT, Query("q"), BRIEF, _COUNTS, _HIERARCHY),
+        ),
+        rows.get(
+            "/groups/count",
+            "Count the groups that match",
+            lambda r: counted(listing.count(r.realm, _count_query(r))),
+            returns="object",
+            query=(*SEARCH[:1], Query("top", "boolean")),
+        ),
+        rows.post(
+            "/groups",
+            "Create a top-level group, or move a group there",
+            lambda r: _create_group(groups, r),
+            body=Body(_ONE),
+        ),
+        rows.get(
+            "/group-by-path/{path:path}",
+            "Get the group at a path",
+            lambda r: document(listing.at_path(r.realm, r.rights, r.path["path"])),
+            allowed=VIEW_GROUPS,
+            returns=_ONE,
+        ),
+    )
+
+
+def _one_group(groups: GroupUseCases) -> tuple[Operation, ...]:
+    rows = Resource(f"{REALM}/groups/{{group_id}}", "Groups", VIEW_GROUPS, MANAGE_USERS)
+    listing, administration = groups.listing, groups.administration
+    return (
+        rows.get(
+            "",
+            "Get a group",
+            lambda r: entity(listing.one(r.realm, r.rights, r.path["group_id"])),
+            returns=_ONE,
+            versioned=True,
+        ),
+        rows.put(
+            "",
+            "Update a group",
+            lambda r: done(administration.update(r.acting, r.path["group_id"], r.body)),
+            body=Body(_ONE),
+            versioned=True,
+        ),
+        rows.delete(
+            "",
+            "Delete a group and its subgroups",
+            lambda r: done(administration.remove(r.acting, r.path["group_id"])),
+            versioned=True,
+        ),
+        rows.get(
+            "/children",
+            "List the subgroups of a group",
+            lambda r: _list_subgroups(groups, r),
+            returns=_MANY,
+            query=(*SEARCH, _EXACT, BRIEF, _COUNTS),
+        ),
+        rows.post(
+            "/children",
+            "Create a subgroup, or move a group below another",
+            lambda r: _create_group(groups, r),
+            body=Body(_ONE),
+            returns=_ONE,
+        ),
+        rows.get(
+            "/members",
+            "List the members of a group",
+            lambda r: document(
+                listing.members(
+                    r.realm,
+                    r.path["group_id"],
+                    Page(*r.page(Page().maximum)),
+                    brief=r.flag("briefRepresentation"),
+                )
+            ),
+            returns="[UserRepresentation]",
+            query=(*PAGING, BRIEF),
+        ),
+    )
+
+
+def _default_groups(groups: GroupUseCases) -> tuple[Operation, ...]:
+    rows = Resource(f"{REALM}/default-groups", "Realms", VIEW_REALM, MANAGE_REALM)
+    defaults = groups.default_groups
+    return (
+        rows.get(
+            "",
+            "List the default groups of the realm",
+            lambda r: document(defaults.list(r.realm)),
+            returns=_MANY,
+        ),
+        rows.put(
+            "/{group_id}",
+            "Add a default group",
+            lambda r: done(defaults.set(r.acting, r.path["group_id"], is_default=True)),
+        ),
+        rows.delete(
+            "/{group_id}",
+            "Remove a default group",
+            lambda r: done(defaults.set(r.acting, r.path["group_id"], is_default=False)),
+        ),
+    )
+
+
+async def _list_groups(groups: GroupUseCases, request: AdminRequest) -> Reply:
+    first, maximum = request.page()
+    search, attributes = request.query.get("search") or "", request.query.get("q") or ""
+    searched = bool(search or attributes)
+    query = GroupQuery(
+        parent=None if searched else "",
+        search="" if attributes else search.strip(),
+        exact=request.flag("exact"),
+        attributes=read_attribute_query(attributes),
+        first=first,
+        maximum=maximum,
+    )
+    shape = GroupShape(
+        brief=request.flag("briefRepresentation", default=True),
+        counts=request.flag("subGroupsCount", default=True),
+        hierarchy=searched and request.flag("populateHierarchy", default=True),
+    )
+    return await document(groups.listing.page(request.realm, request.rights, query, shape))
+
+
+def _count_query(request: AdminRequest) -> GroupQuery:
+    search = (request.query.get("search") or "").strip()
+    return GroupQuery(parent="" if request.flag("top") and not search else None, search=search)
+
+
+async def _list_subgroups(groups: GroupUseCases, request: AdminRequest) -> Reply:
+    first, maximum = request.page(_CHILDREN)
+    query = GroupQuery(
+        parent=request.path["group_id"],
+        search=(request.query.get("search") or "").strip(),
+        exact=request.flag("exact"),
+        first=first,
+        maximum=maximum,
+    )
+    shape = GroupShape(
+        brief=request.flag("briefRepresentation"),
+        counts=request.flag("subGroupsCount", default=True),
+    )
+    return await document(groups.listing.children(request.realm, request.rights, query, shape))
+
+
+async def _create_group(groups: GroupUseCases, request: AdminRequest) -> Reply:
+    """Return 201, for a subgroup with the group as the body; 204 where a group was moved."""
+    parent = request.path.get("group_id")
+    added = await groups.administration.put(request.acting, parent, request.body)
+    if added is None:
+        return Reply(HTTPStatus.NO_CONTENT)
+    reply = created_at_reply(request.url("groups", added["id"]))
+    if parent is None:
+        return reply
+    body = document_reply(added)
+    return Reply(reply.status, (*reply.headers, *body.headers), body.body)

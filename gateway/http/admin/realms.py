@@ -1,0 +1,221 @@
+"""The rows of realms: realms themselves, their files, caches and texts, and fixed lists.
+
+Keycloak: 7.1
+"""
+
+from http import HTTPStatus
+from typing import Final
+
+from gateway.admin.access import AdminRole, RealmCaches
+from gateway.admin.realm_files import PartialExport, RealmCreation, RealmFileUseCases
+from gateway.admin.realms import VIEW_REALM, Localizations, RealmUseCases
+from gateway.http.admin.operations import (
+    BRIEF,
+    MANAGE_REALM,
+    PLAIN_TEXT,
+    REALM,
+    Body,
+    Decided,
+    Media,
+    Operation,
+    Query,
+    Resource,
+    State,
+)
+from gateway.http.admin.requests import (
+    AdminRequest,
+    constant,
+    created_reply,
+    document,
+    done,
+    entity,
+)
+from gateway.http.replies import Reply
+
+_LARGEST_REALM: Final = 32 * 1024 * 1024
+"""In bytes: a realm can contain its users. nginx: admin-api.conf"""
+_REALM: Final = "RealmRepresentation"
+_TEXT: Final = (b"content-type", b"text/plain;charset=UTF-8")
+_VIEW_PROVIDERS: Final = (AdminRole.VIEW_IDENTITY_PROVIDERS, AdminRole.MANAGE_IDENTITY_PROVIDERS)
+_REGISTRATORS: Final = ("CONFIGURE_TOTP",)
+"""Required actions by which a user registers a credential."""
+
+
+def realm_operations(
+    realms: RealmUseCases, files: RealmFileUseCases, caches: RealmCaches
+) -> tuple[Operation, ...]:
+    """Return every row about realms."""
+    return (
+        *_realms(realms, files.creation),
+        *_files(files),
+        *_caches(caches),
+        *_texts(realms.localizations),
+        *_fixed_lists(),
+    )
+
+
+def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, ...]:
+    rows = Resource("/admin/realms", "Realms", Decided.BY_USE_CASE, MANAGE_REALM)
+    listing, changes, one = realms.listing, realms.changes, "/{realm}"
+    unreadable = "unable to read contents from stream"
+    return (
+        rows.get(
+            "",
+            "List the realms that the caller administers",
+            lambda r: document(listing.visible(r.acting, brief=r.flag("briefRepresentation"))),
+            returns=f"[{_REALM}]",
+            query=(BRIEF,),
+        ),
+        rows.post(
+            "",
+            "Create a realm from its representation, with all objects in it",
+            lambda r: _create_realm(creation, r),
+            allowed=Decided.BY_USE_CASE,
+            body=Body(_REALM, largest=_LARGEST_REALM, unreadable=unreadable),
+        ),
+        rows.get(
+            one,
+            "Get a realm; without its settings for callers that may not view them",
+            lambda r: entity(listing.one(r.acting)),
+            returns=_REALM,
+            versioned=True,
+        ),
+        rows.put(
+            one,
+            "Update the settings or the name of a realm",
+            lambda r: done(changes.update(r.acting, r.body)),
+            body=Body(_REALM),
+            versioned=True,
+        ),
+        rows.delete(
+            one,
+            "Delete a realm and all objects in it",
+            lambda r: done(changes.remove(r.acting)),
+            versioned=True,
+        ),
+    )
+
+
+async def _create_realm(creation: RealmCreation, request: AdminRequest) -> Reply:
+    return created_reply(request, (await creation.create(request.acting, request.body)).name)
+
+
+def _files(files: RealmFileUseCases) -> tuple[Operation, ...]:
+    rows = Resource(REALM, "Realms", (), MANAGE_REALM)
+    return (
+        rows.post(
+            "/partialImport",
+            "Import users, groups, clients and roles into a realm, all or none",
+            lambda r: document(files.partial_import.run(r.acting, r.body)),
+            body=Body("PartialImportRepresentation", largest=_LARGEST_REALM),
+            returns="PartialImportResults",
+            status=200,
+            refuses=(501,),
+        ),
+        rows.post(
+            "/partial-export",
+            "Export a realm without its users, with all secrets masked",
+            lambda r: _export(files.partial_export, r),
+            returns=_REALM,
+            status=200,
+            query=(Query("exportClients", "boolean"), Query("exportGroupsAndRoles", "boolean")),
+        ),
+    )
+
+
+async def _export(exports: PartialExport, request: AdminRequest) -> Reply:
+    clients, groups_and_roles = request.flag("exportClients"), request.flag("exportGroupsAndRoles")
+    return await document(
+        exports.document(request.acting, clients=clients, groups_and_roles=groups_and_roles)
+    )
+
+
+def _caches(caches: RealmCaches) -> tuple[Operation, ...]:
+    rows = Resource(REALM, "Realms", (), MANAGE_REALM)
+
+    def clear(cache: str) -> Operation:
+        return rows.post(
+            f"/{cache}",
+            "Clear the caches of the realm in every gateway",
+            lambda r: done(caches.clear(r.acting, cache)),
+            status=204,
+        )
+
+    return clear("clear-realm-cache"), clear("clear-user-cache"), clear("clear-keys-cache")
+
+
+def _texts(texts: Localizations) -> tuple[Operation, ...]:
+    path = f"{REALM}/localization"
+    rows = Resource(path, "Realms", Decided.ANY_ROLE, MANAGE_REALM, State.STORED_ONLY)
+    one, text = "/{locale}", "/{locale}/{key}"
+    return (
+        rows.get(
+            "",
+            "List the locales that have texts",
+            lambda r: document(texts.locales(r.realm)),
+            returns="[string]",
+        ),
+        rows.get(
+            one,
+            "Get the texts of a locale",
+            lambda r: _get_texts(texts, r),
+            returns="object",
+            query=(Query("useRealmDefaultLocaleFallback", "boolean"),),
+        ),
+        rows.post(
+            one,
+            "Add or update texts of a locale",
+            lambda r: done(texts.add(r.acting, r.path["locale"], r.body)),
+            body=Body(),
+            status=204,
+        ),
+        rows.delete(
+            one,
+            "Delete all texts of a locale",
+            lambda r: done(texts.remove(r.acting, r.path["locale"])),
+        ),
+        rows.get(text, "Get a text", lambda r: _get_text(texts, r), returns=PLAIN_TEXT),
+        rows.put(
+            text,
+            "Add or update a text",
+            lambda r: done(texts.put(r.acting, r.path["locale"], r.path["key"], r.body)),
+            body=Body(media=Media.TEXT),
+        ),
+        rows.delete(
+            text,
+            "Delete a text",
+            lambda r: done(texts.remove_text(r.acting, r.path["locale"], r.path["key"])),
+        ),
+    )
+
+
+async def _get_texts(texts: Localizations, request: AdminRequest) -> Reply:
+    fallback = request.flag("useRealmDefaultLocaleFallback")
+    return await document(texts.texts(request.realm, request.path["locale"], fallback=fallback))
+
+
+async def _get_text(texts: Localizations, request: AdminRequest) -> Reply:
+    found = await texts.text(request.realm, request.path["locale"], request.path["key"])
+    return Reply(HTTPStatus.OK, (_TEXT,), found.encode())
+
+
+def _fixed_lists() -> tuple[Operation, ...]:
+    """Return lists that are the same in every realm; clients read both."""
+    rows = Resource(REALM, "Realms", VIEW_REALM, ())
+
+    return (
+        rows.get(
+            "/credential-registrators",
+            "List the required actions that register a credential",
+            lambda _: constant(_REGISTRATORS),
+            returns="[string]",
+        ),
+        rows.get(
+            "/identity-provider/instances",
+            "List the identity providers of the realm: none",
+            lambda _: constant([]),
+            tag="Identity providers",
+            allowed=_VIEW_PROVIDERS,
+            returns="[IdentityProviderRepresentation]",
+        ),
+    )

@@ -1,0 +1,50 @@
+""".../clients/{id}/registration-access-token and .../clients-initial-access. Keycloak: 7.3."""
+
+from http import HTTPStatus
+
+from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS
+from gateway.admin.registration import InitialAccesses, RegistrationUseCases
+from gateway.http.admin.operations import REALM, Body, Operation, Resource
+from gateway.http.admin.requests import AdminRequest, document, done
+from gateway.http.replies import NO_STORE, Reply, json_reply
+
+
+def registration_operations(registration: RegistrationUseCases) -> tuple[Operation, ...]:
+    """Return every row about the tokens with which clients register themselves."""
+    rows = Resource(REALM, "Registration of clients", VIEW_CLIENTS, MANAGE_CLIENTS)
+    tokens, accesses = registration.client_tokens, registration.initial_accesses
+    path, schema = "/clients-initial-access", "ClientInitialAccessPresentation"
+    return (
+        rows.post(
+            "/clients/{client_id}/registration-access-token",
+            "Replace the registration access token of a client",
+            lambda r: document(tokens.renew(r.acting, r.path["client_id"])),
+            returns="ClientRepresentation",
+            status=200,
+        ),
+        rows.get(
+            path,
+            "List the initial access tokens",
+            lambda r: document(accesses.list(r.realm)),
+            returns=f"[{schema}]",
+        ),
+        rows.post(
+            path,
+            "Create an initial access token; it is returned once",
+            lambda r: _create_access(accesses, r),
+            body=Body("ClientInitialAccessCreatePresentation"),
+            returns=schema,
+        ),
+        rows.delete(
+            f"{path}/{{access_id}}",
+            "Delete an initial access token",
+            lambda r: done(accesses.remove(r.acting, r.path["access_id"])),
+        ),
+    )
+
+
+async def _create_access(accesses: InitialAccesses, request: AdminRequest) -> Reply:
+    access = await accesses.add(request.acting, request.body)
+    location = request.url("clients-initial-access", access["id"])
+    headers = ((b"location", location.encode("ascii")), *NO_STORE)
+    return json_reply(access, status=HTTPStatus.CREATED, headers=headers)

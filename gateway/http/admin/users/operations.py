@@ -1,0 +1,365 @@
+"""The rows of users: accounts, profile, credentials, groups, sessions, lockouts.
+
+The list of all current lockouts is our addition. Keycloak: 4.3, 7.2, UPConfig
+"""
+
+from http import HTTPStatus
+from typing import Any, Final
+
+from gateway.admin.access import AdminRole, Changes, MalformedBody, Page
+from gateway.admin.sessions import UserSessions
+from gateway.admin.users import (
+    QUERY_USERS,
+    VIEW_USERS,
+    Lockouts,
+    UserCredentials,
+    UserGroups,
+    UserProfiles,
+    UserUseCases,
+)
+from gateway.domain.events import OperationType, ResourceType
+from gateway.http.admin.operations import (
+    BRIEF,
+    MANAGE_REALM,
+    MANAGE_USERS,
+    REALM,
+    SEARCH,
+    Body,
+    Media,
+    Operation,
+    Query,
+    Resource,
+)
+from gateway.http.admin.requests import (
+    AdminRequest,
+    counted,
+    created,
+    document,
+    document_reply,
+    done,
+    entity,
+)
+from gateway.http.admin.users.listing import count_users, get_user, list_users
+from gateway.http.replies import Reply
+
+_USERS: Final = f"{REALM}/users"
+_USER: Final = f"{_USERS}/{{user_id}}"
+_LOCKOUTS: Final = "attack-detection/brute-force/users"
+_INSTANT: Final = "yyyy-MM-dd, or milliseconds since 1970"
+_FILTERS: Final = (
+    *(Query(name) for name in ("username", "email", "firstName", "lastName", "q")),
+    *(Query(name, "boolean") for name in ("exact", "enabled", "emailVerified")),
+    *(Query(name) for name in ("idpAlias", "idpUserId")),
+    Query("createdAfter", summary=_INSTANT),
+    Query("createdBefore", summary=f"{_INSTANT}; that day included"),
+)
+
+
+def user_operations(
+    users: UserUseCases, sessions: UserSessions, changes: Changes
+) -> tuple[Operation, ...]:
+    """Return every row about users."""
+    return (
+        *_accounts(users),
+        *_profile(users.profiles),
+        *_credentials(users.credentials),
+        *_groups(users.groups),
+        *_sessions(sessions),
+        *_attack_detection(users.lockouts, changes),
+    )
+
+
+def _accounts(users: UserUseCases) -> tuple[Operation, ...]:
+    rows = Resource(_USERS, "Users", QUERY_USERS, MANAGE_USERS)
+    listing, schema = users.listing, "UserRepresentation"
+    return (
+        rows.get(
+            "",
+            "List the users that match",
+            lambda r: list_users(listing, r),
+            returns=f"[{schema}]",
+            query=(*SEARCH, *_FILTERS, BRIEF),
+        ),
+        rows.get(
+            "/count",
+            "Count the users that match",
+            lambda r: count_users(listing, r),
+            returns="integer",
+            query=(*SEARCH[:1], *_FILTERS),
+        ),
+        rows.get(
+            "/{user_id}",
+            "Get a user",
+            lambda r: get_user(listing, r),
+            returns=schema,
+            query=(Query("userProfileMetadata", "boolean"),),
+            versioned=True,
+        ),
+        rows.get(
+            "/{user_id}/unmanagedAttributes",
+            "Get the attributes of a user that the user profile does not define",
+            lambda r: document(listing.unmanaged(r.realm, r.path["user_id"])),
+            allowed=VIEW_USERS,
+            returns="UnmanagedAttributes",
+        ),
+        rows.post(
+            "",
+            "Create a user",
+            lambda r: created(r, users.creation.create(r.acting, r.body)),
+            body=Body(schema),
+        ),
+        rows.put(
+            "/{user_id}",
+            "Update a user; fields that are not sent keep their values",
+            lambda r: done(users.changes.update(r.acting, r.path["user_id"], r.body)),
+            body=Body(schema),
+            versioned=True,
+        ),
+        rows.delete(
+            "/{user_id}",
+            "Delete a user",
+            lambda r: done(users.changes.remove(r.acting, r.path["user_id"])),
+            versioned=True,
+        ),
+    )
+
+
+def _profile(profiles: UserProfiles) -> tuple[Operation, ...]:
+    view = (*QUERY_USERS, AdminRole.VIEW_REALM, AdminRole.MANAGE_REALM)
+    rows = Resource(f"{_USERS}/profile", "User profile", view, MANAGE_REALM)
+    return (
+        rows.get(
+            "",
+            "Get the user profile: the attributes of users",
+            lambda r: entity(profiles.read(r.realm)),
+            returns="UPConfig",
+            versioned=True,
+        ),
+        rows.put(
+            "",
+            "Replace the user profile; null restores the default",
+            lambda r: _replace_profile(profiles, r),
+            body=Body("UPConfig", Media.JSON, required=False),
+            returns="UPConfig",
+            status=200,
+            versioned=True,
+        ),
+        rows.get(
+            "/metadata",
+            "Get the metadata of the user profile, for forms",
+            lambda r: document(profiles.metadata(r.realm)),
+            returns="UserProfileMetadata",
+        ),
+    )
+
+
+async def _replace_profile(profiles: UserProfiles, request: AdminRequest) -> Reply:
+    if not isinstance(request.body, dict | None):
+        raise MalformedBody("no profile", shape=True)
+    return await document(profiles.replace(request.acting, request.body))
+
+
+def _credentials(credentials: UserCredentials) -> tuple[Operation, ...]:
+    rows = Resource(_USER, "Credentials of users", VIEW_USERS, MANAGE_USERS)
+    return (
+        rows.get(
+            "/credentials",
+            "List the credentials of a user, without their secrets",
+            lambda r: document(credentials.list(r.realm, r.path["user_id"])),
+            returns="[CredentialRepresentation]",
+        ),
+        rows.get(
+            "/configured-user-storage-credential-types",
+            "List the types of credentials in the external store of a user: none",
+            lambda r: _empty(credentials, r),
+            returns="[string]",
+        ),
+        rows.get(
+            "/federated-identity",
+            "List the identities of a user at identity providers: none",
+            lambda r: _empty(credentials, r),
+            tag="Users",
+            returns="[FederatedIdentityRepresentation]",
+        ),
+        rows.put(
+            "/reset-password",
+            "Set the password of a user",
+            lambda r: done(
+                credentials.reset_password(r.acting, r.path["user_id"], _object_or_nothing(r.body))
+            ),
+            body=Body("CredentialRepresentation", Media.JSON, required=False),
+        ),
+        rows.put(
+            "/credentials/{credential_id}/userLabel",
+            "Set the label of a credential",
+            lambda r: done(
+                credentials.label(r.acting, r.path["user_id"], r.path["credential_id"], r.body)
+            ),
+            body=Body(media=Media.TEXT),
+        ),
+        rows.delete(
+            "/credentials/{credential_id}",
+            "Delete a credential",
+            lambda r: done(
+                credentials.remove(r.acting, r.path["user_id"], r.path["credential_id"])
+            ),
+        ),
+        rows.post(
+            "/credentials/{credential_id}/moveToFirst",
+            "Move a credential before all others",
+            lambda r: _move(credentials, r),
+            status=204,
+        ),
+        rows.post(
+            "/credentials/{credential_id}/moveAfter/{previous_id}",
+            "Move a credential behind another",
+            lambda r: _move(credentials, r),
+            status=204,
+        ),
+        rows.put(
+            "/disable-credential-types",
+            "Disable types of credentials: without effect, credentials can only be deleted",
+            lambda r: _disable(credentials, r),
+            body=Body(media=Media.JSON, required=False),
+        ),
+    )
+
+
+async def _empty(credentials: UserCredentials, request: AdminRequest) -> Reply:
+    await credentials.require_user(request.realm, request.path["user_id"])
+    return document_reply([])
+
+
+def _object_or_nothing(body: Any) -> dict[str, Any]:
+    if body is None:
+        return {}
+    if not isinstance(body, dict):
+        raise MalformedBody("no object", shape=True)
+    return body
+
+
+async def _move(credentials: UserCredentials, request: AdminRequest) -> Reply:
+    path = request.path
+    user_id, previous = path["user_id"], path.get("previous_id")
+    return await done(credentials.move(request.acting, user_id, path["credential_id"], previous))
+
+
+async def _disable(credentials: UserCredentials, request: AdminRequest) -> Reply:
+    types = request.body
+    is_list = isinstance(types, list) and all(isinstance(item, str) for item in types)
+    if types is not None and not is_list:
+        raise MalformedBody("no list of texts", shape=True)
+    return await done(credentials.require_user(request.realm, request.path["user_id"]))
+
+
+def _groups(groups: UserGroups) -> tuple[Operation, ...]:
+    rows = Resource(f"{_USER}/groups", "Groups of users", VIEW_USERS, MANAGE_USERS)
+    return (
+        rows.get(
+            "",
+            "List the groups of a user",
+            lambda r: document(
+                groups.page(
+                    r.realm,
+                    r.path["user_id"],
+                    r.query.get("search") or "",
+                    Page(*r.page()),
+                    brief=r.flag("briefRepresentation", default=True),
+                )
+            ),
+            returns="[GroupRepresentation]",
+            query=(*SEARCH, BRIEF),
+        ),
+        rows.get(
+            "/count",
+            "Count the groups of a user",
+            lambda r: counted(
+                groups.count(r.realm, r.path["user_id"], r.query.get("search") or "")
+            ),
+            returns="Count",
+            query=SEARCH[:1],
+        ),
+        rows.put(
+            "/{group_id}",
+            "Add a user to a group",
+            lambda r: done(groups.join(r.acting, r.path["user_id"], r.path["group_id"])),
+        ),
+        rows.delete(
+            "/{group_id}",
+            "Remove a user from a group",
+            lambda r: done(groups.leave(r.acting, r.path["user_id"], r.path["group_id"])),
+        ),
+    )
+
+
+def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
+    rows = Resource(_USER, "Sessions of users", VIEW_USERS, MANAGE_USERS)
+    return (
+        rows.get(
+            "/sessions",
+            "List the online sessions of a user",
+            lambda r: document(sessions.online(r.realm, r.path["user_id"])),
+            returns="[UserSessionRepresentation]",
+        ),
+        rows.get(
+            "/offline-sessions/{client}",
+            "List the offline sessions of a user with a client",
+            lambda r: document(sessions.offline(r.realm, r.path["user_id"], r.path["client"])),
+            returns="[UserSessionRepresentation]",
+        ),
+        rows.post(
+            "/logout",
+            "End the online sessions of a user and reject its earlier tokens",
+            lambda r: done(sessions.log_out(r.acting, r.path["user_id"])),
+            status=204,
+            harmless="ending sessions gives no access: the user signs in again",
+        ),
+    )
+
+
+def _attack_detection(lockouts: Lockouts, changes: Changes) -> tuple[Operation, ...]:
+    rows = Resource(f"{REALM}/{_LOCKOUTS}", "Attack detection", VIEW_USERS, MANAGE_USERS)
+    return (
+        rows.get(
+            "",
+            "List the users that are locked out",
+            lambda r: _list_lockouts(lockouts, r),
+            returns="[Lockout]",
+        ),
+        rows.delete(
+            "",
+            "Clear all login failures of the realm",
+            lambda r: _clear_failures(lockouts, changes, r),
+        ),
+        rows.get(
+            "/{user_id}",
+            "Get the login failures of a user",
+            lambda r: _get_lockout(lockouts, r),
+            returns="BruteForceStatus",
+        ),
+        rows.delete(
+            "/{user_id}",
+            "Clear the login failures of a user",
+            lambda r: _clear_failures(lockouts, changes, r),
+        ),
+    )
+
+
+async def _list_lockouts(lockouts: Lockouts, request: AdminRequest) -> Reply:
+    return document_reply([each.listed() for each in await lockouts.list(request.realm)])
+
+
+async def _get_lockout(lockouts: Lockouts, request: AdminRequest) -> Reply:
+    return document_reply((await lockouts.of_user(request.realm, request.path["user_id"])).status())
+
+
+async def _clear_failures(lockouts: Lockouts, changes: Changes, request: AdminRequest) -> Reply:
+    user_id = request.path.get("user_id", "")
+    if user_id:
+        await lockouts.clear(request.realm, user_id)
+    else:
+        await lockouts.clear_all(request.acting)
+    async with changes.begin(request.acting) as change:
+        path = f"{_LOCKOUTS}/{user_id}".rstrip("/")
+        change.record(OperationType.DELETE, ResourceType.USER_LOGIN_FAILURE, path)
+    return Reply(HTTPStatus.NO_CONTENT)

@@ -1,0 +1,67 @@
+"""What answers token/introspect, revoke, userinfo and logout, below protocol/openid-connect.
+
+Spec: RFC 7662 §2 and RFC 9701 §4 (introspection, as a JWT where the caller asks for it);
+RFC 7009 §2; OpenID Connect Core §5.3 and §5.3.2 (userinfo, as a JWT where the client chose an
+algorithm). Keycloak: 12.6 (logout with a refresh token)
+"""
+
+from http import HTTPStatus
+
+from gateway.http.exchange import Exchange
+from gateway.http.middleware.security_headers import only_on_pages
+from gateway.http.replies import Reply, json_reply, jwt_reply, oauth_error
+from gateway.protocol.introspection import IntrospectionEndpoint
+from gateway.protocol.logout import LogoutEndpoint
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.revocation import RevocationEndpoint
+from gateway.protocol.tokens import (
+    sign_introspection,
+    sign_userinfo,
+    with_access_token_claims_as_jwt,
+)
+from gateway.protocol.userinfo import UserinfoEndpoint
+
+
+async def introspect(
+    endpoint: IntrospectionEndpoint, request: ProtocolRequest, exchange: Exchange
+) -> Reply:
+    """Return the state and the claims of a token."""
+    caller, answer = await endpoint.answer(request)
+    exchange.log.client = caller.entry.client.client_id
+    if answer["active"]:
+        exchange.log.token_id = str(answer["jti"])
+    client, accept = caller.entry.client, exchange.facts.headers.text(b"accept") or ""
+    signed = sign_introspection(request, client, accept, answer)
+    if signed is not None:
+        return jwt_reply(signed, "application/token-introspection+jwt")
+    return json_reply(with_access_token_claims_as_jwt(request, client, accept, answer))
+
+
+async def revoke(
+    endpoint: RevocationEndpoint, request: ProtocolRequest, exchange: Exchange
+) -> Reply:
+    """Return 200 with an empty body, or with the reason why nothing was revoked."""
+    caller, refusal = await endpoint.answer(request)
+    exchange.log.client = caller.entry.client.client_id
+    if refusal is not None:
+        exchange.log.reason = str(refusal.reason)
+        return oauth_error(refusal.error, refusal.description, status=HTTPStatus.OK)
+    return Reply(HTTPStatus.OK, only_on_pages(request.realm.realm.security_headers))
+
+
+async def userinfo(
+    endpoint: UserinfoEndpoint, request: ProtocolRequest, exchange: Exchange
+) -> Reply:
+    """Return the claims of the user of an access token."""
+    active, claims = await endpoint.answer(request)
+    exchange.log.client = active.client.client.client_id
+    exchange.log.token_id = str(active.claims["jti"])
+    signed = sign_userinfo(request, active, claims)
+    return json_reply(claims) if signed is None else jwt_reply(signed, "application/jwt")
+
+
+async def log_out(endpoint: LogoutEndpoint, request: ProtocolRequest, exchange: Exchange) -> Reply:
+    """Return 204 once the session has ended."""
+    caller = await endpoint.answer(request)
+    exchange.log.client = caller.entry.client.client_id
+    return Reply(HTTPStatus.NO_CONTENT, only_on_pages(request.realm.realm.security_headers))
