@@ -140,7 +140,7 @@ class RealmOperator(LocalOperator):
             return await find_user(stores, self.acting.realm, name)
 
     async def client(self, client_id: str) -> "Client":
-        """Return the client with that public name; raises Missing."""
+        """Return the client with that public name; raises NotFound."""
         from gateway.admin.access import existing
 
         realm = self.acting.realm

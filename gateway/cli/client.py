@@ -30,11 +30,11 @@ def client() -> None:
 @output_option
 async def list_(operator: RealmOperator, search: str, output: str) -> None:
     """List the clients of a realm."""
-    from gateway.representations.clients import write_client
+    from gateway.representations.clients import render_client
 
     found = await operator.clients.listing.clients(operator.acting.realm, search)
     if output == "json":
-        echo_document([write_client(one) for one in found])
+        echo_document([render_client(one) for one in found])
         return
     show_rows(
         (
@@ -53,9 +53,9 @@ async def list_(operator: RealmOperator, search: str, output: str) -> None:
 @click.option("--include-secrets", is_flag=True, help="Show the client secret.")
 async def show(operator: RealmOperator, client_id: str, *, include_secrets: bool) -> None:
     """Show CLIENT, given by its client id, as JSON."""
-    from gateway.representations.clients import write_client
+    from gateway.representations.clients import render_client
 
-    echo_document(write_client(await operator.client(client_id), masked=not include_secrets))
+    echo_document(render_client(await operator.client(client_id), masked=not include_secrets))
 
 
 @client.command(short_help="Create a client.")

@@ -79,13 +79,13 @@ async def end(
     """
     if [session_id is not None, name is not None, everybody].count(True) != 1:
         raise click.UsageError("Give one of SESSION, --user and --all.")
-    from gateway.admin.access import Missing
+    from gateway.admin.access import NotFound
 
     acting, sessions = operator.acting, operator.sessions
     if session_id is not None:
         try:
             await sessions.realm.end_of_either_kind(acting, session_id)
-        except Missing as error:
+        except NotFound as error:
             raise click.ClickException(f"there is no session {session_id}") from error
         click.echo(f"session {session_id}: ended")
         return

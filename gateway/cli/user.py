@@ -90,9 +90,9 @@ def create(
 
     created = administer_realm(realm, work)
     if output == "json":
-        from gateway.representations.users import write_user
+        from gateway.representations.users import render_user
 
-        click.echo(json.dumps(write_user(created), indent=2))
+        click.echo(json.dumps(render_user(created), indent=2))
         return
     click.echo(f"user {created.username}: created, id {created.id}")
 
@@ -103,13 +103,13 @@ def create(
 @output_option
 async def show(operator: RealmOperator, name: str, output: str) -> None:
     """Show USER, given by name or id: roles, lock-out, required actions, password expiration."""
-    from gateway.representations.users import write_user
+    from gateway.representations.users import render_user
 
     shown = await _summary(operator, name)
     if output == "text":
         show_rows((label, value) for label, value in user_lines(shown) if value)
         return
-    document = write_user(shown.user) | {
+    document = render_user(shown.user) | {
         "roles": role_names(shown),
         "effectiveRoles": [
             *shown.effective.realm,
@@ -143,12 +143,12 @@ async def list_(
         await _list_lockouts(operator, output)
         return
     from gateway.domain.users import UserQuery
-    from gateway.representations.users import write_user
+    from gateway.representations.users import render_user
 
     realm, query = operator.acting.realm, UserQuery(search=search)
     found = await operator.users.listing.users(realm, query, first, maximum)
     if output == "json":
-        click.echo(json.dumps([write_user(item) for item in found], indent=2))
+        click.echo(json.dumps([render_user(item) for item in found], indent=2))
         return
     show_rows(
         (item.id, item.username, item.email or "", "" if item.enabled else "disabled")
@@ -186,9 +186,9 @@ async def roles(
 ) -> None:
     """List, grant and remove the roles of USER."""
     if add or remove:
-        from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
+        from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder
 
-        holder = RoleHolder(Holding.USER, (await operator.user(name)).id)
+        holder = RoleHolder(HolderKind.USER, (await operator.user(name)).id)
         changes = {"add": _roles_named(add), "remove": _roles_named(remove)}
         await operator.roles.mapping.change_by_name(operator.acting, holder, **changes)
     granted = role_names(await _summary(operator, name))

@@ -15,11 +15,11 @@ from gateway.admin.access import (
     BadRequest,
     Forbidden,
     MalformedBody,
-    Missing,
     MissingPart,
     NotAcceptable,
     NotAuthenticated,
-    NotHere,
+    NotFound,
+    NotSupported,
     PreconditionFailed,
     Refused,
     RefusedByCode,
@@ -142,7 +142,7 @@ _REFUSALS: Final = (
     (NotAuthenticated, prose_error, HTTPStatus.UNAUTHORIZED, "HTTP 401 Unauthorized"),
     (Forbidden, prose_error, HTTPStatus.FORBIDDEN, "HTTP 403 Forbidden"),
     (UnknownPage, prose_error, HTTPStatus.NOT_FOUND, "HTTP 404 Not Found"),
-    (Missing, prose_error, HTTPStatus.NOT_FOUND, None),
+    (NotFound, prose_error, HTTPStatus.NOT_FOUND, None),
     (NotAcceptable, prose_error, HTTPStatus.NOT_ACCEPTABLE, None),
     (BadRequest, prose_error, HTTPStatus.BAD_REQUEST, None),
     (MissingPart, _explained, HTTPStatus.NOT_FOUND, None),
@@ -161,7 +161,7 @@ def _refused_administration(error: AdminRefusal) -> Reply | None:
         case RefusedByCode():
             status = HTTPStatus.CONFLICT if error.conflict else HTTPStatus.BAD_REQUEST
             return oauth_error(error.code, str(error), status=status)
-        case NotHere():
+        case NotSupported():
             return oauth_error("Feature not enabled", str(error), status=HTTPStatus.NOT_IMPLEMENTED)
     for kind, family, status, text in _REFUSALS:
         if isinstance(error, kind):

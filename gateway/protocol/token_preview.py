@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gateway.admin.access import Missing
+from gateway.admin.access import NotFound
 from gateway.admin.client_scopes import TokenExample
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
@@ -33,7 +33,7 @@ class ClaimsPreview:
         if example.audience is None:
             return claims
         if example.audience not in audiences_of(claims):
-            raise Missing(f"Requested audience not available: {example.audience}")
+            raise NotFound(f"Requested audience not available: {example.audience}")
         return {**claims, "aud": example.audience}
 
     def id_token(self, example: TokenExample) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.representations.field_table import read_strictly, without_none
+from gateway.representations.field_table import parse_strictly, without_none
 from gateway.representations.json_input import check_text
 from gateway.representations.names import UrlName
-from gateway.representations.refusals import attempt, join, raise_all, read_each, refused_secret
+from gateway.representations.refusals import attempt, join, parse_each, raise_all, refused_secret
 from gateway.representations.shapes import Shape, Text
 from gateway.representations.spelling import snake_case
 
@@ -48,7 +48,7 @@ def _read_texts(value: Any, path: str) -> tuple[str, ...]:
         return ()
     if not isinstance(value, list) or len(value) > _MOST_SETTINGS:
         raise refused_secret(path, f"a list of at most {_MOST_SETTINGS} texts")
-    return tuple(text for text in read_each(value, _read_setting, path) if text.strip())
+    return tuple(text for text in parse_each(value, _read_setting, path) if text.strip())
 
 
 def _read_setting(value: Any, path: str) -> str:
@@ -82,13 +82,13 @@ class Component:
     config: Config = field(default_factory=dict, repr=False)
 
 
-def read_component(document: Mapping[str, Any]) -> Component:
+def parse_component(document: Mapping[str, Any]) -> Component:
     """Return what was sent; raises InvalidInput with every wrong field."""
-    given = read_strictly(document, _FIELDS, "ComponentRepresentation")
+    given = parse_strictly(document, _FIELDS, "ComponentRepresentation")
     return Component(**{snake_case(name): value for name, value in given.items()})
 
 
-def write_component(component: Component) -> dict[str, Any]:
+def render_component(component: Component) -> dict[str, Any]:
     """Return the JSON object, members in Keycloak's order."""
     members = {name: getattr(component, snake_case(name)) for name in _FIELDS}
     return without_none(members | {"config": ConfigLists().write(component.config)})

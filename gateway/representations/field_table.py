@@ -175,7 +175,7 @@ def _written(entry: Setting | StoredOnly, value: Any, kept: Mapping[str, Any]) -
     return None if entry.omit_empty and not (field and written) else written
 
 
-def read_fields(
+def parse_fields(
     document: Mapping[str, Any], fields: Mapping[str, Shape], path: str, errors: list[FieldError]
 ) -> dict[str, Any]:
     """Return what was sent of `fields`, by name; other members are ignored."""
@@ -186,7 +186,7 @@ def read_fields(
     }
 
 
-def read_given(
+def parse_given(
     given: Given, fields: Mapping[str, Shape], errors: list[FieldError]
 ) -> dict[str, Any]:
     """Return what was given of `fields`, by name."""
@@ -197,12 +197,12 @@ def read_given(
     }
 
 
-def read_strictly(
+def parse_strictly(
     document: Mapping[str, Any], fields: Mapping[str, Shape], representation: str
 ) -> dict[str, Any]:
     """Return what was sent by name; raises UnknownField and InvalidInput."""
     require_known(document, fields, representation)
     errors: list[FieldError] = []
-    values = read_fields(document, fields, "", errors)
+    values = parse_fields(document, fields, "", errors)
     raise_all(errors)
     return values

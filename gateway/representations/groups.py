@@ -11,7 +11,7 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError
 from gateway.domain.groups import Group
 from gateway.domain.roles import EffectiveRoles
-from gateway.representations.field_table import read_fields, read_given, without_none
+from gateway.representations.field_table import parse_fields, parse_given, without_none
 from gateway.representations.names import PrintableName, UrlName
 from gateway.representations.refusals import (
     attempt,
@@ -21,7 +21,7 @@ from gateway.representations.refusals import (
     refused,
     require_known,
 )
-from gateway.representations.roles import RoleName, read_role_names
+from gateway.representations.roles import RoleName, parse_role_names
 from gateway.representations.shapes import Shape, Text, TextList, TextLists, without_empty
 from gateway.representations.spelling import Names
 
@@ -40,7 +40,7 @@ _LONGEST_PATH: Final = 256 * _DEEPEST
 
 
 @dataclass(frozen=True, slots=True)
-class GivenGroup:
+class GroupInput:
     """A group as it was sent; what is None was not. `at` is its place in a file.
 
     Of a group of the admin API, the name may be empty; roles and children have their own URLs.
@@ -51,7 +51,7 @@ class GivenGroup:
     description: str | None
     attributes: Mapping[str, tuple[str, ...]] | None
     roles: tuple[RoleName, ...] = ()
-    children: "tuple[GivenGroup, ...]" = ()
+    children: "tuple[GroupInput, ...]" = ()
     at: str = ""
 
 
@@ -89,7 +89,7 @@ def group_answer(
     return without_none(answer)
 
 
-def write_groups(
+def render_groups(
     groups: Sequence[Group], roles: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the tree of groups that are sorted by path; `roles` are named by group id."""
@@ -106,7 +106,7 @@ def write_groups(
     return top
 
 
-def read_group(document: Mapping[str, Any]) -> GivenGroup:
+def parse_group(document: Mapping[str, Any]) -> GroupInput:
     """Return the group that was sent; raises UnknownField, and InvalidInput."""
     require_known(document, _FIELDS, "GroupRepresentation")
     errors: list[FieldError] = []
@@ -114,18 +114,18 @@ def read_group(document: Mapping[str, Any]) -> GivenGroup:
     blank = given is None or (isinstance(given, str) and not given.strip())
     name = "" if blank else attempt(errors, "", PrintableName().read, given, "name")
     identity = attempt(errors, None, _identity, document.get("id"))
-    texts = read_fields(document, _TEXTS, "", errors)
+    texts = parse_fields(document, _TEXTS, "", errors)
     raise_all(errors)
     attributes = without_empty(texts.get("attributes"))
-    return GivenGroup(name, identity, texts.get("description"), attributes)
+    return GroupInput(name, identity, texts.get("description"), attributes)
 
 
-def read_groups(value: Any, path: str) -> tuple[GivenGroup, ...]:
+def parse_groups(value: Any, path: str) -> tuple[GroupInput, ...]:
     """Return the tree; null is none. Raises InvalidInput with every wrong field of all groups."""
     return () if value is None else _read_level(value, path, 1)
 
 
-def read_group_paths(value: Any, path: str) -> tuple[str, ...]:
+def parse_group_paths(value: Any, path: str) -> tuple[str, ...]:
     """Return a list of paths of groups, such as `/staff/berlin`."""
     texts = TextList(Text(least=2, most=_LONGEST_PATH)).read(value, path)
     errors = [
@@ -143,7 +143,7 @@ def _identity(value: Any) -> str | None:
     return value
 
 
-def _read_level(value: Any, path: str, depth: int) -> tuple[GivenGroup, ...]:
+def _read_level(value: Any, path: str, depth: int) -> tuple[GroupInput, ...]:
     if not isinstance(value, list) or len(value) > _MOST:
         raise refused(path, value, f"a list of at most {_MOST} groups")
     if value and depth > _DEEPEST:
@@ -164,21 +164,21 @@ def _read_level(value: Any, path: str, depth: int) -> tuple[GivenGroup, ...]:
     return groups
 
 
-def _read(value: Any, path: str, depth: int) -> GivenGroup:
+def _read(value: Any, path: str, depth: int) -> GroupInput:
     if not isinstance(value, Mapping):
         raise refused(path, value, "an object")
     errors: list[FieldError] = []
     given = _NAMES.collect(value, path, errors, allowed="a field of a group")
     name_at, name = given.get("name", (join(path, "name"), None))
     name = attempt(errors, "", PrintableName().read, name, name_at)
-    texts = read_given(given, _FILE_TEXTS, errors)
+    texts = parse_given(given, _FILE_TEXTS, errors)
     nothing = ("", None)
     roles_at = (given.get("realmRoles", nothing), given.get("clientRoles", nothing))
-    roles = attempt(errors, (), read_role_names, *roles_at)
+    roles = attempt(errors, (), parse_role_names, *roles_at)
     children_at, children = given.get("subGroups", ("", []))
     below = attempt(errors, (), _read_level, children, children_at, depth + 1)
     raise_all(errors)
-    return GivenGroup(
+    return GroupInput(
         name=name,
         id=texts.get("id"),
         description=texts.get("description"),

@@ -27,7 +27,7 @@ from gateway.representations.provider_properties import (
     Kind,
     Property,
     ProviderDescription,
-    read_properties,
+    parse_properties,
 )
 from gateway.representations.shapes import Milliseconds
 
@@ -120,9 +120,9 @@ class KeySettings:
     """What was set, to be kept with the key: nothing secret."""
 
 
-def read_key_settings(provider: KeyProvider, config: Config) -> KeySettings:
+def parse_key_settings(provider: KeyProvider, config: Config) -> KeySettings:
     """Return what a component's `config` asks for; raises UnusableSetting."""
-    values = read_properties(_PROPERTIES[provider], config)
+    values = parse_properties(_PROPERTIES[provider], config)
     size = next((values[name] for name in _SIZES if values.get(name)), None)
     given = values.get(PRIVATE_KEY)
     return KeySettings(
@@ -212,7 +212,7 @@ class ShownKey:
     signs: bool
 
 
-def write_keys(keys: Iterable[ShownKey]) -> dict[str, Any]:
+def render_keys(keys: Iterable[ShownKey]) -> dict[str, Any]:
     """Return the JSON object: the key that signs by algorithm, and all keys in that order."""
     shown = sorted(keys, key=lambda each: (-each.key.priority, each.key.id))
     return {

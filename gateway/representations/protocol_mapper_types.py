@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.domain.clients import ProtocolMapper
-from gateway.representations.protocol_mappers import write_mapper
+from gateway.representations.protocol_mappers import render_mapper
 from gateway.representations.provider_properties import Kind, Property
 
 _JSON_TYPES: Final = ("String", "long", "int", "boolean", "JSON")
@@ -115,7 +115,7 @@ def _types() -> Iterator[tuple[str, MapperType]]:
 MAPPER_TYPES: Final = dict(_types())
 
 
-def write_mapper_type(mapper_type: str, purposes: Iterable[str]) -> dict[str, Any]:
+def render_mapper_type(mapper_type: str, purposes: Iterable[str]) -> dict[str, Any]:
     """Return the JSON object of a type whose claims may serve those purposes."""
     known = MAPPER_TYPES[mapper_type]
     options = (
@@ -132,10 +132,10 @@ def write_mapper_type(mapper_type: str, purposes: Iterable[str]) -> dict[str, An
     }
 
 
-def write_built_in(mappers: Iterable[ProtocolMapper]) -> list[dict[str, Any]]:
+def render_built_in(mappers: Iterable[ProtocolMapper]) -> list[dict[str, Any]]:
     """Return the built-in mappers, each name once."""
     named = {mapper.name: mapper for mapper in mappers}
     return [
-        {name: value for name, value in write_mapper(mapper).items() if name != "id"}
+        {name: value for name, value in render_mapper(mapper).items() if name != "id"}
         for mapper in named.values()
     ]

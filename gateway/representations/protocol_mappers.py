@@ -46,7 +46,7 @@ class ProtocolMappers:
             raise refused(path, value, f"a list of at most {MOST_MAPPERS} protocol mappers")
         errors: list[FieldError] = []
         mappers = tuple(
-            attempt(errors, _NONE, read_mapper, item, f"{path}[{index}]")
+            attempt(errors, _NONE, parse_mapper, item, f"{path}[{index}]")
             for index, item in enumerate(value)
         )
         names = ((mapper.protocol, mapper.name) for mapper in mappers if mapper.name)
@@ -58,10 +58,10 @@ class ProtocolMappers:
         return mappers
 
     def write(self, value: tuple[ProtocolMapper, ...]) -> list[dict[str, Any]]:
-        return [write_mapper(mapper) for mapper in value]
+        return [render_mapper(mapper) for mapper in value]
 
 
-def write_mapper(mapper: ProtocolMapper) -> dict[str, Any]:
+def render_mapper(mapper: ProtocolMapper) -> dict[str, Any]:
     """Return the JSON object of one mapper."""
     return {
         "id": mapper.id,
@@ -99,7 +99,7 @@ def require_known_fields(document: Mapping[str, Any], path: str = "") -> None:
     MAPPER_TABLE.require_known(document, _REPRESENTATION, path)
 
 
-def read_mapper(value: Any, path: str) -> ProtocolMapper:
+def parse_mapper(value: Any, path: str) -> ProtocolMapper:
     """Return one mapper, its id empty where none was given; raises InvalidInput."""
     if not isinstance(value, dict):
         raise refused(path, value, "an object")

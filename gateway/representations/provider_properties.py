@@ -93,7 +93,7 @@ class ProviderDescription:
         }
 
 
-def read_properties(
+def parse_properties(
     properties: Iterable[Property], config: Mapping[str, tuple[str, ...]]
 ) -> dict[str, str | None]:
     """Return the value of each setting by its name; raises UnusableSetting for a wrong one."""

@@ -58,7 +58,7 @@ class Outcome:
     id: str
 
 
-def read_policy(document: Mapping[str, Any]) -> IfExists:
+def parse_policy(document: Mapping[str, Any]) -> IfExists:
     """Return what is to become of what exists; raises InvalidInput, and UnknownField.
 
     Unknown fields of the document itself are passed over: whole realms are sent.
@@ -69,7 +69,7 @@ def read_policy(document: Mapping[str, Any]) -> IfExists:
     return IfExists.FAIL if value is None else Choice(IfExists).read(value, name)
 
 
-def write_outcomes(
+def render_outcomes(
     outcomes: Iterable[Outcome], ineffective: Iterable[FieldError] = ()
 ) -> dict[str, Any]:
     """Return the answer.

@@ -80,7 +80,7 @@ def attempt(
         return instead
 
 
-def read_each(
+def parse_each(
     items: Iterable[Any], read: Callable[..., ReadT], path: str, *arguments: Any
 ) -> list[ReadT]:
     """Return what `read(item, path, *arguments)` gives for each item of the list at `path`.

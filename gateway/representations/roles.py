@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from gateway.domain.errors import FieldError
 from gateway.domain.roles import ListedRole, Role
-from gateway.representations.field_table import read_fields
+from gateway.representations.field_table import parse_fields
 from gateway.representations.names import PrintableName
 from gateway.representations.refusals import (
     attempt,
     join,
+    parse_each,
     raise_all,
-    read_each,
     refused,
     require_known,
 )
@@ -44,7 +44,7 @@ class RoleName:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenRole:
+class RoleInput:
     """A role as a file has it, its composites by name."""
 
     role: RoleName
@@ -88,13 +88,13 @@ class RoleRequest:
     """By name; none where the document does not call the role composite."""
 
 
-def read_roles(value: Any, path: str) -> tuple[GivenRole, ...]:
+def parse_roles(value: Any, path: str) -> tuple[RoleInput, ...]:
     """Return the roles of `{"realm": [...], "client": {<client id>: [...]}}`; null is none."""
     if value is None:
         return ()
     realm, clients = _by_owner(value, path)
     errors: list[FieldError] = []
-    found: list[GivenRole] = attempt(errors, [], _read_list, *realm, None)
+    found: list[RoleInput] = attempt(errors, [], _read_list, *realm, None)
     at, lists = clients
     if lists is not None and not isinstance(lists, Mapping):
         raise refused(at, lists, "an object of lists of roles")
@@ -104,7 +104,7 @@ def read_roles(value: Any, path: str) -> tuple[GivenRole, ...]:
     return tuple(found)
 
 
-def read_role_names(realm: tuple[str, Any], clients: tuple[str, Any]) -> tuple[RoleName, ...]:
+def parse_role_names(realm: tuple[str, Any], clients: tuple[str, Any]) -> tuple[RoleName, ...]:
     """Return the roles named by a list of realm roles and by lists of client roles.
 
     Each argument is a path and what stands there.
@@ -120,7 +120,7 @@ def read_role_names(realm: tuple[str, Any], clients: tuple[str, Any]) -> tuple[R
 
 def _read_composites(value: Any, path: str) -> tuple[RoleName, ...]:
     """Return the roles named by `{"realm": [...], "client": {<client id>: [...]}}`."""
-    return read_role_names(*_by_owner(value, path))
+    return parse_role_names(*_by_owner(value, path))
 
 
 def role_members(role: Role, *, composite: bool, **composites: Any) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def _attributes_of(role: Role) -> dict[str, list[str]]:
     return TextLists().write(role.attributes)
 
 
-def write_role(role: Role, composites: Mapping[str, Any]) -> dict[str, Any]:
+def render_role(role: Role, composites: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON object of `role`; `composites` are its parts by name."""
     parts = {"composites": dict(composites)} if role.composites else {}
     members = role_members(role, composite=bool(role.composites), **parts)
@@ -171,7 +171,7 @@ def mappings_answer(listed: Iterable[ListedRole]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def read_role(document: Mapping[str, Any]) -> RoleRequest | None:
+def parse_role(document: Mapping[str, Any]) -> RoleRequest | None:
     """Return the role that was sent, None without a name.
 
     Raises UnknownField, and InvalidInput with every wrong field.
@@ -181,7 +181,7 @@ def read_role(document: Mapping[str, Any]) -> RoleRequest | None:
         return None
     errors: list[FieldError] = []
     name = attempt(errors, "", _ROLE_NAME.read, document["name"], "name")
-    texts = read_fields(document, _TEXTS, "", errors)
+    texts = parse_fields(document, _TEXTS, "", errors)
     parts = document.get("composites")
     composites: tuple[RoleName, ...] = ()
     if document.get("composite") is True and parts is not None:
@@ -191,7 +191,7 @@ def read_role(document: Mapping[str, Any]) -> RoleRequest | None:
     return RoleRequest(name, texts.get("description"), attributes, composites)
 
 
-def read_role_references(document: Sequence[Any]) -> tuple[RoleReference, ...]:
+def parse_role_references(document: Sequence[Any]) -> tuple[RoleReference, ...]:
     """Return the roles that a list names; raises UnknownField and InvalidInput."""
     return tuple(_reference(item, f"[{index}]") for index, item in enumerate(document))
 
@@ -207,15 +207,15 @@ def _names(path: str, value: Any) -> tuple[str, ...]:
     return TextList(_ROLE_NAME).read([] if value is None else value, path)
 
 
-def _read_list(path: str, value: Any, client: str | None) -> list[GivenRole]:
+def _read_list(path: str, value: Any, client: str | None) -> list[RoleInput]:
     if value is None:
         return []
     if not isinstance(value, list) or len(value) > _MOST:
         raise refused(path, value, f"a list of at most {_MOST} roles")
-    return read_each(value, _read, path, client)
+    return parse_each(value, _read, path, client)
 
 
-def _read(value: Any, path: str, client: str | None) -> GivenRole:
+def _read(value: Any, path: str, client: str | None) -> RoleInput:
     if not isinstance(value, Mapping):
         raise refused(path, value, "an object")
     errors: list[FieldError] = []
@@ -229,7 +229,7 @@ def _read(value: Any, path: str, client: str | None) -> GivenRole:
     at, lists = given.get("attributes", ("", {}))
     attributes = attempt(errors, {}, TextLists().read, lists, at)
     raise_all(errors)
-    return GivenRole(RoleName(name, client), description or None, composites, path, attributes)
+    return RoleInput(RoleName(name, client), description or None, composites, path, attributes)
 
 
 def _reference(item: Any, path: str) -> RoleReference:

@@ -36,7 +36,7 @@ class SecretRotation:
     remaining: timedelta
 
 
-def read_secret_rotation(configuration: Mapping[str, Any]) -> SecretRotation | None:
+def parse_secret_rotation(configuration: Mapping[str, Any]) -> SecretRotation | None:
     """Return the periods of an executor; None where they contradict each other."""
     periods = {name: configuration.get(name, _DEFAULTS[name]) for name in _DEFAULTS}
     seconds = {name: _seconds(value) for name, value in periods.items()}
@@ -67,7 +67,7 @@ def _executors(realm: Realm) -> dict[str, SecretRotation]:
     for profile in entries(realm.unmodelled.get("clientProfiles"), "profiles"):
         for executor in entries(profile, "executors"):
             if executor.get("executor") == SECRET_ROTATION:
-                rotation = read_secret_rotation(executor.get("configuration") or {})
+                rotation = parse_secret_rotation(executor.get("configuration") or {})
                 if rotation is not None:
                     found[str(profile.get("name"))] = rotation
     return found

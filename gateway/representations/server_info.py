@@ -52,7 +52,7 @@ class Machine:
     """In bytes, both."""
 
 
-def write_system(now: datetime, program: str, machine: Machine | None) -> dict[str, Any]:
+def render_system(now: datetime, program: str, machine: Machine | None) -> dict[str, Any]:
     """Return the system; the machine only where it is given."""
     system: dict[str, Any] = {
         "version": COMPATIBLE_WITH,
@@ -78,7 +78,7 @@ def write_system(now: datetime, program: str, machine: Machine | None) -> dict[s
     }
 
 
-def write_features() -> dict[str, Any]:
+def render_features() -> dict[str, Any]:
     """Return which of Keycloak's features are here."""
     return {
         "profileInfo": {
@@ -100,7 +100,7 @@ def write_features() -> dict[str, Any]:
     }
 
 
-def write_cryptography() -> dict[str, Any]:
+def render_cryptography() -> dict[str, Any]:
     """Return which algorithms there are."""
     return {
         "cryptoInfo": {
@@ -112,7 +112,7 @@ def write_cryptography() -> dict[str, Any]:
     }
 
 
-def write_providers(providers: Mapping[str, Collection[str]]) -> dict[str, Any]:
+def render_providers(providers: Mapping[str, Collection[str]]) -> dict[str, Any]:
     """Return what there is of each kind, by Keycloak's name of the kind."""
     every = {"password-policy": list(RULES), **providers}
     return {
@@ -121,7 +121,7 @@ def write_providers(providers: Mapping[str, Collection[str]]) -> dict[str, Any]:
     }
 
 
-def write_password_policies() -> list[dict[str, Any]]:
+def render_password_policies() -> list[dict[str, Any]]:
     """Return the rules that a password policy may consist of."""
     return [
         {
@@ -134,7 +134,7 @@ def write_password_policies() -> list[dict[str, Any]]:
     ]
 
 
-def write_enums() -> dict[str, list[str]]:
+def render_enums() -> dict[str, list[str]]:
     """Return the names in events."""
     types = [name_of(one, failed=failed) for one in sorted(EventType) for failed in (False, True)]
     return {

@@ -7,7 +7,7 @@ from typing import Any
 from gateway.domain.sessions import UserSession
 
 
-def write_session(session: UserSession, client_ids: Mapping[str, str]) -> dict[str, Any]:
+def render_session(session: UserSession, client_ids: Mapping[str, str]) -> dict[str, Any]:
     """Return the JSON object; `client_ids` are the public names of clients by internal id."""
     return {
         "id": session.id,

@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 from gateway.domain.errors import FieldError
 from gateway.representations.json_input import check_json, check_text
-from gateway.representations.refusals import attempt, join, raise_all, read_each, refused
+from gateway.representations.refusals import attempt, join, parse_each, raise_all, refused
 
 MAX_INTEGER = 2**31 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -181,7 +181,7 @@ class TextList:
     def read(self, value: Any, path: str) -> tuple[str, ...]:
         if not isinstance(value, list) or len(value) > _MAX_ENTRIES:
             raise refused(path, value, f"a list of at most {_MAX_ENTRIES} texts")
-        return tuple(read_each(value, self.item.read, path))
+        return tuple(parse_each(value, self.item.read, path))
 
     def write(self, value: tuple[str, ...]) -> list[str]:
         return list(value)

@@ -7,11 +7,11 @@ import pytest
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients.client import ProtocolMapper
 from gateway.domain.errors import AlreadyExists
-from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
+from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_values import client, role, store_realms
 
-OF_SCOPE = RoleHolder(Holding.CLIENT_SCOPE, "a-scope")
+OF_SCOPE = RoleHolder(HolderKind.CLIENT_SCOPE, "a-scope")
 MAPPER = ProtocolMapper("m", "mapper", "oidc-sub-mapper", {"z": "1", "a": "ä"})
 ELSEWHERE = ProtocolMapper("s", "role list", "saml-role-list-mapper", {}, "saml")
 
@@ -78,13 +78,13 @@ async def test_a_scope_is_replaced_and_removed_with_its_roles(database: SqlDatab
         await stores.client_scopes.replace(replace(FULL, id="a-scope"))
     async with database.write() as stores:
         assert await stores.client_scopes.find("demo-id", "a-scope") == replace(FULL, id="a-scope")
-        assert await stores.role_scopes.list("demo-id", Holding.CLIENT_SCOPE) == {
+        assert await stores.role_scopes.list("demo-id", HolderKind.CLIENT_SCOPE) == {
             "a-scope": {"viewer-role"}
         }
         assert await stores.client_scopes.remove("demo-id", "a-scope") is True
     async with database.read() as stores:
         assert await stores.client_scopes.list("demo-id") == (scope("b"),)
-        assert await stores.role_scopes.list("demo-id", Holding.CLIENT_SCOPE) == {}
+        assert await stores.role_scopes.list("demo-id", HolderKind.CLIENT_SCOPE) == {}
 
 
 async def test_scopes_of_two_realms_may_have_one_id(database: SqlDatabase) -> None:
@@ -119,23 +119,23 @@ async def mapped(database: SqlDatabase) -> SqlDatabase:
         await stores.roles.add_composites("demo-id", "z-role", ["own-role"])
         give = stores.role_catalogue.give
         await give("demo-id", OF_SCOPE, ["x-role"])
-        await give("demo-id", RoleHolder(Holding.CLIENT_SCOPE, "b-scope"), ["y-role", "z-role"])
-        await give("demo-id", RoleHolder(Holding.CLIENT, "web-uuid"), ["y-role"])
-        await give("demo-id", RoleHolder(Holding.CLIENT, "app-uuid"), ["x-role"])
+        await give("demo-id", RoleHolder(HolderKind.CLIENT_SCOPE, "b-scope"), ["y-role", "z-role"])
+        await give("demo-id", RoleHolder(HolderKind.CLIENT, "web-uuid"), ["y-role"])
+        await give("demo-id", RoleHolder(HolderKind.CLIENT, "app-uuid"), ["x-role"])
     return database
 
 
 async def test_roles_are_told_by_the_scope_they_are_in(mapped: SqlDatabase) -> None:
     async with mapped.read() as stores:
-        assert await stores.role_scopes.list("demo-id", Holding.CLIENT) == {
+        assert await stores.role_scopes.list("demo-id", HolderKind.CLIENT) == {
             "app-uuid": {"x-role"},
             "web-uuid": {"y-role"},
         }
-        assert await stores.role_scopes.list("demo-id", Holding.CLIENT_SCOPE) == {
+        assert await stores.role_scopes.list("demo-id", HolderKind.CLIENT_SCOPE) == {
             "a-scope": {"x-role"},
             "b-scope": {"y-role", "z-role"},
         }
-        for kind in (Holding.CLIENT, Holding.CLIENT_SCOPE):
+        for kind in (HolderKind.CLIENT, HolderKind.CLIENT_SCOPE):
             assert await stores.role_scopes.list("other-id", kind) == {}
 
 

@@ -22,7 +22,7 @@ from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.secrets import Secret
 from gateway.domain.users import UserQuery
-from gateway.representations.realms.realm import write_realm
+from gateway.representations.realms.realm import render_realm
 from gateway.storage.sql import migrations
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase, create_engines
@@ -259,7 +259,7 @@ async def test_users_of_the_first_schema_can_be_searched(
         realm_before = await stores.realms.find_by_name("demo")
     assert realm_before is not None
     assert realm_before.smtp.token_secret == Secret("unsealed")
-    assert "unsealed" not in str(write_realm(realm_before))
+    assert "unsealed" not in str(render_realm(realm_before))
     await database.dispose()
 
 

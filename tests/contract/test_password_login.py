@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from gateway.admin.access import Changes, Missing, operator
+from gateway.admin.access import Changes, NotFound, operator
 from gateway.admin.users import UserActivation
 from gateway.authentication.errors import (
     AccountDisabled,
@@ -331,7 +331,7 @@ async def test_an_unlock_does_not_enable_a_user_that_an_administrator_disabled(
     await store_user(database, enabled=False)
     activation = _activation(gateway, database)
     assert not await activation.unlock(operator(REALM), "alice-uuid")
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await activation.unlock(operator(REALM), "unknown")
     assert not (await _stored(database)).enabled
     with pytest.raises(AccountDisabled):

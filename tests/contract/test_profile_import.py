@@ -6,7 +6,7 @@ from typing import Any
 
 from gateway.authentication.realm_profile import profile_document
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.representations.user_profiles.component import StoredProfile, write_profile_component
+from gateway.representations.user_profiles.component import StoredProfile, render_profile_component
 from gateway.representations.user_profiles.profile import standard_user_profile
 from tests.support.realm_imports import Imports
 from tests.support.realm_texts import export_realm
@@ -19,7 +19,7 @@ def profiled(scope: str = "", **attribute: object) -> dict[str, Any]:
     profile = standard_user_profile()
     selector = {"selector": {"scopes": [scope]}} if scope else {}
     profile["attributes"].append({"name": "badge", **selector, "multivalued": False, **attribute})
-    return {**ACME, "components": write_profile_component(StoredProfile("", profile))}
+    return {**ACME, "components": render_profile_component(StoredProfile("", profile))}
 
 
 async def stored(imports: Imports) -> Mapping[str, Any]:

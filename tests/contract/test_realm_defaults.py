@@ -9,7 +9,7 @@ import pytest
 
 from gateway.admin.access.administration_roles import AdminRole
 from gateway.admin.realms.defaults import ensure_defaults
-from gateway.domain.ports.storage.role_catalogue import Holding
+from gateway.domain.ports.storage.role_catalogue import HolderKind
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed
@@ -37,7 +37,7 @@ async def test_a_realm_has_the_clients_of_keycloak_and_their_roles(
     async with imports_everywhere.database.read() as stores:
         clients = {client.client_id: client for client in await stores.clients.list("acme")}
         roles = await stores.roles.list("acme")
-        in_scope = await stores.role_scopes.list("acme", Holding.CLIENT)
+        in_scope = await stores.role_scopes.list("acme", HolderKind.CLIENT)
     assert clients.keys() == {
         "Robot",
         "page",
@@ -227,7 +227,7 @@ async def test_a_realm_has_the_client_scopes_of_keycloak_and_offline_access_take
     await imports_everywhere.run(ACME)
     async with imports_everywhere.database.read() as stores:
         scopes = {scope.name: scope for scope in await stores.client_scopes.list("acme")}
-        bound = await stores.role_scopes.list("acme", Holding.CLIENT_SCOPE)
+        bound = await stores.role_scopes.list("acme", HolderKind.CLIENT_SCOPE)
         role = await stores.roles.find("acme", "offline_access")
     assert len(scopes) == 15
     assert role is not None

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.domain.ports.storage.role_catalogue import Holding
+from gateway.domain.ports.storage.role_catalogue import HolderKind
 from tests.support.realm_imports import ELLIPTIC, Imports
 from tests.support.realm_texts import export_realm
 
@@ -142,7 +142,7 @@ async def test_a_role_in_a_scope_stays_there(imports: Imports) -> None:
     await imports.run(REALM)
     await imports.run({"realm": "acme", "scopeMappings": [{"client": "till", "roles": ["boss"]}]})
     async with imports.database.read() as stores:
-        of_clients = await stores.role_scopes.list("acme", Holding.CLIENT)
+        of_clients = await stores.role_scopes.list("acme", HolderKind.CLIENT)
         (till,) = await stores.clients.named("acme", ["till"])
         names = {role.id: role.name for role in await stores.roles.list("acme")}
     assert {names[role] for role in of_clients[till.id]} == {"boss", "seller"}

@@ -7,14 +7,14 @@ import pytest
 
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.errors import AlreadyExists, InvalidInput
-from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
+from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.roles import ListedRole
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually
 from tests.support.stored_values import client, group, role, store_realms, user
 
-ALICE = RoleHolder(Holding.USER, "alice-uuid")
-TOP = RoleHolder(Holding.COMPOSITE, "top-role")
+ALICE = RoleHolder(HolderKind.USER, "alice-uuid")
+TOP = RoleHolder(HolderKind.COMPOSITE, "top-role")
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ async def test_shares_of_a_user_follow_groups_and_composites(stored: SqlDatabase
         await give("demo-id", ALICE, ["apart-role"])
         await give("demo-id", ALICE, ["apart-role"])
         await give("demo-id", ALICE, [])
-        await give("demo-id", RoleHolder(Holding.GROUP, "staff-group"), ["top-role"])
+        await give("demo-id", RoleHolder(HolderKind.GROUP, "staff-group"), ["top-role"])
         await stores.groups.join("demo-id", "alice-uuid", "berlin-group")
     assert await names(stored, RoleQuery(ALICE)) == ["apart"]
     assert await names(stored, RoleQuery(ALICE, Share.MISSING)) == ["middle", "top", "use"]
@@ -114,7 +114,7 @@ async def test_shares_of_a_user_follow_groups_and_composites(stored: SqlDatabase
 async def test_a_group_has_what_those_above_it_have_and_not_what_those_below_have(
     stored: SqlDatabase,
 ) -> None:
-    staff, berlin = (RoleHolder(Holding.GROUP, f"{name}-group") for name in ("staff", "berlin"))
+    staff, berlin = (RoleHolder(HolderKind.GROUP, f"{name}-group") for name in ("staff", "berlin"))
     async with stored.write() as stores:
         await stores.role_catalogue.give("demo-id", staff, ["middle-role"])
         await stores.role_catalogue.give("demo-id", berlin, ["apart-role"])
@@ -126,7 +126,10 @@ async def test_a_group_has_what_those_above_it_have_and_not_what_those_below_hav
 
 
 async def test_the_scope_of_clients_and_client_scopes_holds_roles_too(stored: SqlDatabase) -> None:
-    holders = (RoleHolder(Holding.CLIENT, "device-uuid"), RoleHolder(Holding.CLIENT_SCOPE, "s"))
+    holders = (
+        RoleHolder(HolderKind.CLIENT, "device-uuid"),
+        RoleHolder(HolderKind.CLIENT_SCOPE, "s"),
+    )
     async with stored.write() as stores:
         await stores.client_scopes.add(ClientScope(id="s", realm_id="demo-id", name="s"))
         for holder in holders:
@@ -178,7 +181,7 @@ async def test_two_who_give_the_same_roles_in_another_order_do_not_stop_each_oth
 async def test_nobody_is_given_a_role_of_another_realm(stored: SqlDatabase) -> None:
     async with stored.write() as stores:
         await stores.roles.add(role("theirs", of="other"))
-    for holder in (ALICE, TOP, RoleHolder(Holding.GROUP, "staff-group")):
+    for holder in (ALICE, TOP, RoleHolder(HolderKind.GROUP, "staff-group")):
         with pytest.raises(InvalidInput):
             async with stored.write() as stores:
                 await stores.role_catalogue.give("demo-id", holder, ["theirs-role"])
@@ -257,7 +260,7 @@ async def test_users_who_have_a_role_directly_come_by_name_a_page_at_a_time(
         for name in ("carl", "bob"):
             await stores.users.add(user(name))
         for name in ("carl", "alice", "bob"):
-            holder = RoleHolder(Holding.USER, f"{name}-uuid")
+            holder = RoleHolder(HolderKind.USER, f"{name}-uuid")
             await stores.role_catalogue.give("demo-id", holder, ["apart-role"])
     async with stored.read() as stores:
         users = stores.role_catalogue.users

@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
-from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
+from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder
 from gateway.domain.roles import EffectiveRoles
 from gateway.storage.sql.database import SqlDatabase, SqlStores
 from tests.support.stored_values import client, role, store_realms, user
@@ -137,7 +137,7 @@ async def test_what_is_revoked_is_gone_and_the_rest_stays(database: SqlDatabase)
             await stores.users.add(user("alice", of=realm))
             await _store_roles(stores, "a", "b", of=realm)
             await stores.roles.grant(f"{realm}-id", "alice-uuid", ["a-role", "b-role"])
-        alice = RoleHolder(Holding.USER, "alice-uuid")
+        alice = RoleHolder(HolderKind.USER, "alice-uuid")
         await stores.role_catalogue.take("demo-id", alice, ["a-role", "never-granted"])
         await stores.role_catalogue.take("demo-id", alice, [])
     async with database.read() as stores:

@@ -5,7 +5,7 @@ import pytest
 from gateway.domain.client_scopes import ClientScope, RealmDefault, RoleBoundScope
 from gateway.domain.clients.client import ProtocolMapper
 from gateway.domain.groups import Group
-from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
+from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder
 from gateway.domain.roles import EffectiveRoles
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_values import client, role, store_realms, user
@@ -18,8 +18,8 @@ TEAM = ClientScope(
     realm_default=RealmDefault.DEFAULT,
 )
 FREE = ClientScope("free-id", "demo-id", "free", protocol="saml")
-IN_TEAM = RoleHolder(Holding.CLIENT_SCOPE, TEAM.id)
-IN_APP = RoleHolder(Holding.CLIENT, "app-uuid")
+IN_TEAM = RoleHolder(HolderKind.CLIENT_SCOPE, TEAM.id)
+IN_APP = RoleHolder(HolderKind.CLIENT, "app-uuid")
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ async def test_a_realm_comes_with_its_scopes_by_name_and_the_roles_in_them(
 ) -> None:
     async with stored.write() as stores:
         await stores.role_catalogue.give("demo-id", IN_TEAM, ["whole-role"])
-        of_other = RoleHolder(Holding.CLIENT_SCOPE, "x")
+        of_other = RoleHolder(HolderKind.CLIENT_SCOPE, "x")
         await stores.role_catalogue.give("other-id", of_other, ["part-role"])
     found = await stored.lookups.realm("demo")
     assert found is not None
@@ -101,7 +101,7 @@ async def test_a_client_comes_with_its_own_roles_and_those_in_its_scope_mappings
 
 async def test_a_client_of_full_scope_keeps_no_list_of_it(stored: SqlDatabase) -> None:
     async with stored.write() as stores:
-        of_web = RoleHolder(Holding.CLIENT, "web-uuid")
+        of_web = RoleHolder(HolderKind.CLIENT, "web-uuid")
         await stores.role_catalogue.give("demo-id", of_web, ["part-role"])
     found = await stored.lookups.client("demo-id", "web")
     assert found is not None

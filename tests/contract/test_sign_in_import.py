@@ -13,7 +13,7 @@ from gateway.domain.ports.lookups import StoredRealm
 from gateway.domain.ports.storage import DocumentKind
 from gateway.representations.flows.defaults import default_configs, default_flows
 from gateway.representations.flows.required_action import DEFAULT_ACTIONS
-from gateway.representations.realms.sign_in import write_sign_in
+from gateway.representations.realms.sign_in import render_sign_in
 from tests.support.realm_imports import Imports
 from tests.support.realm_texts import export_realm
 
@@ -164,7 +164,7 @@ async def test_flows_of_a_file_name_each_other_and_their_settings(imports: Impor
 
 
 async def test_the_defaults_of_a_realm_put_into_another_change_nothing(imports: Imports) -> None:
-    written = write_sign_in(
+    written = render_sign_in(
         Flows(tuple(default_flows("other").values())), default_configs("other"), DEFAULT_ACTIONS
     )
     await imports.run({**ACME, **written})

@@ -12,7 +12,7 @@ from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.grants import GRANTS
 from gateway.representations.protocol_mapper_types import MAPPER_TYPES
 from gateway.representations.realms.password_policy import RULES
-from gateway.representations.server_info import write_password_policies
+from gateway.representations.server_info import render_password_policies
 from tests.support.administration import Administration
 
 
@@ -60,7 +60,7 @@ def test_what_is_listed_is_what_there_is(administration: Administration) -> None
 
 
 def test_every_rule_and_every_mapper_has_a_name_for_people() -> None:
-    told = {rule["id"]: rule for rule in write_password_policies()}
+    told = {rule["id"]: rule for rule in render_password_policies()}
     assert {rule.name for rule in POLICIES} <= told.keys()
     assert all(rule["displayName"] for rule in told.values())
     assert MAPPER_TYPES.keys() == CLAIM_MAPPERS.keys()

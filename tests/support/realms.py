@@ -28,7 +28,7 @@ from gateway.domain.realm import (
     TokenLifespans,
 )
 from gateway.domain.secrets import Secret
-from gateway.representations.realms import write_realm
+from gateway.representations.realms import render_realm
 
 MOST = 2**31 - 1
 thorough = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -217,4 +217,4 @@ SPECIFICATION_SETTINGS: dict[str, tuple[str, Any]] = {
 
 def dump_realm(realm: Realm, *, masked: bool = True) -> bytes:
     """Return the JSON text of `realm`."""
-    return json.dumps(write_realm(realm, masked=masked)).encode()
+    return json.dumps(render_realm(realm, masked=masked)).encode()

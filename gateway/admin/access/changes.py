@@ -14,7 +14,7 @@ from uuid import uuid4
 from gateway.admin.access.access import Acting, Caller
 from gateway.admin.access.account_control import require_may_control
 from gateway.admin.access.entity_tags import require_match
-from gateway.admin.access.errors import Missing
+from gateway.admin.access.errors import NotFound
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import AdminEvent, AuthDetails, OperationType, ResourceType
@@ -55,7 +55,7 @@ class Change:
         """Raise PreconditionFailed if If-Match names another state than `document`."""
         require_match(self.acting.if_match, document)
 
-    def tell(self, topic: str) -> None:
+    def invalidate(self, topic: str) -> None:
         """Invalidate the topic in every gateway, once the change is committed."""
         self._topics.add(topic)
 
@@ -109,14 +109,14 @@ class Changes:
     async def begin(self, acting: Acting, *, alone: bool = False) -> AsyncIterator[Change]:
         """Open the transaction of a change to a realm; `alone` locks the realm's row.
 
-        Raises Missing if the realm is gone, Forbidden if an object that the request controls has
+        Raises NotFound if the realm is gone, Forbidden if an object that the request controls has
         more rights than the caller, and StoreUnavailable.
         """
         async with self._database.write() as stores:
             find = stores.realms.get_for_update if alone else stores.realms.find_by_name
             realm = await find(acting.realm.name)
             if realm is None or realm.id != acting.realm.id:
-                raise Missing("Realm not found.")
+                raise NotFound("Realm not found.")
             await require_may_control(acting, stores, *acting.controls, lock=True)
             change = Change(stores, realm, acting, self._clock.now())
             yield change
@@ -137,7 +137,7 @@ class RealmCaches:
         """Remove settings, keys, clients and users of the realm; `path` is that of the event."""
         async with self._changes.begin(acting) as change:
             change.record(OperationType.ACTION, ResourceType.REALM, path)
-            change.tell(realm_topic(acting.realm.id))
+            change.invalidate(realm_topic(acting.realm.id))
 
 
 def _details(noted: Iterable[_Noted]) -> list[str | None]:

@@ -3,7 +3,7 @@
 AdminRefusal
 ├── NotAuthenticated    no token, or an invalid one; the text is for logs only
 ├── Forbidden           the caller lacks a role; the text names it, for logs only
-├── Missing             the URL names what does not exist; the text is Keycloak's, public
+├── NotFound            the URL names what does not exist; the text is Keycloak's, public
 ├── MissingPart         a document names what does not exist; the text is Keycloak's, public
 ├── UnknownPage         `first` or `max` is no number: Keycloak answers 404; for logs only
 ├── Refused             a request that cannot be done; the text is public
@@ -13,7 +13,7 @@ AdminRefusal
 ├── TooMany             a listing larger than an answer may be, a search that costs too much; public
 ├── MalformedBody       a body that is no JSON, or JSON of another kind; for logs only
 ├── PreconditionFailed  If-Match names another state than the stored one
-└── NotHere             a feature of Keycloak that this version does not support; public
+└── NotSupported             a feature of Keycloak that this version does not support; public
 """
 
 from gateway.domain.errors import RealmgateError
@@ -31,7 +31,7 @@ class Forbidden(AdminRefusal):
     """The caller may not do this."""
 
 
-class Missing(AdminRefusal):
+class NotFound(AdminRefusal):
     """The object of the URL does not exist."""
 
 
@@ -83,5 +83,5 @@ class PreconditionFailed(AdminRefusal):
     """The entity has changed since the caller read it."""
 
 
-class NotHere(AdminRefusal):
+class NotSupported(AdminRefusal):
     """An unsupported feature."""

@@ -23,7 +23,7 @@ from gateway.admin.access.administration_roles import (
 from gateway.admin.access.errors import Forbidden
 from gateway.admin.access.role_index import ADMIN, CREATE_REALM
 from gateway.domain.ports.storage import Stores
-from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
+from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import MASTER, Realm
 from gateway.domain.roles import EffectiveRoles, ListedRole
 
@@ -167,7 +167,7 @@ def rights_of_roles(roles: Iterable[ListedRole]) -> EffectiveRoles:
 
 async def rights_of_group(acting: Acting, stores: Stores, group_id: str) -> EffectiveRoles:
     """Return all roles that the group gives to its members, those of groups above it included."""
-    query = RoleQuery(RoleHolder(Holding.GROUP, group_id), Share.EFFECTIVE)
+    query = RoleQuery(RoleHolder(HolderKind.GROUP, group_id), Share.EFFECTIVE)
     return rights_of_roles(await stores.role_catalogue.list(acting.realm.id, query))
 
 

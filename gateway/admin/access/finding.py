@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from gateway.admin.access.errors import Missing
+from gateway.admin.access.errors import NotFound
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput, RealmNotFound
 from gateway.domain.ports.storage import Stores
@@ -14,9 +14,9 @@ T = TypeVar("T")
 
 
 def existing(found: T | None, missing: str) -> T:
-    """Return what was found; raises Missing with the text `missing` for None."""
+    """Return what was found; raises NotFound with the text `missing` for None."""
     if found is None:
-        raise Missing(missing)
+        raise NotFound(missing)
     return found
 
 
@@ -29,12 +29,12 @@ async def find_realm(stores: Stores, name: str) -> Realm:
 
 
 async def get_user(stores: Stores, realm_id: str, user_id: str) -> User:
-    """Return the user with that id; raises Missing."""
+    """Return the user with that id; raises NotFound."""
     return existing(await stores.users.find_by_id(realm_id, user_id), "User not found")
 
 
 async def get_user_for_update(stores: Stores, realm_id: str, user_id: str) -> User:
-    """Return the user, locked until the transaction ends; raises Missing."""
+    """Return the user, locked until the transaction ends; raises NotFound."""
     return existing(await stores.users.get_for_update(realm_id, user_id), "User not found")
 
 

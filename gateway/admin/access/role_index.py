@@ -10,7 +10,7 @@ from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
 from gateway.representations.refusals import describe, join
-from gateway.representations.roles import GivenRole, RoleName
+from gateway.representations.roles import RoleInput, RoleName
 
 ADMIN: Final = "admin"
 """The role of the realm `master` that may do everything."""
@@ -60,7 +60,7 @@ class RoleIndex:
         found = [name for name, role in self._roles.items() if role.id in role_ids]
         return tuple(sorted(found, key=lambda name: (name.client or "", name.name)))
 
-    async def add(self, given: Iterable[GivenRole]) -> None:
+    async def add(self, given: Iterable[RoleInput]) -> None:
         """Add the roles that are missing, and add to all of them their composites."""
         roles = tuple(given)
         for role in roles:
@@ -69,7 +69,7 @@ class RoleIndex:
         for role in roles:
             await self._compose(role)
 
-    async def describe(self, given: Iterable[GivenRole]) -> None:
+    async def describe(self, given: Iterable[RoleInput]) -> None:
         """Give existing roles the description and attributes, if they are given."""
         for role in given:
             before = self._roles[role.role]
@@ -110,7 +110,7 @@ class RoleIndex:
             raise InvalidInput(errors)
         return tuple(self._roles[name] for name in wanted)
 
-    async def _add(self, given: GivenRole) -> Role:
+    async def _add(self, given: RoleInput) -> Role:
         client = None if given.role.client is None else self._clients.get(given.role.client)
         if given.role.client is not None and client is None:
             shown = describe(given.role.client)
@@ -127,7 +127,7 @@ class RoleIndex:
         self.changed = True
         return role
 
-    async def _compose(self, given: GivenRole) -> None:
+    async def _compose(self, given: RoleInput) -> None:
         role = self._roles[given.role]
         parts = role.composites | set(self.ids(given.composites, f"{given.path}.composites"))
         if parts != role.composites:

@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.admin.access import Acting, AdminRole, Change, Changes, Missing, Refused, RefusedByCode
+from gateway.admin.access import (
+    Acting,
+    AdminRole,
+    Change,
+    Changes,
+    NotFound,
+    Refused,
+    RefusedByCode,
+)
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
@@ -18,9 +26,9 @@ from gateway.domain.realm import Realm
 from gateway.representations.client_scopes import (
     SCOPE_PROTOCOLS,
     is_scope_name,
-    read_client_scope,
-    write_client_scope,
-    write_reference,
+    parse_client_scope,
+    render_client_scope,
+    render_reference,
 )
 
 VIEW_CLIENTS: Final = (AdminRole.VIEW_CLIENTS, AdminRole.MANAGE_CLIENTS)
@@ -33,7 +41,7 @@ _LISTS: Final = {
 
 
 class ClientScopeAdministration:
-    """The use cases. All raise Missing and StoreUnavailable."""
+    """The use cases. All raise NotFound and StoreUnavailable."""
 
     def __init__(self, database: Database, changes: Changes) -> None:
         self._database = database
@@ -45,16 +53,16 @@ class ClientScopeAdministration:
             return []
         async with self._database.read() as stores:
             scopes = await stores.client_scopes.list(acting.realm.id)
-        return [write_client_scope(scope) for scope in scopes]
+        return [render_client_scope(scope) for scope in scopes]
 
     async def one(self, realm: Realm, scope_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
-            return write_client_scope(await get_client_scope(stores, realm, scope_id))
+            return render_client_scope(await get_client_scope(stores, realm, scope_id))
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
         _validate({"protocol": None, "name": None, **document})
         async with self._changes.begin(acting, alone=True) as change:
-            scope = read_client_scope(document, change.realm.id)
+            scope = parse_client_scope(document, change.realm.id)
             await change.stores.client_scopes.add(scope)
             _note(change, OperationType.CREATE, _path(scope), document)
         return scope.id
@@ -64,8 +72,8 @@ class ClientScopeAdministration:
         sent = {name: value for name, value in document.items() if name not in _MAPPERS}
         async with self._changes.begin(acting, alone=True) as change:
             before = await get_client_scope(change.stores, change.realm, scope_id)
-            change.require_match(write_client_scope(before))
-            scope = read_client_scope(sent, change.realm.id, base=before)
+            change.require_match(render_client_scope(before))
+            scope = parse_client_scope(sent, change.realm.id, base=before)
             if scope != before:
                 await change.stores.client_scopes.replace(scope)
             if scope.name != before.name:
@@ -77,7 +85,7 @@ class ClientScopeAdministration:
         async with self._changes.begin(acting, alone=True) as change:
             stores, realm = change.stores, change.realm
             scope = await get_client_scope(stores, realm, scope_id)
-            change.require_match(write_client_scope(scope))
+            change.require_match(render_client_scope(scope))
             if len(await stores.client_scopes.list(realm.id)) == 1:
                 raise Refused("You are not allowed to delete all the client scopes.")
             await stores.client_scopes.remove(realm.id, scope.id)
@@ -87,7 +95,7 @@ class ClientScopeAdministration:
     async def listed(self, realm: Realm, listed: RealmDefault) -> list[dict[str, Any]]:
         async with self._database.read() as stores:
             scopes = await stores.client_scopes.list(realm.id)
-        return [write_reference(scope) for scope in scopes if scope.realm_default is listed]
+        return [render_reference(scope) for scope in scopes if scope.realm_default is listed]
 
     async def put_in_list(self, acting: Acting, listed: RealmDefault, scope_id: str) -> None:
         """Add a scope to a list; raises RefusedByCode where it is in one already."""
@@ -115,10 +123,10 @@ _NOT_LISTED: Final = "Client scope not found"
 async def get_client_scope(
     stores: Stores, realm: Realm, scope_id: str, missing: str = _NOT_FOUND
 ) -> ClientScope:
-    """Return the scope with that id; raises Missing with the text `missing`."""
+    """Return the scope with that id; raises NotFound with the text `missing`."""
     scope = await stores.client_scopes.find(realm.id, scope_id)
     if scope is None:
-        raise Missing(missing)
+        raise NotFound(missing)
     return scope
 
 
@@ -163,4 +171,4 @@ def _note(
     change: Change, operation: OperationType, path: str, representation: object = None
 ) -> None:
     change.record(operation, ResourceType.CLIENT_SCOPE, path, representation)
-    change.tell(realm_topic(change.realm.id))
+    change.invalidate(realm_topic(change.realm.id))

@@ -12,7 +12,7 @@ from uuid import uuid4
 from gateway.domain.client_scopes import IN_TOKEN_SCOPE, ClientScope, RealmDefault
 from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
 from gateway.domain.ports.storage import Stores
-from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
+from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder
 
 OFFLINE_ACCESS: Final = "offline_access"
 """The scope, and the realm role that a user needs for it."""
@@ -270,6 +270,6 @@ async def ensure_client_scopes(stores: Stores, realm_id: str, offline_role: str)
     for scope in default_client_scopes(realm_id):
         await stores.client_scopes.add(scope)
         if scope.name == OFFLINE_ACCESS:
-            holder = RoleHolder(Holding.CLIENT_SCOPE, scope.id)
+            holder = RoleHolder(HolderKind.CLIENT_SCOPE, scope.id)
             await stores.role_catalogue.give(realm_id, holder, [offline_role])
     return True

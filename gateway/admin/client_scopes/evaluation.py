@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Protocol
 
-from gateway.admin.access import Missing
+from gateway.admin.access import NotFound
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import OPENID_CONNECT, Client, ProtocolMapper
 from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry, UserEntry
@@ -63,7 +63,7 @@ class TokenPreview(Protocol):
         ...
 
     def access_token(self, example: TokenExample) -> dict[str, Any]:
-        """Return the claims of an access token; raises Missing for an unknown audience."""
+        """Return the claims of an access token; raises NotFound for an unknown audience."""
         ...
 
     def id_token(self, example: TokenExample) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class TokenPreview(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ScopeEvaluation:
-    """The use cases. All raise Missing and StoreUnavailable."""
+    """The use cases. All raise NotFound and StoreUnavailable."""
 
     database: Database
     directory: Directory
@@ -107,7 +107,7 @@ class ScopeEvaluation:
         owner = OF_THE_REALM if container == asked.realm.name else container
         async with self.database.read() as stores:
             if owner and await stores.clients.find_by_id(asked.realm.id, owner) is None:
-                raise Missing("Role Container not found")
+                raise NotFound("Role Container not found")
             every = await stores.role_catalogue.list(asked.realm.id, RoleQuery(container=owner))
             reached = await in_scope(stores, asked.realm, entry.client, ids, owner)
         known = {role.role.id for role in reached}
@@ -130,10 +130,10 @@ class ScopeEvaluation:
     async def _example(self, asked: Evaluated, example: ExampleOf) -> TokenExample:
         realm, client = await self._found(asked)
         if example.user_id is None:
-            raise Missing("No userId provided")
+            raise NotFound("No userId provided")
         user = await self.directory.user(asked.realm.id, example.user_id)
         if user is None:
-            raise Missing("No user found")
+            raise NotFound("No user found")
         user = _limited(user, example.audience)
         return TokenExample(
             realm, client, user, asked.scope, example.issuer, example.now, example.audience
@@ -144,10 +144,10 @@ class ScopeEvaluation:
             client = await stores.clients.find_by_id(asked.realm.id, asked.client)
         realm = await self.directory.realm(asked.realm.name)
         if realm is None or client is None:
-            raise Missing(_NO_CLIENT)
+            raise NotFound(_NO_CLIENT)
         entry = await self.directory.client(asked.realm.id, client.client_id)
         if entry is None:
-            raise Missing(_NO_CLIENT)
+            raise NotFound(_NO_CLIENT)
         return realm, entry
 
 

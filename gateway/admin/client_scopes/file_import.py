@@ -15,24 +15,24 @@ from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.errors import FieldError
 from gateway.domain.ports.storage import Stores
-from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
+from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder
 from gateway.domain.realm import Realm
-from gateway.representations.client_scopes import GivenScopes, ScopeMapping, read_realm_scopes
+from gateway.representations.client_scopes import ScopeMapping, ScopesInput, parse_realm_scopes
 from gateway.representations.clients import InheritedScopes
 from gateway.representations.refusals import collect_refusals, describe, join, raise_all, refused
 
 
 async def read_scopes(
     stores: Stores, realm_id: str, document: Mapping[str, Any], path: str
-) -> GivenScopes:
+) -> ScopesInput:
     """Return the client scopes of the file; raises InvalidInput."""
     known = await _by_name(stores, realm_id) if realm_id else {}
     # Very many scopes take seconds to check: other requests go on meanwhile.
-    return await asyncio.to_thread(read_realm_scopes, document, realm_id, known, path)
+    return await asyncio.to_thread(parse_realm_scopes, document, realm_id, known, path)
 
 
 async def inherited_by_clients(
-    stores: Stores, realm_id: str, given: GivenScopes
+    stores: Stores, realm_id: str, given: ScopesInput
 ) -> InheritedScopes:
     """Return the scopes of clients that name none: those of new clients after the import.
 
@@ -54,7 +54,7 @@ async def inherited_by_clients(
     return inherited_from({name: _kind(name, kind, given) for name, kind in kinds.items()})
 
 
-async def store_scopes(stores: Stores, realm: Realm, given: GivenScopes) -> bool:
+async def store_scopes(stores: Stores, realm: Realm, given: ScopesInput) -> bool:
     """Store the scopes themselves; return whether anything has changed."""
     known = await _by_name(stores, realm.id)
     changed = False
@@ -68,7 +68,7 @@ async def store_scopes(stores: Stores, realm: Realm, given: GivenScopes) -> bool
     return changed
 
 
-async def store_defaults(stores: Stores, realm: Realm, given: GivenScopes) -> bool:
+async def store_defaults(stores: Stores, realm: Realm, given: ScopesInput) -> bool:
     """Store which scopes new clients get; return whether anything has changed."""
     known = await _by_name(stores, realm.id)
     raise_all(
@@ -89,7 +89,7 @@ async def store_defaults(stores: Stores, realm: Realm, given: GivenScopes) -> bo
     return changed
 
 
-def _kind(name: str, before: RealmDefault | None, given: GivenScopes) -> RealmDefault | None:
+def _kind(name: str, before: RealmDefault | None, given: ScopesInput) -> RealmDefault | None:
     """Return how new clients get a scope once the file is imported."""
     lists = {RealmDefault.DEFAULT: given.default, RealmDefault.OPTIONAL: given.optional}
     for kind, names in lists.items():
@@ -99,7 +99,7 @@ def _kind(name: str, before: RealmDefault | None, given: GivenScopes) -> RealmDe
 
 
 async def store_scope_mappings(
-    stores: Stores, realm: Realm, given: GivenScopes, roles: RoleIndex
+    stores: Stores, realm: Realm, given: ScopesInput, roles: RoleIndex
 ) -> bool:
     """Add roles to scopes; return whether there were any. Raises InvalidInput."""
     if not given.mappings:
@@ -121,12 +121,12 @@ def _holder(
     mapping: ScopeMapping, clients: Mapping[str, str], scopes: Mapping[str, str]
 ) -> RoleHolder:
     kind, field, name, known = (
-        (Holding.CLIENT, "client", mapping.client, clients)
+        (HolderKind.CLIENT, "client", mapping.client, clients)
         if mapping.client is not None
-        else (Holding.CLIENT_SCOPE, "clientScope", mapping.client_scope, scopes)
+        else (HolderKind.CLIENT_SCOPE, "clientScope", mapping.client_scope, scopes)
     )
     if name is None or name not in known:
-        allowed = "a client of the realm" if kind is Holding.CLIENT else "a client scope of it"
+        allowed = "a client of the realm" if kind is HolderKind.CLIENT else "a client scope of it"
         raise refused(join(mapping.at, field), name, allowed)
     return RoleHolder(kind, known[name])
 

@@ -15,7 +15,7 @@ from gateway.admin.access import (
     AdminRole,
     Change,
     Changes,
-    Missing,
+    NotFound,
     is_above,
     is_administrative_client,
     require_changeable_clients,
@@ -34,7 +34,7 @@ QUERY_CLIENTS: Final = (AdminRole.QUERY_CLIENTS, *VIEW_CLIENTS)
 
 
 async def get_client(stores: Stores, realm_id: str, client_id: str) -> Client:
-    """Return the client with that internal id; raises Missing."""
+    """Return the client with that internal id; raises NotFound."""
     return _found(await stores.clients.find_by_id(realm_id, client_id))
 
 
@@ -45,7 +45,7 @@ async def get_client_for_update(stores: Stores, realm_id: str, client_id: str) -
 
 def _found(client: Client | None) -> Client:
     if client is None:
-        raise Missing("Could not find client")
+        raise NotFound("Could not find client")
     return client
 
 
@@ -53,7 +53,7 @@ def _found(client: Client | None) -> Client:
 async def changing_client(
     changes: Changes, acting: Acting, client_id: str
 ) -> AsyncIterator[tuple[Change, Client]]:
-    """Open a change of one client, locked; raises Missing, and Forbidden if it must not change."""
+    """Open a change of one client, locked; raises NotFound, and Forbidden if it must not change."""
     async with changes.begin(acting) as change:
         client = await get_client_for_update(change.stores, acting.realm.id, client_id)
         require_changeable_clients(acting, client.client_id)
@@ -63,7 +63,7 @@ async def changing_client(
 async def replace_client(change: Change, client: Client) -> None:
     """Store the client and invalidate what gateways hold of it."""
     await change.stores.clients.replace(client)
-    change.tell(client_topic(client.realm_id, client.id))
+    change.invalidate(client_topic(client.realm_id, client.id))
 
 
 async def has_roles(stores: Stores, client: Client) -> bool:

@@ -12,7 +12,7 @@ from gateway.admin.access import (
     Acting,
     Change,
     Changes,
-    Missing,
+    NotFound,
     RefusedByCode,
     default_role_ids,
     require_changeable_clients,
@@ -49,7 +49,7 @@ from gateway.representations.clients import (
     explained,
     given_field,
     new_client_document,
-    read_client,
+    parse_client,
     wrong_addresses,
 )
 
@@ -69,7 +69,7 @@ class AddressesRefused(RefusedByCode):
 
 @dataclass(frozen=True, slots=True)
 class ClientAdministration:
-    """Changes clients. All methods raise Missing, Forbidden, PreconditionFailed, StoreUnavailable.
+    """Changes clients. All methods raise NotFound, Forbidden, PreconditionFailed, StoreUnavailable.
 
     Documents are refused with UnknownField, InvalidInput, RefusedByCode and AlreadyExists.
     """
@@ -99,7 +99,7 @@ class ClientAdministration:
         _require_name(whole)
         stores, realm = change.stores, change.realm
         inherited = await inherited_scopes(stores, realm.id)
-        client = read_client(
+        client = parse_client(
             whole, realm.id, inherited=inherited, report_ineffective=report_ineffective
         )
         require_changeable_clients(change.acting, client.client_id)
@@ -110,7 +110,7 @@ class ClientAdministration:
         client = with_rotation_applied(realm, client, self.clock)
         await stores.clients.add(client)
         await self._add_account(change, client)
-        change.tell(client_topic(realm.id, client.id))
+        change.invalidate(client_topic(realm.id, client.id))
         await self._ensure_keys(change, client)
         return client
 
@@ -130,7 +130,7 @@ class ClientAdministration:
         """Return the changed client; what was invalid before may stay."""
         sent = changed_client_document(document, before)
         _require_name(sent)
-        after = read_client(sent, before.realm_id, base=before)
+        after = parse_client(sent, before.realm_id, base=before)
         known = wrong_addresses(before)
         _require_valid(tuple(wrong for wrong in wrong_addresses(after) if wrong not in known))
         self._require_mappers(after, before.protocol_mappers)
@@ -140,7 +140,7 @@ class ClientAdministration:
         """Raise InvalidInput for a new mapper that could not act; an unknown type is kept."""
         for place, mapper in enumerate(client.protocol_mappers):
             if mapper not in known:
-                with suppress(Missing), _located(f"protocolMappers[{place}]."):
+                with suppress(NotFound), _located(f"protocolMappers[{place}]."):
                     self.check_mapper(mapper)
 
     async def store(
@@ -199,7 +199,7 @@ class ClientAdministration:
         """Add the keys for the client's signature algorithms."""
         stores, realm = change.stores, change.realm
         if await ensure_keys_of_client(stores, realm, client, self.keys, change.now):
-            change.tell(realm_topic(realm.id))
+            change.invalidate(realm_topic(realm.id))
 
     async def _add_account(self, change: Change, client: Client) -> None:
         stores, realm = change.stores, change.realm
@@ -215,7 +215,7 @@ class ClientAdministration:
         if not after.service_accounts_enabled:
             if before.service_accounts_enabled and account is not None:
                 await stores.clients.remove_service_account(after.realm_id, after.id)
-                change.tell(user_topic(after.realm_id, account.id))
+                change.invalidate(user_topic(after.realm_id, account.id))
             return
         if account is None:
             await self._add_account(change, after)
@@ -224,7 +224,7 @@ class ClientAdministration:
                 await stores.users.replace(replace(account, username=service_account_name(after)))
             except AlreadyExists as error:
                 raise _taken() from error
-            change.tell(user_topic(after.realm_id, account.id))
+            change.invalidate(user_topic(after.realm_id, account.id))
 
 
 @contextmanager
@@ -240,7 +240,7 @@ def _located(place: str) -> Iterator[None]:
 def _invalidate(change: Change, client: Client, *, roles: bool) -> None:
     """Invalidate a client and, where `roles`, the realm: users have other roles then."""
     topic = realm_topic(client.realm_id) if roles else client_topic(client.realm_id, client.id)
-    change.tell(topic)
+    change.invalidate(topic)
 
 
 def _require_name(document: Mapping[str, Any]) -> None:

@@ -13,9 +13,9 @@ from gateway.admin.access import (
     Acting,
     BadRequest,
     Changes,
-    Missing,
     NotAcceptable,
-    NotHere,
+    NotFound,
+    NotSupported,
     RefusedByCode,
     require_changeable_clients,
 )
@@ -42,10 +42,10 @@ from gateway.representations.clients import (
     STANDARD_YEARS,
     KeyStoreRequest,
     key_of,
-    read_key_store_request,
+    parse_key_store_request,
+    render_generated,
+    render_key,
     with_key,
-    write_generated,
-    write_key,
 )
 
 _PKCS12: Final = "PKCS12"
@@ -58,7 +58,7 @@ _LONGEST_TEXT: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificates:
-    """The use cases. All raise Missing, Forbidden, NotHere and StoreUnavailable."""
+    """The use cases. All raise NotFound, Forbidden, NotSupported and StoreUnavailable."""
 
     database: Database
     changes: Changes
@@ -69,7 +69,7 @@ class ClientCertificates:
         async with self.database.read() as stores:
             client = await get_client(stores, realm.id, client_id)
         key = key_of(client, purpose)
-        return write_key(await self._complete(realm, key))
+        return render_key(await self._complete(realm, key))
 
     async def generate(self, acting: Acting, client_id: str, purpose: str) -> dict[str, str]:
         """Generate a key and return both parts, which are not stored together."""
@@ -77,14 +77,14 @@ class ClientCertificates:
         made = await self._generate(client, STANDARD_BITS, STANDARD_YEARS)
         key = ClientKey(certificate=made.certificate)
         await self._store(acting, client_id, key, f"{purpose}/generate")
-        return write_generated(made)
+        return render_generated(made)
 
     async def generate_archive(
         self, acting: Acting, client_id: str, purpose: str, document: Mapping[str, Any]
     ) -> bytes:
         """Generate a key and return it in a key store; raises NotAcceptable, RefusedByCode."""
         client = await self._require(acting, client_id, purpose)
-        request = read_key_store_request(document, client.client_id, acting.realm.name)
+        request = parse_key_store_request(document, client.client_id, acting.realm.name)
         password = _password(request)
         made = await self._generate(client, request.bits, request.years)
         certificates = await self._with_realm(acting.realm, request, made.certificate)
@@ -98,13 +98,13 @@ class ClientCertificates:
     async def archive(
         self, acting: Acting, client_id: str, purpose: str, document: Mapping[str, Any]
     ) -> bytes:
-        """Return the certificate in a key store; raises Missing, NotAcceptable, RefusedByCode."""
+        """Return the certificate in a key store; raises NotFound, NotAcceptable, RefusedByCode."""
         client = await self._require(acting, client_id, purpose)
-        request = read_key_store_request(document, client.client_id, acting.realm.name)
+        request = parse_key_store_request(document, client.client_id, acting.realm.name)
         password = _password(request)
         certificate = key_of(client, purpose).certificate
         if certificate is None:
-            raise Missing("keypair not generated for client")
+            raise NotFound("keypair not generated for client")
         certificates = await self._with_realm(acting.realm, request, certificate)
         return await run_key_work(acting.realm.id, self.keys.archive, password, certificates)
 
@@ -128,7 +128,7 @@ class ClientCertificates:
             client = await get_client(stores, acting.realm.id, client_id)
             require_changeable_clients(acting, client.client_id)
         if purpose != JWT_CREDENTIAL:
-            raise NotHere(f"Keys of clients are for {JWT_CREDENTIAL} alone: there is no SAML")
+            raise NotSupported(f"Keys of clients are for {JWT_CREDENTIAL} alone: there is no SAML")
         return client
 
     async def _store(
@@ -136,7 +136,7 @@ class ClientCertificates:
     ) -> dict[str, str]:
         async with changing_client(self.changes, acting, client_id) as (change, client):
             await replace_client(change, with_key(client, key))
-            answer, at = write_key(key), f"clients/{client.id}/certificates/{path}"
+            answer, at = render_key(key), f"clients/{client.id}/certificates/{path}"
             change.record(OperationType.ACTION, ResourceType.CLIENT, at, answer)
         return answer
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from gateway.admin.access import REALM_MANAGEMENT
 from gateway.domain.clients import Client
 from gateway.domain.realm import MASTER, Realm
-from gateway.representations.clients import read_client, write_client
+from gateway.representations.clients import parse_client, render_client
 
 ACCOUNT: Final = "account"
 ACCOUNT_CONSOLE: Final = "account-console"
@@ -136,11 +136,11 @@ def renamed_clients(clients: Iterable[Client], before: Realm, after: Realm) -> I
         if client.client_id not in former or client.client_id not in new:
             continue
         was, will_be = former[client.client_id], new[client.client_id]
-        shown = write_client(client)
+        shown = render_client(client)
         changed: dict[str, Any] = {
             name: will_be[name]
             for name in _ADDRESSES
             if name in was and was[name] != will_be[name] and shown.get(name) == was[name]
         }
         if changed:
-            yield read_client(changed, client.realm_id, base=client)
+            yield parse_client(changed, client.realm_id, base=client)

@@ -11,7 +11,7 @@ from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
 from gateway.domain.ports.storage import Stores
-from gateway.representations.clients import InheritedScopes, given_field, read_client
+from gateway.representations.clients import InheritedScopes, given_field, parse_client
 from gateway.representations.refusals import attempt, describe, raise_all
 from gateway.representations.repetitions import repeated
 from gateway.representations.spelling import snake_case
@@ -52,7 +52,7 @@ async def read_clients(
     names = await asyncio.to_thread(lambda: sorted({_name(item) for _, item in items}))
     found = await stores.clients.named(realm_id, names) if realm_id else ()
     known = {client.client_id: client for client in found}
-    read = partial(read_client, realm_id=realm_id, inherited=inherited, report_ineffective=True)
+    read = partial(parse_client, realm_id=realm_id, inherited=inherited, report_ineffective=True)
     return await asyncio.to_thread(_changes, items, known, at, clock, read)
 
 

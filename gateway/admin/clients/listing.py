@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.admin.access import Acting, BadRequest, Missing, TooMany
+from gateway.admin.access import Acting, BadRequest, NotFound, TooMany
 from gateway.admin.clients.access import (
     VIEW_CLIENTS,
     client_document,
@@ -73,7 +73,7 @@ class ClientListing:
             return await stores.clients.search(realm.id, ClientSearch(part), 0, _ALL)
 
     async def one(self, acting: Acting, client_id: str) -> dict[str, Any]:
-        """Return the client; raises Missing, and Forbidden for a caller who may only query."""
+        """Return the client; raises NotFound, and Forbidden for a caller who may only query."""
         async with self._database.read() as stores:
             client = await get_client(stores, acting.realm.id, client_id)
             acting.rights.require(*VIEW_CLIENTS)
@@ -103,12 +103,12 @@ class ClientInstallation:
         self._database = database
 
     async def write(self, acting: Acting, client_id: str, kind: str, url: str) -> str:
-        """Return a file; a secret that the caller may not know is masked. Raises Missing."""
+        """Return a file; a secret that the caller may not know is masked. Raises NotFound."""
         async with self._database.read() as stores:
             client = await get_client(stores, acting.realm.id, client_id)
             found = _INSTALLATIONS.get(kind)
             if found is None:
-                raise Missing("Unknown Provider")
+                raise NotFound("Unknown Provider")
             masked = bool(await clients_out_of_reach(acting, stores, [client]))
             roles = await has_roles(stores, client)
         return found.write(Installation(acting.realm, client, url, has_roles=roles, masked=masked))

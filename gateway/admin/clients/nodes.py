@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.admin.access import Acting, BadRequest, Changes, Missing, require_changeable_clients
+from gateway.admin.access import Acting, BadRequest, Changes, NotFound, require_changeable_clients
 from gateway.admin.clients.access import changing_client, get_client, replace_client
 from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
@@ -19,7 +19,7 @@ _LONGEST: Final = 255
 
 
 class ClientNodes:
-    """The use cases. All raise Missing, Forbidden and StoreUnavailable."""
+    """The use cases. All raise NotFound, Forbidden and StoreUnavailable."""
 
     def __init__(self, changes: Changes, clock: Clock) -> None:
         self._changes = changes
@@ -40,7 +40,7 @@ class ClientNodes:
         async with changing_client(self._changes, acting, client_id) as (change, client):
             nodes = dict(nodes_of(client))
             if node not in nodes:
-                raise Missing("Client does not have node ")
+                raise NotFound("Client does not have node ")
             del nodes[node]
             await replace_client(change, with_nodes(client, nodes))
             path = f"clients/{client.id}/nodes/{node}"

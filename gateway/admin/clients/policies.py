@@ -13,10 +13,10 @@ from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.representations.realms import (
+    render_policies,
+    render_profiles,
     with_policies,
     with_profiles,
-    write_policies,
-    write_profiles,
 )
 
 
@@ -29,8 +29,8 @@ class Part:
     changed: Callable[[Realm, Mapping[str, Any]], Realm]
 
 
-PROFILES: Final = Part("client-policies/profiles", write_profiles, with_profiles)
-POLICIES: Final = Part("client-policies/policies", write_policies, with_policies)
+PROFILES: Final = Part("client-policies/profiles", render_profiles, with_profiles)
+POLICIES: Final = Part("client-policies/policies", render_policies, with_policies)
 
 
 class ClientPolicies:
@@ -51,5 +51,5 @@ class ClientPolicies:
             realm = part.changed(change.realm, document)
             if realm != change.realm:
                 await change.stores.realms.replace(realm)
-            change.tell(realm_topic(realm.id))
+            change.invalidate(realm_topic(realm.id))
             change.record(OperationType.UPDATE, ResourceType.REALM, part.path, document)

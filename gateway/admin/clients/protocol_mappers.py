@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.access import Acting, Change, Changes, MalformedBody, Missing, RefusedByCode
+from gateway.admin.access import Acting, Change, Changes, MalformedBody, NotFound, RefusedByCode
 from gateway.admin.client_scopes import get_client_scope
 from gateway.admin.clients.access import get_client, get_client_for_update
 from gateway.domain.client_scopes import ClientScope
@@ -21,13 +21,13 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.representations.protocol_mappers import (
     MOST_MAPPERS,
-    read_mapper,
+    parse_mapper,
+    render_mapper,
     require_known_fields,
-    write_mapper,
 )
 
 CheckMapper = Callable[[ProtocolMapper], None]
-"""Raises Missing for an unknown type, InvalidInput for a mapper that could not act."""
+"""Raises NotFound for an unknown type, InvalidInput for a mapper that could not act."""
 Mappers = tuple[ProtocolMapper, ...]
 
 
@@ -53,7 +53,7 @@ class MapperOwner:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolMapperAdministration:
-    """The use cases. All raise Missing and StoreUnavailable."""
+    """The use cases. All raise NotFound and StoreUnavailable."""
 
     database: Database
     changes: Changes
@@ -64,12 +64,12 @@ class ProtocolMapperAdministration:
     ) -> list[dict[str, Any]]:
         async with self.database.read() as stores:
             mappers = _mappers(await _get_owner(stores, realm, owner))
-        return [write_mapper(one) for one in mappers if protocol in {None, one.protocol}]
+        return [render_mapper(one) for one in mappers if protocol in {None, one.protocol}]
 
     async def one(self, realm: Realm, owner: MapperOwner, mapper_id: str) -> dict[str, Any]:
         async with self.database.read() as stores:
             mappers = _mappers(await _get_owner(stores, realm, owner))
-        return write_mapper(_found(mappers, mapper_id))
+        return render_mapper(_found(mappers, mapper_id))
 
     async def add(self, acting: Acting, owner: MapperOwner, document: Mapping[str, Any]) -> str:
         """Add a mapper and return its id; raises InvalidInput and AlreadyExists."""
@@ -109,7 +109,7 @@ class ProtocolMapperAdministration:
             holder = await _get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             before = _found(mappers, mapper_id)
-            change.require_match(write_mapper(before))
+            change.require_match(render_mapper(before))
             fixed = {"id": before.id, "name": before.name, "protocol": before.protocol}
             sent = self._read({**document, **fixed})
             after = tuple(sent if one.id == before.id else one for one in mappers)
@@ -123,7 +123,7 @@ class ProtocolMapperAdministration:
             holder = await _get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             removed = _found(mappers, mapper_id)
-            change.require_match(write_mapper(removed))
+            change.require_match(render_mapper(removed))
             await _store(change, holder, tuple(one for one in mappers if one.id != removed.id))
             _note(change, owner, OperationType.DELETE, f"{owner.path}/models/{removed.id}")
 
@@ -131,8 +131,8 @@ class ProtocolMapperAdministration:
         require_known_fields(document, path)
         kind = document.get("protocolMapper")
         if not isinstance(kind, str) or not kind:
-            raise Missing("ProtocolMapper provider not found")
-        mapper = read_mapper(document, path)
+            raise NotFound("ProtocolMapper provider not found")
+        mapper = parse_mapper(document, path)
         self.check(mapper)
         return mapper if mapper.id else replace(mapper, id=str(uuid4()))
 
@@ -148,7 +148,7 @@ async def _get_owner_for_update(change: Change, owner: MapperOwner) -> Client | 
         return await get_client_for_update(change.stores, change.realm.id, owner.id)
     scope = await change.stores.client_scopes.get_for_update(change.realm.id, owner.id)
     if scope is None:
-        raise Missing("Could not find client scope")
+        raise NotFound("Could not find client scope")
     return scope
 
 
@@ -173,7 +173,7 @@ def _found(mappers: Mappers, mapper_id: str) -> ProtocolMapper:
     for mapper in mappers:
         if mapper.id == mapper_id:
             return mapper
-    raise Missing("Model not found")
+    raise NotFound("Model not found")
 
 
 def _is_taken(mappers: Mappers, wanted: ProtocolMapper) -> bool:
@@ -191,4 +191,4 @@ def _note(
     change.record(operation, ResourceType.PROTOCOL_MAPPER, path, representation)
     of_client = owner.kind is OwnerKind.CLIENT
     realm_id = change.realm.id
-    change.tell(client_topic(realm_id, owner.id) if of_client else realm_topic(realm_id))
+    change.invalidate(client_topic(realm_id, owner.id) if of_client else realm_topic(realm_id))

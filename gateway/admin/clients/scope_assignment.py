@@ -15,7 +15,7 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.representations.client_scopes import write_reference
+from gateway.representations.client_scopes import render_reference
 
 _LISTS: Final = {
     RealmDefault.DEFAULT: "default-client-scopes",
@@ -25,7 +25,7 @@ _MISSING: Final = "Client scope not found"
 
 
 class ClientScopeAssignment:
-    """The use cases. All raise Missing and StoreUnavailable."""
+    """The use cases. All raise NotFound and StoreUnavailable."""
 
     def __init__(self, database: Database, changes: Changes) -> None:
         self._database = database
@@ -37,7 +37,7 @@ class ClientScopeAssignment:
             names = _names(found, listed)
             scopes = await stores.client_scopes.list(realm.id)
         return [
-            write_reference(scope, protocol=False)
+            render_reference(scope, protocol=False)
             for scope in scopes
             if scope.name in names and scope.protocol == found.protocol
         ]
@@ -86,4 +86,4 @@ def _path(client: Client, listed: RealmDefault) -> str:
 
 def _note(change: Change, operation: OperationType, path: str, client: Client) -> None:
     change.record(operation, ResourceType.CLIENT_SCOPE_CLIENT_MAPPING, path)
-    change.tell(client_topic(change.realm.id, client.id))
+    change.invalidate(client_topic(change.realm.id, client.id))

@@ -13,7 +13,7 @@ from gateway.admin.access import (
     AdminRole,
     Change,
     Changes,
-    Missing,
+    NotFound,
     require_may_put_in_scope,
 )
 from gateway.admin.client_scopes import OF_THE_REALM, get_client_scope, in_scope
@@ -23,16 +23,16 @@ from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic
 from gateway.domain.ports.storage import Database, Stores
-from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
+from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import Realm
 from gateway.domain.roles import ListedRole
-from gateway.representations.roles import read_role_references, role_answer
+from gateway.representations.roles import parse_role_references, role_answer
 
 _NO_ROLE: Final = "Role not found"
 
 
 class ScopeMappingAdministration:
-    """The use cases. All raise Missing and StoreUnavailable.
+    """The use cases. All raise NotFound and StoreUnavailable.
 
     `container` is the internal id of the client whose roles are meant, or `OF_THE_REALM`.
     """
@@ -104,9 +104,9 @@ class ScopeMappingAdministration:
 async def _require(
     stores: Stores, realm: Realm, owner: RoleHolder, container: str = OF_THE_REALM
 ) -> Client | None:
-    """Return the client whose scope it is, None of a client scope; raises Missing."""
+    """Return the client whose scope it is, None of a client scope; raises NotFound."""
     client = None
-    if owner.kind is Holding.CLIENT:
+    if owner.kind is HolderKind.CLIENT:
         client = await get_client(stores, realm.id, owner.id)
     else:
         await get_client_scope(stores, realm, owner.id)
@@ -118,14 +118,14 @@ async def _require(
 async def _named(
     change: Change, owner: RoleHolder, container: str, document: Sequence[Any]
 ) -> tuple[ListedRole, ...]:
-    """Return the roles with the ids in `document`; raises Missing, and Forbidden."""
+    """Return the roles with the ids in `document`; raises NotFound, and Forbidden."""
     await _require(change.stores, change.realm, owner, container)
-    references = read_role_references(document)
+    references = parse_role_references(document)
     listing = RoleListing(change.stores, change.realm)
     roles = await listing.identified(references, _NO_ROLE)
     owners = {role.role.client for role in roles}
     if container != OF_THE_REALM and not owners <= {container}:
-        raise Missing(_NO_ROLE)
+        raise NotFound(_NO_ROLE)
     if None in owners:
         change.acting.rights.require(AdminRole.MANAGE_REALM)
     return roles
@@ -143,11 +143,11 @@ def _note(
     container: str,
     representation: object,
 ) -> None:
-    of_client = owner.kind is Holding.CLIENT
+    of_client = owner.kind is HolderKind.CLIENT
     owners = "clients" if of_client else "client-scopes"
     of_realm = container == OF_THE_REALM
     part = "realm" if of_realm else f"clients/{container}"
     resource = ResourceType.REALM_SCOPE_MAPPING if of_realm else ResourceType.CLIENT_SCOPE_MAPPING
     change.record(operation, resource, f"{owners}/{owner.id}/scope-mappings/{part}", representation)
     realm_id = change.realm.id
-    change.tell(client_topic(realm_id, owner.id) if of_client else realm_topic(realm_id))
+    change.invalidate(client_topic(realm_id, owner.id) if of_client else realm_topic(realm_id))

@@ -7,7 +7,7 @@ the rotated secret.
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.admin.access import Acting, Changes, Missing, require_may_control
+from gateway.admin.access import Acting, Changes, NotFound, require_may_control
 from gateway.admin.clients.access import changing_client, get_client, replace_client
 from gateway.admin.clients.preparation import with_renewed_secret
 from gateway.domain.clients import Client
@@ -20,7 +20,7 @@ from gateway.representations.clients import without_rotated_secret
 
 @dataclass(frozen=True, slots=True)
 class ClientSecrets:
-    """The use cases. All raise Missing, Forbidden and StoreUnavailable."""
+    """The use cases. All raise NotFound, Forbidden and StoreUnavailable."""
 
     database: Database
     changes: Changes
@@ -42,7 +42,7 @@ class ClientSecrets:
     async def get_rotated(self, acting: Acting, client_id: str) -> dict[str, Any]:
         rotated = (await self._get(acting, client_id)).rotated_secret
         if rotated is None:
-            raise Missing("Client does not have a rotated secret")
+            raise NotFound("Client does not have a rotated secret")
         return _credential(rotated)
 
     async def remove_rotated(self, acting: Acting, client_id: str) -> None:

@@ -6,11 +6,11 @@ A component without effect is refused with the reason. Keycloak: ComponentResour
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from gateway.admin.access import Acting, BadRequest, Missing, NotHere, Refused
+from gateway.admin.access import Acting, BadRequest, NotFound, NotSupported, Refused
 from gateway.admin.components.kinds import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, ComponentKind
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.representations.component import Component, read_component, write_component
+from gateway.representations.component import Component, parse_component, render_component
 
 _UNSUPPORTED: Final = {
     "org.keycloak.storage.UserStorageProvider": "Users come from the realm's own database alone",
@@ -39,20 +39,20 @@ class Components:
         async with self._database.read() as stores:
             found = [each for kind in kinds for each in await kind.list(stores, realm)]
         return [
-            write_component(each)
+            render_component(each)
             for each in found
             if parent in {None, each.parent_id} and name in {None, each.name}
         ]
 
     async def one(self, realm: Realm, component_id: str) -> dict[str, Any]:
         _, component = await self._find(realm, component_id)
-        return write_component(component)
+        return render_component(component)
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
-        """Add a component and return its id; raises what its kind does, and NotHere."""
-        given = read_component(document)
+        """Add a component and return its id; raises what its kind does, and NotSupported."""
+        given = parse_component(document)
         if given.provider_type in _UNSUPPORTED:
-            raise NotHere(_UNSUPPORTED[given.provider_type])
+            raise NotSupported(_UNSUPPORTED[given.provider_type])
         kind = self._kinds.get(given.provider_type or "")
         if kind is None or given.provider_id is None:
             raise BadRequest(NO_SUCH_PROVIDER)
@@ -61,7 +61,7 @@ class Components:
 
     async def replace(self, acting: Acting, component_id: str, document: Mapping[str, Any]) -> None:
         kind, current = await self._find(acting.realm, component_id)
-        given = read_component(document)
+        given = parse_component(document)
         if given.provider_type not in {None, current.provider_type}:
             raise Refused("The type of a component cannot be changed")
         _require_parent(acting.realm, given)
@@ -74,11 +74,11 @@ class Components:
     async def below(
         self, realm: Realm, component_id: str, of_type: str | None
     ) -> list[dict[str, Any]]:
-        """Return the providers of a type for a component; raises Missing, BadRequest."""
+        """Return the providers of a type for a component; raises NotFound, BadRequest."""
         try:
             await self._find(realm, component_id)
-        except Missing:
-            raise Missing("Could not find parent component") from None
+        except NotFound:
+            raise NotFound("Could not find parent component") from None
         if of_type is None:
             raise BadRequest("must specify a subtype")
         if of_type not in self._kinds:
@@ -96,7 +96,7 @@ class Components:
                 for component in await kind.list(stores, realm):
                     if component.id == component_id:
                         return kind, component
-        raise Missing(NO_SUCH_COMPONENT)
+        raise NotFound(NO_SUCH_COMPONENT)
 
 
 def _require_parent(realm: Realm, given: Component) -> None:

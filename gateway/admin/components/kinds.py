@@ -43,9 +43,9 @@ class ComponentKind(Protocol):
     async def replace(
         self, acting: Acting, component_id: str, given: Component, document: Mapping[str, Any]
     ) -> None:
-        """Change a component; raises the same, Missing and PreconditionFailed."""
+        """Change a component; raises the same, NotFound and PreconditionFailed."""
         ...
 
     async def remove(self, acting: Acting, component_id: str) -> None:
-        """Remove a component; raises Missing, Refused and PreconditionFailed."""
+        """Remove a component; raises NotFound, Refused and PreconditionFailed."""
         ...

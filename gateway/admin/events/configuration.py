@@ -8,7 +8,7 @@ from gateway.admin.access import Acting, BadRequest, Changes
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.realm import EventsConfig
-from gateway.representations.events import update_events_config, write_events_config
+from gateway.representations.events import render_events_config, update_events_config
 
 _PATH: Final = "events/config"
 _LATER: Final = {"email": "The event listener email is not available in this version"}
@@ -25,14 +25,14 @@ class EventConfiguration:
         """Change it; raises UnknownField, InvalidInput, BadRequest and PreconditionFailed."""
         async with self._changes.begin(acting, alone=True) as change:
             before = change.realm
-            change.require_match(write_events_config(before.events))
+            change.require_match(render_events_config(before.events))
             config = update_events_config(document, before.events)
             require_known_listeners(config, before.events, self._listeners)
             realm = replace(before, events=config)
             if realm != before:
                 await change.stores.realms.replace(realm)
             change.becomes(realm)
-            change.tell(realm_topic(realm.id))
+            change.invalidate(realm_topic(realm.id))
             change.record(OperationType.UPDATE, ResourceType.REALM, _PATH, document)
 
 

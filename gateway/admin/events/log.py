@@ -16,7 +16,7 @@ from gateway.domain.events import AdminEventQuery, EventPage, UserEventQuery
 from gateway.domain.ports.events import EventLog
 from gateway.domain.ports.storage import AdminEventRepository, Database, Stores, UserEventRepository
 from gateway.domain.realm import Realm
-from gateway.representations.events import write_admin_event, write_user_event
+from gateway.representations.events import render_admin_event, render_user_event
 
 BATCH: Final = 2_000
 """How many events one transaction removes, so that other writers do not wait long."""
@@ -40,7 +40,7 @@ class EventLogs:
         await self._log.settle()
         async with self._database.read() as stores:
             events = await stores.user_events.page(realm.id, query, page)
-        return [write_user_event(event) for event in events]
+        return [render_user_event(event) for event in events]
 
     async def admin_events(
         self, realm: Realm, query: AdminEventQuery, page: EventPage
@@ -48,7 +48,7 @@ class EventLogs:
         """Return a page; raises InvalidInput for a path pattern that takes too long."""
         async with self._database.read() as stores:
             events = await stores.admin_events.page(realm.id, query, page)
-        return [write_admin_event(event) for event in events]
+        return [render_admin_event(event) for event in events]
 
     async def clear_user_events(self, acting: Acting) -> None:
         await self._log.settle()

@@ -15,14 +15,14 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import FlowBindings, Realm
-from gateway.representations.flows import read_flow, read_names, write_executions, write_flow
+from gateway.representations.flows import parse_flow, parse_names, render_executions, render_flow
 
 _PATH: Final = "authentication/flows"
 _RESERVED: Final = frozenset("/?#&\\;:[]!@$*()+,=")
 
 
 class FlowAdministration:
-    """The use cases. All raise Missing.
+    """The use cases. All raise NotFound.
 
     Changes also raise Refused, BadRequest, AlreadyExists or PreconditionFailed.
     """
@@ -47,10 +47,10 @@ class FlowAdministration:
     async def executions(self, realm: Realm, alias: str) -> list[dict[str, Any]]:
         """Return all executions of a flow and of its sub-flows."""
         work = await self._open(realm)
-        return write_executions(work.flows, work.get_by_alias(alias), work.configs)
+        return render_executions(work.flows, work.get_by_alias(alias), work.configs)
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
-        draft = read_flow(document)
+        draft = parse_flow(document)
         if draft.top_level is False:
             raise Refused("A sub-flow is created in its parent flow")
         if draft.executions:
@@ -72,7 +72,7 @@ class FlowAdministration:
 
     async def replace(self, acting: Acting, flow_id: str, document: Mapping[str, Any]) -> None:
         """Change alias and description of a flow; what uses it goes on to."""
-        draft = read_flow(document)
+        draft = parse_flow(document)
         async with changing_flows(self._changes, acting) as (change, work):
             flow = work.get(flow_id)
             shown = _render(work, flow)
@@ -104,7 +104,7 @@ class FlowAdministration:
 
     async def copy(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
         """Copy a flow with its sub-flows; return the id of the copy."""
-        name = read_names(document).get("newName") or ""
+        name = parse_names(document).get("newName") or ""
         async with changing_flows(self._changes, acting) as (change, work):
             flow = work.get_by_alias(alias)
             require_alias(work, name, "create", "New flow alias name already exists")
@@ -169,7 +169,7 @@ async def _rename_in_use(change: Change, alias: str, name: str) -> None:
 
 
 def _render(work: FlowUnitOfWork, flow: Flow) -> dict[str, Any]:
-    found: dict[str, Any] = write_flow(work.flows, flow, work.configs)
+    found: dict[str, Any] = render_flow(work.flows, flow, work.configs)
     return found
 
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import Acting, Changes, Missing, Refused
+from gateway.admin.access import Acting, Changes, NotFound, Refused
 from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.representations.flows import AUTHENTICATORS, read_config, write_config
+from gateway.representations.flows import AUTHENTICATORS, parse_config, render_config
 
 _PATH: Final = "authentication/config"
 _KIND: Final = ResourceType.AUTHENTICATOR_CONFIG
@@ -27,11 +27,11 @@ class AuthenticatorConfigs:
 
     async def one(self, realm: Realm, config_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
-            return write_config(_one(await FlowUnitOfWork.open(stores, realm), config_id))
+            return render_config(_one(await FlowUnitOfWork.open(stores, realm), config_id))
 
     async def create(self, acting: Acting, execution_id: str, document: Mapping[str, Any]) -> str:
-        """Configure an execution; return the id. Raises Missing, Refused or AlreadyExists."""
-        config = read_config(document, str(uuid4()))
+        """Configure an execution; return the id. Raises NotFound, Refused or AlreadyExists."""
+        config = parse_config(document, str(uuid4()))
         async with changing_flows(self._changes, acting) as (change, work):
             parent, step = work.get_execution(execution_id)
             if not config.alias:
@@ -48,9 +48,9 @@ class AuthenticatorConfigs:
         return config.id
 
     async def replace(self, acting: Acting, config_id: str, document: Mapping[str, Any]) -> None:
-        config = read_config(document, config_id)
+        config = parse_config(document, config_id)
         async with changing_flows(self._changes, acting) as (change, work):
-            change.require_match(write_config(_one(work, config_id)))
+            change.require_match(render_config(_one(work, config_id)))
             _, step = _user(work, config_id)
             _require_known(step, config)
             work.configs[config_id] = config
@@ -58,7 +58,7 @@ class AuthenticatorConfigs:
 
     async def remove(self, acting: Acting, config_id: str) -> None:
         async with changing_flows(self._changes, acting) as (change, work):
-            change.require_match(write_config(_one(work, config_id)))
+            change.require_match(render_config(_one(work, config_id)))
             parent, step = _user(work, config_id)
             del work.configs[config_id]
             work.put(parent.exchanging(replace(step, config=None)))
@@ -68,7 +68,7 @@ class AuthenticatorConfigs:
 def _one(work: FlowUnitOfWork, config_id: str) -> AuthenticatorConfig:
     config = work.configs.get(config_id)
     if config is None:
-        raise Missing("Could not find authenticator config")
+        raise NotFound("Could not find authenticator config")
     return config
 
 
@@ -78,7 +78,7 @@ def _user(work: FlowUnitOfWork, config_id: str) -> tuple[Flow, Execution]:
         for execution in flow.executions:
             if execution.config == config_id:
                 return flow, execution
-    raise Missing("Could not find authenticator config")
+    raise NotFound("Could not find authenticator config")
 
 
 def _require_known(step: Execution, config: AuthenticatorConfig) -> None:

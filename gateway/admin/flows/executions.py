@@ -22,10 +22,10 @@ from gateway.representations.flows import (
     SUB_FLOW_CHOICES,
     ExecutionChange,
     Role,
-    read_change,
-    read_execution,
-    read_names,
-    write_execution,
+    parse_change,
+    parse_execution,
+    parse_names,
+    render_execution,
 )
 
 _EXECUTIONS: Final = "authentication/executions"
@@ -34,7 +34,7 @@ _STEP: Final = ResourceType.AUTH_EXECUTION
 
 
 class ExecutionAdministration:
-    """The use cases. All raise Missing, Refused, BadRequest or AlreadyExists."""
+    """The use cases. All raise NotFound, Refused, BadRequest or AlreadyExists."""
 
     def __init__(self, database: Database, changes: Changes) -> None:
         self._database = database
@@ -43,11 +43,11 @@ class ExecutionAdministration:
     async def one(self, realm: Realm, execution_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
             work = await FlowUnitOfWork.open(stores, realm)
-        return write_execution(*work.get_execution(execution_id))
+        return render_execution(*work.get_execution(execution_id))
 
     async def add(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
         """Add an authenticator to a flow, disabled if it can be; return its id."""
-        given = read_names(document)
+        given = parse_names(document)
         async with changing_flows(self._changes, acting) as (change, work):
             parent = _open_parent(work, alias, "execution", BadRequest)
             provider = _known(parent, given.get("provider"))
@@ -60,7 +60,7 @@ class ExecutionAdministration:
 
     async def add_flow(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> str:
         """Add an empty flow to a flow, disabled; return its id."""
-        given = read_names(document)
+        given = parse_names(document)
         name, kind = given.get("alias") or "", _kind(given.get("type"))
         async with changing_flows(self._changes, acting) as (change, work):
             parent = _open_parent(work, alias, "sub-flow", Refused)
@@ -83,7 +83,7 @@ class ExecutionAdministration:
 
     async def insert(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Add an execution with all its fields; return its id."""
-        draft = read_execution(document)
+        draft = parse_execution(document)
         if draft.flow is not None:
             raise Refused("Add a sub-flow with authentication/flows/{alias}")
         async with changing_flows(self._changes, acting) as (change, work):
@@ -100,7 +100,7 @@ class ExecutionAdministration:
 
     async def replace(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> None:
         """Change requirement and priority of an execution, and the name of its sub-flow."""
-        given = read_change(document)
+        given = parse_change(document)
         async with changing_flows(self._changes, acting) as (change, work):
             work.get_by_alias(alias, "flow not found")
             parent, step = work.get_execution(given.id or "")
@@ -122,7 +122,7 @@ class ExecutionAdministration:
     async def remove(self, acting: Acting, execution_id: str) -> None:
         async with changing_flows(self._changes, acting) as (change, work):
             parent, step = work.get_execution(execution_id)
-            change.require_match(write_execution(parent, step))
+            change.require_match(render_execution(parent, step))
             _require_open(parent, "It is illegal to remove execution from a built in flow")
             if step.flow is not None:
                 work.remove(step.flow)

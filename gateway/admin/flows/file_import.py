@@ -33,7 +33,7 @@ from gateway.representations.flows import (
     default_flows,
     flow_document,
 )
-from gateway.representations.realms import GivenFlow, GivenSignIn, GivenStep
+from gateway.representations.realms import FlowInput, SignInInput, StepInput
 from gateway.representations.refusals import describe, raise_all, refused
 from gateway.representations.repetitions import repeated
 from gateway.representations.spelling import camel_case
@@ -43,7 +43,7 @@ _ACTION, _TEXTS = DocumentKind.REQUIRED_ACTION, DocumentKind.LOCALIZATION
 
 
 async def store_sign_in(
-    stores: Stores, realm: Realm, before: Realm | None, given: GivenSignIn
+    stores: Stores, realm: Realm, before: Realm | None, given: SignInInput
 ) -> bool:
     """Store what the file brings; return whether anything has changed. Raises InvalidInput."""
     changed = await _store_flows(stores, realm, given, new=before is None)
@@ -73,7 +73,7 @@ async def check_overrides(stores: Stores, realm: Realm, clients: Iterable[Client
         _require_effect(flows, flows.find(flow_id), DIRECT_GRANT, path, flow_id)
 
 
-async def _store_flows(stores: Stores, realm: Realm, given: GivenSignIn, *, new: bool) -> bool:
+async def _store_flows(stores: Stores, realm: Realm, given: SignInInput, *, new: bool) -> bool:
     if not given.flows and not given.configs:
         return False
     documents, realm_id = stores.documents, realm.id
@@ -109,7 +109,7 @@ class _Merge:
         self,
         known: Flows,
         configs: Mapping[str | None, AuthenticatorConfig],
-        given: tuple[GivenFlow, ...],
+        given: tuple[FlowInput, ...],
         *,
         new: bool,
     ) -> None:
@@ -160,7 +160,7 @@ class _Merge:
                 )
                 yield flow.with_executions(steps)
 
-    def _flow(self, given: GivenFlow) -> Flow:
+    def _flow(self, given: FlowInput) -> Flow:
         known = self._known.named(given.alias)
         ids = {} if known is None else {self._name(step): step.id for step in known.executions}
         steps = [self._step(step, ids) for step in given.steps]
@@ -173,7 +173,7 @@ class _Merge:
             built_in=given.built_in,
         ).with_executions(steps)
 
-    def _step(self, given: GivenStep, ids: Mapping[_Name, str]) -> Execution:
+    def _step(self, given: StepInput, ids: Mapping[_Name, str]) -> Execution:
         config = self._configs.get(given.config) if given.config else None
         return Execution(
             id=ids.get((given.authenticator, given.flow)) or str(uuid4()),

@@ -14,7 +14,7 @@ from gateway.admin.access import (
     BadRequest,
     Change,
     Changes,
-    Missing,
+    NotFound,
     Refused,
     RefusedByCode,
 )
@@ -24,7 +24,7 @@ from gateway.domain.flows import RequiredAction
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, DocumentKind, Stores
 from gateway.domain.realm import Realm
-from gateway.representations.field_table import read_strictly
+from gateway.representations.field_table import parse_strictly
 from gateway.representations.flows import (
     ACTION_NAMES,
     DEFAULT_ACTIONS,
@@ -33,9 +33,9 @@ from gateway.representations.flows import (
     actions_in,
     is_configurable,
     known_config,
-    read_action,
-    read_names,
-    write_action,
+    parse_action,
+    parse_names,
+    render_action,
 )
 from gateway.representations.shapes import TextMap
 
@@ -66,10 +66,10 @@ class RequiredActions:
         self._changes = changes
 
     async def every(self, realm: Realm) -> list[dict[str, Any]]:
-        return [write_action(each) for each in await self._actions(realm)]
+        return [render_action(each) for each in await self._actions(realm)]
 
     async def one(self, realm: Realm, alias: str) -> dict[str, Any]:
-        return write_action(_one(await self._actions(realm), alias, _NOT_FOUND))
+        return render_action(_one(await self._actions(realm), alias, _NOT_FOUND))
 
     async def unregistered(self, realm: Realm) -> list[dict[str, str]]:
         known = {each.provider for each in await self._actions(realm)}
@@ -81,7 +81,7 @@ class RequiredActions:
 
     async def register(self, acting: Acting, document: Mapping[str, Any]) -> None:
         """Add an action that this realm does not have; raises BadRequest, RefusedByCode."""
-        given = read_names(document)
+        given = parse_names(document)
         provider = given.get("providerId") or ""
         if provider not in ACTION_NAMES:
             raise BadRequest("Required Action Provider with given providerId not found")
@@ -99,8 +99,8 @@ class RequiredActions:
     async def replace(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> None:
         async with self._changes.begin(acting, alone=True) as change:
             before = _one(await realm_actions(change.stores, change.realm.id), alias, _NOT_FOUND)
-            change.require_match(write_action(before))
-            after = read_action(document, before)
+            change.require_match(render_action(before))
+            after = parse_action(document, before)
             if after.alias != alias:
                 raise Refused("The alias of a required action cannot be changed")
             await _put(change, after)
@@ -110,15 +110,15 @@ class RequiredActions:
         async with self._changes.begin(acting, alone=True) as change:
             actions = await realm_actions(change.stores, change.realm.id)
             before = _one(actions, alias, f"{_NOT_FOUND}.")
-            change.require_match(write_action(before))
+            change.require_match(render_action(before))
             is_default = alias in {each.alias for each in DEFAULT_ACTIONS}
             realm_id = change.realm.id
             await remove_document(change.stores, realm_id, _KIND, alias, is_default=is_default)
-            change.tell(realm_topic(change.realm.id))
+            change.invalidate(realm_topic(change.realm.id))
             change.record(OperationType.DELETE, _ACTION, f"{_PATH}/{alias}")
 
     async def move(self, acting: Acting, alias: str, *, up: bool) -> None:
-        """Exchange an action with the one before or after; raises Missing."""
+        """Exchange an action with the one before or after; raises NotFound."""
         async with self._changes.begin(acting, alone=True) as change:
             actions = await realm_actions(change.stores, change.realm.id)
             moving = _one(actions, alias, f"{_NOT_FOUND}.")
@@ -141,9 +141,9 @@ class RequiredActions:
     async def configure(
         self, acting: Acting, alias: str, document: Mapping[str, Any] | None
     ) -> None:
-        """Replace or, with None, remove the configuration; raises Missing, BadRequest, Refused."""
+        """Replace or, with None, remove the configuration; raises NotFound, BadRequest, Refused."""
         fields = {"config": TextMap(longest=1000)}
-        given = read_strictly(document or {}, fields, "RequiredActionConfigRepresentation")
+        given = parse_strictly(document or {}, fields, "RequiredActionConfigRepresentation")
         config = known_config(given.get("config", {}))
         async with self._changes.begin(acting, alone=True) as change:
             actions = await realm_actions(change.stores, change.realm.id)
@@ -153,7 +153,7 @@ class RequiredActions:
 
     def described(self, alias: str) -> dict[str, Any]:
         if not is_configurable(alias):
-            raise Missing("Could not find configurable RequiredAction provider")
+            raise NotFound("Could not find configurable RequiredAction provider")
         return {"properties": [MAXIMUM_AGE.document()]}
 
     async def _actions(self, realm: Realm) -> tuple[RequiredAction, ...]:
@@ -163,13 +163,13 @@ class RequiredActions:
 
 async def _put(change: Change, action: RequiredAction) -> None:
     await change.stores.documents.put(change.realm.id, _KIND, action.alias, action_document(action))
-    change.tell(realm_topic(change.realm.id))
+    change.invalidate(realm_topic(change.realm.id))
 
 
 def _one(actions: tuple[RequiredAction, ...], alias: str, missing: str) -> RequiredAction:
     action = next((each for each in actions if each.alias == alias), None)
     if action is None:
-        raise Missing(missing)
+        raise NotFound(missing)
     return action
 
 

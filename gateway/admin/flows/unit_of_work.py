@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Container, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from gateway.admin.access import Acting, Change, Changes, Missing, Refused
+from gateway.admin.access import Acting, Change, Changes, NotFound, Refused
 from gateway.admin.flows.uses import realm_flows, require_effective
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, Flows
 from gateway.domain.ports.invalidation import realm_topic
@@ -29,7 +29,7 @@ _FLOW, _CONFIG = DocumentKind.AUTHENTICATION_FLOW, DocumentKind.AUTHENTICATOR_CO
 
 
 class FlowUnitOfWork:
-    """All flows and configurations of a realm. The getters raise Missing."""
+    """All flows and configurations of a realm. The getters raise NotFound."""
 
     def __init__(self, realm: Realm, flows: Flows, configs: dict[str, AuthenticatorConfig]) -> None:
         self.realm = realm
@@ -50,20 +50,20 @@ class FlowUnitOfWork:
     def get_by_alias(self, alias: str, missing: str = "Flow not found") -> Flow:
         flow = self.flows.named(alias)
         if flow is None:
-            raise Missing(missing)
+            raise NotFound(missing)
         return flow
 
     def get(self, flow_id: str, missing: str = "Could not find flow with id") -> Flow:
         flow = self._flows.get(flow_id)
         if flow is None:
-            raise Missing(missing)
+            raise NotFound(missing)
         return flow
 
     def get_execution(self, execution_id: str) -> tuple[Flow, Execution]:
         """Return an execution and its flow."""
         found = self.flows.holding(execution_id)
         if found is None:
-            raise Missing("Illegal execution")
+            raise NotFound("Illegal execution")
         return found
 
     def put(self, flow: Flow) -> None:
@@ -102,7 +102,7 @@ class FlowUnitOfWork:
             documents=configs,
             defaults=default_configs(realm_id),
         )
-        change.tell(realm_topic(realm_id))
+        change.invalidate(realm_topic(realm_id))
 
     def _changed_configs(self) -> set[str]:
         names = self.configs.keys() | self._configs_before.keys()

@@ -29,14 +29,14 @@ from gateway.domain.groups import Group
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.representations.groups import GivenGroup, read_group
+from gateway.representations.groups import GroupInput, parse_group
 
 DEEPEST: Final = 50
 """How many levels of groups a realm may have, as in realm files."""
 
 
 class GroupAdministration:
-    """The use cases. All raise InvalidInput, StoreUnavailable, and Missing for the group itself."""
+    """The use cases. All raise InvalidInput, StoreUnavailable, and NotFound for the group."""
 
     def __init__(self, changes: Changes) -> None:
         self._changes = changes
@@ -46,10 +46,10 @@ class GroupAdministration:
     ) -> dict[str, Any] | None:
         """Add a group below `parent`, or at the top; a document with an id moves that group.
 
-        Return the new group, None for one that was moved. Raises Refused, AlreadyExists, Missing,
+        Return the new group, None for one that was moved. Raises Refused, AlreadyExists, NotFound,
         and Forbidden where the members would get more rights than the caller has.
         """
-        given = read_group(document)
+        given = parse_group(document)
         if not given.name:
             raise Refused("Group name is missing")
         async with self._changes.begin(acting, alone=True) as change:
@@ -75,7 +75,7 @@ class GroupAdministration:
 
         Raises Refused, AlreadyExists and PreconditionFailed.
         """
-        given = read_group(document)
+        given = parse_group(document)
         async with self._changes.begin(acting) as change:
             group = await _locked(change, group_id)
             if not given.name:
@@ -89,7 +89,7 @@ class GroupAdministration:
                 attributes=group.attributes if given.attributes is None else given.attributes,
             )
             await change.stores.groups.replace(changed)
-            change.tell(realm_topic(change.realm.id))
+            change.invalidate(realm_topic(change.realm.id))
             change.record(
                 OperationType.UPDATE, ResourceType.GROUP, f"groups/{group_id}", dict(document)
             )
@@ -100,7 +100,7 @@ class GroupAdministration:
             group = await _locked(change, group_id)
             await require_may_control_subtree(acting, change.stores, group_id)
             await change.stores.group_catalogue.remove(change.realm.id, group_id)
-            change.tell(realm_topic(change.realm.id))
+            change.invalidate(realm_topic(change.realm.id))
             document = {"id": group.id, "name": group.name}
             change.record(OperationType.DELETE, ResourceType.GROUP, f"groups/{group_id}", document)
 
@@ -116,7 +116,7 @@ async def _locked(change: Change, group_id: str) -> Group:
     return group
 
 
-async def _add(change: Change, given: GivenGroup, parent: str | None) -> Group:
+async def _add(change: Change, given: GroupInput, parent: str | None) -> Group:
     stores, realm = change.stores, change.realm
     above = await stores.group_catalogue.with_parents(realm.id, [parent] if parent else [])
     _require_room(len(above) + 1)
@@ -148,7 +148,7 @@ async def _move(change: Change, group_id: str, parent: str | None) -> None:
         _require_room(len(above) + await stores.group_catalogue.height(realm.id, group_id))
         await require_may_join(change.acting, stores, [parent])
     await stores.group_catalogue.move(realm.id, group_id, parent)
-    change.tell(realm_topic(realm.id))
+    change.invalidate(realm_topic(realm.id))
 
 
 def _require_room(levels: int) -> None:
@@ -172,7 +172,7 @@ class DefaultGroups:
     async def set(self, acting: Acting, group_id: str, *, is_default: bool) -> None:
         """Make new users join the group, or stop that.
 
-        Raises Missing, and Forbidden where the group gives roles that the caller lacks.
+        Raises NotFound, and Forbidden where the group gives roles that the caller lacks.
         """
         async with self._changes.begin(acting, alone=True) as change:
             found = await change.stores.group_catalogue.find(

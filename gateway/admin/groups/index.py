@@ -14,7 +14,7 @@ from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.groups import Group
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
-from gateway.representations.groups import GivenGroup, read_group_paths, read_groups
+from gateway.representations.groups import GroupInput, parse_group_paths, parse_groups
 from gateway.representations.refusals import attempt, describe, join, raise_all
 from gateway.representations.spelling import Names
 
@@ -26,7 +26,7 @@ _ROLE_LISTS = ("realmRoles", "clientRoles")
 class GivenGroups:
     """The groups of a file; `default` is None where the file does not set it."""
 
-    groups: tuple[GivenGroup, ...] = ()
+    groups: tuple[GroupInput, ...] = ()
     default: tuple[str, ...] | None = None
     default_at: str = ""
 
@@ -38,10 +38,10 @@ def read_realm_groups(document: Mapping[str, Any], path: str) -> GivenGroups:
     at, groups = given.get("groups", ("", None))
     default_at, default = given.get("defaultGroups", ("", None))
     found = GivenGroups(
-        groups=attempt(errors, (), read_groups, groups, at),
+        groups=attempt(errors, (), parse_groups, groups, at),
         default=None
         if default is None
-        else attempt(errors, None, read_group_paths, default, default_at),
+        else attempt(errors, None, parse_group_paths, default, default_at),
         default_at=default_at,
     )
     raise_all(errors)
@@ -95,7 +95,7 @@ class GroupIndex:
         if given.default is not None:
             await self._set_default(stores, self.ids(given.default, given.default_at))
 
-    async def _take(self, level: "_Level", given: GivenGroup, parent: Group | None) -> None:
+    async def _take(self, level: "_Level", given: GroupInput, parent: Group | None) -> None:
         path = f"{'' if parent is None else parent.path}/{given.name}"
         before = self._groups.get(path)
         if before is not None and before.parent != (None if parent is None else parent.id):
@@ -120,7 +120,7 @@ class GroupIndex:
         for child in given.children:
             await self._take(level, child, group)
 
-    async def _grant(self, level: "_Level", given: GivenGroup, group: Group) -> None:
+    async def _grant(self, level: "_Level", given: GroupInput, group: Group) -> None:
         try:
             role_ids = level.roles.ids(given.roles, given.at, _ROLE_LISTS)
         except InvalidInput as refusal:
@@ -156,7 +156,7 @@ class _Level:
     errors: list[FieldError]
 
 
-def _merged(group: Group, given: GivenGroup) -> Group:
+def _merged(group: Group, given: GroupInput) -> Group:
     return replace(
         group,
         description=group.description if given.description is None else given.description,

@@ -64,7 +64,7 @@ class GroupListing:
             return await group_document(stores, realm, rights, group)
 
     async def at_path(self, realm: Realm, rights: Rights, path: str) -> dict[str, Any]:
-        """Return the group at a path; raises Missing."""
+        """Return the group at a path; raises NotFound."""
         async with self._database.read() as stores:
             found = await stores.group_catalogue.find_by_path(realm.id, path)
             group = existing(found, "Group path does not exist")
@@ -74,7 +74,7 @@ class GroupListing:
     async def children(
         self, realm: Realm, rights: Rights, query: GroupQuery, shape: GroupShape
     ) -> list[dict[str, Any]]:
-        """Return groups below the one that `query.parent` names; raises Missing and TooMany."""
+        """Return groups below the one that `query.parent` names; raises NotFound and TooMany."""
         async with self._database.read() as stores:
             await get_group(stores, realm, query.parent or "")
             found = await stores.group_catalogue.list(realm.id, _bounded(query))
@@ -83,7 +83,7 @@ class GroupListing:
     async def members(
         self, realm: Realm, group_id: str, page: Page, *, brief: bool
     ) -> list[dict[str, Any]]:
-        """Return the members of the page; raises Missing and TooMany."""
+        """Return the members of the page; raises NotFound and TooMany."""
         async with self._database.read() as stores:
             await get_group(stores, realm, group_id)
             catalogue = stores.group_catalogue
@@ -92,7 +92,7 @@ class GroupListing:
 
 
 async def get_group(stores: Stores, realm: Realm, group_id: str, *, alone: bool = False) -> Group:
-    """Return a group by its id; `alone` locks its row. Raises Missing."""
+    """Return a group by its id; `alone` locks its row. Raises NotFound."""
     return existing(
         await stores.group_catalogue.find(realm.id, group_id, for_update=alone), _NO_GROUP
     )

@@ -17,7 +17,7 @@ from gateway.admin.access import (
     BadRequest,
     Change,
     Changes,
-    Missing,
+    NotFound,
     Refused,
     require_every_right,
 )
@@ -33,14 +33,14 @@ from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
-from gateway.representations.component import Component, merged, write_component
+from gateway.representations.component import Component, merged, render_component
 from gateway.representations.keys import (
     CERTIFICATE,
     KEY_PROVIDER_TYPE,
     KEY_PROVIDERS,
     KeySettings,
     key_component,
-    read_key_settings,
+    parse_key_settings,
     same_material,
 )
 
@@ -74,7 +74,7 @@ class KeyComponents:
     async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
         """Add a key and return its id; raises Forbidden for a private key."""
         provider = _provider(given)
-        settings = read_key_settings(provider, merged({}, given.config))
+        settings = parse_key_settings(provider, merged({}, given.config))
         _require_may_import(acting, settings)
         made = await self._generate(acting.realm, provider, settings)
         key = replace(
@@ -93,7 +93,7 @@ class KeyComponents:
             if any(other.id == key.id for other in keys):
                 raise AlreadyExists("Duplicate resource error")
             await change.stores.keys.add(self._with_unique_kid(key, keys))
-            change.tell(realm_topic(change.realm.id))
+            change.invalidate(realm_topic(change.realm.id))
             path = component_path(key.id)
             change.record(OperationType.CREATE, ResourceType.COMPONENT, path, document)
         return key.id
@@ -116,10 +116,10 @@ class KeyComponents:
         async with self.changes.begin(acting) as change:
             stores, realm = change.stores, change.realm
             key = _one(await stores.keys.list_for_update(realm.id), key_id)
-            change.require_match(write_component(key_component(key)))
+            change.require_match(render_component(key_component(key)))
             await stores.keys.remove(realm.id, key.id)
             await ensure_fallback(stores, realm, key.algorithm, self.keys, change.now)
-            change.tell(realm_topic(realm.id))
+            change.invalidate(realm_topic(realm.id))
             change.record(OperationType.DELETE, ResourceType.COMPONENT, component_path(key.id))
 
     async def _exchanged(self, change: Change, before: RealmKey, key: RealmKey) -> bool:
@@ -127,13 +127,13 @@ class KeyComponents:
         stores, realm = change.stores, change.realm
         keys = await stores.keys.list_for_update(realm.id)
         current = _one(keys, before.id)
-        change.require_match(write_component(key_component(current)))
+        change.require_match(render_component(key_component(current)))
         if replace(current, private_key=before.private_key) != before:
             return False
         others = tuple(other for other in keys if other.id != before.id)
         await stores.keys.replace(self._with_unique_kid(key, others), material=True)
         await ensure_fallback(stores, realm, before.algorithm, self.keys, change.now)
-        change.tell(realm_topic(realm.id))
+        change.invalidate(realm_topic(realm.id))
         return True
 
     async def _changed(self, acting: Acting, before: RealmKey, given: Component) -> RealmKey:
@@ -141,8 +141,8 @@ class KeyComponents:
         if given.provider_id not in {None, before.made_by.value}:
             raise Refused("The provider of a key cannot be changed: add another key")
         provider, shown = before.made_by, key_component(before).config
-        was = read_key_settings(provider, shown)
-        settings = read_key_settings(provider, merged(shown, given.config))
+        was = parse_key_settings(provider, shown)
+        settings = parse_key_settings(provider, merged(shown, given.config))
         _require_may_import(acting, settings)
         key = before
         if not same_material(was, settings):
@@ -227,5 +227,5 @@ def _require_may_import(acting: Acting, settings: KeySettings) -> None:
 def _one(keys: tuple[RealmKey, ...], key_id: str) -> RealmKey:
     key = next((key for key in keys if key.id == key_id), None)
     if key is None:
-        raise Missing(NO_SUCH_COMPONENT)
+        raise NotFound(NO_SUCH_COMPONENT)
     return key

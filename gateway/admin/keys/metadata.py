@@ -8,7 +8,7 @@ from gateway.domain.keys import KeyStatus, RealmKey, effective_status, signing_k
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.representations.keys import ShownKey, write_keys
+from gateway.representations.keys import ShownKey, render_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class KeyMetadata:
     async def of(self, realm: Realm) -> dict[str, Any]:
         async with self.database.read() as stores:
             keys = await stores.keys.list(realm.id)
-        return write_keys(self._shown(key, keys) for key in keys)
+        return render_keys(self._shown(key, keys) for key in keys)
 
     def _shown(self, key: RealmKey, keys: tuple[RealmKey, ...]) -> ShownKey:
         now = self.clock.now()

@@ -33,7 +33,7 @@ from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
-from gateway.representations.component import write_component
+from gateway.representations.component import render_component
 from gateway.representations.keys import key_component
 
 PUBLISH_FOR = timedelta(seconds=120)
@@ -108,7 +108,7 @@ class RealmKeys:
     ) -> KeyChange:
         """Add a key that signs after `publish_for`, and set the end of those it replaces.
 
-        `algorithm` None takes the realm's default one. Raises Missing where the realm is gone.
+        `algorithm` None takes the realm's default one. Raises NotFound where the realm is gone.
         """
         realm = acting.realm
         async with self._database.read() as stores:
@@ -191,9 +191,9 @@ class RealmKeys:
 
 
 def _record(change: Change, operation: OperationType, key: RealmKey) -> None:
-    document = write_component(key_component(key))
+    document = render_component(key_component(key))
     change.record(operation, ResourceType.COMPONENT, component_path(key.id), document)
-    change.tell(realm_topic(key.realm_id))
+    change.invalidate(realm_topic(key.realm_id))
 
 
 def longest_token(realm: Realm, clients: tuple[Client, ...]) -> timedelta:

@@ -13,18 +13,18 @@ from gateway.domain.clients import Client
 from gateway.domain.groups import Group
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import DocumentKind, Stores
-from gateway.domain.ports.storage.role_catalogue import Holding
+from gateway.domain.ports.storage.role_catalogue import HolderKind
 from gateway.domain.ports.storage.users import WholeUser
 from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
-from gateway.representations.client_scopes import write_client_scope
-from gateway.representations.clients import write_client
+from gateway.representations.client_scopes import render_client_scope
+from gateway.representations.clients import render_client
 from gateway.representations.flows import actions_in, configs_in, flows_in
-from gateway.representations.groups import write_groups
-from gateway.representations.realms import write_realm, write_sign_in
-from gateway.representations.roles import write_role
-from gateway.representations.user_profiles import write_profile_component
-from gateway.representations.users import write_credential, write_user
+from gateway.representations.groups import render_groups
+from gateway.representations.realms import render_realm, render_sign_in
+from gateway.representations.roles import render_role
+from gateway.representations.user_profiles import render_profile_component
+from gateway.representations.users import render_credential, render_user
 
 _BATCH: Final = 500
 _OF_SIGN_IN: Final = (
@@ -68,28 +68,28 @@ class RealmDocument:
         }
 
     def settings(self) -> dict[str, Any]:
-        return write_realm(self._realm, masked=self._masked)
+        return render_realm(self._realm, masked=self._masked)
 
     async def roles(self) -> dict[str, Any]:
         clients: dict[str, list[dict[str, Any]]] = defaultdict(list)
         realm: list[dict[str, Any]] = []
         async for role in in_slices(self._roles.values()):
             parts = {part: names for part, names in self._names(role.composites).items() if names}
-            written = write_role(role, parts)
+            written = render_role(role, parts)
             (realm if role.client is None else clients[self._public(role.client)]).append(written)
         return {"realm": realm, "client": dict(clients)}
 
     async def groups(self) -> list[dict[str, Any]]:
         granted = await self._stores.groups.granted(self._realm.id)
         roles = {group: self._names(granted.get(group, ())) for group in self._groups}
-        return write_groups(list(self._groups.values()), roles)
+        return render_groups(list(self._groups.values()), roles)
 
     def default_groups(self) -> list[str]:
         return [group.path for group in self._groups.values() if group.is_default]
 
     async def clients(self) -> list[dict[str, Any]]:
         return [
-            write_client(client, masked=self._masked)
+            render_client(client, masked=self._masked)
             async for client in in_slices(self._clients.values())
         ]
 
@@ -101,7 +101,7 @@ class RealmDocument:
             for kind in RealmDefault
         }
         return {
-            "clientScopes": [write_client_scope(scope) async for scope in in_slices(scopes)],
+            "clientScopes": [render_client_scope(scope) async for scope in in_slices(scopes)],
             "defaultDefaultClientScopes": listed[RealmDefault.DEFAULT],
             "defaultOptionalClientScopes": listed[RealmDefault.OPTIONAL],
         }
@@ -120,14 +120,14 @@ class RealmDocument:
 
     async def _holders(self, *, clients: bool) -> list[tuple[dict[str, str], frozenset[str]]]:
         realm_id, mappings = self._realm.id, self._stores.role_scopes
-        of_scopes = await mappings.list(realm_id, Holding.CLIENT_SCOPE)
+        of_scopes = await mappings.list(realm_id, HolderKind.CLIENT_SCOPE)
         found = [
             ({"clientScope": scope.name}, of_scopes[scope.id])
             for scope in await self._stores.client_scopes.list(realm_id)
             if scope.id in of_scopes
         ]
         if clients:
-            of_clients = await mappings.list(realm_id, Holding.CLIENT)
+            of_clients = await mappings.list(realm_id, HolderKind.CLIENT)
             found += [
                 ({"client": client.client_id}, of_clients[client.id])
                 for client in self._clients.values()
@@ -138,7 +138,7 @@ class RealmDocument:
     async def components(self) -> dict[str, Any]:
         """Return the user profile, where the realm has one of its own."""
         stored = await stored_profile(self._stores, self._realm.id)
-        return {} if stored is None else {"components": write_profile_component(stored)}
+        return {} if stored is None else {"components": render_profile_component(stored)}
 
     async def sign_in(self) -> dict[str, Any]:
         """Return flows, actions and texts, where the realm has any of its own."""
@@ -146,7 +146,7 @@ class RealmDocument:
         stored = {kind: await documents.list(realm_id, kind) for kind in _OF_SIGN_IN}
         flows, configs, actions = (stored[kind] for kind in _OF_SIGN_IN)
         texts = await documents.list(realm_id, DocumentKind.LOCALIZATION)
-        written = write_sign_in(
+        written = render_sign_in(
             flows_in(realm_id, flows), configs_in(realm_id, configs), actions_in(actions)
         )
         stored_only = written if flows or configs or actions else {}
@@ -168,7 +168,7 @@ class RealmDocument:
         user = whole.user
         names = self._names(whole.role_ids)
         paths = [self._groups[group].path for group in whole.group_ids if group in self._groups]
-        written = write_user(user) | {
+        written = render_user(user) | {
             "realmRoles": names["realm"],
             "clientRoles": names["client"],
             "groups": sorted(paths),
@@ -176,7 +176,7 @@ class RealmDocument:
         if user.service_account_client is not None:
             written["serviceAccountClientId"] = self._public(user.service_account_client)
         written["credentials"] = [
-            write_credential(credential, masked=self._masked) for credential in whole.credentials
+            render_credential(credential, masked=self._masked) for credential in whole.credentials
         ]
         return written
 

@@ -26,8 +26,8 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
 from gateway.policies.candidate import PasswordBlacklists
-from gateway.representations.groups import GivenGroup
-from gateway.representations.realms import create_realm, resources_not_imported, write_realm
+from gateway.representations.groups import GroupInput
+from gateway.representations.realms import create_realm, render_realm, resources_not_imported
 from gateway.representations.refusals import collect_refusals, raise_all
 from gateway.representations.setting_effects import IneffectiveSetting
 from gateway.representations.spelling import camel_case
@@ -105,7 +105,7 @@ class ImportDryRun:
         plan = await self._planner.read(stores, document, before, path, report_ineffective=True)
         if before is None:
             # Of a new realm, what differs from the defaults.
-            old = write_realm(create_realm({"realm": plan.realm.name, "id": plan.realm.id}))
+            old = render_realm(create_realm({"realm": plan.realm.name, "id": plan.realm.id}))
         else:
             old = await _document(stores, before)
         new_users = await plan.new_users(stores)
@@ -159,7 +159,7 @@ def _given(plan: RealmPlan, document: Mapping[str, Any]) -> frozenset[str]:
     return frozenset((*map(camel_case, document), *clients, *roles, *groups, *scopes))
 
 
-def _paths(groups: Iterable[GivenGroup], above: str) -> Iterable[str]:
+def _paths(groups: Iterable[GroupInput], above: str) -> Iterable[str]:
     for group in groups:
         yield f"{above}/{group.name}"
         yield from _paths(group.children, f"{above}/{group.name}")

@@ -14,7 +14,7 @@ from gateway.admin.access import (
 from gateway.admin.clients import ClientAdministration, default_clients
 from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
-from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.limits.event_loop import free_in_slices, in_slices
 from gateway.domain.realm import Realm
 from gateway.representations.clients import given_field, new_client_document
 from gateway.representations.masking import MASK
@@ -49,7 +49,13 @@ class PartialClients:
         if known and self._policy is IfExists.FAIL:
             first = next(name for name, _ in wanted if name in known)
             raise AlreadyExists(f"Client id '{first}' already exists")
-        return [await self._store(known.get(name), item) async for name, item in in_slices(wanted)]
+        outcomes = [
+            await self._store(known.get(name), item) async for name, item in in_slices(wanted)
+        ]
+        held: list[object] = [*found]
+        del found, known
+        await free_in_slices(held)
+        return outcomes
 
     async def _store(self, before: Client | None, item: Mapping[str, Any]) -> Outcome:
         if before is None:

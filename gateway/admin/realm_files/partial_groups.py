@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from gateway.admin.access import Change, require_may_control_subtree, require_may_grant
 from gateway.admin.groups import GivenGroups, RealmIndexes
 from gateway.domain.errors import AlreadyExists
-from gateway.representations.groups import GivenGroup
+from gateway.representations.groups import GroupInput
 from gateway.representations.realm_files import IfExists, Kind, Outcome
 from gateway.representations.roles import RoleName
 
 
 async def import_groups(
-    change: Change, policy: IfExists, indexes: RealmIndexes, given: Sequence[GivenGroup]
+    change: Change, policy: IfExists, indexes: RealmIndexes, given: Sequence[GroupInput]
 ) -> list[Outcome]:
     """Add, skip or replace the groups; raises AlreadyExists, Forbidden and InvalidInput."""
     stores, realm, groups = change.stores, change.realm, indexes.groups
@@ -40,7 +40,7 @@ async def _remove(change: Change, indexes: RealmIndexes, path: str) -> None:
         indexes.groups.forget(path)
 
 
-def _roles(groups: Sequence[GivenGroup]) -> Iterator[RoleName]:
+def _roles(groups: Sequence[GroupInput]) -> Iterator[RoleName]:
     for group in groups:
         yield from group.roles
         yield from _roles(group.children)

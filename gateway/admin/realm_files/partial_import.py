@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway.admin.access import Acting, AdminRole, Change, Changes, NotHere, load_roles
+from gateway.admin.access import Acting, AdminRole, Change, Changes, NotSupported, load_roles
 from gateway.admin.clients import ClientAdministration
 from gateway.admin.groups import RealmIndexes, load_groups
 from gateway.admin.realm_files.files import embedded
@@ -32,16 +32,16 @@ from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.realm import Realm
-from gateway.representations.groups import GivenGroup, read_groups
+from gateway.representations.groups import GroupInput, parse_groups
 from gateway.representations.realm_files import (
     Action,
     IfExists,
     Kind,
     Outcome,
-    read_policy,
-    write_outcomes,
+    parse_policy,
+    render_outcomes,
 )
-from gateway.representations.roles import GivenRole, read_roles
+from gateway.representations.roles import RoleInput, parse_roles
 from gateway.representations.setting_effects import IneffectiveSetting
 
 _UNSUPPORTED: Final = ("identityProviders", "identityProviderMappers")
@@ -59,8 +59,8 @@ _NAMES: Final = {Kind.CLIENT: "clientId", Kind.USER: "username"}
 class _Given:
     policy: IfExists
     clients: list[tuple[str, dict[str, Any]]]
-    roles: tuple[GivenRole, ...]
-    groups: tuple[GivenGroup, ...]
+    roles: tuple[RoleInput, ...]
+    groups: tuple[GroupInput, ...]
     users: tuple[UserInput, ...]
 
 
@@ -77,8 +77,8 @@ class PartialImport:
     async def run(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
         """Import all of it; return the outcome of each part.
 
-        Raises UnknownField, InvalidInput, Refused, NotHere, AlreadyExists for what exists and may
-        not, and Forbidden for what would exceed the caller's rights.
+        Raises UnknownField, InvalidInput, Refused, NotSupported, AlreadyExists for what exists and
+        may not, and Forbidden for what would exceed the caller's rights.
         """
         # A whole realm takes seconds to check: the other requests go on meanwhile.
         given = await asyncio.to_thread(_read, document, acting.realm, self.gate)
@@ -88,13 +88,13 @@ class PartialImport:
         await hashes.compute(acting.realm, passwords)
         async with self.changes.begin(acting, alone=True) as change:
             outcomes, ineffective = await self._store(change, given, hashes)
-            change.tell(realm_topic(change.realm.id))
+            change.invalidate(realm_topic(change.realm.id))
             async for outcome in in_slices(outcomes):
                 _record(change, outcome)
         parts = [*given.clients, *given.users]
         del given, passwords
         await free_in_slices(parts)
-        return await asyncio.to_thread(write_outcomes, outcomes, ineffective)
+        return await asyncio.to_thread(render_outcomes, outcomes, ineffective)
 
     async def _store(
         self, change: Change, given: _Given, hashes: PrecomputedHashes
@@ -113,14 +113,14 @@ class PartialImport:
 
 
 def _read(document: Mapping[str, Any], realm: Realm, gate: NewPasswords) -> _Given:
-    policy = read_policy(document)
+    policy = parse_policy(document)
     if any(document.get(name) for name in _UNSUPPORTED):
-        raise NotHere("Identity brokering is not part of this product")
+        raise NotSupported("Identity brokering is not part of this product")
     return _Given(
         policy,
         embedded(document, "clients", ""),
-        read_roles(document.get("roles"), "roles"),
-        read_groups(document.get("groups"), "groups"),
+        parse_roles(document.get("roles"), "roles"),
+        parse_groups(document.get("groups"), "groups"),
         read_users(document, realm, "", gate.clock),
     )
 

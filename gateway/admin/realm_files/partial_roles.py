@@ -16,11 +16,11 @@ from gateway.admin.access import (
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.roles import Role
 from gateway.representations.realm_files import Action, IfExists, Kind, Outcome
-from gateway.representations.roles import GivenRole, RoleName
+from gateway.representations.roles import RoleInput, RoleName
 
 
 async def import_roles(
-    change: Change, policy: IfExists, index: RoleIndex, given: Sequence[GivenRole]
+    change: Change, policy: IfExists, index: RoleIndex, given: Sequence[RoleInput]
 ) -> list[Outcome]:
     """Add, skip or change the roles; raises AlreadyExists, Refused, Forbidden, InvalidInput."""
     clients = await _clients(change, given)
@@ -45,7 +45,7 @@ async def import_roles(
     ]
 
 
-async def _clients(change: Change, given: Sequence[GivenRole]) -> dict[str, str]:
+async def _clients(change: Change, given: Sequence[RoleInput]) -> dict[str, str]:
     names = sorted({role.role.client for role in given if role.role.client is not None})
     found = await change.stores.clients.named(change.realm.id, names)
     clients = {client.client_id: client.id for client in found}
@@ -55,7 +55,7 @@ async def _clients(change: Change, given: Sequence[GivenRole]) -> dict[str, str]
     return clients
 
 
-async def _replace(change: Change, index: RoleIndex, given: GivenRole, before: Role) -> None:
+async def _replace(change: Change, index: RoleIndex, given: RoleInput, before: Role) -> None:
     stores = change.stores
     controlled = ControlledObject(ObjectKind.ROLE, before.id)
     await require_may_control(change.acting, stores, controlled)
@@ -64,7 +64,7 @@ async def _replace(change: Change, index: RoleIndex, given: GivenRole, before: R
     await stores.roles.set_composites(change.realm.id, before.id, _parts(index, given))
 
 
-def _parts(index: RoleIndex, given: GivenRole) -> tuple[str, ...]:
+def _parts(index: RoleIndex, given: RoleInput) -> tuple[str, ...]:
     return index.ids(given.composites, f"{given.path}.composites")
 
 

@@ -40,8 +40,8 @@ from gateway.domain.ports.passwords import PasswordMaker
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
-from gateway.representations.client_scopes import GivenScopes
-from gateway.representations.realms import GivenSignIn, create_realm, merge_realm, read_sign_in
+from gateway.representations.client_scopes import ScopesInput
+from gateway.representations.realms import SignInInput, create_realm, merge_realm, parse_sign_in
 from gateway.representations.refusals import (
     attempt,
     collect_refusals,
@@ -50,14 +50,14 @@ from gateway.representations.refusals import (
     raise_all,
     refused,
 )
-from gateway.representations.roles import GivenRole, read_roles
+from gateway.representations.roles import RoleInput, parse_roles
 from gateway.representations.setting_effects import (
     IneffectiveSetting,
     ineffective_of_client,
     ineffective_of_realm,
     ineffective_of_scope,
 )
-from gateway.representations.user_profiles import StoredProfile, read_profile_component
+from gateway.representations.user_profiles import StoredProfile, parse_profile_component
 from gateway.representations.users import NewPassword
 
 
@@ -90,12 +90,12 @@ class RealmPlan:
     realm: Realm
     before: Realm | None
     clients: tuple[ClientChange, ...]
-    roles: tuple[GivenRole, ...]
+    roles: tuple[RoleInput, ...]
     groups: GivenGroups
-    scopes: GivenScopes
+    scopes: ScopesInput
     users: tuple[UserInput, ...]
     profile: StoredProfile | None
-    sign_in: GivenSignIn
+    sign_in: SignInInput
 
     def ineffective(self) -> tuple[IneffectiveSetting, ...]:
         """Return the settings of the file that do not protect as it says."""
@@ -268,12 +268,12 @@ def _read_parts(
         realm,
         before,
         clients=(),
-        roles=attempt(errors, (), read_roles, document.get("roles"), join(path, "roles")),
+        roles=attempt(errors, (), parse_roles, document.get("roles"), join(path, "roles")),
         groups=attempt(errors, GivenGroups(), read_realm_groups, document, path),
-        scopes=GivenScopes(),
+        scopes=ScopesInput(),
         users=attempt(errors, (), read_users, document, realm, path, clock),
-        profile=attempt(errors, None, read_profile_component, document, path),
-        sign_in=attempt(errors, GivenSignIn(), read_sign_in, document, path),
+        profile=attempt(errors, None, parse_profile_component, document, path),
+        sign_in=attempt(errors, SignInInput(), parse_sign_in, document, path),
     )
 
 

@@ -68,7 +68,7 @@ class RealmCreation:
             await _require_free(change, plan.realm)
             imported = await planner.apply(change.stores, plan)
             for topic in imported.topics:
-                change.tell(topic)
+                change.invalidate(topic)
             await _grant_rights(change, plan.realm)
             change.record(OperationType.CREATE, ResourceType.REALM, plan.realm.name, document)
         realm, parts = plan.realm, [*plan.clients, *plan.users]
@@ -120,6 +120,6 @@ async def _grant_rights(change: Change, realm: Realm) -> None:
     await index.load()
     roles = (RoleName(role, client.client_id) for role in AdminRole)
     await stores.roles.grant(master.id, caller.user.id, index.ids(roles, "roles"))
-    change.tell(user_topic(caller.realm.id, caller.user.id))
+    change.invalidate(user_topic(caller.realm.id, caller.user.id))
     if caller.user.service_account_client is not None:
-        change.tell(client_topic(caller.realm.id, caller.user.service_account_client))
+        change.invalidate(client_topic(caller.realm.id, caller.user.service_account_client))

@@ -17,7 +17,7 @@ from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.users import Credential, User
 from gateway.policies.candidate import PasswordRefused
-from gateway.representations.groups import read_group_paths
+from gateway.representations.groups import parse_group_paths
 from gateway.representations.names import PrintableName
 from gateway.representations.refusals import (
     attempt,
@@ -26,9 +26,9 @@ from gateway.representations.refusals import (
     raise_all,
     refused_secret,
 )
-from gateway.representations.roles import RoleName, read_role_names
+from gateway.representations.roles import RoleName, parse_role_names
 from gateway.representations.spelling import Names
-from gateway.representations.users import NewPassword, read_credentials, read_user
+from gateway.representations.users import NewPassword, parse_credentials, parse_user
 
 _UPDATE_PASSWORD = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
 ROLE_LISTS = ("realmRoles", "clientRoles")
@@ -80,21 +80,21 @@ def read_user_input(item: Mapping[str, Any], realm: Realm, path: str, clock: Clo
     given = {name: value for name, (_, value) in fields.items() if value is not None}
     now = clock.now()
     unknown = User("", realm.id, "", enabled=False, created_at=now)
-    user = attempt(errors, unknown, partial(read_user, now=now, path=path), item, realm.id)
+    user = attempt(errors, unknown, partial(parse_user, now=now, path=path), item, realm.id)
     credentials: tuple[NewPassword | Credential, ...] = ()
     groups = client = None
     with collect_refusals(errors):
         if "credentials" in given:
             standard = Credential(str(uuid4()), user.id, "password", now, "", "")
             at = join(path, "credentials")
-            credentials = read_credentials(
+            credentials = parse_credentials(
                 given["credentials"], at, owner=user.id, standard=standard
             )
     lists = (fields.get(name, ("", None)) for name in ROLE_LISTS)
-    roles = attempt(errors, (), read_role_names, *lists)
+    roles = attempt(errors, (), parse_role_names, *lists)
     with collect_refusals(errors):
         if "groups" in given:
-            groups = read_group_paths(given["groups"], fields["groups"][0])
+            groups = parse_group_paths(given["groups"], fields["groups"][0])
     with collect_refusals(errors):
         if "serviceAccountClientId" in given:
             at = join(path, "serviceAccountClientId")

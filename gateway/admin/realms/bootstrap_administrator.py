@@ -20,7 +20,7 @@ from gateway.domain.users import Credential, User
 from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists, PasswordRefused
 from gateway.representations.realms import create_realm
 from gateway.representations.roles import RoleName
-from gateway.representations.users import read_user
+from gateway.representations.users import parse_user
 
 
 async def ensure_administrator(
@@ -44,7 +44,7 @@ async def ensure_administrator(
             realm = create_realm({"realm": MASTER, "enabled": True})
             await stores.realms.add(realm)
         await ensure_signing_keys(stores, realm, signing_algorithms(realm, ()), keys, clock)
-        user = read_user({"username": username, "enabled": True}, realm.id, now=clock.now())
+        user = parse_user({"username": username, "enabled": True}, realm.id, now=clock.now())
         if await stores.users.find_by_username(realm.id, user.username) is not None:
             return False
         gate = NewPasswords(clock, blacklists)

@@ -11,7 +11,7 @@ from gateway.admin.access import (
     Acting,
     Change,
     Changes,
-    Missing,
+    NotFound,
     Refused,
     RoleIndex,
     administration_client,
@@ -72,7 +72,7 @@ class RealmChanges:
             await ensure_signing_keys(change.stores, realm, algorithms, self.keys, self.clock)
             await _set_default_groups(change, document)
             change.becomes(realm)
-            change.tell(realm_topic(realm.id))
+            change.invalidate(realm_topic(realm.id))
             change.record(OperationType.UPDATE, ResourceType.REALM, None, document)
         return realm
 
@@ -89,16 +89,16 @@ class RealmChanges:
         async with self.changes.begin(replace(acting, realm=master or acting.realm)) as change:
             realm = await change.stores.realms.get_for_update(acting.realm.name)
             if realm is None or realm.id != acting.realm.id:
-                raise Missing("Realm not found.")
+                raise NotFound("Realm not found.")
             change.require_match(await realm_document(change.stores, realm))
             await change.stores.realms.remove(realm.id)
             if master is not None:
                 holder = await _administration(change.stores, master, realm)
                 if holder is not None:
                     await change.stores.clients.remove(master.id, holder.id)
-                change.tell(realm_topic(master.id))
+                change.invalidate(realm_topic(master.id))
                 change.record(OperationType.DELETE, ResourceType.REALM, realm.name)
-            change.tell(realm_topic(realm.id))
+            change.invalidate(realm_topic(realm.id))
             await self.online_sessions.end_of_realm(realm.id)
             await self.login_failures.clear_realm(realm.id)
 
@@ -126,7 +126,7 @@ async def _rename(change: Change, realm: Realm) -> None:
         if holder is not None:
             name = administration_client(realm.name)
             await stores.clients.replace(replace(holder, client_id=name))
-        change.tell(realm_topic(master.id))
+        change.invalidate(realm_topic(master.id))
 
 
 async def _administration(stores: Stores, master: Realm, realm: Realm) -> Client | None:

@@ -29,11 +29,11 @@ from gateway.admin.clients import (
 )
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.storage import Database, Stores
-from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
+from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder
 from gateway.domain.realm import MASTER, Realm
 from gateway.domain.roles import Role
-from gateway.representations.clients import read_client
-from gateway.representations.roles import GivenRole, RoleName
+from gateway.representations.clients import parse_client
+from gateway.representations.roles import RoleInput, RoleName
 
 _OFFLINE = RoleName("offline_access")
 _AUTHORIZATION = RoleName("uma_authorization")
@@ -52,7 +52,7 @@ _ROLES_OF_THE_CONSOLE: Final = ("manage-account", "view-groups")
 
 
 async def ensure_realm_defaults(
-    stores: Stores, realm: Realm, given: Iterable[GivenRole] = ()
+    stores: Stores, realm: Realm, given: Iterable[RoleInput] = ()
 ) -> RoleIndex:
     """Add missing clients, roles and client scopes, and the roles of a file; return all roles."""
     added = await _add_clients(stores, realm, default_clients(realm))
@@ -92,7 +92,7 @@ async def ensure_administration(stores: Stores, realm: Realm) -> Realm | None:
 
 async def _add_rights(stores: Stores, master: Realm, realm: Realm, admin: Role) -> None:
     """Give the administrators the rights over one new realm."""
-    client = read_client(_administration(realm), master.id)
+    client = parse_client(_administration(realm), master.id)
     await stores.clients.add(client)
     index = RoleIndex(stores, master, {client.client_id: client.id})
     await index.add(_admin_roles(client.client_id))
@@ -142,7 +142,7 @@ async def _put_in_scope(stores: Stores, realm: Realm, roles: RoleIndex) -> None:
     if console is not None:
         names = [RoleName(name, ACCOUNT) for name in _ROLES_OF_THE_CONSOLE]
         known = [name for name in names if name in roles.names]
-        holder = RoleHolder(Holding.CLIENT, console.id)
+        holder = RoleHolder(HolderKind.CLIENT, console.id)
         await stores.role_catalogue.give(realm.id, holder, roles.ids(known, "roles"))
 
 
@@ -153,7 +153,7 @@ async def _add_clients(
     added = []
     for document in documents:
         if await stores.clients.find_by_client_id(realm.id, document["clientId"]) is None:
-            await stores.clients.add(read_client(document, realm.id))
+            await stores.clients.add(parse_client(document, realm.id))
             added.append(document["clientId"])
     return tuple(added)
 
@@ -162,45 +162,45 @@ def _administration(realm: Realm) -> dict[str, Any]:
     return administration_holder(administration_client(realm.name), f"{realm.name} Realm")
 
 
-def _roles(realm: Realm) -> Iterator[GivenRole]:
+def _roles(realm: Realm) -> Iterator[RoleInput]:
     of_users = (RoleName(name, ACCOUNT) for name in _ROLES_OF_USERS)
     contained = (_OFFLINE, _AUTHORIZATION, *of_users)
-    yield GivenRole(default_role(realm), "${role_default-roles}", contained, "")
-    yield GivenRole(_OFFLINE, "${role_offline-access}", (), "")
-    yield GivenRole(_AUTHORIZATION, "${role_uma_authorization}", (), "")
+    yield RoleInput(default_role(realm), "${role_default-roles}", contained, "")
+    yield RoleInput(_OFFLINE, "${role_offline-access}", (), "")
+    yield RoleInput(_AUTHORIZATION, "${role_uma_authorization}", (), "")
     for name, parts in _ACCOUNT_ROLES.items():
         yield _client_role(ACCOUNT, name, parts)
     yield _client_role(BROKER, "read-token", ())
     if realm.name == MASTER:
-        yield GivenRole(RoleName(CREATE_REALM), "${role_create-realm}", (), "")
-        yield GivenRole(RoleName(ADMIN), "${role_admin}", (RoleName(CREATE_REALM),), "")
+        yield RoleInput(RoleName(CREATE_REALM), "${role_create-realm}", (), "")
+        yield RoleInput(RoleName(ADMIN), "${role_admin}", (RoleName(CREATE_REALM),), "")
     else:
         yield from _admin_roles(REALM_MANAGEMENT)
         yield _client_role(REALM_MANAGEMENT, REALM_ADMIN, AdminRole)
 
 
-def _over_realms(clients: tuple[str, ...]) -> Iterator[GivenRole]:
+def _over_realms(clients: tuple[str, ...]) -> Iterator[RoleInput]:
     for client in clients:
         yield from _admin_roles(client)
     everything = tuple(RoleName(role, client) for client in clients for role in AdminRole)
     if clients:
-        yield GivenRole(RoleName(ADMIN), "${role_admin}", everything, "")
+        yield RoleInput(RoleName(ADMIN), "${role_admin}", everything, "")
 
 
-def _admin_roles(client: str) -> Iterator[GivenRole]:
+def _admin_roles(client: str) -> Iterator[RoleInput]:
     for role in AdminRole:
         yield _client_role(client, role, CONTAINED.get(role, ()))
 
 
-def _client_role(client: str, name: str, parts: Iterable[str]) -> GivenRole:
+def _client_role(client: str, name: str, parts: Iterable[str]) -> RoleInput:
     contained = tuple(RoleName(part, client) for part in parts)
-    return GivenRole(RoleName(name, client), f"${{role_{name}}}", contained, "")
+    return RoleInput(RoleName(name, client), f"${{role_{name}}}", contained, "")
 
 
-def _missing(roles: Iterable[GivenRole], known: Container[RoleName]) -> Iterator[GivenRole]:
+def _missing(roles: Iterable[RoleInput], known: Container[RoleName]) -> Iterator[RoleInput]:
     """Yield the roles to add: a contained role only where it or the composite is new."""
     return (
-        GivenRole(
+        RoleInput(
             role.role,
             role.description,
             tuple(p for p in role.composites if role.role not in known or p not in known),

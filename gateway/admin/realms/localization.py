@@ -6,7 +6,7 @@ Keycloak: localization, which records no event; here a change is one of the real
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.admin.access import Acting, Change, Changes, Missing, Refused
+from gateway.admin.access import Acting, Change, Changes, NotFound, Refused
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.storage import Database, DocumentKind
 from gateway.domain.realm import Realm
@@ -14,8 +14,8 @@ from gateway.representations.realms import (
     MOST_LOCALES,
     MOST_TEXTS,
     is_locale,
-    read_text,
-    read_texts,
+    parse_text,
+    parse_texts,
 )
 
 _KIND: Final = DocumentKind.LOCALIZATION
@@ -45,21 +45,21 @@ class Localizations:
     async def text(self, realm: Realm, locale: str, key: str) -> str:
         found: str | None = (await self.texts(realm, locale, fallback=False)).get(key)
         if found is None:
-            raise Missing(_TEXT_NOT_FOUND)
+            raise NotFound(_TEXT_NOT_FOUND)
         return found
 
     async def add(self, acting: Acting, locale: str, document: Mapping[str, Any]) -> None:
         """Add or change texts of a language; raises InvalidInput, Refused."""
-        await self._put(acting, locale, read_texts(document, ""))
+        await self._put(acting, locale, parse_texts(document, ""))
 
     async def put(self, acting: Acting, locale: str, key: str, text: str) -> None:
-        await self._put(acting, locale, {key: read_text(text, key)})
+        await self._put(acting, locale, {key: parse_text(text, key)})
 
     async def remove_text(self, acting: Acting, locale: str, key: str) -> None:
         async with self._changes.begin(acting, alone=True) as change:
             texts = await self._known(change, locale)
             if key not in texts:
-                raise Missing(_TEXT_NOT_FOUND)
+                raise NotFound(_TEXT_NOT_FOUND)
             del texts[key]
             await change.stores.documents.put(change.realm.id, _KIND, locale, texts)
             _record(change, locale, OperationType.UPDATE)
@@ -67,7 +67,7 @@ class Localizations:
     async def remove(self, acting: Acting, locale: str) -> None:
         async with self._changes.begin(acting, alone=True) as change:
             if not await change.stores.documents.remove(change.realm.id, _KIND, locale):
-                raise Missing(f"No localization texts for locale {locale} found.")
+                raise NotFound(f"No localization texts for locale {locale} found.")
             _record(change, locale, OperationType.DELETE)
 
     async def _put(self, acting: Acting, locale: str, new: Mapping[str, str]) -> None:

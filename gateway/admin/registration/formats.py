@@ -12,7 +12,7 @@ from gateway.admin.registration.registrars import RegistrationRefused
 from gateway.representations.registration import (
     BASIC_SCOPE,
     client_of_metadata,
-    read_metadata,
+    parse_metadata,
     requested_scopes,
 )
 
@@ -36,7 +36,7 @@ class Format:
 
 def _new_openid_client(document: Document) -> Document:
     """Return a client whose name is generated here."""
-    metadata = read_metadata(document)
+    metadata = parse_metadata(document)
     if metadata.get("client_id") is not None:
         raise RegistrationRefused(INVALID_METADATA, "Client Identifier included")
     client = client_of_metadata(metadata, new=True)
@@ -52,6 +52,6 @@ KEYCLOAK: Final = Format("clientId", dict, dict, lambda _: None)
 OPENID: Final = Format(
     "client_id",
     _new_openid_client,
-    lambda document: client_of_metadata(read_metadata(document), new=False),
-    lambda document: requested_scopes(read_metadata(document)),
+    lambda document: client_of_metadata(parse_metadata(document), new=False),
+    lambda document: requested_scopes(parse_metadata(document)),
 )

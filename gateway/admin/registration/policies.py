@@ -7,13 +7,13 @@ no host here. Keycloak: the policies of a new realm (26.7)
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from gateway.admin.access import Acting, Change, Changes, Missing, Refused
+from gateway.admin.access import Acting, Change, Changes, NotFound, Refused
 from gateway.admin.components import NO_SUCH_COMPONENT
 from gateway.admin.registration.registrars import refused_by_policy
 from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
-from gateway.representations.component import Component, Config, merged, write_component
+from gateway.representations.component import Component, Config, merged, render_component
 from gateway.representations.flows import default_id
 from gateway.representations.provider_properties import ProviderDescription
 
@@ -83,7 +83,7 @@ class RegistrationPolicies:
         del document
         async with self._changes.begin(acting) as change:
             current = _one(change.realm, component_id)
-            change.require_match(write_component(current))
+            change.require_match(render_component(current))
             sent = (given.name, given.provider_id, given.sub_type)
             known = (current.name, current.provider_id, current.sub_type)
             changed = any(new not in (None, old) for new, old in zip(sent, known, strict=True))
@@ -121,7 +121,7 @@ async def require_allowed_scopes(
 def _one(realm: Realm, component_id: str) -> Component:
     found = next((each for each in _policies(realm) if each.id == component_id), None)
     if found is None:
-        raise Missing(NO_SUCH_COMPONENT)
+        raise NotFound(NO_SUCH_COMPONENT)
     return found
 
 

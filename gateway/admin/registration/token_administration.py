@@ -17,10 +17,10 @@ from gateway.domain.realm import Realm
 from gateway.representations.clients import client_representation
 from gateway.representations.registration import (
     InitialAccess,
-    read_initial_access,
+    parse_initial_access,
+    render_initial_access,
     restore_initial_access,
     stored_initial_access,
-    write_initial_access,
 )
 
 _KIND: Final = DocumentKind.CLIENT_INITIAL_ACCESS
@@ -38,7 +38,7 @@ class InitialAccesses:
     async def list(self, realm: Realm) -> list[dict[str, Any]]:
         """Return them, oldest first, without the tokens themselves."""
         async with self.database.read() as stores:
-            return [write_initial_access(access) for access in await _all(stores, realm)]
+            return [render_initial_access(access) for access in await _all(stores, realm)]
 
     async def add(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
         """Issue an initial access token; raises InvalidInput and RefusedByCode."""
@@ -55,7 +55,7 @@ class InitialAccesses:
                 f"clients-initial-access/{access.id}",
                 document,
             )
-        answer = write_initial_access(access)
+        answer = render_initial_access(access)
         return {"id": answer.pop("id"), "token": token, **answer}
 
     async def remove(self, acting: Acting, access_id: str) -> None:
@@ -76,7 +76,7 @@ class ClientRegistrationTokens:
         self._tokens = tokens
 
     async def renew(self, acting: Acting, client_id: str) -> dict[str, Any]:
-        """Replace the client's token; return the client with it. Raises Missing, Forbidden."""
+        """Replace the client's token; return the client with it. Raises NotFound, Forbidden."""
         async with changing_client(self._changes, acting, client_id) as (change, client):
             token = await self._tokens.give(change, client)
             document = client_representation(client, masked=False, registration_token=token)
@@ -100,7 +100,7 @@ async def use_up(change: Change, access_id: str) -> bool:
 
 
 def _read(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:
-    expiration, count, origins = read_initial_access(document)
+    expiration, count, origins = parse_initial_access(document)
     if expiration < 0:
         text = "The expiration time interval cannot be less than 0"
         raise RefusedByCode("Invalid value for expiration", text)

@@ -23,10 +23,10 @@ from gateway.admin.roles.listing import RoleListing, composites_of
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
-from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery
+from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder, RoleQuery
 from gateway.domain.realm import Realm
 from gateway.domain.roles import ListedRole, Role
-from gateway.representations.roles import read_role, read_role_references, role_answer
+from gateway.representations.roles import parse_role, parse_role_references, role_answer
 
 VIEW_REALM_ROLES: Final = (AdminRole.VIEW_REALM, AdminRole.MANAGE_REALM)
 MANAGE_REALM_ROLES: Final = (AdminRole.MANAGE_REALM,)
@@ -55,7 +55,7 @@ class RoleAddress:
 
 
 class RoleAdministration:
-    """The use cases. All raise Missing, StoreUnavailable, and Forbidden."""
+    """The use cases. All raise NotFound, StoreUnavailable, and Forbidden."""
 
     def __init__(self, database: Database, changes: Changes) -> None:
         self._database = database
@@ -74,7 +74,7 @@ class RoleAdministration:
 
     async def create(self, acting: Acting, client: str | None, document: Mapping[str, Any]) -> str:
         """Add a role and return its name; raises AlreadyExists, and MissingPart for composites."""
-        given = read_role(document)
+        given = parse_role(document)
         if given is None:
             raise BadRequest("role has no name")
         async with self._changes.begin(acting) as change:
@@ -104,7 +104,7 @@ class RoleAdministration:
 
         Raises AlreadyExists and PreconditionFailed.
         """
-        given = read_role(document)
+        given = parse_role(document)
         async with self._changes.begin(acting, alone=True) as change:
             found = await self._changeable(change, address)
             if given is None:
@@ -117,7 +117,7 @@ class RoleAdministration:
             )
             await change.stores.role_catalogue.replace(role)
             if role.name != found.role.name:
-                change.tell(realm_topic(change.realm.id))
+                change.invalidate(realm_topic(change.realm.id))
                 if _is_default(change.realm, found.role):
                     realm = replace(change.realm, default_role=role.name)
                     await change.stores.realms.replace(realm)
@@ -130,7 +130,7 @@ class RoleAdministration:
             if _is_default(change.realm, role):
                 raise Refused(f"{role.name} is default role of the realm and cannot be removed.")
             await change.stores.role_catalogue.remove(change.realm.id, role.id)
-            change.tell(realm_topic(change.realm.id))
+            change.invalidate(realm_topic(change.realm.id))
             document = None if address.id is not None else {"id": role.id, "name": role.name}
             change.record(OperationType.DELETE, _kind(role), address.path, document)
 
@@ -141,7 +141,7 @@ class RoleAdministration:
         async with self._database.read() as stores:
             role = (await viewed(stores, acting, address)).role
             await require_client(stores, acting.realm, query.container or None)
-            holder = RoleHolder(Holding.COMPOSITE, role.id)
+            holder = RoleHolder(HolderKind.COMPOSITE, role.id)
             listing = RoleListing(stores, acting.realm)
             return await listing.documents(replace(query, holder=holder))
 
@@ -149,17 +149,17 @@ class RoleAdministration:
         self, acting: Acting, address: RoleAddress, document: Sequence[Any], *, add: bool
     ) -> None:
         """Add or remove composites of a role, by their ids."""
-        references = read_role_references(document)
+        references = parse_role_references(document)
         async with self._changes.begin(acting) as change:
             stores, realm = change.stores, change.realm
             role = (await self._changeable(change, address)).role
             listing = RoleListing(stores, realm)
             parts = await listing.identified(references, "Could not find composite role")
             await require_may_compose(acting, stores, parts)
-            holder = RoleHolder(Holding.COMPOSITE, role.id)
+            holder = RoleHolder(HolderKind.COMPOSITE, role.id)
             write = stores.role_catalogue.give if add else stores.role_catalogue.take
             await write(realm.id, holder, [part.role.id for part in parts])
-            change.tell(realm_topic(realm.id))
+            change.invalidate(realm_topic(realm.id))
             operation = OperationType.CREATE if add else OperationType.DELETE
             path = f"{address.path}/{_COMPOSITES}"
             change.record(operation, _kind(role), path, list(document))
@@ -175,7 +175,7 @@ class RoleAdministration:
 
 
 async def viewed(stores: Stores, acting: Acting, address: RoleAddress) -> ListedRole:
-    """Return the role at an address, which the caller may view; raises Missing and Forbidden."""
+    """Return the role at an address, which the caller may view; raises NotFound and Forbidden."""
     found = await _find(stores, acting.realm, address)
     of_realm = found.role.client is None
     acting.rights.require(*(VIEW_REALM_ROLES if of_realm else VIEW_CLIENT_ROLES))
@@ -185,7 +185,7 @@ async def viewed(stores: Stores, acting: Acting, address: RoleAddress) -> Listed
 async def require_client(
     stores: Stores, realm: Realm, client: str | None, missing: str = "Could not find client"
 ) -> str | None:
-    """Return the public name of a client by its internal id, None for None; raises Missing."""
+    """Return the public name of a client by its internal id, None for None; raises NotFound."""
     if client is None:
         return None
     return existing(await stores.clients.find_by_id(realm.id, client), missing).client_id

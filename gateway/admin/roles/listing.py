@@ -7,7 +7,7 @@ Keycloak: role mappings and scope mappings (`available`, `composite`); RoleRepre
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gateway.admin.access import Missing, MissingPart
+from gateway.admin.access import MissingPart, NotFound
 from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.storage.role_catalogue import RoleHolder, RoleQuery
 from gateway.domain.realm import Realm
@@ -34,24 +34,24 @@ class RoleListing:
     async def named(
         self, references: Sequence[RoleReference], container: str
     ) -> tuple[ListedRole, ...]:
-        """Return roles of one container by id and name; raises Missing.
+        """Return roles of one container by id and name; raises NotFound.
 
         `container` is the internal id of a client, or "" for the realm.
         """
         found = await self.identified(references, "Role not found")
         for role, reference in zip(found, references, strict=True):
             if role.role.name != reference.name or (role.role.client or "") != container:
-                raise Missing("Role not found")
+                raise NotFound("Role not found")
         return found
 
     async def identified(
         self, references: Sequence[RoleReference], missing: str
     ) -> tuple[ListedRole, ...]:
-        """Return roles by id; raises Missing with the text `missing`."""
+        """Return roles by id; raises NotFound with the text `missing`."""
         ids = list(dict.fromkeys(reference.id for reference in references))
         known = await self._stores.role_catalogue.by_ids(self._realm.id, ids)
         if len(known) < len(ids):
-            raise Missing(missing)
+            raise NotFound(missing)
         return tuple(known[reference.id] for reference in references)
 
 

@@ -30,10 +30,10 @@ from gateway.admin.users import VIEW_USERS, invalidate_user, shown_users
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
-from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
+from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
-from gateway.representations.roles import RoleName, read_role_references, role_answer
+from gateway.representations.roles import RoleName, parse_role_references, role_answer
 
 _FIRST_PAGE: Final = Page()
 
@@ -48,13 +48,13 @@ class MappedRoles:
     @property
     def path(self) -> str:
         """The path below the realm, for events."""
-        owner = "users" if self.holder.kind is Holding.USER else "groups"
+        owner = "users" if self.holder.kind is HolderKind.USER else "groups"
         container = "realm" if self.client is None else f"clients/{self.client}"
         return f"{owner}/{self.holder.id}/role-mappings/{container}"
 
 
 class RoleMapping:
-    """The use cases. All raise Missing and StoreUnavailable."""
+    """The use cases. All raise NotFound and StoreUnavailable."""
 
     def __init__(self, database: Database, changes: Changes) -> None:
         self._database = database
@@ -79,7 +79,7 @@ class RoleMapping:
 
     async def give(self, acting: Acting, mapping: MappedRoles, document: Sequence[Any]) -> None:
         """Grant roles by id and name; raises Forbidden for rights beyond the caller's."""
-        references = read_role_references(document)
+        references = parse_role_references(document)
         async with self._changes.begin(acting) as change:
             await _require_both(change.stores, change.realm, mapping)
             listing = RoleListing(change.stores, change.realm)
@@ -91,7 +91,7 @@ class RoleMapping:
         self, acting: Acting, mapping: MappedRoles, document: Sequence[Any] | None
     ) -> None:
         """Revoke roles, all of the mapping for None; raises Forbidden."""
-        references = read_role_references(document or ())
+        references = parse_role_references(document or ())
         async with self._changes.begin(acting) as change:
             await _require_both(change.stores, change.realm, mapping)
             named = await RoleListing(change.stores, change.realm).named(
@@ -152,7 +152,7 @@ async def _require_both(stores: Stores, realm: Realm, mapping: MappedRoles) -> N
 
 
 async def _require_holder(stores: Stores, realm: Realm, holder: RoleHolder) -> None:
-    if holder.kind is Holding.USER:
+    if holder.kind is HolderKind.USER:
         await get_user(stores, realm.id, holder.id)
     else:
         await get_group(stores, realm, holder.id)
@@ -160,8 +160,8 @@ async def _require_holder(stores: Stores, realm: Realm, holder: RoleHolder) -> N
 
 async def _invalidate(change: Change, holder: RoleHolder) -> None:
     realm_id = change.realm.id
-    if holder.kind is not Holding.USER:
-        change.tell(realm_topic(realm_id))
+    if holder.kind is not HolderKind.USER:
+        change.invalidate(realm_topic(realm_id))
         return
     invalidate_user(change, await get_user(change.stores, realm_id, holder.id))
 
@@ -174,7 +174,7 @@ def _kind(mapping: MappedRoles) -> ResourceType:
 class RoleMembers:
     """Reads the holders of a role; a caller that may only query users or groups sees none.
 
-    All methods raise Missing, Forbidden, TooMany and StoreUnavailable.
+    All methods raise NotFound, Forbidden, TooMany and StoreUnavailable.
     """
 
     def __init__(self, database: Database) -> None:

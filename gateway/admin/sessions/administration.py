@@ -13,7 +13,7 @@ from gateway.admin.access import (
     Acting,
     Change,
     Changes,
-    Missing,
+    NotFound,
     Page,
     existing,
     get_user,
@@ -28,7 +28,7 @@ from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import UserSession
-from gateway.representations.sessions import write_session
+from gateway.representations.sessions import render_session
 
 
 class RealmSessions:
@@ -60,17 +60,17 @@ class RealmSessions:
             change.record(OperationType.ACTION, ResourceType.REALM, "push-revocation", {})
 
     async def end(self, acting: Acting, session_id: str, *, offline: bool) -> None:
-        """End one session; raises Missing where there is none of that kind."""
+        """End one session; raises NotFound where there is none of that kind."""
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
             store = stores.offline_sessions if offline else self._online
             if not await store.end(realm_id, session_id):
-                raise Missing("Sesssion not found")
+                raise NotFound("Sesssion not found")
             await stores.refresh_tokens.end_of_session(realm_id, session_id)
             _record_end(change, session_id)
 
     async def end_of_either_kind(self, acting: Acting, session_id: str) -> None:
-        """End one session of either kind; raises Missing where there is none.
+        """End one session of either kind; raises NotFound where there is none.
 
         The database is changed first, so that tokens are rejected even if Redis is unavailable.
         """
@@ -82,7 +82,7 @@ class RealmSessions:
                 _record_end(change, session_id)
         ended_online = await self._online.end(acting.realm.id, session_id)
         if not ended and not ended_online:
-            raise Missing("Sesssion not found")
+            raise NotFound("Sesssion not found")
         if not ended:
             async with self._changes.begin(acting) as change:
                 _record_end(change, session_id)
@@ -117,13 +117,13 @@ async def _reject_tokens(change: Change) -> int:
     await change.stores.realms.replace(realm)
     ended = await change.stores.offline_sessions.end_of_realm(realm.id)
     change.becomes(realm)
-    change.tell(realm_topic(realm.id))
+    change.invalidate(realm_topic(realm.id))
     change.record(OperationType.ACTION, ResourceType.REALM, "logout-all", {})
     return ended
 
 
 class UserSessions:
-    """The use cases. All raise Missing and StoreUnavailable."""
+    """The use cases. All raise NotFound and StoreUnavailable."""
 
     def __init__(self, database: Database, changes: Changes, online: OnlineSessionStore) -> None:
         self._database = database
@@ -188,11 +188,11 @@ async def written_sessions(
     taking_part = dict.fromkeys(client for session in sessions for client in session.clients)
     found = [await stores.clients.find_by_id(realm.id, client) for client in taking_part]
     client_ids = {client.id: client.client_id for client in found if client is not None}
-    return [write_session(session, client_ids) for session in sessions]
+    return [render_session(session, client_ids) for session in sessions]
 
 
 class ClientSessions:
-    """The use cases. All raise Missing and StoreUnavailable."""
+    """The use cases. All raise NotFound and StoreUnavailable."""
 
     def __init__(self, database: Database, online: OnlineSessionStore) -> None:
         self._database = database

@@ -38,7 +38,7 @@ from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.secrets import Secret
 from gateway.domain.users import PRIORITY_STEP, Credential, User
-from gateway.representations.users import PASSWORD, GivenUser, NewPassword, read_given_user
+from gateway.representations.users import PASSWORD, NewPassword, UserInput, parse_user_input
 
 
 class UserCreation:
@@ -58,14 +58,14 @@ class UserCreation:
         Raises AlreadyExists, Refused, InvalidInput (PasswordRefused, ProfileViolated among it),
         Forbidden for a group that gives rights beyond the caller's, Overloaded, StoreUnavailable.
         """
-        given = read_given_user(document, self._clock.now())
+        given = parse_user_input(document, self._clock.now())
         attempt = partial(self._attempt, acting, given, document)
         return await until_unchanged(lambda: repeat_while_pending(attempt))
 
     async def _attempt(
         self,
         acting: Acting,
-        given: GivenUser,
+        given: UserInput,
         document: Mapping[str, Any],
         matches: PatternMatches,
     ) -> str:
@@ -81,7 +81,7 @@ class UserCreation:
         return user.id
 
     async def _prepared(
-        self, acting: Acting, given: GivenUser, matches: PatternMatches
+        self, acting: Acting, given: UserInput, matches: PatternMatches
     ) -> PreparedPassword | None:
         password = _new_password(given)
         if password is None:
@@ -95,7 +95,7 @@ class UserCreation:
 
 
 async def _store(
-    change: Change, user: User, given: GivenUser, prepared: PreparedPassword | None
+    change: Change, user: User, given: UserInput, prepared: PreparedPassword | None
 ) -> None:
     stores, realm = change.stores, change.realm
     joined = await _groups(change, given)
@@ -107,12 +107,12 @@ async def _store(
     await store_new_user(stores, NewUser(user, credentials, role_ids, tuple(groups)))
 
 
-def _new_password(given: GivenUser) -> Secret | None:
+def _new_password(given: UserInput) -> Secret | None:
     passwords = [one.password for one in given.credentials if isinstance(one, NewPassword)]
     return passwords[-1] if passwords else None
 
 
-async def _groups(change: Change, given: GivenUser) -> list[str]:
+async def _groups(change: Change, given: UserInput) -> list[str]:
     found: list[str] = []
     for path in given.groups:
         group = await change.stores.group_catalogue.find_by_path(change.realm.id, path)
@@ -123,7 +123,7 @@ async def _groups(change: Change, given: GivenUser) -> list[str]:
 
 
 def _credentials(
-    user: User, given: GivenUser, prepared: PreparedPassword | None
+    user: User, given: UserInput, prepared: PreparedPassword | None
 ) -> tuple[Credential, ...]:
     made = () if prepared is None else prepared.change.stored
     brought = [one for one in given.credentials if isinstance(one, Credential)]
@@ -156,15 +156,15 @@ class UserChanges:
     async def update(self, acting: Acting, user_id: str, document: Mapping[str, Any]) -> None:
         """Change the fields that were sent.
 
-        Raises Missing, Forbidden, PreconditionFailed, AlreadyExists, Refused, InvalidInput
+        Raises NotFound, Forbidden, PreconditionFailed, AlreadyExists, Refused, InvalidInput
         (PasswordRefused, ProfileViolated among it), Overloaded and StoreUnavailable.
         """
-        given = read_given_user(document, self._clock.now())
+        given = parse_user_input(document, self._clock.now())
         attempt = partial(self._attempt, acting, user_id, given, document)
         await until_unchanged(lambda: repeat_while_pending(attempt))
 
     async def remove(self, acting: Acting, user_id: str) -> None:
-        """Remove a user, its sessions and its failures; raises Missing, PreconditionFailed."""
+        """Remove a user, its sessions and its failures; raises NotFound, PreconditionFailed."""
         async with self._changes.begin(acting) as change:
             user = await get_user_for_update(change.stores, change.realm.id, user_id)
             await _require_match(change, user)
@@ -183,7 +183,7 @@ class UserChanges:
         self,
         acting: Acting,
         user_id: str,
-        given: GivenUser,
+        given: UserInput,
         document: Mapping[str, Any],
         matches: PatternMatches,
     ) -> None:
@@ -205,7 +205,7 @@ class UserChanges:
                 await self._login_failures.clear(change.realm.id, before.id)
 
     async def _prepared(
-        self, acting: Acting, user_id: str, given: GivenUser, matches: PatternMatches
+        self, acting: Acting, user_id: str, given: UserInput, matches: PatternMatches
     ) -> PreparedPassword | None:
         password = _new_password(given)
         if password is None:
@@ -226,12 +226,12 @@ async def _require_match(change: Change, user: User) -> None:
 
 def invalidate_user(change: Change, user: User) -> None:
     """Remove the user, and the client whose service account it is, from the gateways' caches."""
-    change.tell(user_topic(user.realm_id, user.id))
+    change.invalidate(user_topic(user.realm_id, user.id))
     if user.service_account_client is not None:
-        change.tell(client_topic(user.realm_id, user.service_account_client))
+        change.invalidate(client_topic(user.realm_id, user.service_account_client))
 
 
-async def _store_hashed(change: Change, user: User, given: GivenUser) -> None:
+async def _store_hashed(change: Change, user: User, given: UserInput) -> None:
     """Store credentials that came hashed; a password replaces the existing one."""
     hashed = [one for one in given.credentials if isinstance(one, Credential)]
     if not hashed:
@@ -249,7 +249,7 @@ async def _store_hashed(change: Change, user: User, given: GivenUser) -> None:
 
 
 class UserActivation:
-    """Enables, disables and unlocks users. All methods raise Missing and StoreUnavailable.
+    """Enables, disables and unlocks users. All methods raise NotFound and StoreUnavailable.
 
     The user profile is not applied: an account with invalid attributes can still be disabled.
     """

@@ -9,7 +9,7 @@ from gateway.admin.access import (
     BadRequest,
     Change,
     Changes,
-    Missing,
+    NotFound,
     RefusedByCode,
     existing,
     get_user,
@@ -28,15 +28,15 @@ from gateway.domain.users import PRIORITY_STEP, Credential, User
 from gateway.representations.users import (
     NewPassword,
     listed_credential,
-    read_label,
-    read_new_password,
+    parse_label,
+    parse_new_password,
 )
 
 _SERVICE_ACCOUNT: Final = "You can not manage credentials for this user"
 
 
 class UserCredentials:
-    """The use cases. All raise Missing and StoreUnavailable, those that change Forbidden."""
+    """The use cases. All raise NotFound and StoreUnavailable, those that change Forbidden."""
 
     def __init__(self, database: Database, changes: Changes, passwords: PasswordChanges) -> None:
         self._database = database
@@ -57,7 +57,7 @@ class UserCredentials:
 
         Raises InvalidInput, PasswordRefused among it, and Overloaded.
         """
-        given = read_new_password(document)
+        given = parse_new_password(document)
         if given is None:
             raise BadRequest("No password provided")
         if not given.password.reveal().strip():
@@ -65,7 +65,7 @@ class UserCredentials:
         await until_unchanged(lambda: self._attempt(acting, user_id, given))
 
     async def label(self, acting: Acting, user_id: str, credential_id: str, text: str) -> None:
-        label = read_label(text, "userLabel")
+        label = parse_label(text, "userLabel")
         if label is None:
             raise RefusedByCode("missingCredentialLabel", "Credential label must not be empty")
         async with self._changes.begin(acting) as change:
@@ -95,7 +95,7 @@ class UserCredentials:
             elif after in places:
                 place, path = places.index(after) + 1, f"moveAfter/{after}"
             else:
-                raise Missing("Credential not found")
+                raise NotFound("Credential not found")
             await _order(change, [*others[:place], credential, *others[place:]])
             _record(change, user, f"credentials/{credential.id}/{path}")
 
@@ -123,7 +123,7 @@ class UserCredentials:
 async def _found(
     change: Change, user_id: str, credential_id: str
 ) -> tuple[User, Sequence[Credential], Credential]:
-    """Return the user with its row locked, its credentials, and one of them; raises Missing."""
+    """Return the user with its row locked, its credentials, and one of them; raises NotFound."""
     user = await get_user_for_update(change.stores, change.realm.id, user_id)
     held = await change.stores.users.credentials(change.realm.id, user.id)
     credential = next((one for one in held if one.id == credential_id), None)

@@ -23,14 +23,14 @@ from gateway.domain.user_profile.merging import Sent, cleaned, merged, values_of
 from gateway.domain.user_profile.profile import EMAIL, USERNAME, UserProfile, Values
 from gateway.domain.users import User
 from gateway.representations.user_profiles import ProfileViolated
-from gateway.representations.users import GivenUser, NewPassword, require_storable
+from gateway.representations.users import NewPassword, UserInput, require_storable
 
 _NO_NAME: Final = "User name is missing"
 _REQUIRED: Final = "error-user-attribute-required"
 
 
 async def new_user(
-    stores: Stores, realm: Realm, given: GivenUser, now: datetime, matches: PatternMatches
+    stores: Stores, realm: Realm, given: UserInput, now: datetime, matches: PatternMatches
 ) -> User:
     """Return the user to create; raises Refused, InvalidInput and MatchesPending."""
     blank = User(str(uuid4()), realm.id, "", enabled=False, created_at=now)
@@ -59,7 +59,7 @@ async def new_user(
 
 
 async def changed_user(
-    stores: Stores, realm: Realm, given: GivenUser, before: User, matches: PatternMatches
+    stores: Stores, realm: Realm, given: UserInput, before: User, matches: PatternMatches
 ) -> User:
     """Return the changed user; raises Refused, InvalidInput and MatchesPending."""
     name = given.sent.values.get(USERNAME)
@@ -98,7 +98,7 @@ def _validated(
     return made.values
 
 
-def _switched(user: User, before: User, given: GivenUser) -> User:
+def _switched(user: User, before: User, given: UserInput) -> User:
     """Return the user with the flags and actions that were sent; what was not sent stays."""
     if given.enabled is True:
         user = replace(user, attributes=permanent_lockout.without_reason(user))
@@ -116,7 +116,7 @@ def _or(given: bool | None, before: bool) -> bool:  # noqa: FBT001 - values to c
     return before if given is None else given
 
 
-def _actions(asked: Sequence[str], known: Sequence[str], given: GivenUser) -> tuple[str, ...]:
+def _actions(asked: Sequence[str], known: Sequence[str], given: UserInput) -> tuple[str, ...]:
     """Return the required actions; unknown ones only if the user had them before."""
     actions = [name for name in asked if name in REQUIRED_ACTIONS or name in known]
     if any(isinstance(one, NewPassword) and one.temporary for one in given.credentials):

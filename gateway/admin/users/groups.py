@@ -26,7 +26,7 @@ _NO_ROLES = EffectiveRoles()
 
 
 class UserGroups:
-    """The use cases. All raise Missing and StoreUnavailable."""
+    """The use cases. All raise NotFound and StoreUnavailable."""
 
     def __init__(self, database: Database, changes: Changes) -> None:
         self._database = database

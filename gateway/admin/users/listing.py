@@ -31,7 +31,7 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.domain.user_profile.profile import UserProfile, Viewer
 from gateway.domain.users import Credential, User, UserQuery, sought_name
 from gateway.representations.roles import RoleName
-from gateway.representations.user_profiles import write_metadata
+from gateway.representations.user_profiles import render_metadata
 from gateway.representations.users import PASSWORD, brief_user, full_user
 
 VIEW_USERS: Final = (AdminRole.VIEW_USERS, AdminRole.MANAGE_USERS)
@@ -138,7 +138,7 @@ class UserListing:
                 return len(account) + await stores.users.count(realm.id, query)
 
     async def one(self, realm: Realm, rights: Rights, user_id: str) -> dict[str, Any]:
-        """Return the user; raises Missing for callers that may query users."""
+        """Return the user; raises NotFound for callers that may query users."""
         rights.require(*QUERY_USERS)
         async with self._database.read() as stores:
             user = await get_user(stores, realm.id, user_id)
@@ -149,7 +149,7 @@ class UserListing:
         """Return the profile metadata of existing users."""
         async with self._database.read() as stores:
             document = await profile_document(stores, realm)
-        return write_metadata(document, rules_in(realm, document), realm.login, known=True)
+        return render_metadata(document, rules_in(realm, document), realm.login, known=True)
 
     async def unmanaged(self, realm: Realm, user_id: str) -> dict[str, list[str]]:
         """Return the attributes that the profile does not name but shows."""

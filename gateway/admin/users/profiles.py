@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import Acting, BadRequest, Change, Changes, Missing
+from gateway.admin.access import Acting, BadRequest, Change, Changes, NotFound
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.authentication.realm_profile import (
     profile_document,
@@ -23,17 +23,17 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
-from gateway.representations.component import Component, write_component
+from gateway.representations.component import Component, render_component
 from gateway.representations.provider_properties import ProviderDescription
 from gateway.representations.user_profiles import (
     PROFILE_CONFIG,
     PROFILE_PROVIDER,
     PROFILE_TYPE,
     StoredProfile,
-    read_profile_text,
-    read_user_profile,
+    parse_profile_text,
+    parse_user_profile,
+    render_metadata,
     require_usable_profile,
-    write_metadata,
 )
 
 _RECORDED: Final = ResourceType.COMPONENT
@@ -56,7 +56,7 @@ class UserProfiles:
     async def metadata(self, realm: Realm) -> dict[str, Any]:
         """Return the profile metadata of new users."""
         document = await self.read(realm)
-        return write_metadata(document, rules_in(realm, document), realm.login, known=False)
+        return render_metadata(document, rules_in(realm, document), realm.login, known=False)
 
     async def replace(
         self, acting: Acting, document: Mapping[str, Any] | None
@@ -64,7 +64,7 @@ class UserProfiles:
         """Store another profile, None for the standard one, and return it; raises InvalidInput."""
         kept = None
         if document is not None:  # in a thread: compiling many patterns takes long
-            kept = await asyncio.to_thread(read_user_profile, document, None)
+            kept = await asyncio.to_thread(parse_user_profile, document, None)
         async with self._changes.begin(acting, alone=True) as change:
             stores, realm = change.stores, change.realm
             change.require_match(await profile_document(stores, realm))
@@ -83,7 +83,7 @@ async def exchange_profile(change: Change, profile: StoredProfile | None) -> Non
     if profile is not None:
         await _require_usable(change.stores, change.realm, profile)
     await store_profile(change.stores, change.realm.id, profile)
-    change.tell(realm_topic(change.realm.id))
+    change.invalidate(realm_topic(change.realm.id))
 
 
 async def import_profile(stores: Stores, realm: Realm, profile: StoredProfile | None) -> bool:
@@ -132,7 +132,9 @@ class ProfileComponents:
         text = _text(given)
         if text is None:
             raise UnusableSetting(f"{PROFILE_CONFIG} is required")
-        profile = StoredProfile(given.id or str(uuid4()), read_profile_text(text), text, given.name)
+        profile = StoredProfile(
+            given.id or str(uuid4()), parse_profile_text(text), text, given.name
+        )
         async with self._changes.begin(acting, alone=True) as change:
             if await stored_profile(change.stores, change.realm.id) is not None:
                 raise AlreadyExists("The realm has a user profile: change that")
@@ -143,10 +145,10 @@ class ProfileComponents:
     async def replace(
         self, acting: Acting, component_id: str, given: Component, document: Mapping[str, Any]
     ) -> None:
-        """Change the profile; raises what `create` does, and Missing."""
+        """Change the profile; raises what `create` does, and NotFound."""
         _require_provider(given)
         text = _text(given)
-        read = None if text is None else read_profile_text(text)
+        read = None if text is None else parse_profile_text(text)
         async with self._changes.begin(acting, alone=True) as change:
             after = await _known(change, component_id)
             if read is not None:
@@ -156,7 +158,7 @@ class ProfileComponents:
             change.record(OperationType.UPDATE, _RECORDED, path, document)
 
     async def remove(self, acting: Acting, component_id: str) -> None:
-        """Restore the standard profile; raises Missing."""
+        """Restore the standard profile; raises NotFound."""
         async with self._changes.begin(acting, alone=True) as change:
             await _known(change, component_id)
             await exchange_profile(change, None)
@@ -166,8 +168,8 @@ class ProfileComponents:
 async def _known(change: Change, component_id: str) -> StoredProfile:
     stored = await stored_profile(change.stores, change.realm.id)
     if stored is None or stored.id != component_id:
-        raise Missing(NO_SUCH_COMPONENT)
-    change.require_match(write_component(_component(change.realm, stored)))
+        raise NotFound(NO_SUCH_COMPONENT)
+    change.require_match(render_component(_component(change.realm, stored)))
     return stored
 
 

@@ -19,7 +19,7 @@ from gateway.admin.access import (
     AdminAccess,
     Caller,
     Forbidden,
-    Missing,
+    NotFound,
     Rights,
 )
 from gateway.domain.limits.event_loop import free_in_slices
@@ -138,7 +138,7 @@ class AdminEndpoint(GuardedEndpoint):
         if entry is not None:
             return entry.realm
         if "realm" in scope["path_params"]:
-            raise Missing("Realm not found.")
+            raise NotFound("Realm not found.")
         exchange.security_headers = caller.realm.security_headers
         return caller.realm
 

@@ -18,7 +18,7 @@ from gateway.domain.events import (
 from gateway.http.admin.operations import PAGING, REALM, Body, Operation, Query, Resource
 from gateway.http.admin.requests import AdminRequest, document, done, entity_reply
 from gateway.http.replies import Reply
-from gateway.representations.events import write_events_config
+from gateway.representations.events import render_events_config
 
 _REPEATABLE: Final = "may be repeated"
 _INSTANT: Final = "yyyy-MM-dd, or milliseconds since 1970"
@@ -89,7 +89,7 @@ def event_operations(events: EventUseCases) -> tuple[Operation, ...]:
 
 
 async def _get_configuration(request: AdminRequest) -> Reply:
-    return entity_reply(write_events_config(request.realm.events))
+    return entity_reply(render_events_config(request.realm.events))
 
 
 def _user_events(request: AdminRequest) -> UserEventQuery:

@@ -6,7 +6,7 @@ Keycloak: 7.4
 from collections.abc import Awaitable
 from typing import Final
 
-from gateway.admin.access import AdminRole, Missing, Refused
+from gateway.admin.access import AdminRole, NotFound, Refused
 from gateway.admin.clients import QUERY_CLIENTS
 from gateway.admin.flows import (
     AuthenticatorConfigs,
@@ -249,7 +249,7 @@ def _providers() -> tuple[Operation, ...]:
 async def _describe_authenticator(request: AdminRequest) -> Reply:
     known = AUTHENTICATORS.get(request.path["provider"])
     if known is None or known.role is Role.FORM:
-        raise Missing("Could not find authenticator provider")
+        raise NotFound("Could not find authenticator provider")
     return document_reply(known.described())
 
 

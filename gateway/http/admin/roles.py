@@ -18,7 +18,7 @@ from gateway.admin.roles import (
     RoleUseCases,
 )
 from gateway.admin.users import QUERY_USERS, VIEW_USERS
-from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
+from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.http.admin.operations import (
     BRIEF,
     MANAGE_USERS,
@@ -266,8 +266,8 @@ def _mappings(  # noqa: PLR0917
 def _holder_of(request: AdminRequest) -> RoleHolder:
     user_id = request.path.get("user_id")
     if user_id is not None:
-        return RoleHolder(Holding.USER, user_id)
-    return RoleHolder(Holding.GROUP, request.path["group_id"])
+        return RoleHolder(HolderKind.USER, user_id)
+    return RoleHolder(HolderKind.GROUP, request.path["group_id"])
 
 
 def _mapped(request: AdminRequest) -> MappedRoles:

@@ -24,15 +24,15 @@ from gateway.protocol.client_authentication import METHODS
 from gateway.protocol.grants import GRANTS
 from gateway.representations.clients import INSTALLATIONS
 from gateway.representations.flows import Role, of_role
-from gateway.representations.protocol_mapper_types import write_built_in, write_mapper_type
+from gateway.representations.protocol_mapper_types import render_built_in, render_mapper_type
 from gateway.representations.server_info import (
     Machine,
-    write_cryptography,
-    write_enums,
-    write_features,
-    write_password_policies,
-    write_providers,
-    write_system,
+    render_cryptography,
+    render_enums,
+    render_features,
+    render_password_policies,
+    render_providers,
+    render_system,
 )
 
 _THEMES: Final = ("account", "admin", "common", "email", "login", "welcome")
@@ -54,19 +54,19 @@ class ServerInformation:
         machine = self._machine() if administers_the_server(request.acting) else None
         return document_reply(
             {
-                **write_system(self._clock.now(), __version__, machine),
-                **write_features(),
-                **write_cryptography(),
+                **render_system(self._clock.now(), __version__, machine),
+                **render_features(),
+                **render_cryptography(),
                 "themes": {kind: [] for kind in _THEMES},
                 "socialProviders": [],
                 "identityProviders": [],
-                "providers": write_providers(self._providers()),
+                "providers": render_providers(self._providers()),
                 "protocolMapperTypes": {OPENID_CONNECT: _mapper_types()},
                 "builtinProtocolMappers": {OPENID_CONNECT: _built_in_mappers()},
                 "clientInstallations": {OPENID_CONNECT: _installations()},
                 "componentTypes": self._components.types(),
-                "passwordPolicies": write_password_policies(),
-                "enums": write_enums(),
+                "passwordPolicies": render_password_policies(),
+                "enums": render_enums(),
             }
         )
 
@@ -122,7 +122,7 @@ def server_operations(
 
 def _mapper_types() -> list[dict[str, Any]]:
     return [
-        write_mapper_type(name, mapper.purposes if isinstance(mapper, ClaimMapper) else ())
+        render_mapper_type(name, mapper.purposes if isinstance(mapper, ClaimMapper) else ())
         for name, mapper in sorted(CLAIM_MAPPERS.items())
     ]
 
@@ -130,7 +130,7 @@ def _mapper_types() -> list[dict[str, Any]]:
 def _built_in_mappers() -> list[dict[str, Any]]:
     scopes = default_client_scopes("")
     mappers = [mapper for scope in scopes for mapper in scope.mappers]
-    return write_built_in(mapper for mapper in mappers if mapper.mapper_type in CLAIM_MAPPERS)
+    return render_built_in(mapper for mapper in mappers if mapper.mapper_type in CLAIM_MAPPERS)
 
 
 def _installations() -> list[dict[str, Any]]:

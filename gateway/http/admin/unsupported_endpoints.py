@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.access import Missing, MissingPart, NotHere
+from gateway.admin.access import MissingPart, NotFound, NotSupported
 from gateway.http.admin.operations import REALM, Decided, Operation, State
 from gateway.http.admin.requests import AdminRequest
 from gateway.http.replies import Reply
@@ -24,10 +24,10 @@ class UnsupportedFeature:
     """Public: the error of the response and the summary of the operation."""
     base: str
     endpoints: Mapping[str, str]
-    error: type[NotHere | Missing | MissingPart] = NotHere
+    error: type[NotSupported | NotFound | MissingPart] = NotSupported
 
     def operations(self) -> Iterator[Operation]:
-        disabled = self.error is not NotHere
+        disabled = self.error is not NotSupported
         status = HTTPStatus.NOT_FOUND if disabled else HTTPStatus.NOT_IMPLEMENTED
         for path, methods in self.endpoints.items():
             url = "/".join(part for part in (REALM, self.base, path) if part)
@@ -163,7 +163,7 @@ UNSUPPORTED: Final = (
             "scope/{scope_id}/resources": "GET",
             "settings": "GET",
         },
-        Missing,
+        NotFound,
     ),
     UnsupportedFeature(
         "Identity providers",

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from starlette.types import Receive, Scope
 
-from gateway.admin.access import Missing
+from gateway.admin.access import NotFound
 from gateway.http.admin.bodies import read_admin_body
 from gateway.http.admin.operations import Body
 from gateway.http.errors import MethodNotAllowed
@@ -47,7 +47,7 @@ class RegistrationEndpoint(RealmEndpoint):
         name, _, client_id = scope["path_params"]["rest"].partition("/")
         provider = self._providers.get(name)
         if provider is None:
-            raise Missing("Client registration provider not found")
+            raise NotFound("Client registration provider not found")
         exchange.log.client = client_id
         operations = provider.one if client_id else provider.all
         method = "GET" if scope["method"] == "HEAD" else scope["method"]

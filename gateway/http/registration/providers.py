@@ -14,7 +14,7 @@ from gateway.http.replies import JSON_UTF8, Reply, json_reply
 from gateway.protocol.registration import RegistrationRequests
 from gateway.protocol.requests import ProtocolRequest
 from gateway.representations.clients import client_representation, installation_document
-from gateway.representations.registration import Registered, write_metadata
+from gateway.representations.registration import Registered, render_metadata
 
 Answer = Callable[[ProtocolRequest, str, Mapping[str, Any]], Awaitable[Reply]]
 Write = Callable[[ProtocolRequest, ClientView, int | None], dict[str, Any]]
@@ -103,7 +103,7 @@ def _write_client(_: ProtocolRequest, seen: ClientView, __: int | None) -> dict[
 def _write_openid(
     request: ProtocolRequest, seen: ClientView, issued_at: int | None
 ) -> dict[str, Any]:
-    return write_metadata(
+    return render_metadata(
         Registered(
             client=seen.client,
             url=_url(request, _OPENID, seen.client.client_id),

@@ -7,7 +7,7 @@ claim that the protocol needs. Keycloak: validation of mappers
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from gateway.admin.access import Missing
+from gateway.admin.access import NotFound
 from gateway.domain.clients import ProtocolMapper
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.protocol.claims import CLAIM_MAPPERS
@@ -44,10 +44,10 @@ _NOTE: Final = "oidc-usersessionmodel-note-mapper"
 
 
 def check_mapper(mapper: ProtocolMapper) -> None:
-    """Raise Missing for an unknown type, InvalidInput for an unusable configuration."""
+    """Raise NotFound for an unknown type, InvalidInput for an unusable configuration."""
     kind = mapper.mapper_type
     if kind not in CLAIM_MAPPERS and kind not in STORED_ONLY:
-        raise Missing("ProtocolMapper provider not found")
+        raise NotFound("ProtocolMapper provider not found")
     _require_free_claim(mapper)
     check = _CHECKS.get(kind)
     error = None if check is None else check(mapper.config)

@@ -4,13 +4,13 @@ from gateway.representations.client_scopes.client_scope import (
     CLIENT_SCOPE_TABLE,
     SCOPE_PROTOCOLS,
     is_scope_name,
-    read_client_scope,
+    parse_client_scope,
+    render_client_scope,
+    render_reference,
     restore_client_scope,
-    write_client_scope,
-    write_reference,
 )
 from gateway.representations.client_scopes.realm_files import (
-    GivenScopes,
     ScopeMapping,
-    read_realm_scopes,
+    ScopesInput,
+    parse_realm_scopes,
 )

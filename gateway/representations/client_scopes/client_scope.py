@@ -52,7 +52,7 @@ CLIENT_SCOPE_TABLE: Final = FieldTable(
 )
 
 
-def read_client_scope(
+def parse_client_scope(
     document: Mapping[str, Any],
     realm_id: str,
     *,
@@ -94,12 +94,12 @@ def _merged(before: Mapping[str, str], given: Given) -> dict[str, str]:
     return kept | TextMap().read(sent, at)
 
 
-def write_client_scope(scope: ClientScope) -> dict[str, Any]:
+def render_client_scope(scope: ClientScope) -> dict[str, Any]:
     """Return the JSON object of `scope`, in Keycloak's order."""
     return CLIENT_SCOPE_TABLE.answer(scope, {})
 
 
-def write_reference(scope: ClientScope, *, protocol: bool = True) -> dict[str, Any]:
+def render_reference(scope: ClientScope, *, protocol: bool = True) -> dict[str, Any]:
     """Return the few members by which lists name a scope."""
     named = {"id": scope.id, "name": scope.name}
     return {**named, "protocol": scope.protocol} if protocol else named

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.errors import FieldError
-from gateway.representations.client_scopes.client_scope import ScopeName, read_client_scope
+from gateway.representations.client_scopes.client_scope import ScopeName, parse_client_scope
 from gateway.representations.names import PrintableName
 from gateway.representations.refusals import attempt, describe, join, raise_all, refused
 from gateway.representations.repetitions import repeated
-from gateway.representations.roles import RoleName, read_role_names
+from gateway.representations.roles import RoleName, parse_role_names
 from gateway.representations.shapes import TextList
 from gateway.representations.spelling import Names
 
@@ -37,7 +37,7 @@ class ScopeMapping:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenScopes:
+class ScopesInput:
     """The scopes of a file; a list that is None is not in the file."""
 
     scopes: tuple[ClientScope, ...] = ()
@@ -51,9 +51,9 @@ class GivenScopes:
         return (self.at or {}).get(name, name)
 
 
-def read_realm_scopes(
+def parse_realm_scopes(
     document: Mapping[str, Any], realm_id: str, known: Mapping[str, ClientScope], path: str
-) -> GivenScopes:
+) -> ScopesInput:
     """Return the scopes of a file; `known` are the scopes of the realm by name.
 
     Raises InvalidInput with every wrong field.
@@ -77,7 +77,7 @@ def read_realm_scopes(
         mappings += _read_all(join(at, client), items, errors, _mapping, client)
     raise_all(errors)
     places = {name: place for name, (place, _) in given.items()}
-    return GivenScopes(tuple(scopes), default, optional, tuple(mappings), places)
+    return ScopesInput(tuple(scopes), default, optional, tuple(mappings), places)
 
 
 def _names(at: str, value: Any, errors: list[FieldError]) -> tuple[str, ...] | None:
@@ -107,7 +107,7 @@ def _read_scope(item: Any, at: str, realm_id: str, known: Mapping[str, ClientSco
     name = item.get("name") if isinstance(item, Mapping) else None
     # The caller reports what has no effect, for the whole file.
     base = known.get(name or "")
-    return read_client_scope(item, realm_id, base=base, path=at, report_ineffective=True)
+    return parse_client_scope(item, realm_id, base=base, path=at, report_ineffective=True)
 
 
 def _mapping(item: Any, at: str, of_client: str | None) -> ScopeMapping:
@@ -126,9 +126,9 @@ def _mapping(item: Any, at: str, of_client: str | None) -> ScopeMapping:
         raise refused(at, item, "either a client or a clientScope")
     roles, nothing = given.get("roles"), ("", None)
     names = (
-        read_role_names((join(at, "roles"), roles), nothing)
+        parse_role_names((join(at, "roles"), roles), nothing)
         if of_client is None
-        else read_role_names(nothing, (at, {of_client: roles}))
+        else parse_role_names(nothing, (at, {of_client: roles}))
     )
     if "client" in given:
         client = PrintableName().read(given["client"], join(at, "client"))

@@ -7,18 +7,18 @@ from gateway.representations.clients.certificates import (
     STANDARD_YEARS,
     KeyStoreRequest,
     key_of,
-    read_key_store_request,
+    parse_key_store_request,
+    render_generated,
+    render_key,
     with_key,
-    write_generated,
-    write_key,
 )
 from gateway.representations.clients.client import (
     CLIENT_FIELDS,
     InheritedScopes,
     client_representation,
-    read_client,
+    parse_client,
+    render_client,
     restore_client,
-    write_client,
 )
 from gateway.representations.clients.installation import (
     INSTALLATIONS,

@@ -11,7 +11,7 @@ from gateway.domain.clients import Client
 from gateway.domain.ports.client_keys import ClientKey, GeneratedKey
 from gateway.domain.secrets import Secret
 from gateway.representations.clients.settings import with_attributes
-from gateway.representations.field_table import read_strictly, without_none
+from gateway.representations.field_table import parse_strictly, without_none
 from gateway.representations.refusals import refused_secret
 from gateway.representations.shapes import Count, Flag, OneOf, Shape, Text
 
@@ -52,13 +52,13 @@ _FIELDS: Final[Mapping[str, Shape]] = {
 _PASSWORDS: Final = ("storePassword", "keyPassword")
 
 
-def read_key_store_request(
+def parse_key_store_request(
     document: Mapping[str, Any], client_id: str, realm: str
 ) -> KeyStoreRequest:
     """Return what was sent; raises InvalidInput."""
     passwords = {name: _password(document, name) for name in _PASSWORDS}
     rest = {name: value for name, value in document.items() if name not in _PASSWORDS}
-    given = read_strictly(rest, _FIELDS, "KeyStoreConfig")
+    given = parse_strictly(rest, _FIELDS, "KeyStoreConfig")
     return KeyStoreRequest(
         format=given.get("format", ""),
         alias=given.get("keyAlias", client_id),
@@ -107,7 +107,7 @@ def with_key(client: Client, key: ClientKey) -> Client:
     return with_attributes(client, kept | wanted)
 
 
-def write_key(key: ClientKey) -> dict[str, str]:
+def render_key(key: ClientKey) -> dict[str, str]:
     """Return the JSON object of what there is."""
     return without_none(
         {
@@ -119,6 +119,6 @@ def write_key(key: ClientKey) -> dict[str, str]:
     )
 
 
-def write_generated(key: GeneratedKey) -> dict[str, str]:
+def render_generated(key: GeneratedKey) -> dict[str, str]:
     """Return the JSON object of a new key, with the private part: no later answer contains it."""
     return {"privateKey": key.private_key.reveal(), "certificate": key.certificate}

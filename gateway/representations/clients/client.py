@@ -111,7 +111,7 @@ class InheritedScopes:
     optional: tuple[str, ...] = OPTIONAL_SCOPES
 
 
-def read_client(
+def parse_client(
     document: Mapping[str, Any],
     realm_id: str,
     *,
@@ -155,7 +155,7 @@ def read_client(
     )
 
 
-def write_client(
+def render_client(
     client: Client, *, masked: bool = True, registration_token: str | None = None
 ) -> dict[str, Any]:
     """Return the JSON object of `client`, keys in Keycloak's order, unknown ones last.
@@ -184,7 +184,7 @@ def client_representation(
     client: Client, *, masked: bool, registration_token: str | None = None
 ) -> dict[str, Any]:
     """Return the answer of the admin API: a public client has no secret. Keycloak: 8.4."""
-    document = write_client(client, masked=masked, registration_token=registration_token)
+    document = render_client(client, masked=masked, registration_token=registration_token)
     if client.public_client:
         document.pop("secret", None)
         document["attributes"].pop(ROTATED_SECRET, None)
@@ -192,9 +192,9 @@ def client_representation(
 
 
 def restore_client(document: Mapping[str, Any], realm_id: str) -> Client:
-    """Return the client of a stored document as `write_client` wrote it, without checks.
+    """Return the client of a stored document as `render_client` wrote it, without checks.
 
-    Rows are written by this program alone, after `read_client` has checked them. Checking again
+    Rows are written by this program alone, after `parse_client` has checked them. Checking again
     would cost, at the first use of each client, as much as signing several tokens.
     """
     own, kept = CLIENT_FIELDS.restore(document)

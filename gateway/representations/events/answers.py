@@ -30,7 +30,7 @@ _CONFIG: Final = FieldTable(
 )
 
 
-def write_user_event(event: UserEvent) -> dict[str, Any]:
+def render_user_event(event: UserEvent) -> dict[str, Any]:
     """Return the JSON object, without what is not known."""
     return without_none(
         {
@@ -48,7 +48,7 @@ def write_user_event(event: UserEvent) -> dict[str, Any]:
     )
 
 
-def write_admin_event(event: AdminEvent) -> dict[str, Any]:
+def render_admin_event(event: AdminEvent) -> dict[str, Any]:
     """Return the JSON object, without what is not known."""
     auth = event.auth
     return without_none(
@@ -73,7 +73,7 @@ def write_admin_event(event: AdminEvent) -> dict[str, Any]:
     )
 
 
-def write_events_config(config: EventsConfig) -> dict[str, Any]:
+def render_events_config(config: EventsConfig) -> dict[str, Any]:
     """Return the JSON object; where the realm names no types, it lists the default ones."""
     complete = replace(config, enabled_types=config.enabled_types or SAVED_BY_DEFAULT)
     return _CONFIG.answer(complete, {})

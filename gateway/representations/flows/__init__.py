@@ -10,15 +10,15 @@ from gateway.representations.flows.authenticators import (
 from gateway.representations.flows.defaults import default_configs, default_flows, default_id
 from gateway.representations.flows.flow import (
     ExecutionChange,
-    read_change,
-    read_config,
-    read_execution,
-    read_flow,
-    read_names,
-    write_config,
-    write_execution,
-    write_executions,
-    write_flow,
+    parse_change,
+    parse_config,
+    parse_execution,
+    parse_flow,
+    parse_names,
+    render_config,
+    render_execution,
+    render_executions,
+    render_flow,
 )
 from gateway.representations.flows.required_action import (
     ACTION_NAMES,
@@ -26,8 +26,8 @@ from gateway.representations.flows.required_action import (
     MAXIMUM_AGE,
     is_configurable,
     known_config,
-    read_action,
-    write_action,
+    parse_action,
+    render_action,
 )
 from gateway.representations.flows.stored_flows import (
     GONE,

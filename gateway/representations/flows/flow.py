@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from gateway.domain.errors import FieldError
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind, Flows, Requirement
-from gateway.representations.field_table import read_strictly, without_none
+from gateway.representations.field_table import parse_strictly, without_none
 from gateway.representations.flows.authenticators import AUTHENTICATORS, SUB_FLOW_CHOICES
 from gateway.representations.names import UrlName
 from gateway.representations.refusals import attempt, raise_all
@@ -105,15 +105,15 @@ class ExecutionDraft:
     flow: str | None
 
 
-def read_flow(document: Mapping[str, Any]) -> FlowDraft:
+def parse_flow(document: Mapping[str, Any]) -> FlowDraft:
     """Return what was sent; raises InvalidInput."""
-    values = read_strictly(document, _FLOW, "AuthenticationFlowRepresentation")
+    values = parse_strictly(document, _FLOW, "AuthenticationFlowRepresentation")
     return FlowDraft(*(values.get(name) for name in _FLOW))
 
 
-def read_change(document: Mapping[str, Any]) -> ExecutionChange:
+def parse_change(document: Mapping[str, Any]) -> ExecutionChange:
     """Return what is to become of an execution; raises InvalidInput."""
-    values = read_strictly(document, _CHANGE, "AuthenticationExecutionInfoRepresentation")
+    values = parse_strictly(document, _CHANGE, "AuthenticationExecutionInfoRepresentation")
     of_flow = values.get("authenticationFlow") is True
     texts = (values.get(name) if of_flow else None for name in ("displayName", "description"))
     return ExecutionChange(
@@ -121,9 +121,9 @@ def read_change(document: Mapping[str, Any]) -> ExecutionChange:
     )
 
 
-def read_execution(document: Mapping[str, Any]) -> ExecutionDraft:
+def parse_execution(document: Mapping[str, Any]) -> ExecutionDraft:
     """Return what was sent; raises InvalidInput."""
-    values = read_strictly(document, _EXECUTION, "AuthenticationExecutionRepresentation")
+    values = parse_strictly(document, _EXECUTION, "AuthenticationExecutionRepresentation")
     return ExecutionDraft(
         values.get("authenticator"),
         values.get("requirement", Requirement.DISABLED),
@@ -133,15 +133,15 @@ def read_execution(document: Mapping[str, Any]) -> ExecutionDraft:
     )
 
 
-def read_config(document: Mapping[str, Any], config_id: str) -> AuthenticatorConfig:
+def parse_config(document: Mapping[str, Any], config_id: str) -> AuthenticatorConfig:
     """Return what was sent under that id; raises InvalidInput."""
-    values = read_strictly(document, _CONFIG, "AuthenticatorConfigRepresentation")
+    values = parse_strictly(document, _CONFIG, "AuthenticatorConfigRepresentation")
     return AuthenticatorConfig(
         config_id, values.get("alias"), tuple(values.get("config", {}).items())
     )
 
 
-def read_names(document: Mapping[str, Any]) -> dict[str, Any]:
+def parse_names(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the texts of a small object by name; raises InvalidInput.
 
     Keycloak takes any object here: a copy, a new execution, an action to be registered.
@@ -158,7 +158,7 @@ def read_names(document: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def write_flow(flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorConfig]) -> Any:
+def render_flow(flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorConfig]) -> Any:
     """Return the JSON object."""
     return {
         "id": flow.id,
@@ -181,12 +181,12 @@ def write_flow(flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorConf
     }
 
 
-def write_config(config: AuthenticatorConfig) -> dict[str, Any]:
+def render_config(config: AuthenticatorConfig) -> dict[str, Any]:
     """Return the JSON object."""
     return without_none({"id": config.id, "alias": config.alias, "config": dict(config.config)})
 
 
-def write_execution(parent: Flow, execution: Execution) -> dict[str, Any]:
+def render_execution(parent: Flow, execution: Execution) -> dict[str, Any]:
     """Return the JSON object of an execution by itself."""
     return without_none(
         {
@@ -199,7 +199,7 @@ def write_execution(parent: Flow, execution: Execution) -> dict[str, Any]:
     )
 
 
-def write_executions(
+def render_executions(
     flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorConfig]
 ) -> list[dict[str, Any]]:
     """Return all executions of a flow, those of its parts after each."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from gateway.domain.errors import UnusableSetting
 from gateway.domain.flows import RequiredAction
-from gateway.representations.field_table import read_strictly
+from gateway.representations.field_table import parse_strictly
 from gateway.representations.provider_properties import Kind, Property
 from gateway.representations.shapes import Count, Flag, Shape, Text, TextMap
 
@@ -63,12 +63,12 @@ def is_configurable(provider: str) -> bool:
     return provider in ACTION_NAMES and provider not in _NOT_CONFIGURABLE
 
 
-def read_action(document: Mapping[str, Any], before: RequiredAction) -> RequiredAction:
+def parse_action(document: Mapping[str, Any], before: RequiredAction) -> RequiredAction:
     """Return the action as it is to be: what is absent is off, and zero; names stay.
 
     Raises InvalidInput.
     """
-    values = read_strictly(document, _FIELDS, "RequiredActionProviderRepresentation")
+    values = parse_strictly(document, _FIELDS, "RequiredActionProviderRepresentation")
     return replace(
         before,
         alias=values.get("alias", before.alias),
@@ -88,7 +88,7 @@ def known_config(config: Mapping[str, str]) -> dict[str, str]:
     return {name: str(MAXIMUM_AGE.read((text,))) for name, text in config.items() if text}
 
 
-def write_action(action: RequiredAction) -> dict[str, Any]:
+def render_action(action: RequiredAction) -> dict[str, Any]:
     """Return the JSON object."""
     return {
         "alias": action.alias,

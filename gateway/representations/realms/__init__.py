@@ -1,18 +1,18 @@
 """JSON of realms and their settings."""
 
 from gateway.representations.realms.client_policies import (
+    render_policies,
+    render_profiles,
     with_policies,
     with_profiles,
-    write_policies,
-    write_profiles,
 )
 from gateway.representations.realms.fields import IMPORTED, NOT_IMPORTED
 from gateway.representations.realms.localization import (
     MOST_LOCALES,
     MOST_TEXTS,
     is_locale,
-    read_text,
-    read_texts,
+    parse_text,
+    parse_texts,
 )
 from gateway.representations.realms.password_policy import RULES
 from gateway.representations.realms.realm import (
@@ -23,19 +23,19 @@ from gateway.representations.realms.realm import (
     full_realm,
     merge_realm,
     named_realm,
-    read_realm,
+    parse_realm,
     reduced_realm,
+    render_realm,
     require_known_realm_fields,
     require_known_resources,
     resources_not_imported,
     update_realm,
-    write_realm,
 )
 from gateway.representations.realms.sign_in import (
-    GivenFlow,
-    GivenSignIn,
-    GivenStep,
-    read_sign_in,
-    write_sign_in,
+    FlowInput,
+    SignInInput,
+    StepInput,
+    parse_sign_in,
+    render_sign_in,
 )
 from gateway.representations.realms.smtp import SECRETS

@@ -9,9 +9,9 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.realm import Realm
 from gateway.representations.field_table import FieldTable, StoredOnly
-from gateway.representations.realms.realm import read_realm, write_realm
+from gateway.representations.realms.realm import parse_realm, render_realm
 from gateway.representations.refusals import join, raise_all, refused, require_known
-from gateway.representations.secret_rotation import SECRET_ROTATION, read_secret_rotation
+from gateway.representations.secret_rotation import SECRET_ROTATION, parse_secret_rotation
 from gateway.representations.setting_effects import GLOBAL_PROFILES
 from gateway.representations.shapes import Flag, Text, TextList, Verbatim, VerbatimObject
 from gateway.representations.spelling import Names
@@ -66,14 +66,14 @@ _POLICY: Final = FieldTable(
 )
 
 
-def write_profiles(realm: Realm) -> dict[str, Any]:
+def render_profiles(realm: Realm) -> dict[str, Any]:
     """Return the profiles of the realm."""
-    return dict(write_realm(realm)["clientProfiles"])
+    return dict(render_realm(realm)["clientProfiles"])
 
 
-def write_policies(realm: Realm) -> dict[str, Any]:
+def render_policies(realm: Realm) -> dict[str, Any]:
     """Return the policies of the realm."""
-    return dict(write_realm(realm)["clientPolicies"])
+    return dict(render_realm(realm)["clientPolicies"])
 
 
 def with_profiles(realm: Realm, document: Mapping[str, Any]) -> Realm:
@@ -84,7 +84,7 @@ def with_profiles(realm: Realm, document: Mapping[str, Any]) -> Realm:
         repeated="proposed client profile name duplicated.",
     )
     _require_executors(profiles)
-    return read_realm({"clientProfiles": {"profiles": profiles}}, base=realm)
+    return parse_realm({"clientProfiles": {"profiles": profiles}}, base=realm)
 
 
 def with_policies(realm: Realm, document: Mapping[str, Any]) -> Realm:
@@ -95,7 +95,7 @@ def with_policies(realm: Realm, document: Mapping[str, Any]) -> Realm:
         repeated="proposed client policy name duplicated",
     )
     _require_profiles(policies, realm)
-    return read_realm({"clientPolicies": {"policies": policies}}, base=realm)
+    return parse_realm({"clientPolicies": {"policies": policies}}, base=realm)
 
 
 def _read_entries(
@@ -133,7 +133,7 @@ def _require_executors(profiles: list[dict[str, Any]]) -> None:
     for profile in profiles:
         for executor in profile.get("executors") or ():
             is_rotation = executor["executor"] == SECRET_ROTATION
-            if is_rotation and read_secret_rotation(executor["configuration"]) is None:
+            if is_rotation and parse_secret_rotation(executor["configuration"]) is None:
                 raise RefusedPolicies(
                     "proposed client profile contains the executor, which does not have valid "
                     "provider, or has invalid configuration."
@@ -145,7 +145,7 @@ def _require_profiles(policies: list[dict[str, Any]], realm: Realm) -> None:
 
     A policy would have no effect because of a misspelled name.
     """
-    stored = {profile.get("name") for profile in write_profiles(realm).get("profiles") or ()}
+    stored = {profile.get("name") for profile in render_profiles(realm).get("profiles") or ()}
     for policy in policies:
         for name in policy.get("profiles") or ():
             if name not in stored and name not in GLOBAL_PROFILES:

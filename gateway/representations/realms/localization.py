@@ -22,7 +22,7 @@ def is_locale(text: str) -> bool:
     return _LOCALE.fullmatch(text) is not None
 
 
-def read_text(value: Any, key: str, path: str = "") -> str:
+def parse_text(value: Any, key: str, path: str = "") -> str:
     """Return a text; a number or a truth value is written out. Raises InvalidInput."""
     check_text(key, join(path, key))
     if not 0 < len(key) <= _LONGEST_KEY:
@@ -32,13 +32,13 @@ def read_text(value: Any, key: str, path: str = "") -> str:
     return _TEXT.read(value, join(path, key))
 
 
-def read_texts(value: Any, path: str) -> dict[str, str]:
+def parse_texts(value: Any, path: str) -> dict[str, str]:
     """Return the texts of a language; null is none. Raises InvalidInput."""
     if not isinstance(value, Mapping) or len(value) > MOST_TEXTS:
         raise refused(path, value, f"an object of at most {MOST_TEXTS} texts")
     errors: list[FieldError] = []
     texts = {
-        key: attempt(errors, "", read_text, text, key, path)
+        key: attempt(errors, "", parse_text, text, key, path)
         for key, text in value.items()
         if text is not None
     }
@@ -46,7 +46,7 @@ def read_texts(value: Any, path: str) -> dict[str, str]:
     return texts
 
 
-def read_localization(value: Any, path: str) -> dict[str, dict[str, str]]:
+def parse_localization(value: Any, path: str) -> dict[str, dict[str, str]]:
     """Return all texts of a realm by language; raises InvalidInput."""
     if not isinstance(value, Mapping) or len(value) > MOST_LOCALES:
         raise refused(path, value, f"an object of at most {MOST_LOCALES} languages")
@@ -56,6 +56,6 @@ def read_localization(value: Any, path: str) -> dict[str, dict[str, str]]:
         at = join(path, locale)
         if not is_locale(locale):
             errors.append(FieldError(at, "no language", "a language as in BCP 47"))
-        found[locale] = attempt(errors, {}, read_texts, texts, at)
+        found[locale] = attempt(errors, {}, parse_texts, texts, at)
     raise_all(errors)
     return found

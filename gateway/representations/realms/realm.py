@@ -1,6 +1,6 @@
 """Realms: Keycloak's flat JSON, or the specification's snake_case, to a `Realm` and back.
 
-What `write_realm` gives is read back to an equal realm, and put back to a realm changes nothing.
+What `render_realm` gives is read back to an equal realm, and put back to a realm changes nothing.
 Keycloak: RealmRepresentation, PUT of a realm (absent and null fields stay, maps are replaced but
 for `browserSecurityHeaders`)
 """
@@ -19,7 +19,7 @@ from gateway.representations.realms.fields import COMPUTED, IMPORTED, NOT_IMPORT
 from gateway.representations.realms.password_policy import check_hash_cost
 from gateway.representations.realms.security_headers import with_lasting
 from gateway.representations.realms.sign_in import left_out
-from gateway.representations.realms.smtp import keep_secrets, write_unmasked
+from gateway.representations.realms.smtp import keep_secrets, render_unmasked
 from gateway.representations.refusals import describe_name, join, raise_all, refused
 from gateway.representations.roles import role_members
 from gateway.representations.setting_effects import (
@@ -48,7 +48,7 @@ _REDUCED: Final = (
 _AFTER_DEFAULTS: Final = "requiredCredentials"
 
 
-def read_realm(
+def parse_realm(
     document: Mapping[str, Any],
     *,
     base: Realm | None = None,
@@ -97,7 +97,7 @@ def create_realm(
     Keycloak: a realm is created with attributes and headers of its own; a file only overrides.
     """
     realm = _with_default_attributes(
-        read_realm(document, path=path, report_ineffective=report_ineffective)
+        parse_realm(document, path=path, report_ineffective=report_ineffective)
     )
     _check_written(realm, None, path)
     realm = _with_one_use_of_addresses(realm, REALM_TABLE.collect(document, path, []))
@@ -111,7 +111,7 @@ def merge_realm(document: Mapping[str, Any], before: Realm, *, path: str = "") -
 
     So the same file may come again and change nothing. The caller reports what has no effect.
     """
-    realm = read_realm(document, base=before, path=path, report_ineffective=True)
+    realm = parse_realm(document, base=before, path=path, report_ineffective=True)
     _check_written(realm, before, path)
     return realm if realm.attributes == before.attributes else _with_default_attributes(realm)
 
@@ -152,7 +152,7 @@ def update_realm(document: Mapping[str, Any], before: Realm) -> Realm:
     one-time passwords where the rest of their policy is given.
     Keycloak: updating CIBA, PAR and device settings, and the policy of one-time passwords
     """
-    realm = read_realm(document, base=before)
+    realm = parse_realm(document, base=before)
     _check_written(realm, before, "")
     if realm.attributes is before.attributes or realm.attributes == before.attributes:
         return realm
@@ -164,14 +164,14 @@ def update_realm(document: Mapping[str, Any], before: Realm) -> Realm:
     return with_written(kept, _answer(kept))
 
 
-def write_realm(realm: Realm, *, masked: bool = True) -> dict[str, Any]:
+def render_realm(realm: Realm, *, masked: bool = True) -> dict[str, Any]:
     """Return the JSON object of `realm`, keys in Keycloak's order, unknown ones last.
 
     Masked, the only secrets (those of `smtpServer`) are written as `**********`.
     """
     answer = _answer(realm)
     if not masked:
-        answer["smtpServer"] = write_unmasked(realm.smtp)
+        answer["smtpServer"] = render_unmasked(realm.smtp)
     return answer
 
 
@@ -183,7 +183,7 @@ def full_realm(
     Groups are named by path, where there are some. Keycloak: 8.1 (order)
     """
     answer: dict[str, Any] = {}
-    for name, value in write_realm(realm).items():
+    for name, value in render_realm(realm).items():
         if name == _AFTER_DEFAULTS:
             if default_role is not None:
                 answer["defaultRole"] = default_role
@@ -195,13 +195,13 @@ def full_realm(
 
 def brief_realm(realm: Realm) -> dict[str, Any]:
     """Return the head of a realm. Keycloak: 7.1 (briefRepresentation)."""
-    answer = write_realm(realm)
+    answer = render_realm(realm)
     return {name: answer[name] for name in _BRIEF if name in answer}
 
 
 def reduced_realm(realm: Realm, *, sees_users: bool) -> dict[str, Any]:
     """Return the view of an administrator without the right to view settings. Keycloak: 7.1."""
-    answer = write_realm(realm)
+    answer = render_realm(realm)
     hidden = set() if sees_users else {_OF_USERS}
     if not realm.localization.enabled:
         hidden.add("supportedLocales")

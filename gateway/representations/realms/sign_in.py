@@ -11,23 +11,23 @@ from typing import Any, Final, TypeVar
 
 from gateway.domain.errors import FieldError
 from gateway.domain.flows import AuthenticatorConfig, FlowKind, Flows, RequiredAction, Requirement
-from gateway.representations.field_table import read_fields
+from gateway.representations.field_table import parse_fields
 from gateway.representations.flows import (
     ACTION_NAMES,
     AUTHENTICATORS,
     MAXIMUM_AGE,
-    write_action,
-    write_config,
-    write_flow,
+    render_action,
+    render_config,
+    render_flow,
 )
 from gateway.representations.names import UrlName
-from gateway.representations.realms.localization import read_localization
+from gateway.representations.realms.localization import parse_localization
 from gateway.representations.refusals import (
     attempt,
     describe_name,
     join,
+    parse_each,
     raise_all,
-    read_each,
     refused,
 )
 from gateway.representations.shapes import Choice, Count, Flag, Shape, Text, TextMap
@@ -67,7 +67,7 @@ ReadT = TypeVar("ReadT")
 
 
 @dataclass(frozen=True, slots=True)
-class GivenStep:
+class StepInput:
     """A step of a flow; its flow and its settings by alias."""
 
     requirement: Requirement
@@ -78,7 +78,7 @@ class GivenStep:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenFlow:
+class FlowInput:
     """A flow of a file; `path` is its place."""
 
     path: str
@@ -88,21 +88,21 @@ class GivenFlow:
     description: str
     top_level: bool
     built_in: bool
-    steps: tuple[GivenStep, ...]
+    steps: tuple[StepInput, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class GivenSignIn:
+class SignInInput:
     """The sign-in of a file; empty where it has none."""
 
-    flows: tuple[GivenFlow, ...] = ()
+    flows: tuple[FlowInput, ...] = ()
     configs: tuple[AuthenticatorConfig, ...] = ()
     """Those without an id have an empty one."""
     actions: tuple[RequiredAction, ...] = ()
     texts: Mapping[str, Mapping[str, str]] | None = None
 
 
-def read_sign_in(document: Mapping[str, Any], path: str) -> GivenSignIn:
+def parse_sign_in(document: Mapping[str, Any], path: str) -> SignInInput:
     """Return the sign-in of a realm file; raises InvalidInput with every wrong field."""
     errors: list[FieldError] = []
     flows = _read_list(document, "authenticationFlows", path, errors, _read_flow)
@@ -110,10 +110,10 @@ def read_sign_in(document: Mapping[str, Any], path: str) -> GivenSignIn:
     actions = _read_list(document, "requiredActions", path, errors, _read_action)
     texts = document.get("localizationTexts")
     if texts is not None:
-        texts = attempt(errors, None, read_localization, texts, join(path, "localizationTexts"))
+        texts = attempt(errors, None, parse_localization, texts, join(path, "localizationTexts"))
     raise_all(errors)
     known = tuple(action for action in actions if action is not None)
-    return GivenSignIn(tuple(flows), tuple(configs), known, texts)
+    return SignInInput(tuple(flows), tuple(configs), known, texts)
 
 
 def left_out(document: Mapping[str, Any]) -> Iterator[str]:
@@ -128,14 +128,14 @@ def left_out(document: Mapping[str, Any]) -> Iterator[str]:
                 yield f"authenticatorConfig.config.{describe_name(name)}"
 
 
-def write_sign_in(
+def render_sign_in(
     flows: Flows, configs: Mapping[str, AuthenticatorConfig], actions: Iterable[RequiredAction]
 ) -> dict[str, Any]:
     """Return the parts of a realm file."""
     return {
-        "authenticationFlows": [write_flow(flows, flow, configs) for flow in flows],
-        "authenticatorConfig": [write_config(config) for config in configs.values()],
-        "requiredActions": [write_action(action) for action in actions],
+        "authenticationFlows": [render_flow(flows, flow, configs) for flow in flows],
+        "authenticatorConfig": [render_config(config) for config in configs.values()],
+        "requiredActions": [render_action(action) for action in actions],
     }
 
 
@@ -144,12 +144,12 @@ _KNOWN_SETTINGS: Final = frozenset(
 )
 
 
-def _read_flow(item: Mapping[str, Any], at: str) -> GivenFlow:
+def _read_flow(item: Mapping[str, Any], at: str) -> FlowInput:
     errors: list[FieldError] = []
     values = _read_named(item, _FLOW, at, errors)
     steps = _read_list(item, "authenticationExecutions", at, errors, _read_step)
     raise_all(errors)
-    return GivenFlow(
+    return FlowInput(
         path=at,
         alias=values["alias"],
         id=values.get("id"),
@@ -161,13 +161,13 @@ def _read_flow(item: Mapping[str, Any], at: str) -> GivenFlow:
     )
 
 
-def _read_step(item: Mapping[str, Any], at: str) -> GivenStep:
+def _read_step(item: Mapping[str, Any], at: str) -> StepInput:
     errors: list[FieldError] = []
-    values = read_fields(item, _STEP, at, errors)
+    values = parse_fields(item, _STEP, at, errors)
     if "flowAlias" not in values and "authenticator" not in values:
         errors.append(FieldError(at, "neither", "an authenticator or a flowAlias"))
     raise_all(errors)
-    return GivenStep(
+    return StepInput(
         values.get("requirement", Requirement.DISABLED),
         values.get("priority", 0),
         *(values.get(name) for name in ("authenticator", "flowAlias", "authenticatorConfig")),
@@ -207,7 +207,7 @@ def _read_named(
     """Return the fields of an object that must have an alias."""
     if not item.get("alias"):
         errors.append(FieldError(join(at, "alias"), "nothing", "a name"))
-    return read_fields(item, fields, at, errors)
+    return parse_fields(item, fields, at, errors)
 
 
 def _read_list(
@@ -231,7 +231,7 @@ def _read_items(
         for index, item in enumerate(items)
         if not isinstance(item, Mapping)
     )
-    return read_each(items, read, at)
+    return parse_each(items, read, at)
 
 
 def _objects(items: Any) -> Iterator[Mapping[str, Any]]:

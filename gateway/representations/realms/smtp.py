@@ -48,7 +48,7 @@ class SmtpMap:
         return {**value.settings, **dict.fromkeys(_secrets(value), MASK)}
 
 
-def write_unmasked(value: Smtp) -> dict[str, str]:
+def render_unmasked(value: Smtp) -> dict[str, str]:
     """Return the map with the secrets in clear, for an export that asks for them."""
     clear = {name: secret.reveal() for name, secret in _secrets(value).items()}
     return {**value.settings, **clear}

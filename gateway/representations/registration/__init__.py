@@ -2,15 +2,15 @@
 
 from gateway.representations.registration.initial_access import (
     InitialAccess,
-    read_initial_access,
+    parse_initial_access,
+    render_initial_access,
     restore_initial_access,
     stored_initial_access,
-    write_initial_access,
 )
 from gateway.representations.registration.openid import (
     BASIC_SCOPE,
     client_of_metadata,
-    read_metadata,
+    parse_metadata,
     requested_scopes,
 )
-from gateway.representations.registration.openid_answer import Registered, write_metadata
+from gateway.representations.registration.openid_answer import Registered, render_metadata

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway.representations.field_table import read_strictly
+from gateway.representations.field_table import parse_strictly
 from gateway.representations.shapes import MAX_INTEGER, Count, Shape, TextList
 
 _REPRESENTATION: Final = "ClientInitialAccessCreatePresentation"
@@ -45,20 +45,20 @@ class InitialAccess:
         return self.remaining == 0 or 0 < self.expires_at <= now
 
 
-def read_initial_access(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:
+def parse_initial_access(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:
     """Return expiration, count and web origins as they were sent; raises InvalidInput."""
-    given = read_strictly(document, _FIELDS, _REPRESENTATION)
+    given = parse_strictly(document, _FIELDS, _REPRESENTATION)
     return given.get("expiration", 0), given.get("count", 1), given.get("webOrigins", ())
 
 
-def write_initial_access(access: InitialAccess) -> dict[str, Any]:
+def render_initial_access(access: InitialAccess) -> dict[str, Any]:
     """Return the JSON object of one."""
     return {name: getattr(access, attribute) for name, attribute in _MEMBERS.items()}
 
 
 def stored_initial_access(access: InitialAccess) -> dict[str, Any]:
     """Return the stored document of one."""
-    return {**write_initial_access(access), "webOrigins": list(access.web_origins)}
+    return {**render_initial_access(access), "webOrigins": list(access.web_origins)}
 
 
 def restore_initial_access(document: Mapping[str, Any]) -> InitialAccess:

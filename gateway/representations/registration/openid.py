@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.representations.field_table import read_strictly
+from gateway.representations.field_table import parse_strictly
 from gateway.representations.refusals import refused
 from gateway.representations.shapes import Flag, Shape, Text, TextList, Verbatim, VerbatimObject
 
@@ -105,9 +105,9 @@ _CODE: Final = frozenset({"code", "none"})
 _IMPLICIT: Final = frozenset({"token", "id_token"})
 
 
-def read_metadata(document: Mapping[str, Any]) -> dict[str, Any]:
+def parse_metadata(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was sent; raises UnknownField and InvalidInput."""
-    return read_strictly(document, _FIELDS, REPRESENTATION)
+    return parse_strictly(document, _FIELDS, REPRESENTATION)
 
 
 def client_of_metadata(metadata: Mapping[str, Any], *, new: bool) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from gateway.domain.clients import Client
 from gateway.domain.secrets import Secret
-from gateway.representations.clients import SECRET_EXPIRES, write_client
+from gateway.representations.clients import SECRET_EXPIRES, render_client
 from gateway.representations.field_table import without_none
 from gateway.representations.masking import MASK
 from gateway.representations.registration.openid import (
@@ -45,10 +45,10 @@ class Registered:
     masked: bool = False
 
 
-def write_metadata(registered: Registered) -> dict[str, Any]:
+def render_metadata(registered: Registered) -> dict[str, Any]:
     """Return the JSON object."""
     client = registered.client
-    document = write_client(client)
+    document = render_client(client)
     return without_none(
         {
             **_identity(registered, document),

@@ -12,7 +12,7 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.representations.json_input import parse_json
 from gateway.representations.refusals import join, refused
-from gateway.representations.user_profiles.profile import read_user_profile
+from gateway.representations.user_profiles.profile import parse_user_profile
 
 PROFILE_TYPE: Final = "org.keycloak.userprofile.UserProfileProvider"
 PROFILE_PROVIDER: Final = "declarative-user-profile"
@@ -44,15 +44,15 @@ def restored_profile(stored: Mapping[str, Any]) -> StoredProfile:
     return StoredProfile(stored["id"], stored["profile"], stored["text"], stored["name"])
 
 
-def read_profile_text(text: str) -> dict[str, Any]:
+def parse_profile_text(text: str) -> dict[str, Any]:
     """Return the profile in a component's config; raises InvalidInput."""
     value = parse_json(text.encode(), PROFILE_CONFIG)
     if not isinstance(value, dict):
         raise refused(PROFILE_CONFIG, value, "the text of an object")
-    return read_user_profile(value, None)
+    return parse_user_profile(value, None)
 
 
-def read_profile_component(document: Mapping[str, Any], path: str) -> StoredProfile | None:
+def parse_profile_component(document: Mapping[str, Any], path: str) -> StoredProfile | None:
     """Return the profile that a realm file carries, None for none; raises InvalidInput.
 
     It has no id. Whether the realm has the client scopes that it names is not looked at.
@@ -77,7 +77,7 @@ def read_profile_component(document: Mapping[str, Any], path: str) -> StoredProf
             raise refused(at, other, f"one component, and in its config {PROFILE_CONFIG}")
 
 
-def write_profile_component(profile: StoredProfile) -> dict[str, Any]:
+def render_profile_component(profile: StoredProfile) -> dict[str, Any]:
     """Return `components` of a realm file."""
     component = {
         "id": profile.id,
@@ -102,7 +102,7 @@ def _text(profile: Mapping[str, Any]) -> str:
 
 def _read(text: str, path: str) -> dict[str, Any]:
     try:
-        return read_profile_text(text)
+        return parse_profile_text(text)
     except InvalidInput as refusal:
         raise InvalidInput(
             tuple(

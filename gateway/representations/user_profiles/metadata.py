@@ -20,7 +20,7 @@ _EMPTY_IS_FINE: Final = {"ignore.empty.value": True}
 _ONE_VALUE: Final = {"multivalued": {"max": "1"}}
 
 
-def write_metadata(
+def render_metadata(
     document: Mapping[str, Any], rules: UserProfile, login: LoginSettings, *, known: bool
 ) -> dict[str, Any]:
     """Return what an administrator sees; `known` of a user that there is already."""

@@ -189,7 +189,7 @@ def standard_user_profile(*, demanding: bool = True) -> dict[str, Any]:
     }
 
 
-def read_user_profile(
+def parse_user_profile(
     document: Mapping[str, Any], scopes: Collection[str] | None
 ) -> dict[str, Any]:
     """Return the document to be kept; `scopes` are the names of the realm's client scopes.

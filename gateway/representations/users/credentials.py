@@ -16,14 +16,14 @@ from gateway.domain.limits.password_hashing import (
 )
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
-from gateway.representations.field_table import read_fields
+from gateway.representations.field_table import parse_fields
 from gateway.representations.json_input import is_plain_text
 from gateway.representations.masking import MASK
 from gateway.representations.refusals import (
     attempt,
     join,
+    parse_each,
     raise_all,
-    read_each,
     refused,
     refused_secret,
     require_known,
@@ -63,7 +63,7 @@ class NewPassword:
     temporary: bool = False
 
 
-def read_credentials(
+def parse_credentials(
     value: Any, path: str, *, owner: str, standard: Credential
 ) -> tuple[NewPassword | Credential, ...]:
     """Return the credentials of the user with id `owner`; masked ones are left out.
@@ -72,11 +72,11 @@ def read_credentials(
     """
     if not isinstance(value, list) or len(value) > _MOST:
         raise refused(path, None, f"a list of at most {_MOST} credentials")
-    read = read_each(value, _read, path, owner, standard)
+    read = parse_each(value, _read, path, owner, standard)
     return tuple(credential for credential in read if credential is not None)
 
 
-def read_new_password(document: Mapping[str, Any] | None) -> NewPassword | None:
+def parse_new_password(document: Mapping[str, Any] | None) -> NewPassword | None:
     """Return the password that an administrator gives, None for nothing; raises InvalidInput.
 
     Keycloak looks at nothing else there, the type included.
@@ -94,11 +94,11 @@ def read_new_password(document: Mapping[str, Any] | None) -> NewPassword | None:
 
 def listed_credential(credential: Credential) -> dict[str, Any]:
     """Return what administrators see of a credential: nothing that it hides."""
-    whole = write_credential(credential)
+    whole = render_credential(credential)
     return {name: whole[name] for name in whole if name not in {"priority", "secretData"}}
 
 
-def write_credential(credential: Credential, *, masked: bool = True) -> dict[str, Any]:
+def render_credential(credential: Credential, *, masked: bool = True) -> dict[str, Any]:
     """Return the JSON object; the hash is written as `**********` unless `masked` is False."""
     labelled = {} if credential.label is None else {"userLabel": credential.label}
     return {
@@ -128,8 +128,8 @@ def _read(
     for name in ("secretData", "credentialData"):
         attempt(errors, None, _check_data, fields.get(name), join(path, name))
     kind = attempt(errors, "", Text(1, 255).read, fields.get("type"), join(path, "type"))
-    read = read_fields(fields, _OPTIONAL, path, errors)
-    label = attempt(errors, None, read_label, fields.get("userLabel"), join(path, "userLabel"))
+    read = parse_fields(fields, _OPTIONAL, path, errors)
+    label = attempt(errors, None, parse_label, fields.get("userLabel"), join(path, "userLabel"))
     raise_all(errors)
     if kind in _HASHED:
         _check_cost(fields, path)
@@ -145,7 +145,7 @@ def _read(
     )
 
 
-def read_label(value: Any, path: str) -> str | None:
+def parse_label(value: Any, path: str) -> str | None:
     """Return what a user calls a credential, None for nothing."""
     return Text(most=_LONGEST_LABEL).read(value, path) or None if value is not None else None
 

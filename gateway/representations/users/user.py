@@ -17,8 +17,8 @@ from gateway.domain.errors import FieldError
 from gateway.domain.user_profile.merging import Sent
 from gateway.domain.user_profile.profile import EMAIL, FIRST_NAME, LAST_NAME, USERNAME
 from gateway.domain.users import Credential, User, canonical_name
-from gateway.representations.field_table import FieldTable, Given, Setting, StoredOnly, read_given
-from gateway.representations.groups import read_group_paths
+from gateway.representations.field_table import FieldTable, Given, Setting, StoredOnly, parse_given
+from gateway.representations.groups import parse_group_paths
 from gateway.representations.names import UrlName, VisibleName
 from gateway.representations.refusals import attempt, join, raise_all, refused
 from gateway.representations.shapes import (
@@ -31,7 +31,7 @@ from gateway.representations.shapes import (
     TextLists,
     Verbatim,
 )
-from gateway.representations.users.credentials import NewPassword, read_credentials
+from gateway.representations.users.credentials import NewPassword, parse_credentials
 
 _NAMES: Final = (USERNAME, EMAIL)
 """What counts where it stands in the user itself alone, not among its attributes."""
@@ -55,7 +55,7 @@ _LONGEST_EMAIL = 254
 
 
 @dataclass(frozen=True, slots=True)
-class GivenUser:
+class UserInput:
     """What was sent of a user; None is what was not."""
 
     sent: Sent
@@ -118,7 +118,7 @@ _BRIEF: Final = frozenset(
 )
 
 
-def read_user(
+def parse_user(
     document: Mapping[str, Any],
     realm_id: str,
     *,
@@ -148,14 +148,14 @@ def read_user(
     return replace(user, id=unchanging.id, created_at=unchanging.created_at, document=kept)
 
 
-def write_user(user: User) -> dict[str, Any]:
+def render_user(user: User) -> dict[str, Any]:
     """Return the JSON object of `user`, keys in Keycloak's order, unknown ones last."""
     return USER_TABLE.answer(user, user.document)
 
 
 def brief_user(user: User) -> dict[str, Any]:
     """Return the brief form of a listing."""
-    return {name: value for name, value in write_user(user).items() if name in _BRIEF}
+    return {name: value for name, value in render_user(user).items() if name in _BRIEF}
 
 
 def with_metadata(document: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def with_metadata(document: Mapping[str, Any], metadata: Mapping[str, Any]) -> d
 def full_user(user: User, *, totp: bool) -> dict[str, Any]:
     """Return the whole user; `totp` is whether it has a one-time password."""
     answer: dict[str, Any] = {}
-    for name, value in write_user(user).items():
+    for name, value in render_user(user).items():
         if name == "requiredActions":
             answer["disableableCredentialTypes"] = []
         answer[name] = value
@@ -180,12 +180,12 @@ def full_user(user: User, *, totp: bool) -> dict[str, Any]:
     return answer
 
 
-def read_given_user(document: Mapping[str, Any], now: datetime) -> GivenUser:
+def parse_user_input(document: Mapping[str, Any], now: datetime) -> UserInput:
     """Return what was sent; raises InvalidInput with every wrong field, and UnknownField."""
     USER_TABLE.require_known(document, "UserRepresentation")
     errors: list[FieldError] = []
     given = USER_TABLE.collect(document, "", errors)
-    read = read_given(given, _SHAPES, errors)
+    read = parse_given(given, _SHAPES, errors)
     texts: dict[str, str] = {name: read[name] for name in _TEXTS if name in read}
     groups = attempt(errors, (), _read_groups, given)
     credentials = attempt(errors, (), _read_credentials, given, now)
@@ -195,7 +195,7 @@ def read_given_user(document: Mapping[str, Any], now: datetime) -> GivenUser:
         if name in given and not isinstance(given[name][1], list)
     ]
     raise_all(errors)
-    return GivenUser(
+    return UserInput(
         sent=Sent(_values(texts, read.get("attributes") or {}), whole="attributes" in read),
         enabled=read.get("enabled"),
         email_verified=read.get("emailVerified"),
@@ -237,7 +237,7 @@ def _read_groups(given: Given) -> tuple[str, ...]:
     paths = [
         item if not isinstance(item, str) or item.startswith("/") else f"/{item}" for item in value
     ]
-    return read_group_paths(paths, at)
+    return parse_group_paths(paths, at)
 
 
 def _read_credentials(given: Given, now: datetime) -> tuple[NewPassword | Credential, ...]:
@@ -245,4 +245,4 @@ def _read_credentials(given: Given, now: datetime) -> tuple[NewPassword | Creden
     if value is None:
         return ()
     standard = Credential("-", "", "password", now, "", "")
-    return read_credentials(value, at, owner="", standard=standard)
+    return parse_credentials(value, at, owner="", standard=standard)

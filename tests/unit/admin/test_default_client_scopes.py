@@ -9,7 +9,7 @@ import pytest
 
 from gateway.admin.client_scopes.defaults import default_client_scopes
 from gateway.domain.client_scopes import RealmDefault
-from gateway.representations.client_scopes.client_scope import write_client_scope
+from gateway.representations.client_scopes.client_scope import render_client_scope
 
 FACTS: dict[str, dict[str, Any]] = json.loads(
     Path(__file__).with_name("built_in_client_scopes.json").read_bytes()
@@ -23,7 +23,7 @@ def test_there_are_the_fifteen_of_keycloak() -> None:
 
 @pytest.mark.parametrize("name", FACTS)
 def test_each_is_as_keycloak_makes_it(name: str) -> None:
-    written = write_client_scope(SCOPES[name])
+    written = render_client_scope(SCOPES[name])
     mappers = written.pop("protocolMappers", [])
     found = {key: value for key, value in written.items() if key not in {"id", "name"}}
     assert found == {key: value for key, value in FACTS[name].items() if key != "protocolMappers"}

@@ -9,7 +9,7 @@ import pytest
 from gateway.admin.clients.defaults import default_clients, renamed_clients
 from gateway.domain.clients.client import Client
 from gateway.domain.realm import Realm
-from gateway.representations.clients.client import read_client, write_client
+from gateway.representations.clients.client import parse_client, render_client
 
 EXPECTED: list[dict[str, Any]] = json.loads(
     Path(__file__).with_name("built_in_clients.json").read_text()
@@ -18,12 +18,12 @@ REALM = Realm(id="kk1", name="acme corp~1")
 
 
 def made(realm: Realm) -> dict[str, Client]:
-    clients = (read_client(document, realm.id) for document in default_clients(realm))
+    clients = (parse_client(document, realm.id) for document in default_clients(realm))
     return {client.client_id: client for client in clients}
 
 
 def comparable(client: Client) -> dict[str, Any]:
-    shown = {name: value for name, value in write_client(client).items() if name != "id"}
+    shown = {name: value for name, value in render_client(client).items() if name != "id"}
     for name in ("defaultClientScopes", "optionalClientScopes"):
         shown[name] = sorted(shown[name])
     for mapper in shown.get("protocolMappers", ()):
@@ -44,10 +44,10 @@ def test_a_new_realm_has_no_other_clients() -> None:
 def test_addresses_follow_the_realms_name_unless_somebody_changed_them() -> None:
     new = Realm(id="kk1", name="new")
     clients = made(REALM)
-    own = read_client({"baseUrl": "/my/page"}, "kk1", base=clients["account-console"])
-    others = {**clients, "account-console": own, "shop": read_client({"clientId": "shop"}, "kk1")}
+    own = parse_client({"baseUrl": "/my/page"}, "kk1", base=clients["account-console"])
+    others = {**clients, "account-console": own, "shop": parse_client({"clientId": "shop"}, "kk1")}
     changed = {
-        client.client_id: write_client(client)
+        client.client_id: render_client(client)
         for client in renamed_clients(others.values(), REALM, new)
     }
     assert sorted(changed) == ["account", "account-console", "security-admin-console"]

@@ -10,7 +10,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from gateway.admin.access import Changes, Missing, operator
+from gateway.admin.access import Changes, NotFound, operator
 from gateway.admin.keys.rotation import PUBLISH_FOR, KeyState, RealmKeys, longest_token
 from gateway.crypto.keys.signing import PyJwtKeyFactory
 from gateway.domain.clients.client import Client
@@ -314,7 +314,7 @@ async def test_keys_whose_end_has_come_are_no_longer_parsed(house: House) -> Non
 async def test_an_unknown_realm_or_key_changes_nothing(house: House) -> None:
     before = await house.stored()
     gone = operator(Realm(id="nope", name="nope"))
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await house.keys.rotate(gone)
     with pytest.raises(RealmNotFound, match="there is no realm 'nope'"):
         await house.keys.list("nope")

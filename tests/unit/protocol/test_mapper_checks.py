@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from gateway.admin.access.errors import Missing
+from gateway.admin.access.errors import NotFound
 from gateway.admin.client_scopes.defaults import default_client_scopes
 from gateway.domain.clients.client import ProtocolMapper
 from gateway.domain.errors import InvalidInput
@@ -34,7 +34,7 @@ def test_every_type_of_keycloaks_is_taken(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["nope", "", "oidc-script-based-protocol-mapper"])
 def test_another_type_is_not_found(kind: str) -> None:
-    with pytest.raises(Missing, match=r"^ProtocolMapper provider not found$"):
+    with pytest.raises(NotFound, match=r"^ProtocolMapper provider not found$"):
         check_mapper(mapper(kind, {}))
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.domain.events.records import ResourceType
-from gateway.representations.clients.client import read_client, write_client
+from gateway.representations.clients.client import parse_client, render_client
 from gateway.representations.events.recorded_fields import FIELDS, LARGEST, Fields, Named, recorded
 from gateway.representations.masking import MASK
 from gateway.representations.realms.fields import REALM_FIELDS
@@ -217,5 +217,5 @@ def test_every_setting_of_a_realm_is_recorded() -> None:
 
 def test_every_field_of_a_client_is_recorded_but_the_nodes_it_runs_on() -> None:
     given = {"clientId": "a", "secret": "s", "registeredNodes": {"a.example": 1}}
-    written = write_client(read_client(given, "realm"))
+    written = render_client(parse_client(given, "realm"))
     assert set(written) - _settings(ResourceType.CLIENT) == {"registeredNodes"}

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from gateway.domain.errors import InvalidInput
 from gateway.domain.users import Credential
-from gateway.representations.clients.client import read_client, write_client
+from gateway.representations.clients.client import parse_client, render_client
 from gateway.representations.json_input.plain import check_json
-from gateway.representations.realms.realm import create_realm, read_realm, write_realm
-from gateway.representations.roles import read_roles
-from gateway.representations.users.credentials import read_credentials
-from gateway.representations.users.user import read_user, write_user
+from gateway.representations.realms.realm import create_realm, parse_realm, render_realm
+from gateway.representations.roles import parse_roles
+from gateway.representations.users.credentials import parse_credentials
+from gateway.representations.users.user import parse_user, render_user
 from tests.support.realms import thorough
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -46,9 +46,12 @@ def documents(*answers: Mapping[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
     return st.builds(lambda one, other: one | other, fine, wrong)
 
 
-REALM = write_realm(create_realm({"realm": "acme", "smtpServer": {"password": "p"}}))
-CLIENT = write_client(read_client({"clientId": "x"}, "r")) | {"secret": "s", "protocolMappers": []}
-USER = write_user(read_user({"username": "x"}, "r", now=NOW)) | {"credentials": []}
+REALM = render_realm(create_realm({"realm": "acme", "smtpServer": {"password": "p"}}))
+CLIENT = render_client(parse_client({"clientId": "x"}, "r")) | {
+    "secret": "s",
+    "protocolMappers": [],
+}
+USER = render_user(parse_user({"username": "x"}, "r", now=NOW)) | {"credentials": []}
 CREDENTIAL = {"value": "x", "type": "password", "secretData": "{}", "credentialData": "{}"}
 
 
@@ -56,35 +59,35 @@ CREDENTIAL = {"value": "x", "type": "password", "secretData": "{}", "credentialD
 @thorough
 def test_any_realm(document: dict[str, Any]) -> None:
     with suppress(InvalidInput):
-        written = write_realm(read_realm(document))
+        written = render_realm(parse_realm(document))
         check_json(written, "")
         json.dumps(written, allow_nan=False).encode()
     with suppress(InvalidInput):
-        read_realm(document, base=read_realm({"realm": "acme"}))
+        parse_realm(document, base=parse_realm({"realm": "acme"}))
 
 
 @given(documents(CLIENT))
 @thorough
 def test_any_client(document: dict[str, Any]) -> None:
     with suppress(InvalidInput):
-        check_json(write_client(read_client(document, "r"), masked=False), "")
+        check_json(render_client(parse_client(document, "r"), masked=False), "")
 
 
 @given(documents(USER))
 @thorough
 def test_any_user(document: dict[str, Any]) -> None:
     with suppress(InvalidInput):
-        check_json(write_user(read_user(document, "r", now=NOW)), "")
+        check_json(render_user(parse_user(document, "r", now=NOW)), "")
 
 
 @pytest.mark.parametrize(
     "read",
     [
-        lambda value: read_roles(value, "roles"),
-        lambda value: read_credentials(value, "c", owner="u", standard=STANDARD),
-        read_realm,
-        lambda value: read_client(value, "r"),
-        lambda value: read_user(value, "r", now=NOW),
+        lambda value: parse_roles(value, "roles"),
+        lambda value: parse_credentials(value, "c", owner="u", standard=STANDARD),
+        parse_realm,
+        lambda value: parse_client(value, "r"),
+        lambda value: parse_user(value, "r", now=NOW),
     ],
     ids=["roles", "credentials", "realm", "client", "user"],
 )

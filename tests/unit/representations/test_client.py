@@ -14,9 +14,9 @@ from gateway.representations.clients.client import (
     DEFAULT_SCOPES,
     OPTIONAL_SCOPES,
     InheritedScopes,
-    read_client,
+    parse_client,
+    render_client,
     restore_client,
-    write_client,
 )
 from gateway.representations.clients.uris import allowed_origins
 from tests.support.realms import counts, json_values, names, texts, thorough
@@ -61,7 +61,7 @@ clients = st.builds(
 
 def errors(document: Any, **options: Any) -> dict[str, tuple[str, str]]:
     with pytest.raises(InvalidInput) as refusal:
-        read_client(document, "realm-1", **options)
+        parse_client(document, "realm-1", **options)
     return {error.path: (error.given, error.allowed) for error in refusal.value.errors}
 
 
@@ -76,18 +76,18 @@ def device(**attributes: object) -> dict[str, Any]:
 @given(clients)
 @thorough
 def test_what_is_written_is_read_back_to_an_equal_client(client: Client) -> None:
-    assert read_client(write_client(client, masked=False), "realm-1") == client
+    assert parse_client(render_client(client, masked=False), "realm-1") == client
 
 
 @given(clients)
 @thorough
 def test_what_is_stored_is_restored_as_if_it_were_read(client: Client) -> None:
-    stored = write_client(replace(client, secret=None))
-    assert restore_client(stored, "realm-1") == read_client(stored, "realm-1")
+    stored = render_client(replace(client, secret=None))
+    assert restore_client(stored, "realm-1") == parse_client(stored, "realm-1")
 
 
 def test_a_secret_among_stored_attributes_is_not_restored() -> None:
-    stored = {**write_client(read_client({"clientId": "x"}, "realm-1")), "secret": "canary"}
+    stored = {**render_client(parse_client({"clientId": "x"}, "realm-1")), "secret": "canary"}
     stored["attributes"] = {"saml.signing.private.key": "canary", "x": "y"}
     assert restore_client(stored, "realm-1").attributes == {"x": "y"}
     assert "secret" not in restore_client(stored, "realm-1").document
@@ -96,12 +96,12 @@ def test_a_secret_among_stored_attributes_is_not_restored() -> None:
 @given(clients)
 @thorough
 def test_a_fetched_body_put_back_changes_nothing_the_secret_included(client: Client) -> None:
-    assert read_client(write_client(client), "realm-1", base=client) == client
+    assert parse_client(render_client(client), "realm-1", base=client) == client
 
 
 def test_creation_defaults_and_order_are_those_of_keycloak() -> None:
-    client = read_client({"clientId": "x"}, "realm-1")
-    written = write_client(client)
+    client = parse_client({"clientId": "x"}, "realm-1")
+    written = render_client(client)
     assert list(written.items()) == [
         ("id", client.id),
         ("clientId", "x"),
@@ -131,38 +131,38 @@ def test_creation_defaults_and_order_are_those_of_keycloak() -> None:
 
 
 def test_the_realms_scopes_are_inherited_only_where_neither_list_is_given() -> None:
-    client = read_client({"clientId": "x", "default_client_scopes": ["basic"]}, "realm-1")
+    client = parse_client({"clientId": "x", "default_client_scopes": ["basic"]}, "realm-1")
     assert client.default_client_scopes == ("basic",)
     assert client.optional_client_scopes == ()
     assert (
-        read_client({"clientId": "x", "optionalClientScopes": []}, "r").default_client_scopes == ()
+        parse_client({"clientId": "x", "optionalClientScopes": []}, "r").default_client_scopes == ()
     )
 
 
 def test_snake_case_is_read_too_and_both_spellings_are_refused() -> None:
-    client = read_client({"client_id": "x", "service_accounts_enabled": True}, "realm-1")
+    client = parse_client({"client_id": "x", "service_accounts_enabled": True}, "realm-1")
     assert (client.client_id, client.service_accounts_enabled) == ("x", True)
     assert "clientId" in errors({"client_id": "x", "clientId": "x"})
 
 
 def test_id_and_secret_stay_unless_a_new_secret_is_given() -> None:
-    before = replace(read_client({"clientId": "x"}, "realm-1"), secret=Secret("old"))
+    before = replace(parse_client({"clientId": "x"}, "realm-1"), secret=Secret("old"))
     for same in ({}, {"secret": None}, {"secret": ""}, {"secret": "**********"}):
-        after = read_client({"id": "other", **same}, "realm-1", base=before)
+        after = parse_client({"id": "other", **same}, "realm-1", base=before)
         assert (after.id, after.secret) == (before.id, Secret("old"))
-    assert read_client({"secret": "new"}, "realm-1", base=before).secret == Secret("new")
+    assert parse_client({"secret": "new"}, "realm-1", base=before).secret == Secret("new")
 
 
 def test_the_secret_is_masked_and_stands_where_keycloak_puts_it() -> None:
-    client = read_client({"clientId": "x", "secret": "canary"}, "realm-1")
+    client = parse_client({"clientId": "x", "secret": "canary"}, "realm-1")
     assert "canary" not in repr(client)
     assert "canary" not in str(client.document)
-    written = list(write_client(client).items())
+    written = list(render_client(client).items())
     assert written[written.index(("clientAuthenticatorType", "client-secret")) + 1] == (
         "secret",
         "**********",
     )
-    assert write_client(client, masked=False)["secret"] == "canary"
+    assert render_client(client, masked=False)["secret"] == "canary"
 
 
 def test_a_wrong_secret_is_never_shown() -> None:
@@ -173,9 +173,9 @@ def test_a_wrong_secret_is_never_shown() -> None:
 def test_a_mapper_without_an_id_keeps_the_one_of_its_name() -> None:
     mapper = {"name": "aud", "protocolMapper": "oidc-audience-mapper", "config": {"a": "b"}}
     document = {"clientId": "x", "protocolMappers": [mapper]}
-    before = read_client(document, "realm-1")
+    before = parse_client(document, "realm-1")
     assert before.protocol_mappers[0].id
-    after = read_client(document, "realm-1", base=before)
+    after = parse_client(document, "realm-1", base=before)
     assert after == before
 
 
@@ -200,8 +200,8 @@ def test_two_mappers_of_one_name_are_refused() -> None:
 
 
 def test_a_certificate_client_with_a_subject_is_accepted_exact_and_as_a_pattern() -> None:
-    assert read_client(device(), "realm-1").attributes[SUBJECT] == "CN=device-1,O=Acme"
-    assert read_client(
+    assert parse_client(device(), "realm-1").attributes[SUBJECT] == "CN=device-1,O=Acme"
+    assert parse_client(
         device(**{SUBJECT: "CN=device-[0-9]+, O=.*", next(iter(EXACT)): "true"}), "realm-1"
     )
 
@@ -221,7 +221,7 @@ def test_a_pattern_that_may_match_for_hours_is_refused() -> None:
     pattern = {SUBJECT: "CN=(a+)+b, .*", "x509.allow.regex.pattern.comparison": "true"}
     ((given_, _),) = errors(device(**pattern)).values()
     assert "at most two unbounded repeats" in given_
-    read_client(device(**pattern | {SUBJECT: "CN=a+b, .*"}), "realm-1")
+    parse_client(device(**pattern | {SUBJECT: "CN=a+b, .*"}), "realm-1")
 
 
 @pytest.mark.parametrize("pattern", ["(", "x" * 2001])
@@ -257,7 +257,7 @@ def test_a_slip_in_an_attribute_that_a_rule_reads_is_refused(name: str, text: st
 
 
 def test_attributes_are_checked_after_merging_with_what_is_known() -> None:
-    before = read_client(device(), "realm-1")
+    before = parse_client(device(), "realm-1")
     assert f"attributes.{SUBJECT}" in errors({"attributes": {BOUND: "true"}}, base=before)
 
 
@@ -291,40 +291,40 @@ def test_every_wrong_field_is_told_with_the_path_of_its_client() -> None:
 def test_an_attribute_that_holds_a_secret_is_neither_kept_nor_written(name: str) -> None:
     """Attributes are stored and exported in clear; Keycloak's own exports have these."""
     attributes = {name: "canary", "saml.signing.certificate": "MIIC"}
-    client = read_client({"clientId": "app", "attributes": attributes}, "realm-1")
+    client = parse_client({"clientId": "app", "attributes": attributes}, "realm-1")
     assert client.attributes == {"saml.signing.certificate": "MIIC"}
     stored = replace(client, attributes=attributes)
     for masked in (False, True):
-        assert "canary" not in str(write_client(stored, masked=masked))
+        assert "canary" not in str(render_client(stored, masked=masked))
 
 
 def test_the_rotated_secret_is_kept_apart_and_masked() -> None:
     name = "client.secret.rotated"
-    client = read_client({"clientId": "app", "attributes": {name: "canary"}}, "realm-1")
+    client = parse_client({"clientId": "app", "attributes": {name: "canary"}}, "realm-1")
     assert client.rotated_secret == Secret("canary")
     assert "canary" not in repr(client)
-    assert write_client(client)["attributes"] == {name: "**********"}
-    assert write_client(client, masked=False)["attributes"] == {name: "canary"}
+    assert render_client(client)["attributes"] == {name: "**********"}
+    assert render_client(client, masked=False)["attributes"] == {name: "canary"}
     unchanged: tuple[dict[str, Any], ...] = (
         {},
         {"attributes": {}},
         {"attributes": {name: "**********"}},
     )
     for same in unchanged:
-        assert read_client(same, "realm-1", base=client).rotated_secret == Secret("canary")
-    assert read_client({"attributes": {name: ""}}, "realm-1", base=client).rotated_secret is None
+        assert parse_client(same, "realm-1", base=client).rotated_secret == Secret("canary")
+    assert parse_client({"attributes": {name: ""}}, "realm-1", base=client).rotated_secret is None
     assert "attributes.client.secret.rotated" in errors({"attributes": {name: "a\0"}}, base=client)
 
 
 def test_an_attribute_that_is_empty_is_none() -> None:
-    client = read_client({"clientId": "x", "attributes": {"a": "", "b": None, "c": "1"}}, "r")
+    client = parse_client({"clientId": "x", "attributes": {"a": "", "b": None, "c": "1"}}, "r")
     assert client.attributes == {"c": "1"}
 
 
 def test_who_names_no_scopes_inherits_those_of_the_realm() -> None:
     scopes = InheritedScopes(("own",), ("asked",))
-    inheriting = read_client({"clientId": "x"}, "r", inherited=scopes)
-    choosing = read_client({"clientId": "x", "optionalClientScopes": []}, "r", inherited=scopes)
+    inheriting = parse_client({"clientId": "x"}, "r", inherited=scopes)
+    choosing = parse_client({"clientId": "x", "optionalClientScopes": []}, "r", inherited=scopes)
     assert (inheriting.default_client_scopes, inheriting.optional_client_scopes) == (
         ("own",),
         ("asked",),

@@ -10,10 +10,10 @@ from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients.client import ProtocolMapper
 from gateway.domain.errors import InvalidInput
 from gateway.representations.client_scopes.client_scope import (
-    read_client_scope,
+    parse_client_scope,
+    render_client_scope,
+    render_reference,
     restore_client_scope,
-    write_client_scope,
-    write_reference,
 )
 from tests.support.realms import texts
 
@@ -67,48 +67,48 @@ scopes = st.builds(
 
 
 def test_a_document_comes_back_as_it_was_read() -> None:
-    assert write_client_scope(read_client_scope(DOCUMENT, "demo-id")) == DOCUMENT
+    assert render_client_scope(parse_client_scope(DOCUMENT, "demo-id")) == DOCUMENT
 
 
 def test_members_come_in_keycloaks_order_and_absent_ones_are_left_out() -> None:
-    assert list(write_client_scope(read_client_scope(DOCUMENT, "demo-id"))) == list(DOCUMENT)
-    bare = read_client_scope({"name": "x1"}, "demo-id")
-    assert write_client_scope(bare) == {
+    assert list(render_client_scope(parse_client_scope(DOCUMENT, "demo-id"))) == list(DOCUMENT)
+    bare = parse_client_scope({"name": "x1"}, "demo-id")
+    assert render_client_scope(bare) == {
         "id": bare.id,
         "name": "x1",
         "protocol": "openid-connect",
         "attributes": {},
     }
-    assert write_reference(bare) == {"id": bare.id, "name": "x1", "protocol": "openid-connect"}
-    assert write_reference(bare, protocol=False) == {"id": bare.id, "name": "x1"}
+    assert render_reference(bare) == {"id": bare.id, "name": "x1", "protocol": "openid-connect"}
+    assert render_reference(bare, protocol=False) == {"id": bare.id, "name": "x1"}
 
 
 @given(scopes)
 def test_a_fetched_scope_put_back_changes_nothing(scope: ClientScope) -> None:
-    assert read_client_scope(write_client_scope(scope), "demo-id", base=scope) == scope
+    assert parse_client_scope(render_client_scope(scope), "demo-id", base=scope) == scope
 
 
 @given(scopes)
 def test_a_stored_scope_is_restored(scope: ClientScope) -> None:
-    written = write_client_scope(scope)
+    written = render_client_scope(scope)
     assert restore_client_scope(written, "demo-id", scope.realm_default) == scope
 
 
 def test_a_partial_document_keeps_what_it_leaves_out() -> None:
-    before = read_client_scope(DOCUMENT, "demo-id")
-    assert read_client_scope({"id": "other"}, "demo-id", base=before) == before
+    before = parse_client_scope(DOCUMENT, "demo-id")
+    assert parse_client_scope({"id": "other"}, "demo-id", base=before) == before
 
 
 def test_attributes_are_merged_and_null_takes_one_out() -> None:
-    before = read_client_scope(DOCUMENT, "demo-id")
+    before = parse_client_scope(DOCUMENT, "demo-id")
     sent = {"attributes": {"a": 3, "q": True, "z": None}}
-    after = read_client_scope(sent, "demo-id", base=before)
+    after = parse_client_scope(sent, "demo-id", base=before)
     assert after.attributes == {"include.in.token.scope": "false", "a": "3", "q": "true"}
 
 
 def test_an_unknown_field_is_passed_over() -> None:
-    scope = read_client_scope({"name": "x", "foo": {"bar": 1}}, "demo-id")
-    assert "foo" not in write_client_scope(scope)
+    scope = parse_client_scope({"name": "x", "foo": {"bar": 1}}, "demo-id")
+    assert "foo" not in render_client_scope(scope)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_an_unknown_field_is_passed_over() -> None:
 def test_a_token_names_the_scope_unless_its_attribute_says_no(
     attributes: dict[str, str], text: str
 ) -> None:
-    scope = read_client_scope({"name": "x", "attributes": attributes}, "demo-id")
+    scope = parse_client_scope({"name": "x", "attributes": attributes}, "demo-id")
     assert scope.in_token_scope is (text == "named")
 
 
@@ -154,4 +154,4 @@ def test_a_token_names_the_scope_unless_its_attribute_says_no(
 )
 def test_what_no_scope_can_be_is_refused(wrong: Any) -> None:
     with pytest.raises(InvalidInput):
-        read_client_scope(wrong, "demo-id")
+        parse_client_scope(wrong, "demo-id")

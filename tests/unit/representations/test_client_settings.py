@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from gateway.domain.clients import Client
 from gateway.domain.keys import SecretAlgorithm, SignatureAlgorithm
 from gateway.representations.clients import (
+    render_client,
     restore_client,
     with_secret_expiration,
-    write_client,
 )
 from gateway.representations.clients.settings import client_settings, with_attributes
 from tests.support.realms import thorough
@@ -144,6 +144,6 @@ texts = st.sampled_from(["true", "false", "TRUE", "", "17", "-1", " 5", "ES256",
 def test_attributes_are_kept_verbatim_and_parsed_again_from_storage(data: st.DataObject) -> None:
     names = st.sampled_from([*ATTRIBUTES.values(), "realm_client"])
     made = client(**data.draw(st.dictionaries(names, texts | st.text(max_size=5))))
-    stored = write_client(made)
+    stored = render_client(made)
     assert stored["attributes"] == made.attributes
     assert restore_client(stored, "realm") == replace(made, document={})

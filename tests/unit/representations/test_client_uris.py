@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateway.domain.clients.client import Client
-from gateway.representations.clients.client import read_client, restore_client, write_client
+from gateway.representations.clients.client import parse_client, render_client, restore_client
 from gateway.representations.clients.uris import (
     explained,
     origins_of,
@@ -173,16 +173,16 @@ def test_a_plus_among_web_origins_stands_for_those_of_the_redirect_uris(
 ) -> None:
     document = {"redirectUris": redirects, "rootUrl": root}
     given = {"clientId": "app", "webOrigins": origins, **document}
-    client = read_client(given, "demo", report_ineffective=True)
+    client = parse_client(given, "demo", report_ineffective=True)
     assert client.allowed_origins == tuple(allowed)
     assert client.web_origins == tuple(origins)
-    assert restore_client(write_client(client), "demo") == client
+    assert restore_client(render_client(client), "demo") == client
 
 
 def test_a_client_without_web_origins_allows_none() -> None:
-    client = read_client({"clientId": "app", "redirectUris": ["https://app.test/*"]}, "demo")
+    client = parse_client({"clientId": "app", "redirectUris": ["https://app.test/*"]}, "demo")
     assert client.allowed_origins is None
-    changed = read_client({"webOrigins": ["+"]}, "demo", base=client)
+    changed = parse_client({"webOrigins": ["+"]}, "demo", base=client)
     assert changed.allowed_origins == ("https://app.test",)
-    moved = read_client({"redirectUris": ["https://b.test/*"]}, "demo", base=changed)
+    moved = parse_client({"redirectUris": ["https://b.test/*"]}, "demo", base=changed)
     assert moved.allowed_origins == ("https://b.test",)

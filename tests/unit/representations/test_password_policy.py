@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import PasswordRule
 from gateway.representations.realms.password_policy import RULES, PasswordPolicyText
-from gateway.representations.realms.realm import create_realm, merge_realm, read_realm, update_realm
+from gateway.representations.realms.realm import (
+    create_realm,
+    merge_realm,
+    parse_realm,
+    update_realm,
+)
 from tests.support.realms import thorough
 
 SHAPE = PasswordPolicyText()
@@ -104,7 +109,7 @@ def test_a_rule_whose_hashes_cost_too_much_is_refused_where_it_is_written(
 
 def test_a_rule_that_was_stored_before_the_limit_can_be_read_and_put_back() -> None:
     document = {"realm": "acme", "passwordPolicy": "hashIterations(10000000)"}
-    stored = read_realm(document)
+    stored = parse_realm(document)
     assert update_realm(document | {"enabled": False}, stored).enabled is False
     assert update_realm({"passwordPolicy": "hashIterations(5)"}, stored) != stored
 

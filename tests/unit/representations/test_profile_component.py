@@ -11,11 +11,11 @@ from gateway.representations.user_profiles.component import (
     PROFILE_TYPE,
     StoredProfile,
     carries_other_components,
-    read_profile_component,
+    parse_profile_component,
+    render_profile_component,
     restored_profile,
-    write_profile_component,
 )
-from gateway.representations.user_profiles.profile import read_user_profile, standard_user_profile
+from gateway.representations.user_profiles.profile import parse_user_profile, standard_user_profile
 
 IN = f'demo.components["{PROFILE_TYPE}"][0].config.kc.user.profile.config'
 AT = f'demo.components["{PROFILE_TYPE}"]'
@@ -31,7 +31,7 @@ def carrying(profile: object) -> dict[str, Any]:
 
 
 def document_in(file: dict[str, Any]) -> Mapping[str, Any]:
-    found = read_profile_component(file, "")
+    found = parse_profile_component(file, "")
     assert found is not None
     return found.document
 
@@ -40,13 +40,13 @@ def test_a_profile_is_written_as_it_is_read() -> None:
     profile = standard_user_profile()
     for text in (None, json.dumps(profile, indent=2)):
         kept = StoredProfile("its-id", profile, text)
-        written = {"components": write_profile_component(kept)}
-        assert read_profile_component(written, "") == StoredProfile("", profile, kept.config)
+        written = {"components": render_profile_component(kept)}
+        assert parse_profile_component(written, "") == StoredProfile("", profile, kept.config)
 
 
 def test_what_is_read_is_what_would_be_kept() -> None:
     bare = {"attributes": [{"name": "username"}, {"name": "email"}]}
-    assert document_in(carrying(bare)) == read_user_profile(bare, ())
+    assert document_in(carrying(bare)) == parse_user_profile(bare, ())
 
 
 def test_what_is_stored_is_restored_and_shows_the_text_that_was_sent() -> None:
@@ -77,7 +77,7 @@ def test_client_scopes_are_looked_at_later() -> None:
     ],
 )
 def test_a_file_without_a_profile_has_none(nothing: dict[str, Any]) -> None:
-    assert read_profile_component(nothing, "") is None
+    assert parse_profile_component(nothing, "") is None
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_profile_that_cannot_be_read_is_told_with_its_place(
     wrong: dict[str, Any], path: str
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
-        read_profile_component(wrong, "demo")
+        parse_profile_component(wrong, "demo")
     assert refused.value.errors[0].path == path
 
 

@@ -14,10 +14,10 @@ from gateway.domain.realm import Realm, SslRequired
 from gateway.domain.secrets import Secret
 from gateway.representations.realms.realm import (
     create_realm,
-    read_realm,
+    parse_realm,
+    render_realm,
     resources_not_imported,
     update_realm,
-    write_realm,
 )
 from tests.support.realms import SPECIFICATION_SETTINGS, dump_realm, realms, thorough
 
@@ -26,14 +26,14 @@ ACME = {"realm": "acme"}
 
 def errors(document: Any, **options: Any) -> dict[str, tuple[str, str]]:
     with pytest.raises(InvalidInput) as refusal:
-        read_realm(document, **options)
+        parse_realm(document, **options)
     return {error.path: (error.given, error.allowed) for error in refusal.value.errors}
 
 
 @given(realms())
 @thorough
 def test_what_is_written_is_read_back_to_an_equal_realm(realm: Realm) -> None:
-    assert read_realm(json.loads(dump_realm(realm, masked=False))) == realm
+    assert parse_realm(json.loads(dump_realm(realm, masked=False))) == realm
 
 
 def headers(realm: Realm) -> dict[str, str]:
@@ -43,14 +43,14 @@ def headers(realm: Realm) -> dict[str, str]:
 @given(realms())
 @thorough
 def test_a_fetched_body_put_back_changes_nothing(realm: Realm) -> None:
-    assert read_realm(write_realm(realm), base=realm) == realm
+    assert parse_realm(render_realm(realm), base=realm) == realm
 
 
 @given(realms())
 @thorough
 def test_the_text_is_the_same_byte_for_byte_after_a_round_trip(realm: Realm) -> None:
     text = dump_realm(realm)
-    again = read_realm(json.loads(text), base=realm)
+    again = parse_realm(json.loads(text), base=realm)
     assert dump_realm(again) == text
 
 
@@ -59,7 +59,7 @@ def test_the_text_is_the_same_byte_for_byte_after_a_round_trip(realm: Realm) -> 
 def test_putting_one_realm_over_another_gives_the_first_but_for_the_id(
     one: Realm, other: Realm
 ) -> None:
-    merged = read_realm(write_realm(one, masked=False), base=other)
+    merged = parse_realm(render_realm(one, masked=False), base=other)
     absent = {"display_name", "display_name_html", "password_policy", "events", "localization"}
     lasting = {"id", "default_role", "security_headers"}
     excluding = {"login"}
@@ -77,10 +77,10 @@ def test_each_setting_of_the_specification_is_read_in_both_spellings(
 ) -> None:
     camel, value = SPECIFICATION_SETTINGS[name]
     document = ACME | {(name, camel)[spelling]: value}
-    written = write_realm(read_realm(document))
+    written = render_realm(parse_realm(document))
     assert written[camel] == value
     if camel not in {"id", "realm"}:
-        untouched = write_realm(read_realm(ACME))
+        untouched = render_realm(parse_realm(ACME))
         assert written[camel] != untouched.get(camel)
         assert {**written, camel: None} == {**untouched, camel: None}
 
@@ -100,7 +100,7 @@ def test_a_setting_of_the_wrong_type_is_refused_under_the_name_it_was_given(name
 
 
 def test_creation_defaults_are_those_of_keycloak() -> None:
-    written = write_realm(read_realm(ACME))
+    written = render_realm(parse_realm(ACME))
     expected = {
         "id": "acme",
         "realm": "acme",
@@ -173,49 +173,49 @@ def test_creation_defaults_are_those_of_keycloak() -> None:
 
 
 def test_master_alone_is_created_with_a_shorter_access_token() -> None:
-    assert read_realm({"realm": "master"}).token_lifespans.access_token == timedelta(seconds=60)
-    assert read_realm(ACME).token_lifespans.access_token == timedelta(seconds=300)
+    assert parse_realm({"realm": "master"}).token_lifespans.access_token == timedelta(seconds=60)
+    assert parse_realm(ACME).token_lifespans.access_token == timedelta(seconds=300)
 
 
 def test_absent_and_null_settings_stay_as_they_are_in_a_partial_update() -> None:
-    before = read_realm(ACME | {"displayName": "Acme", "failureFactor": 6, "enabled": True})
-    after = read_realm({"displayName": None, "rememberMe": True}, base=before)
+    before = parse_realm(ACME | {"displayName": "Acme", "failureFactor": 6, "enabled": True})
+    after = parse_realm({"displayName": None, "rememberMe": True}, base=before)
     assert after == replace(before, login=replace(before.login, remember_me=True))
-    assert read_realm({"displayName": ""}, base=before).display_name == ""
+    assert parse_realm({"displayName": ""}, base=before).display_name == ""
 
 
 def test_an_update_renames_but_never_changes_the_id() -> None:
-    before = read_realm({"realm": "old", "id": "fixed"})
-    after = read_realm({"realm": "new", "id": "other"}, base=before)
+    before = parse_realm({"realm": "old", "id": "fixed"})
+    after = parse_realm({"realm": "new", "id": "other"}, base=before)
     assert (after.id, after.name) == ("fixed", "new")
 
 
 def test_unknown_settings_are_kept_verbatim_and_written_last_in_their_order() -> None:
     document = ACME | {"zebra": {"b": [1, None], "a": 2}, "ape": "x", "loginTheme": "dark"}
-    realm = read_realm(document)
-    written = write_realm(realm)
+    realm = parse_realm(document)
+    written = render_realm(realm)
     assert list(written)[-2:] == ["zebra", "ape"]
     assert list(written["zebra"]) == ["b", "a"]
     assert written["loginTheme"] == "dark"
-    assert read_realm({"enabled": True}, base=realm).unmodelled == realm.unmodelled
+    assert parse_realm({"enabled": True}, base=realm).unmodelled == realm.unmodelled
 
 
 def test_embedded_resources_are_not_kept_as_settings() -> None:
     document = ACME | {"clients": [{"secret": "s"}], "identityProviders": [{"x": 1}], "groups": []}
-    assert read_realm(document) == read_realm(ACME)
+    assert parse_realm(document) == parse_realm(ACME)
     assert resources_not_imported(document) == ("identityProviders",)
 
 
 @pytest.mark.parametrize("given", ["ALL", "All", "all"])
 def test_ssl_required_is_read_in_any_case_and_written_in_lower_case(given: str) -> None:
-    realm = read_realm(ACME | {"sslRequired": given})
+    realm = parse_realm(ACME | {"sslRequired": given})
     assert realm.ssl_required is SslRequired.ALL
-    assert write_realm(realm)["sslRequired"] == "all"
+    assert render_realm(realm)["sslRequired"] == "all"
 
 
 @pytest.mark.parametrize(("given", "read"), [("true", True), ("false", False), (True, True)])
 def test_the_words_true_and_false_are_booleans(given: object, read: object) -> None:
-    assert read_realm(ACME | {"enabled": given}).enabled is read
+    assert parse_realm(ACME | {"enabled": given}).enabled is read
 
 
 @pytest.mark.parametrize("given", ["True", "yes", "", 1, 0, [], {}])
@@ -225,7 +225,7 @@ def test_nothing_else_is_a_boolean(given: object) -> None:
 
 @pytest.mark.parametrize("given", ["300", "0300"])
 def test_digits_are_taken_for_their_number_as_shell_scripts_send_it(given: str) -> None:
-    assert read_realm(ACME | {"accessTokenLifespan": given}) == read_realm(
+    assert parse_realm(ACME | {"accessTokenLifespan": given}) == parse_realm(
         ACME | {"accessTokenLifespan": 300}
     )
 
@@ -262,8 +262,8 @@ def test_a_token_or_session_that_would_never_be_valid_is_refused(name: str) -> N
 
 
 def test_the_longest_duration_is_accepted() -> None:
-    realm = read_realm(ACME | {"accessTokenLifespan": 2**31 - 1})
-    assert write_realm(realm)["accessTokenLifespan"] == 2**31 - 1
+    realm = parse_realm(ACME | {"accessTokenLifespan": 2**31 - 1})
+    assert render_realm(realm)["accessTokenLifespan"] == 2**31 - 1
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def test_security_headers_that_an_update_does_not_name_stay() -> None:
     after = update_realm({"browserSecurityHeaders": {"xFrameOptions": "DENY"}}, before)
     assert headers(after) == headers(before) | {"xFrameOptions": "DENY"}
     assert update_realm({"browserSecurityHeaders": {}}, after) == after
-    assert update_realm(write_realm(after), after) == after
+    assert update_realm(render_realm(after), after) == after
 
 
 def test_a_security_header_is_taken_away_by_null_and_switched_off_by_an_empty_text() -> None:
@@ -376,7 +376,7 @@ def test_a_security_header_is_taken_away_by_null_and_switched_off_by_an_empty_te
     after = update_realm(sent, before)
     kept = {name: text for name, text in headers(before).items() if name != "xRobotsTag"}
     assert headers(after) == kept | {"referrerPolicy": ""}
-    assert read_realm(write_realm(after)) == after, "what is stored is read as it is"
+    assert parse_realm(render_realm(after)) == after, "what is stored is read as it is"
 
 
 def test_security_headers_of_a_new_realm_are_added_to_the_default_ones() -> None:
@@ -408,8 +408,8 @@ def test_an_address_is_shared_or_names_one_user(
 ) -> None:
     """As in Keycloak: what is switched on switches the other off."""
     before = create_realm(ACME | {name: name in switched_on for name in USES_OF_ADDRESSES})
-    after = write_realm(update_realm(sent, before))
-    assert {name for name in USES_OF_ADDRESSES if write_realm(before)[name]} == switched_on
+    after = render_realm(update_realm(sent, before))
+    assert {name for name in USES_OF_ADDRESSES if render_realm(before)[name]} == switched_on
     assert {name for name in USES_OF_ADDRESSES if after[name]} == then
 
 
@@ -418,28 +418,28 @@ def test_a_new_realm_whose_users_share_addresses_lets_nobody_sign_in_by_one() ->
 
 
 def test_attributes_in_an_update_replace_the_map() -> None:
-    after = read_realm({"attributes": {"a": "1"}}, base=read_realm(ACME))
+    after = parse_realm({"attributes": {"a": "1"}}, base=parse_realm(ACME))
     assert after.attributes == {"a": "1"}
 
 
 @pytest.mark.parametrize(("given", "text"), [(True, "true"), (5, "5"), ("x", "x")])
 def test_scalars_in_a_string_map_become_strings(given: object, text: str) -> None:
-    realm = read_realm(ACME | {"attributes": {"a": given, "none": None}})
+    realm = parse_realm(ACME | {"attributes": {"a": given, "none": None}})
     assert realm.attributes == {"a": text}
 
 
 def test_of_a_setting_that_is_also_an_attribute_the_changed_one_is_taken() -> None:
-    before = read_realm(ACME)
-    body = write_realm(before)
-    by_attribute = read_realm(
+    before = parse_realm(ACME)
+    body = render_realm(before)
+    by_attribute = parse_realm(
         body | {"attributes": {**body["attributes"], "realmReusableOtpCode": "true"}}, base=before
     )
     assert by_attribute.otp_policy.code_reusable is True
-    by_field = read_realm(body | {"oauth2DeviceCodeLifespan": 77}, base=before)
+    by_field = parse_realm(body | {"oauth2DeviceCodeLifespan": 77}, base=before)
     assert by_field.token_lifespans.device_code == timedelta(seconds=77)
     assert by_field.attributes["oauth2DeviceCodeLifespan"] == "77"
     both = {"oauth2DeviceCodeLifespan": 77, "attributes": {"oauth2DeviceCodeLifespan": "88"}}
-    assert read_realm(body | both, base=before).token_lifespans.device_code.seconds == 77
+    assert parse_realm(body | both, base=before).token_lifespans.device_code.seconds == 77
     wrong = body | {"attributes": {"oauth2DevicePollingInterval": "soon"}}
     assert "attributes.oauth2DevicePollingInterval" in errors(wrong, base=before)
 
@@ -454,18 +454,18 @@ def test_what_stands_in_place_of_the_mail_server_is_not_told(value: object) -> N
 
 def test_the_mail_password_is_masked_and_the_mask_keeps_it() -> None:
     mail = {"host": "mail.test", "port": "587", "auth": "true", "user": "u", "password": "canary"}
-    before = read_realm(ACME | {"smtpServer": mail})
+    before = parse_realm(ACME | {"smtpServer": mail})
     assert before.smtp.password == Secret("canary")
     assert b"canary" not in dump_realm(before)
     assert "canary" not in repr(before)
-    body = write_realm(before)
+    body = render_realm(before)
     assert body["smtpServer"]["password"] == "**********"
-    assert read_realm(body, base=before).smtp.password == Secret("canary")
-    assert read_realm(body).smtp.password is None
-    assert write_realm(before, masked=False)["smtpServer"] == mail
+    assert parse_realm(body, base=before).smtp.password == Secret("canary")
+    assert parse_realm(body).smtp.password is None
+    assert render_realm(before, masked=False)["smtpServer"] == mail
     changed = {"smtpServer": {"host": "mail.test", "password": "new"}}
-    assert read_realm(changed, base=before).smtp.password == Secret("new")
-    assert read_realm({"smtpServer": {"host": "h"}}, base=before).smtp.password is None
+    assert parse_realm(changed, base=before).smtp.password == Secret("new")
+    assert parse_realm({"smtpServer": {"host": "h"}}, base=before).smtp.password is None
 
 
 def test_the_secret_for_tokens_of_the_mail_server_is_masked_and_the_mask_keeps_it() -> None:
@@ -475,13 +475,13 @@ def test_the_secret_for_tokens_of_the_mail_server_is_masked_and_the_mask_keeps_i
         "authTokenUrl": "https://token.test",
         "authTokenClientSecret": "canary",
     }
-    before = read_realm(ACME | {"smtpServer": mail})
+    before = parse_realm(ACME | {"smtpServer": mail})
     assert b"canary" not in dump_realm(before)
     assert "canary" not in repr(before)
-    body = write_realm(before)
+    body = render_realm(before)
     assert body["smtpServer"] == mail | {"authTokenClientSecret": "**********"}
-    assert write_realm(read_realm(body, base=before), masked=False)["smtpServer"] == mail
-    assert read_realm(body).smtp.token_secret is None
+    assert render_realm(parse_realm(body, base=before), masked=False)["smtpServer"] == mail
+    assert parse_realm(body).smtp.token_secret is None
 
 
 @pytest.mark.parametrize("place", ["host", "authTokenUrl"])
@@ -493,9 +493,9 @@ def test_the_mask_sends_no_secret_elsewhere(place: str) -> None:
         "authTokenUrl": "https://token.test",
         "authTokenClientSecret": "canary",
     }
-    before = read_realm(ACME | {"smtpServer": mail})
-    shown = write_realm(before)["smtpServer"]
-    moved = read_realm({"smtpServer": shown | {place: "https://elsewhere"}}, base=before).smtp
+    before = parse_realm(ACME | {"smtpServer": mail})
+    shown = render_realm(before)["smtpServer"]
+    moved = parse_realm({"smtpServer": shown | {place: "https://elsewhere"}}, base=before).smtp
     sent_there = {"host": moved.password, "authTokenUrl": moved.token_secret}
     assert sent_there.pop(place) is None
     assert list(sent_there.values()) == [Secret("canary")]
@@ -525,26 +525,26 @@ def test_a_mail_server_that_could_not_work_is_refused_without_its_password(
 
 def test_every_signature_algorithm_is_accepted() -> None:
     for algorithm in SignatureAlgorithm:
-        realm = read_realm(ACME | {"defaultSignatureAlgorithm": algorithm.value})
+        realm = parse_realm(ACME | {"defaultSignatureAlgorithm": algorithm.value})
         assert realm.default_signature_algorithm is algorithm
 
 
 def test_an_answer_shares_nothing_with_the_next_one() -> None:
-    realm = read_realm(ACME)
-    write_realm(realm)["clientProfiles"]["profiles"].append("changed")
-    assert write_realm(realm)["clientProfiles"] == {"profiles": []}
+    realm = parse_realm(ACME)
+    render_realm(realm)["clientProfiles"]["profiles"].append("changed")
+    assert render_realm(realm)["clientProfiles"] == {"profiles": []}
 
 
 def test_a_new_name_leaves_the_default_role_its_name() -> None:
-    renamed = read_realm({"realm": "Other"}, base=read_realm(ACME))
+    renamed = parse_realm({"realm": "Other"}, base=parse_realm(ACME))
     assert (renamed.name, renamed.default_role_name) == ("Other", "default-roles-acme")
-    assert write_realm(renamed)["defaultRole"] == {"name": "default-roles-acme"}
-    assert "defaultRole" not in write_realm(renamed.named("acme"))
+    assert render_realm(renamed)["defaultRole"] == {"name": "default-roles-acme"}
+    assert "defaultRole" not in render_realm(renamed.named("acme"))
 
 
 def test_a_file_names_the_default_role_and_an_update_does_not() -> None:
     role = {"defaultRole": {"id": "x", "name": "everybody", "composite": True}}
-    assert read_realm(ACME | role).default_role_name == "everybody"
-    assert read_realm(role, base=read_realm(ACME)).default_role_name == "default-roles-acme"
+    assert parse_realm(ACME | role).default_role_name == "everybody"
+    assert parse_realm(role, base=parse_realm(ACME)).default_role_name == "default-roles-acme"
     assert errors(ACME | {"defaultRole": {}}).keys() == {"defaultRole.name"}
     assert errors(ACME | {"defaultRole": "everybody"}).keys() == {"defaultRole"}

@@ -6,11 +6,11 @@ from gateway.representations.realms.realm import (
     default_role,
     full_realm,
     named_realm,
-    read_realm,
+    parse_realm,
     reduced_realm,
 )
 
-REALM = read_realm(
+REALM = parse_realm(
     {
         "realm": "acme",
         "id": "acme-id",
@@ -35,7 +35,7 @@ def test_a_weak_administrator_sees_what_every_page_needs() -> None:
 
 
 def test_locales_are_told_where_they_matter() -> None:
-    one_language = read_realm({"internationalizationEnabled": False}, base=REALM)
+    one_language = parse_realm({"internationalizationEnabled": False}, base=REALM)
     assert "supportedLocales" not in reduced_realm(one_language, sees_users=True)
 
 

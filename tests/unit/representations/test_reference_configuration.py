@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gateway.admin.realm_files.files import REFERENCE_REALMS
-from gateway.representations.clients.client import read_client
-from gateway.representations.realms.realm import read_realm, write_realm
+from gateway.representations.clients.client import parse_client
+from gateway.representations.realms.realm import parse_realm, render_realm
 from gateway.representations.spelling import camel_case
 
 PART_8 = {
@@ -63,8 +63,8 @@ def clients() -> dict[str, Any]:
 
 @pytest.mark.parametrize("index", [0, 1], ids=["master", "demo"])
 def test_every_value_of_the_specification_stands_in_it(index: int) -> None:
-    realm = read_realm(realms()[index])
-    written = write_realm(realm)
+    realm = parse_realm(realms()[index])
+    written = render_realm(realm)
     assert {name: written.get(camel_case(name)) for name in PART_8} == PART_8
     assert {rule.name: rule.argument for rule in realm.password_policy.rules} == PART_2_3
     assert written["browserSecurityHeaders"] == {
@@ -81,7 +81,7 @@ def test_every_value_of_the_specification_stands_in_it(index: int) -> None:
 
 def test_devices_are_known_by_the_exact_subject_of_their_certificate() -> None:
     for number, name in ((1, "demo-device"), (2, "demo-device-2")):
-        client = read_client(clients()[name], "demo")
+        client = parse_client(clients()[name], "demo")
         assert client.client_authenticator_type == "client-x509"
         assert client.attributes == {
             "x509.subjectdn": f"CN=device-{number},OU=Devices,O=Realmgate Demonstration",
@@ -100,7 +100,7 @@ def test_devices_are_known_by_the_exact_subject_of_their_certificate() -> None:
     ],
 )
 def test_tokens_name_who_may_introspect_them(name: str, audience: set[str]) -> None:
-    client = read_client(clients()[name], "demo")
+    client = parse_client(clients()[name], "demo")
     named = {
         mapper.config["included.client.audience"]
         for mapper in client.protocol_mappers

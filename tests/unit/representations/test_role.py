@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from gateway.domain.errors import InvalidInput
-from gateway.representations.roles import GivenRole, RoleName, read_role_names, read_roles
+from gateway.representations.roles import RoleInput, RoleName, parse_role_names, parse_roles
 
 
 def refused(roles: Any) -> set[str]:
     with pytest.raises(InvalidInput) as refusal:
-        read_roles(roles, "roles")
+        parse_roles(roles, "roles")
     return {error.path for error in refusal.value.errors}
 
 
@@ -20,13 +20,13 @@ def test_a_name_that_people_could_misread_is_refused_wherever_it_stands(name: An
     part = {"name": "a", "composites": {"realm": [name]}}
     assert refused({"realm": [part]}) == {"roles.realm[0].composites.realm[0]"}
     with pytest.raises(InvalidInput):
-        read_role_names(("realmRoles", [name]), ("clientRoles", None))
+        parse_role_names(("realmRoles", [name]), ("clientRoles", None))
 
 
 def test_a_name_may_have_spaces_inside_and_any_letters() -> None:
     name = "Leitung: Büro 1"
-    assert read_roles({"realm": [{"name": name}]}, "roles") == (
-        GivenRole(RoleName(name), None, (), "roles.realm[0]"),
+    assert parse_roles({"realm": [{"name": name}]}, "roles") == (
+        RoleInput(RoleName(name), None, (), "roles.realm[0]"),
     )
 
 
@@ -40,5 +40,5 @@ def test_an_empty_value_of_another_shape_is_refused(wrong: Any) -> None:
 
 
 def test_null_brings_nothing() -> None:
-    assert read_roles(None, "roles") == ()
-    assert read_roles({"realm": None, "client": None}, "roles") == ()
+    assert parse_roles(None, "roles") == ()
+    assert parse_roles({"realm": None, "client": None}, "roles") == ()

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from gateway.domain.errors import InvalidInput
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential, User
-from gateway.representations.roles import RoleName, read_role_names, read_roles
+from gateway.representations.roles import RoleName, parse_role_names, parse_roles
 from gateway.representations.users.credentials import (
     NewPassword,
-    read_credentials,
-    write_credential,
+    parse_credentials,
+    render_credential,
 )
-from gateway.representations.users.user import read_user, write_user
+from gateway.representations.users.user import parse_user, render_user
 from tests.support.realms import names, texts, thorough
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -43,15 +43,15 @@ users = st.builds(
 
 def errors(document: Any) -> dict[str, str]:
     with pytest.raises(InvalidInput) as refusal:
-        read_user(document, "realm-1", now=NOW)
+        parse_user(document, "realm-1", now=NOW)
     return {error.path: error.given for error in refusal.value.errors}
 
 
 @given(users)
 @thorough
 def test_what_is_written_is_read_back_to_an_equal_user(user: User) -> None:
-    assert read_user(write_user(user), "realm-1", now=NOW) == user
-    assert read_user(write_user(user), "realm-1", now=NOW, base=user) == user
+    assert parse_user(render_user(user), "realm-1", now=NOW) == user
+    assert parse_user(render_user(user), "realm-1", now=NOW, base=user) == user
 
 
 def test_a_user_is_written_in_the_order_of_fields_and_attributes() -> None:
@@ -66,7 +66,7 @@ def test_a_user_is_written_in_the_order_of_fields_and_attributes() -> None:
         "notBefore": 7,
         "unknown": {"b": 1, "a": 2},
     }
-    written = write_user(read_user(answer, "realm-1", now=NOW))
+    written = render_user(parse_user(answer, "realm-1", now=NOW))
     assert json.dumps(written) == json.dumps(answer)
 
 
@@ -80,7 +80,7 @@ def test_numbers_and_booleans_among_attributes_are_their_text() -> None:
         "none": None,
         "two": [True, 2],
     }
-    assert read_user({"username": "a", "attributes": sent}, "realm-1", now=NOW).attributes == {
+    assert parse_user({"username": "a", "attributes": sent}, "realm-1", now=NOW).attributes == {
         "floor": ("5",),
         "floors": ("5", "6"),
         "wide": ("1.5",),
@@ -92,40 +92,40 @@ def test_numbers_and_booleans_among_attributes_are_their_text() -> None:
 
 def test_an_update_replaces_attributes_and_actions_that_it_names() -> None:
     first = {"username": "a", "attributes": {"x": "1", "y": ["2"]}, "requiredActions": ["A"]}
-    before = read_user(first, "realm-1", now=NOW)
+    before = parse_user(first, "realm-1", now=NOW)
     assert before.attributes == {"x": ("1",), "y": ("2",)}
-    assert read_user({"firstName": "A"}, "realm-1", now=NOW, base=before).attributes == {
+    assert parse_user({"firstName": "A"}, "realm-1", now=NOW, base=before).attributes == {
         "x": ("1",),
         "y": ("2",),
     }
     change = {"attributes": {"y": ["3"]}, "requiredActions": [], "notBefore": 9}
-    after = read_user(change, "realm-1", now=NOW, base=before)
+    after = parse_user(change, "realm-1", now=NOW, base=before)
     assert (after.attributes, after.required_actions) == ({"y": ("3",)}, ())
     assert after.not_before == 9
     assert after.document == {}
 
 
 def test_id_and_creation_stay_as_they_are_in_an_update() -> None:
-    before = read_user({"username": "a"}, "realm-1", now=NOW)
+    before = parse_user({"username": "a"}, "realm-1", now=NOW)
     change = {"id": "other", "createdTimestamp": 5, "firstName": "A"}
-    after = read_user(change, "realm-1", now=NOW, base=before)
+    after = parse_user(change, "realm-1", now=NOW, base=before)
     assert (after.id, after.created_at, after.first_name) == (before.id, NOW, "A")
 
 
 def test_names_and_addresses_are_lower_cased_and_users_start_disabled() -> None:
-    user = read_user({"username": "Alice", "email": "A@B.test"}, "realm-1", now=NOW)
+    user = parse_user({"username": "Alice", "email": "A@B.test"}, "realm-1", now=NOW)
     assert (user.username, user.email, user.enabled) == ("alice", "a@b.test", False)
     assert user.created_at == NOW
 
 
 def test_what_stands_elsewhere_is_not_kept_with_the_user() -> None:
     document = {"username": "a", "credentials": [{"value": "canary"}], "realmRoles": ["x"]}
-    assert read_user(document, "realm-1", now=NOW).document == {}
+    assert parse_user(document, "realm-1", now=NOW).document == {}
 
 
 def test_a_fetched_user_is_understood_with_its_computed_fields() -> None:
     answer = {"username": "a", "totp": False, "access": {"manage": True}, "notBefore": 0}
-    assert read_user(answer, "realm-1", now=NOW).document == {}
+    assert parse_user(answer, "realm-1", now=NOW).document == {}
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_wrong_field_is_refused(name: str, value: object) -> None:
 
 
 def credentials(value: Any) -> tuple[NewPassword | Credential, ...]:
-    return read_credentials(value, "credentials", owner="user-1", standard=STANDARD)
+    return parse_credentials(value, "credentials", owner="user-1", standard=STANDARD)
 
 
 def test_a_password_in_clear_is_read_as_a_secret() -> None:
@@ -178,9 +178,9 @@ def test_a_hashed_credential_is_read_as_it_is_and_written_masked() -> None:
     }
     (credential,) = credentials([hashed])
     assert isinstance(credential, Credential)
-    assert write_credential(credential, masked=False) == hashed
-    assert "canary" not in str(write_credential(credential))
-    assert credentials([write_credential(credential)]) == ()
+    assert render_credential(credential, masked=False) == hashed
+    assert "canary" not in str(render_credential(credential))
+    assert credentials([render_credential(credential)]) == ()
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_credentials_of_the_wrong_shape_are_refused_and_never_shown(value: objec
 
 
 def test_roles_are_read_with_their_composites_by_name() -> None:
-    (one, other) = read_roles(
+    (one, other) = parse_roles(
         {
             "realm": [{"name": "a", "composites": {"realm": ["b"], "client": {"c": ["d"]}}}],
             "client": {"c": [{"name": "d", "description": "D"}]},
@@ -242,7 +242,7 @@ def test_roles_are_read_with_their_composites_by_name() -> None:
 )
 def test_a_wrong_role_is_refused(roles: object, path: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
-        read_roles(roles, "roles")
+        parse_roles(roles, "roles")
     assert [error.path for error in refusal.value.errors] == [path]
 
 
@@ -252,5 +252,5 @@ def test_a_wrong_role_is_refused(roles: object, path: str) -> None:
 )
 def test_wrong_role_names_are_refused(realm: object, clients: object, path: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
-        read_role_names(("u.realmRoles", realm), ("u.clientRoles", clients))
+        parse_role_names(("u.realmRoles", realm), ("u.clientRoles", clients))
     assert [error.path for error in refusal.value.errors] == [path]

@@ -9,10 +9,10 @@ from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import LoginSettings
 from gateway.domain.user_profile.profile import ProfileAttribute, UnmanagedPolicy, Viewer
 from gateway.representations.refusals import UnknownField
-from gateway.representations.user_profiles.metadata import write_metadata
+from gateway.representations.user_profiles.metadata import render_metadata
 from gateway.representations.user_profiles.profile import (
     ProfileRefused,
-    read_user_profile,
+    parse_user_profile,
     rules_of,
     standard_user_profile,
 )
@@ -27,20 +27,22 @@ def with_attribute(**attribute: Any) -> dict[str, Any]:
 
 
 def kept(**attribute: Any) -> dict[str, Any]:
-    found: dict[str, Any] = read_user_profile(with_attribute(**attribute), SCOPES)["attributes"][-1]
+    found: dict[str, Any] = parse_user_profile(with_attribute(**attribute), SCOPES)["attributes"][
+        -1
+    ]
     return found
 
 
 def reasons(document: dict[str, Any]) -> str:
     with pytest.raises(ProfileRefused) as refused:
-        read_user_profile(document, SCOPES)
+        parse_user_profile(document, SCOPES)
     return str(refused.value)
 
 
 @pytest.mark.parametrize("demanding", [True, False])
 def test_the_standard_profile_is_kept_as_it_is(*, demanding: bool) -> None:
     document = standard_user_profile(demanding=demanding)
-    assert read_user_profile(document, ()) == document
+    assert parse_user_profile(document, ()) == document
     required = {name: bool(rule.required) for name, rule in rules_of(document).attributes.items()}
     assert required == {"username": False} | dict.fromkeys(
         ("email", "firstName", "lastName"), demanding
@@ -74,15 +76,15 @@ def test_what_is_kept_stands_in_keycloaks_order_with_its_defaults() -> None:
 def test_what_was_kept_is_kept_again_unchanged() -> None:
     document = with_attribute(group="user-metadata", permissions={}, required={"roles": ["admin"]})
     document["unmanagedAttributePolicy"] = "ADMIN_VIEW"
-    once = read_user_profile(document, SCOPES)
-    assert read_user_profile(once, SCOPES) == once
+    once = parse_user_profile(document, SCOPES)
+    assert parse_user_profile(once, SCOPES) == once
     assert rules_of(once).unmanaged is UnmanagedPolicy.ADMIN_VIEW
 
 
 def test_a_profile_has_a_largest_size() -> None:
     document = standard_user_profile()
     document["attributes"] += [{"name": f"x{count}"} for count in range(496)]
-    assert len(read_user_profile(document, ())["attributes"]) == 500
+    assert len(parse_user_profile(document, ())["attributes"]) == 500
     document["attributes"].append({"name": "more"})
     assert reasons(document) == "['attributes' is no list of at most 500]"
     assert reasons({"groups": {}}) == "['groups' is no list of at most 500]"
@@ -144,7 +146,7 @@ def test_a_profile_that_cannot_be_used_is_refused_in_keycloaks_words(words: str)
 )
 def test_an_unknown_field_is_refused(document: dict[str, Any], representation: str) -> None:
     with pytest.raises(UnknownField) as refused:
-        read_user_profile(document, SCOPES)
+        parse_user_profile(document, SCOPES)
     assert refused.value.representation == representation
 
 
@@ -171,12 +173,12 @@ def test_an_unknown_field_is_refused(document: dict[str, Any], representation: s
 )
 def test_json_of_another_shape_is_refused(document: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
-        read_user_profile(document, SCOPES)
+        parse_user_profile(document, SCOPES)
 
 
 def metadata(document: dict[str, Any], *, known: bool = False, **login: bool) -> dict[str, Any]:
-    document = read_user_profile(document, SCOPES)
-    found = write_metadata(document, rules_of(document), LoginSettings(**login), known=known)
+    document = parse_user_profile(document, SCOPES)
+    found = render_metadata(document, rules_of(document), LoginSettings(**login), known=known)
     return {attribute["name"]: attribute for attribute in found["attributes"]}
 
 
@@ -220,7 +222,7 @@ def test_where_users_choose_a_language_metadata_tells_of_it() -> None:
     rules = rules_of(document)
     locale = ProfileAttribute("locale", multivalued=True, edit=frozenset(Viewer))
     with_locale = replace(rules, attributes={"locale": locale, **rules.attributes})
-    found = write_metadata(document, with_locale, LoginSettings(), known=False)["attributes"][0]
+    found = render_metadata(document, with_locale, LoginSettings(), known=False)["attributes"][0]
     assert found == {
         "name": "locale",
         "displayName": "locale",
@@ -265,7 +267,7 @@ def test_metadata_of_a_bare_profile_names_the_roots() -> None:
 
 def test_without_permissions_anybody_changes_what_names_a_user_and_nobody_anything_else() -> None:
     bare = {"attributes": [{"name": "username"}, {"name": "email"}, {"name": "firstName"}]}
-    rules = rules_of(read_user_profile(bare, SCOPES)).attributes
+    rules = rules_of(parse_user_profile(bare, SCOPES)).attributes
     assert {name: set(rule.edit) for name, rule in rules.items()} == {
         "username": set(Viewer),
         "email": set(Viewer),

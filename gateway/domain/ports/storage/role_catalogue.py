@@ -9,7 +9,7 @@ from gateway.domain.roles import EffectiveRoles, ListedRole, Role
 from gateway.domain.users import User
 
 
-class Holding(StrEnum):
+class HolderKind(StrEnum):
     """The kinds of holders of roles."""
 
     CLIENT = "client"
@@ -25,7 +25,7 @@ class Holding(StrEnum):
 class RoleHolder:
     """One holder of roles, by its internal id."""
 
-    kind: Holding
+    kind: HolderKind
     id: str
 
 
@@ -133,7 +133,7 @@ class RoleScopeRepository(Protocol):
     RoleCatalogue changes them.
     """
 
-    async def list(self, realm_id: str, kind: Holding) -> Mapping[str, frozenset[str]]:
+    async def list(self, realm_id: str, kind: HolderKind) -> Mapping[str, frozenset[str]]:
         """Return the ids of roles by the id of the client or client scope.
 
         Direct roles only; clients and scopes without roles are left out.

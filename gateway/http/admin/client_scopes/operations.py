@@ -23,7 +23,7 @@ from gateway.admin.clients import (
     ScopeMappingAdministration,
 )
 from gateway.domain.client_scopes import RealmDefault
-from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder
+from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder
 from gateway.http.admin.client_scopes.evaluation import evaluation_operations
 from gateway.http.admin.operations import BRIEF, REALM, Body, Media, Operation, Resource
 from gateway.http.admin.requests import AdminRequest, created, document, done, entity
@@ -49,8 +49,8 @@ def client_scope_operations(
         *(row for kind in RealmDefault for row in _client_list(clients.scope_assignment, kind)),
         *_mappers(mappers, OwnerKind.CLIENT, "client_id", "client"),
         *_mappers(mappers, OwnerKind.CLIENT_SCOPE, "scope_id", "client scope"),
-        *_mappings(mappings, Holding.CLIENT, "clients/{client_id}", "client"),
-        *_mappings(mappings, Holding.CLIENT_SCOPE, "client-scopes/{scope_id}", "client scope"),
+        *_mappings(mappings, HolderKind.CLIENT, "clients/{client_id}", "client"),
+        *_mappings(mappings, HolderKind.CLIENT_SCOPE, "client-scopes/{scope_id}", "client scope"),
         *evaluation_operations(evaluation, context),
     )
 
@@ -207,7 +207,7 @@ def _mappers(
 
 
 def _mappings(
-    mappings: ScopeMappingAdministration, holding: Holding, owner: str, name: str
+    mappings: ScopeMappingAdministration, holding: HolderKind, owner: str, name: str
 ) -> tuple[Operation, ...]:
     path = f"{REALM}/{owner}/scope-mappings"
     rows = Resource(path, "Scope Mappings", VIEW_CLIENTS, MANAGE_CLIENTS)

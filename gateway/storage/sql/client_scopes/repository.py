@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import insert, select, update
 
 from gateway.domain.client_scopes import ClientScope
-from gateway.representations.client_scopes import restore_client_scope, write_client_scope
+from gateway.representations.client_scopes import render_client_scope, restore_client_scope
 from gateway.storage.sql.schema import client_scopes
 from gateway.storage.sql.transaction import Transaction, is_row
 
@@ -45,7 +45,7 @@ def _values(scope: ClientScope) -> dict[str, Any]:
         "id": scope.id,
         "name": scope.name,
         "realm_default": scope.realm_default,
-        "document": write_client_scope(scope),
+        "document": render_client_scope(scope),
     }
 
 

@@ -13,10 +13,10 @@ from gateway.domain.ports.storage.clients import ClientSearch
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
 from gateway.representations.clients import (
+    render_client,
     restore_client,
     sealed_rotated_secret,
     with_sealed_rotated_secret,
-    write_client,
 )
 from gateway.storage.sql.clients.search import matches
 from gateway.storage.sql.column_types import is_name
@@ -108,7 +108,7 @@ class SqlClients:
 
     def _values(self, client: Client) -> dict[str, Any]:
         secret, rotated = client.secret, client.rotated_secret
-        document = write_client(replace(client, secret=None, rotated_secret=None))
+        document = render_client(replace(client, secret=None, rotated_secret=None))
         if rotated is not None:
             context = _rotated_context(client.realm_id, client.id)
             sealed = self._secrets.seal(rotated.reveal(), context)

@@ -8,7 +8,7 @@ from sqlalchemy import Table, delete, func, insert, select, update
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
-from gateway.representations.realms import read_realm, write_realm
+from gateway.representations.realms import parse_realm, render_realm
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import admin_events, realms, user_events, users
 from gateway.storage.sql.transaction import Transaction
@@ -81,7 +81,7 @@ class SqlRealms:
             "id": realm.id,
             "name": realm.name,
             "enabled": realm.enabled,
-            "document": write_realm(public),
+            "document": render_realm(public),
             "smtp_password": self._sealed(smtp.password, _password_of(realm.id)),
             "smtp_token_secret": self._sealed(smtp.token_secret, _token_secret_of(realm.id)),
         }
@@ -92,7 +92,7 @@ class SqlRealms:
 
 def read_realm_row(row: Any, secrets: SecretsAtRest) -> Realm:
     """Return the realm of a row."""
-    realm = read_realm(row.document, report_ineffective=True)
+    realm = parse_realm(row.document, report_ineffective=True)
     if row.smtp_password is None and row.smtp_token_secret is None:
         return realm
 

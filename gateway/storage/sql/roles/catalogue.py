@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 
 from gateway.domain.limits.event_loop import in_slices
-from gateway.domain.ports.storage.role_catalogue import Holding, RoleHolder, RoleQuery, Share
+from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.roles import ListedRole, Role
 from gateway.domain.users import User
 from gateway.storage.sql.column_types import is_name
@@ -50,12 +50,12 @@ def _link(table: Table, holder: str, role: str = "role_id") -> tuple[Column[Any]
     return table.c[holder], table.c[role]
 
 
-LINKS: Final[Mapping[Holding, tuple[Column[Any], Column[Any]]]] = {
-    Holding.CLIENT: _link(client_roles_in_scope, "client"),
-    Holding.CLIENT_SCOPE: _link(client_scope_roles, "client_scope"),
-    Holding.COMPOSITE: _link(role_composites, "role_id", "composite_id"),
-    Holding.GROUP: _link(group_roles, "group_id"),
-    Holding.USER: _link(user_roles, "user_id"),
+LINKS: Final[Mapping[HolderKind, tuple[Column[Any], Column[Any]]]] = {
+    HolderKind.CLIENT: _link(client_roles_in_scope, "client"),
+    HolderKind.CLIENT_SCOPE: _link(client_scope_roles, "client_scope"),
+    HolderKind.COMPOSITE: _link(role_composites, "role_id", "composite_id"),
+    HolderKind.GROUP: _link(group_roles, "group_id"),
+    HolderKind.USER: _link(user_roles, "user_id"),
 }
 """For each kind of holder the columns of holder and role, of one table."""
 
@@ -222,9 +222,9 @@ def _direct(realm_id: str, holder: RoleHolder) -> Select[tuple[str]]:
 
 def _effective(realm_id: str, holder: RoleHolder, direct: Select[tuple[str]]) -> Select[tuple[str]]:
     match holder.kind:
-        case Holding.USER:
+        case HolderKind.USER:
             held = held_by_user(realm_id, holder.id)
-        case Holding.GROUP:
+        case HolderKind.GROUP:
             held = held_by_group(realm_id, holder.id)
         case _:
             held = closure(realm_id, direct)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from sqlalchemy import delete, insert, select
 
-from gateway.domain.ports.storage.role_catalogue import Holding
+from gateway.domain.ports.storage.role_catalogue import HolderKind
 from gateway.domain.roles import EffectiveRoles, Role
 from gateway.storage.sql.roles.catalogue import LINKS, read_role, role_values
 from gateway.storage.sql.roles.statements import (
@@ -26,7 +26,7 @@ class SqlRoles:
         self._transaction = transaction
 
     async def list(self, realm_id: str) -> tuple[Role, ...]:
-        composites = await links_by_owner(self._transaction, realm_id, *LINKS[Holding.COMPOSITE])
+        composites = await links_by_owner(self._transaction, realm_id, *LINKS[HolderKind.COMPOSITE])
         of_realm = select(roles).where(roles.c.realm_id == realm_id)
         return await self._transaction.read(
             of_realm.order_by(roles.c.name, roles.c.id),
@@ -86,7 +86,7 @@ class SqlRoleScopes:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
 
-    async def list(self, realm_id: str, kind: Holding) -> Mapping[str, frozenset[str]]:
+    async def list(self, realm_id: str, kind: HolderKind) -> Mapping[str, frozenset[str]]:
         return await links_by_owner(self._transaction, realm_id, *LINKS[kind])
 
     async def reached(
