@@ -13,9 +13,12 @@ from starlette.types import ASGIApp
 from structlog.typing import FilteringBoundLogger
 
 from gateway import __version__
-from gateway.admin.access import AccountControl, AdminAccess
+from gateway.admin.access import (
+    AccountControl,
+    AdminAccess,
+)
 from gateway.admin.registration import RegistrationTokens
-from gateway.bootstrap.administration import admin_operations
+from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.health import health_checks, read_gauges

@@ -1,6 +1,8 @@
 """Builds what registers clients, and administers the tokens for it."""
 
-from gateway.admin.access import AdminAccess
+from gateway.admin.access import (
+    AdminAccess,
+)
 from gateway.admin.clients import ClientAdministration
 from gateway.admin.registration import (
     ClientRegistration,

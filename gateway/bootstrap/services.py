@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.admin.access import Changes
+from gateway.admin.changes import Changes
 from gateway.crypto.keys import PyJwtKeyFactory, load_or_create_keys, parse_keys
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher

@@ -3,5 +3,4 @@
 `CertificateTrust` is the interface, `GlobalAuthorities` the rule of the settings.
 """
 
-from gateway.certificates.global_authorities import GlobalAuthorities
-from gateway.certificates.trust import CertificateTrust
+from gateway.certificates.trust import CertificateTrust, GlobalAuthorities

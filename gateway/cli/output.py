@@ -43,7 +43,11 @@ def visible(text: str) -> str:
 
 def report(failure: RealmgateError) -> int:
     """Print every line of `failure` and return its exit code."""
-    from gateway.admin.access import BadRequest, Refused, RefusedByCode
+    from gateway.admin.access import (
+        BadRequest,
+        Refused,
+        RefusedByCode,
+    )
 
     errors = failure.errors if isinstance(failure, InvalidInput) else ()
     for line in [str(error) for error in errors] or str(failure).splitlines():

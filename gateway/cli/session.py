@@ -38,7 +38,9 @@ async def list_(
     """List the sessions of a user, or of a client, oldest first."""
     if (name is None) == (client_id is None):
         raise click.UsageError("Give either --user or --client.")
-    from gateway.admin.access import find_client_by_name
+    from gateway.admin.access import (
+        find_client_by_name,
+    )
 
     realm, sessions = operator.acting.realm, operator.sessions
     if name is not None:
@@ -79,7 +81,9 @@ async def end(
     """
     if [session_id is not None, name is not None, everybody].count(True) != 1:
         raise click.UsageError("Give one of SESSION, --user and --all.")
-    from gateway.admin.access import NotFound
+    from gateway.admin.access import (
+        NotFound,
+    )
 
     acting, sessions = operator.acting, operator.sessions
     if session_id is not None:

@@ -10,7 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway.admin.access import Acting, AdminAccess, Caller, Rights
+from gateway.admin.access import (
+    Acting,
+    AdminAccess,
+    Caller,
+    Rights,
+)
 from gateway.admin.registration import (
     NOT_VIEWED,
     ClientRegistration,

@@ -4,7 +4,9 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gateway.admin.access import NotFound
+from gateway.admin.access import (
+    NotFound,
+)
 from gateway.admin.client_scopes import TokenExample
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gateway.admin.access.access import operator
-from gateway.admin.access.changes import Changes
+from gateway.admin.changes import Changes
 from gateway.admin.clients.scope_assignment import ClientScopeAssignment
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.realm import Realm

@@ -14,14 +14,7 @@ from gateway.admin.access.access import (
     Rights,
     operator,
 )
-from gateway.admin.access.account_control import (
-    AccountControl,
-    may_control_user,
-    require_may_control,
-    require_may_control_subtree,
-)
 from gateway.admin.access.administration_roles import REALM_ADMIN, AdminRole
-from gateway.admin.access.changes import Changes
 from gateway.admin.access.errors import Forbidden
 from gateway.admin.access.escalation import (
     has_every_right,
@@ -35,6 +28,13 @@ from gateway.admin.access.escalation import (
     require_may_put_in_scope,
     roles_out_of_reach,
 )
+from gateway.admin.access.privileged_objects import (
+    AccountControl,
+    may_control_user,
+    require_may_control,
+    require_may_control_subtree,
+)
+from gateway.admin.changes import Changes
 from gateway.admin.realms.defaults import ensure_administration, ensure_realm_defaults
 from gateway.domain.clock import SystemClock
 from gateway.domain.roles import EffectiveRoles, ListedRole

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from gateway.admin.events import log as event_log
-from gateway.admin.events.log import remove_expired_events
+from gateway.admin.events import stored_events as event_log
+from gateway.admin.events.stored_events import remove_expired_events
 from gateway.domain.events.queries import AdminEventQuery, EventPage, UserEventQuery
 from gateway.domain.realm import EventsConfig, Realm
 from gateway.storage.sql.database import SqlDatabase

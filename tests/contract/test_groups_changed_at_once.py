@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gateway.admin.access.access import operator
-from gateway.admin.access.changes import Changes
+from gateway.admin.changes import Changes
 from gateway.admin.groups.administration import DefaultGroups
 from gateway.domain.realm import Realm
 from gateway.storage.sql.database import SqlDatabase

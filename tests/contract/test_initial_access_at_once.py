@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from gateway.admin.access.access import operator
-from gateway.admin.access.changes import Changes
+from gateway.admin.changes import Changes
 from gateway.admin.registration.token_administration import InitialAccesses, use_up
 from gateway.admin.registration.tokens import RegistrationTokens
 from gateway.crypto.keys.signing import PyJwtKeyFactory

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from gateway.admin.access.access import operator
-from gateway.admin.access.changes import Changes
+from gateway.admin.changes import Changes
 from gateway.admin.keys.rotation import RealmKeys
 from gateway.crypto.keys.signing import PyJwtKeyFactory
 from gateway.domain.keys.key import KeyStatus, RealmKey, SignatureAlgorithm

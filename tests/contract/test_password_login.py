@@ -8,7 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from gateway.admin.access import Changes, NotFound, operator
+from gateway.admin.access import (
+    NotFound,
+    operator,
+)
+from gateway.admin.changes import Changes
 from gateway.admin.users import UserActivation
 from gateway.authentication.errors import (
     AccountDisabled,

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from gateway.admin.access.changes import Changes
+from gateway.admin.changes import Changes
 from gateway.admin.sessions.administration import RealmSessions
 from gateway.crypto.passwords.hasher import PooledPasswordHasher
 from gateway.domain.ports.storage import Stores

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.access.changes import Changes
+from gateway.admin.changes import Changes
 from gateway.admin.sessions.administration import UserSessions
 from gateway.admin.users.administration import UserActivation
 from gateway.authentication.errors import SignInRefused

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from gateway.bootstrap import open_services
 from gateway.bootstrap.applications import build_applications
-from gateway.http.admin.paths import AdminUrls
+from gateway.http.admin.routing import AdminUrls
 from gateway.http.guarded_endpoint import GuardedEndpoint
 from gateway.http.management.lifecycle import Lifecycle
 from gateway.http.registration.endpoint import ROUTE as REGISTRATION

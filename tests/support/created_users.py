@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.admin.access.changes import Changes
+from gateway.admin.changes import Changes
 from gateway.admin.users.administration import UserCreation
 from gateway.admin.users.new_passwords import NewPasswords, PasswordChanges
 from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists

@@ -1,8 +1,8 @@
 """The local operator in tests: who acts, and the use cases that commands drive."""
 
 from gateway.admin.access.access import Acting, operator
-from gateway.admin.access.changes import Changes
 from gateway.admin.access.finding import find_realm
+from gateway.admin.changes import Changes
 from gateway.admin.users.credentials import UserCredentials
 from gateway.admin.users.new_passwords import NewPasswords, PasswordChanges
 from gateway.domain.clock import Clock

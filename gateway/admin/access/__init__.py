@@ -11,12 +11,6 @@ from gateway.admin.access.access import (
     operator,
     rights_over,
 )
-from gateway.admin.access.account_control import (
-    AccountControl,
-    may_control_user,
-    require_may_control,
-    require_may_control_subtree,
-)
 from gateway.admin.access.administration_roles import (
     CONTAINED,
     REALM_ADMIN,
@@ -29,8 +23,7 @@ from gateway.admin.access.administrators import (
     administers_the_server,
     require_administrator,
 )
-from gateway.admin.access.changes import Change, Changes, RealmCaches
-from gateway.admin.access.entity_tags import entity_tag
+from gateway.admin.access.entity_tags import entity_tag, require_match
 from gateway.admin.access.errors import (
     AdminRefusal,
     BadRequest,
@@ -70,6 +63,12 @@ from gateway.admin.access.finding import (
     get_user_for_update,
 )
 from gateway.admin.access.paging import LARGEST_ANSWER, Page, require_one_answer
+from gateway.admin.access.privileged_objects import (
+    AccountControl,
+    may_control_user,
+    require_may_control,
+    require_may_control_subtree,
+)
 from gateway.admin.access.role_index import (
     ADMIN,
     CREATE_REALM,

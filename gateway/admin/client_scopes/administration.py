@@ -11,12 +11,11 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     AdminRole,
-    Change,
-    Changes,
     NotFound,
     Refused,
     RefusedByCode,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType

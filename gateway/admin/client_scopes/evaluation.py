@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Protocol
 
-from gateway.admin.access import NotFound
+from gateway.admin.access import (
+    NotFound,
+)
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import OPENID_CONNECT, Client, ProtocolMapper
 from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry, UserEntry

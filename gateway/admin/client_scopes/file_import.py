@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gateway.admin.access import RoleIndex
+from gateway.admin.access import (
+    RoleIndex,
+)
 from gateway.admin.client_scopes.choice import inherited_from
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import OPENID_CONNECT

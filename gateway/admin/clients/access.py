@@ -13,8 +13,6 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     AdminRole,
-    Change,
-    Changes,
     NotFound,
     is_above,
     is_administrative_client,
@@ -22,6 +20,7 @@ from gateway.admin.access import (
     require_may_lift_scope,
     require_may_put_in_scope,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.domain.clients import Client
 from gateway.domain.ports.invalidation import client_topic
 from gateway.domain.ports.storage import Stores

@@ -10,14 +10,13 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
-    Change,
-    Changes,
     NotFound,
     RefusedByCode,
     default_role_ids,
     require_changeable_clients,
     require_may_grant,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.admin.client_scopes import chosen_scopes, inherited_scopes
 from gateway.admin.clients.access import (
     get_client_for_update,

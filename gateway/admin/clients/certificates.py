@@ -12,13 +12,13 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     BadRequest,
-    Changes,
     NotAcceptable,
     NotFound,
     NotSupported,
     RefusedByCode,
     require_changeable_clients,
 )
+from gateway.admin.changes import Changes
 from gateway.admin.clients.access import changing_client, get_client, replace_client
 from gateway.admin.keys import run_key_work
 from gateway.domain.clients import Client

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 from urllib.parse import quote
 
-from gateway.admin.access import REALM_MANAGEMENT
+from gateway.admin.access import (
+    REALM_MANAGEMENT,
+)
 from gateway.domain.clients import Client
 from gateway.domain.realm import MASTER, Realm
 from gateway.representations.clients import parse_client, render_client

@@ -7,7 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.admin.access import Acting, BadRequest, NotFound, TooMany
+from gateway.admin.access import (
+    Acting,
+    BadRequest,
+    NotFound,
+    TooMany,
+)
 from gateway.admin.clients.access import (
     VIEW_CLIENTS,
     client_document,

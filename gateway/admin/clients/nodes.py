@@ -8,7 +8,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.admin.access import Acting, BadRequest, Changes, NotFound, require_changeable_clients
+from gateway.admin.access import (
+    Acting,
+    BadRequest,
+    NotFound,
+    require_changeable_clients,
+)
+from gateway.admin.changes import Changes
 from gateway.admin.clients.access import changing_client, get_client, replace_client
 from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType

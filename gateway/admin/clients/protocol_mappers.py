@@ -9,7 +9,13 @@ from enum import StrEnum
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.access import Acting, Change, Changes, MalformedBody, NotFound, RefusedByCode
+from gateway.admin.access import (
+    Acting,
+    MalformedBody,
+    NotFound,
+    RefusedByCode,
+)
+from gateway.admin.changes import Change, Changes
 from gateway.admin.client_scopes import get_client_scope
 from gateway.admin.clients.access import get_client, get_client_for_update
 from gateway.domain.client_scopes import ClientScope

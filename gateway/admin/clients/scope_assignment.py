@@ -6,7 +6,10 @@ Keycloak: 7.3 (default-client-scopes, optional-client-scopes)
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.admin.access import Acting, Change, Changes
+from gateway.admin.access import (
+    Acting,
+)
+from gateway.admin.changes import Change, Changes
 from gateway.admin.client_scopes import get_client_scope, with_scope_renamed
 from gateway.admin.clients.access import get_client, get_client_for_update, require_may_widen_scope
 from gateway.domain.client_scopes import ClientScope, RealmDefault

@@ -11,11 +11,10 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     AdminRole,
-    Change,
-    Changes,
     NotFound,
     require_may_put_in_scope,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.admin.client_scopes import OF_THE_REALM, get_client_scope, in_scope
 from gateway.admin.clients.access import get_client
 from gateway.admin.roles import RoleListing

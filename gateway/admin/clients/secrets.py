@@ -7,7 +7,12 @@ the rotated secret.
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.admin.access import Acting, Changes, NotFound, require_may_control
+from gateway.admin.access import (
+    Acting,
+    NotFound,
+    require_may_control,
+)
+from gateway.admin.changes import Changes
 from gateway.admin.clients.access import changing_client, get_client, replace_client
 from gateway.admin.clients.preparation import with_renewed_secret
 from gateway.domain.clients import Client

@@ -6,7 +6,13 @@ A component without effect is refused with the reason. Keycloak: ComponentResour
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from gateway.admin.access import Acting, BadRequest, NotFound, NotSupported, Refused
+from gateway.admin.access import (
+    Acting,
+    BadRequest,
+    NotFound,
+    NotSupported,
+    Refused,
+)
 from gateway.admin.components.kinds import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, ComponentKind
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm

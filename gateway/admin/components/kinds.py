@@ -6,7 +6,9 @@ Keycloak: components, by which a realm is given keys, a user profile and the lik
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from gateway.admin.access import Acting
+from gateway.admin.access import (
+    Acting,
+)
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.component import Component

@@ -4,7 +4,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.admin.access import Acting, BadRequest, Changes
+from gateway.admin.access import (
+    Acting,
+    BadRequest,
+)
+from gateway.admin.changes import Changes
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.realm import EventsConfig

@@ -8,7 +8,12 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import Acting, BadRequest, Change, Changes, Refused
+from gateway.admin.access import (
+    Acting,
+    BadRequest,
+    Refused,
+)
+from gateway.admin.changes import Change, Changes
 from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType

@@ -5,7 +5,12 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import Acting, Changes, NotFound, Refused
+from gateway.admin.access import (
+    Acting,
+    NotFound,
+    Refused,
+)
+from gateway.admin.changes import Changes
 from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType

@@ -9,7 +9,12 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import Acting, BadRequest, Changes, Refused
+from gateway.admin.access import (
+    Acting,
+    BadRequest,
+    Refused,
+)
+from gateway.admin.changes import Changes
 from gateway.admin.flows.administration import require_alias
 from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
 from gateway.domain.events import OperationType, ResourceType

@@ -12,12 +12,11 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     BadRequest,
-    Change,
-    Changes,
     NotFound,
     Refused,
     RefusedByCode,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.admin.flows.unit_of_work import remove_document
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import RequiredAction

@@ -7,7 +7,12 @@ from collections.abc import AsyncIterator, Container, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from gateway.admin.access import Acting, Change, Changes, NotFound, Refused
+from gateway.admin.access import (
+    Acting,
+    NotFound,
+    Refused,
+)
+from gateway.admin.changes import Change, Changes
 from gateway.admin.flows.uses import realm_flows, require_effective
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, Flows
 from gateway.domain.ports.invalidation import realm_topic

@@ -7,7 +7,9 @@ and is refused. Keycloak: the flow bindings of realms and clients
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from gateway.admin.access import Refused
+from gateway.admin.access import (
+    Refused,
+)
 from gateway.domain.clients import Client
 from gateway.domain.flows import DIRECT_GRANT, Flow, Flows, client_methods, second_factor
 from gateway.domain.ports.storage import DocumentKind, Stores

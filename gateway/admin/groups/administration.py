@@ -10,13 +10,12 @@ from uuid import uuid4
 
 from gateway.admin.access import (
     Acting,
-    Change,
-    Changes,
     Refused,
     existing,
     require_may_control_subtree,
     require_may_join,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.admin.groups.listing import (
     GroupListing,
     GroupShape,

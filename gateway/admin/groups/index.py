@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.access import RoleIndex, load_roles
+from gateway.admin.access import (
+    RoleIndex,
+    load_roles,
+)
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.groups import Group
 from gateway.domain.ports.storage import Stores

@@ -8,7 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from gateway.admin.access import AdminRole, Page, Rights, existing, require_one_answer
+from gateway.admin.access import (
+    AdminRole,
+    Page,
+    Rights,
+    existing,
+    require_one_answer,
+)
 from gateway.admin.users import shown_users
 from gateway.domain.groups import Group
 from gateway.domain.ports.storage import Database, Stores

@@ -15,12 +15,11 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     BadRequest,
-    Change,
-    Changes,
     NotFound,
     Refused,
     require_every_right,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.admin.keys.signing import ensure_fallback
 from gateway.admin.keys.work import run_key_work

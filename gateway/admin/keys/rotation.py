@@ -10,7 +10,11 @@ Keycloak: KeysMetadata; the priority of key providers decides who signs there.
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gateway.admin.access import Acting, Change, Changes, find_realm
+from gateway.admin.access import (
+    Acting,
+    find_realm,
+)
+from gateway.admin.changes import Change, Changes
 from gateway.admin.components import component_path
 from gateway.admin.keys.work import run_key_work
 from gateway.domain.clients import Client, ClientTokens

@@ -11,7 +11,10 @@ from typing import Any, Final
 
 import orjson
 
-from gateway.admin.access import Acting, AdminRole
+from gateway.admin.access import (
+    Acting,
+    AdminRole,
+)
 from gateway.admin.realm_files.document import RealmDocument
 from gateway.admin.realms import realm_document
 from gateway.domain.errors import RealmNotFound

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gateway.admin.access import (
-    Change,
     ControlledObject,
     ObjectKind,
     is_administrative_client,
     require_may_control,
 )
+from gateway.admin.changes import Change
 from gateway.admin.clients import ClientAdministration, default_clients
 from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput

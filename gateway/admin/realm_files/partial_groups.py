@@ -2,7 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from gateway.admin.access import Change, require_may_control_subtree, require_may_grant
+from gateway.admin.access import (
+    require_may_control_subtree,
+    require_may_grant,
+)
+from gateway.admin.changes import Change
 from gateway.admin.groups import GivenGroups, RealmIndexes
 from gateway.domain.errors import AlreadyExists
 from gateway.representations.groups import GroupInput

@@ -11,7 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway.admin.access import Acting, AdminRole, Change, Changes, NotSupported, load_roles
+from gateway.admin.access import (
+    Acting,
+    AdminRole,
+    NotSupported,
+    load_roles,
+)
+from gateway.admin.changes import Change, Changes
 from gateway.admin.clients import ClientAdministration
 from gateway.admin.groups import RealmIndexes, load_groups
 from gateway.admin.realm_files.files import embedded

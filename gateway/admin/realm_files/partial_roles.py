@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gateway.admin.access import (
-    Change,
     ControlledObject,
     ObjectKind,
     Refused,
@@ -13,6 +12,7 @@ from gateway.admin.access import (
     require_may_control,
     require_may_grant,
 )
+from gateway.admin.changes import Change
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.roles import Role
 from gateway.representations.realm_files import Action, IfExists, Kind, Outcome

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gateway.admin.access import (
-    Change,
     ControlledObject,
     ObjectKind,
     require_may_control,
     require_may_grant,
     require_may_join,
 )
+from gateway.admin.changes import Change
 from gateway.admin.realm_files.user_inputs import UserInput, UserPreparation
 from gateway.admin.users import NewUser, require_free_names, store_new_user
 from gateway.domain.errors import AlreadyExists

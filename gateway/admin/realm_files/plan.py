@@ -9,7 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gateway.admin.access import RoleIndex, default_role_ids
+from gateway.admin.access import (
+    RoleIndex,
+    default_role_ids,
+)
 from gateway.admin.client_scopes import (
     inherited_by_clients,
     read_scopes,

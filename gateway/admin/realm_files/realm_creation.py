@@ -15,14 +15,13 @@ from gateway.admin.access import (
     CREATE_REALM,
     Acting,
     AdminRole,
-    Change,
-    Changes,
     Forbidden,
     Refused,
     RoleIndex,
     administration_client,
     may_create_realms,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.admin.realm_files.plan import RealmPlan, RealmPlanner
 from gateway.admin.users import NewPasswords, PrecomputedHashes
 from gateway.domain.clock import Clock

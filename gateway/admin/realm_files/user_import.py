@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from gateway.admin.access import find_realm
+from gateway.admin.access import (
+    find_realm,
+)
 from gateway.admin.groups import load_indexes
 from gateway.admin.realm_files.user_inputs import (
     UserInput,

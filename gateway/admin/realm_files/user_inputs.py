@@ -6,7 +6,9 @@ from functools import partial
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import default_role
+from gateway.admin.access import (
+    default_role,
+)
 from gateway.admin.groups import RealmIndexes
 from gateway.admin.realm_files.files import embedded
 from gateway.admin.users import NewPasswords, NewUser

@@ -5,7 +5,10 @@ Keycloak: KC_BOOTSTRAP_ADMIN_USERNAME, KC_BOOTSTRAP_ADMIN_PASSWORD
 
 from datetime import datetime
 
-from gateway.admin.access import ADMIN, default_role_ids
+from gateway.admin.access import (
+    ADMIN,
+    default_role_ids,
+)
 from gateway.admin.keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.realms.defaults import ensure_realm_defaults
 from gateway.admin.users import NewPasswords, NewUser, password_expires_at, store_new_user

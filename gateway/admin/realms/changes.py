@@ -9,14 +9,13 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
-    Change,
-    Changes,
     NotFound,
     Refused,
     RoleIndex,
     administration_client,
     require_may_join,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.admin.clients import renamed_clients
 from gateway.admin.events import require_known_listeners
 from gateway.admin.flows import require_bindable

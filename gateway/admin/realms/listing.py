@@ -5,7 +5,13 @@ Keycloak: 7.1 (GET realms, GET of one), 9 (`impersonation` alone shows nothing)
 
 from typing import Any, Final
 
-from gateway.admin.access import Acting, AdminRole, Forbidden, Rights, rights_over
+from gateway.admin.access import (
+    Acting,
+    AdminRole,
+    Forbidden,
+    Rights,
+    rights_over,
+)
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles

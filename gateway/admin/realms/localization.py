@@ -6,7 +6,12 @@ Keycloak: localization, which records no event; here a change is one of the real
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.admin.access import Acting, Change, Changes, NotFound, Refused
+from gateway.admin.access import (
+    Acting,
+    NotFound,
+    Refused,
+)
+from gateway.admin.changes import Change, Changes
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.storage import Database, DocumentKind
 from gateway.domain.realm import Realm

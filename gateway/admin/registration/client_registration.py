@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from gateway.admin.access import (
-    Change,
-    Changes,
     ControlledObject,
     Forbidden,
     ObjectKind,
@@ -20,6 +18,7 @@ from gateway.admin.access import (
     require_changeable_clients,
     require_may_control,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.admin.client_scopes import chosen_scopes
 from gateway.admin.clients import (
     AddressesRefused,

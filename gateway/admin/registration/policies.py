@@ -7,7 +7,12 @@ no host here. Keycloak: the policies of a new realm (26.7)
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from gateway.admin.access import Acting, Change, Changes, NotFound, Refused
+from gateway.admin.access import (
+    Acting,
+    NotFound,
+    Refused,
+)
+from gateway.admin.changes import Change, Changes
 from gateway.admin.components import NO_SUCH_COMPONENT
 from gateway.admin.registration.registrars import refused_by_policy
 from gateway.domain.clients import Client

@@ -10,7 +10,11 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.access import Acting, AdminRefusal, AdminRole
+from gateway.admin.access import (
+    Acting,
+    AdminRefusal,
+    AdminRole,
+)
 from gateway.admin.registration.tokens import TokenKind
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError

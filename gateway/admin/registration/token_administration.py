@@ -8,7 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import Acting, Change, Changes, RefusedByCode
+from gateway.admin.access import (
+    Acting,
+    RefusedByCode,
+)
+from gateway.admin.changes import Change, Changes
 from gateway.admin.clients import changing_client
 from gateway.admin.registration.tokens import RegistrationTokens
 from gateway.domain.events import OperationType, ResourceType

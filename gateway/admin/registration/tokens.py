@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import Change
+from gateway.admin.changes import Change
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import Directory, RealmEntry

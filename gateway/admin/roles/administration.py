@@ -12,13 +12,12 @@ from gateway.admin.access import (
     Acting,
     AdminRole,
     BadRequest,
-    Change,
-    Changes,
     Refused,
     existing,
     require_changeable_role,
     require_may_compose,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.admin.roles.listing import RoleListing, composites_of
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic

@@ -7,7 +7,10 @@ Keycloak: role mappings and scope mappings (`available`, `composite`); RoleRepre
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gateway.admin.access import MissingPart, NotFound
+from gateway.admin.access import (
+    MissingPart,
+    NotFound,
+)
 from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.storage.role_catalogue import RoleHolder, RoleQuery
 from gateway.domain.realm import Realm

@@ -10,14 +10,13 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     AdminRole,
-    Change,
-    Changes,
     Page,
     get_user,
     load_roles,
     require_may_grant,
     roles_out_of_reach,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.admin.groups import VIEW_GROUPS, GroupShape, get_group, shown_groups
 from gateway.admin.roles.administration import (
     RoleAddress,

@@ -11,8 +11,6 @@ from typing import Any
 
 from gateway.admin.access import (
     Acting,
-    Change,
-    Changes,
     NotFound,
     Page,
     existing,
@@ -20,6 +18,7 @@ from gateway.admin.access import (
     get_user_for_update,
     require_one_answer,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.admin.clients import get_client
 from gateway.admin.users import invalidate_user
 from gateway.domain.events import OperationType, ResourceType

@@ -14,8 +14,6 @@ from uuid import uuid4
 
 from gateway.admin.access import (
     Acting,
-    Change,
-    Changes,
     Refused,
     default_role_ids,
     existing,
@@ -23,6 +21,7 @@ from gateway.admin.access import (
     get_user_for_update,
     require_may_join,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.admin.users.drafts import changed_user, new_user
 from gateway.admin.users.listing import user_document
 from gateway.admin.users.new_passwords import PasswordChanges, PreparedPassword, until_unchanged

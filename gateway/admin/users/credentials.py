@@ -7,14 +7,13 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     BadRequest,
-    Change,
-    Changes,
     NotFound,
     RefusedByCode,
     existing,
     get_user,
     get_user_for_update,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.admin.users.administration import invalidate_user
 from gateway.admin.users.new_passwords import (
     PasswordChanges,

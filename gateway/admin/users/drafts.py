@@ -10,7 +10,9 @@ from datetime import datetime
 from typing import Final
 from uuid import uuid4
 
-from gateway.admin.access import Refused
+from gateway.admin.access import (
+    Refused,
+)
 from gateway.admin.flows import default_actions
 from gateway.authentication import permanent_lockout
 from gateway.authentication.realm_profile import locked_names, profile_rules

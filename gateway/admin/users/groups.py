@@ -5,14 +5,13 @@ from typing import Any
 
 from gateway.admin.access import (
     Acting,
-    Change,
-    Changes,
     Page,
     existing,
     get_user,
     get_user_for_update,
     require_may_join,
 )
+from gateway.admin.changes import Change, Changes
 from gateway.admin.users.administration import invalidate_user
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.groups import Group

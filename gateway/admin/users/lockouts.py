@@ -9,7 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from gateway.admin.access import LARGEST_ANSWER, Acting, has_every_right, may_control_user
+from gateway.admin.access import (
+    LARGEST_ANSWER,
+    Acting,
+    has_every_right,
+    may_control_user,
+)
 from gateway.authentication import permanent_lockout
 from gateway.domain.clock import Clock
 from gateway.domain.login_failures import LoginFailures

@@ -10,7 +10,12 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import Acting, BadRequest, Change, Changes, NotFound
+from gateway.admin.access import (
+    Acting,
+    BadRequest,
+    NotFound,
+)
+from gateway.admin.changes import Change, Changes
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.authentication.realm_profile import (
     profile_document,

@@ -1,9 +1,10 @@
 """User sessions, how long they last, and families of refresh tokens."""
 
-from gateway.domain.sessions.limits import (
+from gateway.domain.sessions.lifespans import (
     access_tokens_end_at,
     client_session_ends_at,
     longest_client_session,
     session_ends_at,
 )
-from gateway.domain.sessions.session import ClientSession, Rotation, UserSession
+from gateway.domain.sessions.refresh_families import RefreshFamily, Rotation
+from gateway.domain.sessions.session import ClientSession, UserSession

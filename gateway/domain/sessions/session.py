@@ -7,7 +7,6 @@ each use retires a token and names its successor. Spec: RFC 9700 §4.14; Keycloa
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +36,3 @@ class UserSession:
     clients: Mapping[str, ClientSession] = field(default_factory=dict)
     """By the client's internal id."""
     notes: Mapping[str, str] = field(default_factory=dict)
-
-
-class Rotation(StrEnum):
-    """The result of presenting a token to its family."""
-
-    ACCEPTED = "accepted"
-    """Its turn, or within the allowed reuse; the successor is known to the family."""
-    REUSED = "reused"
-    """The current token, used more often than allowed: the family is at an end."""
-    STALE = "stale"
-    """A token that was retired before, or of a family at an end: so is the family."""

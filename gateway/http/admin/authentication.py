@@ -8,7 +8,10 @@ import json
 from typing import Final
 from urllib.parse import unquote
 
-from gateway.admin.access import Caller, NotAuthenticated
+from gateway.admin.access import (
+    Caller,
+    NotAuthenticated,
+)
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.roles import EffectiveRoles

@@ -10,7 +10,10 @@ from typing import Any, Final
 
 from starlette.types import Receive
 
-from gateway.admin.access import MalformedBody, Refused
+from gateway.admin.access import (
+    MalformedBody,
+    Refused,
+)
 from gateway.domain.errors import InvalidInput
 from gateway.domain.limits.large_documents import LARGE_DOCUMENT
 from gateway.http.admin.operations import Body, Media

@@ -3,14 +3,17 @@
 Every operation that is not a GET controls each user, client, group and role that its path names,
 unless its row declares why it is harmless; a GET does so where its row declares that the response
 gives control. A placeholder that is not listed here is an error when the routes are
-built, so a new path cannot bypass the rule of `gateway.admin.access.account_control`.
+built, so a new path cannot bypass the rule of `gateway.admin.access.privileged_objects`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.admin.access import ControlledObject, ObjectKind
+from gateway.admin.access import (
+    ControlledObject,
+    ObjectKind,
+)
 from gateway.http.admin.operations import Operation
 
 OBJECTS: Final[Mapping[str, ObjectKind]] = {

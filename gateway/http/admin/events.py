@@ -2,7 +2,10 @@
 
 from typing import Final
 
-from gateway.admin.access import AdminRole, BadRequest
+from gateway.admin.access import (
+    AdminRole,
+    BadRequest,
+)
 from gateway.admin.events import EventUseCases
 from gateway.domain.events import (
     ALL_NAMES,

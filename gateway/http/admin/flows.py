@@ -6,7 +6,11 @@ Keycloak: 7.4
 from collections.abc import Awaitable
 from typing import Final
 
-from gateway.admin.access import AdminRole, NotFound, Refused
+from gateway.admin.access import (
+    AdminRole,
+    NotFound,
+    Refused,
+)
 from gateway.admin.clients import QUERY_CLIENTS
 from gateway.admin.flows import (
     AuthenticatorConfigs,

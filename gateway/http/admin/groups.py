@@ -3,7 +3,9 @@
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.access import Page
+from gateway.admin.access import (
+    Page,
+)
 from gateway.admin.groups import QUERY_GROUPS, VIEW_GROUPS, GroupShape, GroupUseCases
 from gateway.admin.realms import VIEW_REALM
 from gateway.admin.users import read_attribute_query

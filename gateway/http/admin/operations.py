@@ -11,7 +11,9 @@ from enum import Enum, StrEnum
 from http import HTTPStatus
 from typing import Final, TypedDict, Unpack
 
-from gateway.admin.access import AdminRole
+from gateway.admin.access import (
+    AdminRole,
+)
 from gateway.http.admin.requests import AdminRequest
 from gateway.http.replies import Reply
 

@@ -6,7 +6,10 @@ Keycloak: 7.1
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.access import AdminRole, RealmCaches
+from gateway.admin.access import (
+    AdminRole,
+)
+from gateway.admin.changes import RealmCaches
 from gateway.admin.realm_files import PartialExport, RealmCreation, RealmFileUseCases
 from gateway.admin.realms import VIEW_REALM, Localizations, RealmUseCases
 from gateway.http.admin.operations import (

@@ -8,7 +8,13 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
-from gateway.admin.access import Acting, BadRequest, Rights, UnknownPage, entity_tag
+from gateway.admin.access import (
+    Acting,
+    BadRequest,
+    Rights,
+    UnknownPage,
+    entity_tag,
+)
 from gateway.domain.realm import Realm
 from gateway.http.replies import JSON_UTF8, Reply, json_reply
 from gateway.protocol.parameters import Parameters

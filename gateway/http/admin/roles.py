@@ -5,7 +5,10 @@ Keycloak: 7.2, 7.3
 
 from typing import Final
 
-from gateway.admin.access import AdminRole, Page
+from gateway.admin.access import (
+    AdminRole,
+    Page,
+)
 from gateway.admin.groups import QUERY_GROUPS
 from gateway.admin.roles import (
     MANAGE_CLIENT_ROLES,

@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope
 from gateway.domain.ports.directory import RealmEntry
 from gateway.http.admin.endpoint import AdminEndpoint, AdminServices
 from gateway.http.admin.operations import Operation
-from gateway.http.admin.paths import AdminUrls
+from gateway.http.admin.routing import AdminUrls
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.guarded_endpoint import GuardedEndpoint

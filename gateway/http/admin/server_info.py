@@ -7,7 +7,11 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from gateway import __version__
-from gateway.admin.access import Administrators, administers_the_server, require_administrator
+from gateway.admin.access import (
+    Administrators,
+    administers_the_server,
+    require_administrator,
+)
 from gateway.admin.client_scopes import default_client_scopes
 from gateway.admin.components import Components
 from gateway.domain.clients import OPENID_CONNECT

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 from starlette.types import Receive, Scope
 
-from gateway.admin.access import NotFound
+from gateway.admin.access import (
+    NotFound,
+)
 from gateway.http.admin.bodies import read_admin_body
 from gateway.http.admin.operations import Body
 from gateway.http.errors import MethodNotAllowed

@@ -7,7 +7,9 @@ claim that the protocol needs. Keycloak: validation of mappers
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from gateway.admin.access import NotFound
+from gateway.admin.access import (
+    NotFound,
+)
 from gateway.domain.clients import ProtocolMapper
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.protocol.claims import CLAIM_MAPPERS

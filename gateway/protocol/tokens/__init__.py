@@ -1,6 +1,6 @@
 """Access, ID and refresh tokens: issued, signed, and recognized again."""
 
-from gateway.protocol.tokens.access_tokens import AccessTokens, ActiveToken, OtherKindOfToken
+from gateway.protocol.tokens.access_token_checks import AccessTokens, ActiveToken, OtherKindOfToken
 from gateway.protocol.tokens.issuing import (
     OFFLINE,
     REFRESH,

@@ -14,7 +14,7 @@ from gateway.domain.events import Detail
 from gateway.domain.keys import HeaderType
 from gateway.protocol.claims.protocol_claims import LAST_IN_INTROSPECTION
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.tokens.access_tokens import ActiveToken
+from gateway.protocol.tokens.access_token_checks import ActiveToken
 from gateway.protocol.tokens.signing import sign_access_token, sign_by_default, sign_for_client
 
 _ABOUT_THE_JWT: Final = frozenset(

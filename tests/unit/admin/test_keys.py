@@ -10,7 +10,11 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from gateway.admin.access import Changes, NotFound, operator
+from gateway.admin.access import (
+    NotFound,
+    operator,
+)
+from gateway.admin.changes import Changes
 from gateway.admin.keys.rotation import PUBLISH_FOR, KeyState, RealmKeys, longest_token
 from gateway.crypto.keys.signing import PyJwtKeyFactory
 from gateway.domain.clients.client import Client

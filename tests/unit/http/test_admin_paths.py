@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from starlette.routing import Match
 from starlette.types import Message, Receive, Scope, Send
 
-from gateway.http.admin.paths import AdminUrls
+from gateway.http.admin.routing import AdminUrls
 from gateway.http.path_segments import escaped_path, split_path
 
 _TEMPLATES = (

@@ -7,7 +7,7 @@ import pytest
 
 from gateway.domain.clients import ClientSessionLimits
 from gateway.domain.realm import SessionLimits
-from gateway.domain.sessions.limits import (
+from gateway.domain.sessions.lifespans import (
     access_tokens_end_at,
     client_session_ends_at,
     session_ends_at,

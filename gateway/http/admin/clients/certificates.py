@@ -4,7 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
-from gateway.admin.access import Acting
+from gateway.admin.access import (
+    Acting,
+)
 from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS, ClientCertificates
 from gateway.http.admin.operations import Body, Media, Operation, Resource, State
 from gateway.http.admin.requests import AdminRequest, document

@@ -6,7 +6,9 @@ Of the executors of client policies only `secret-rotation` acts. Keycloak: 7.1, 
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.access import Page
+from gateway.admin.access import (
+    Page,
+)
 from gateway.admin.clients import (
     MANAGE_CLIENTS,
     POLICIES,

@@ -2,7 +2,9 @@
 
 from typing import Final
 
-from gateway.admin.access import Page
+from gateway.admin.access import (
+    Page,
+)
 from gateway.admin.users import UserListing, read_attribute_query
 from gateway.domain.users import UserQuery
 from gateway.http.admin.requests import AdminRequest, document_reply, entity_reply

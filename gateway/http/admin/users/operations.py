@@ -6,7 +6,12 @@ The list of all current lockouts is our addition. Keycloak: 4.3, 7.2, UPConfig
 from http import HTTPStatus
 from typing import Any, Final
 
-from gateway.admin.access import AdminRole, Changes, MalformedBody, Page
+from gateway.admin.access import (
+    AdminRole,
+    MalformedBody,
+    Page,
+)
+from gateway.admin.changes import Changes
 from gateway.admin.sessions import UserSessions
 from gateway.admin.users import (
     QUERY_USERS,

@@ -2,7 +2,10 @@
 
 from collections.abc import Collection
 
-from gateway.admin.access import Administrators, RealmCaches
+from gateway.admin.access import (
+    Administrators,
+)
+from gateway.admin.changes import RealmCaches
 from gateway.admin.client_scopes import ClientScopeAdministration, ScopeEvaluation
 from gateway.admin.clients import ClientUseCases
 from gateway.admin.registration import RegistrationTokens

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from gateway.admin.access import Acting
+from gateway.admin.access import (
+    Acting,
+)
 from gateway.admin.events.configuration import EventConfiguration
 from gateway.domain.clock import Clock
 from gateway.domain.events import AdminEventQuery, EventPage, UserEventQuery

@@ -1,8 +1,6 @@
 """The current token of a family of refresh tokens: compared, set and on disk before the answer.
 
-The current token is accepted, as often as the realm allows reuse, because an answer may get lost.
-A successor of it is accepted and becomes the current token. Any other token ends the family, and
-an ended family stays ended.
+Which token is accepted is decided by `RefreshFamily.use`.
 
 A token that was issued while the realm did not rotate has no family: its first use begins one under
 its own id. The row is inserted with that use in it, so of parallel first uses one inserts it and
@@ -13,32 +11,21 @@ the others read it again. So no lock is held while a request waits.
 Spec: RFC 9700 §4.14; Keycloak: 2.4; attacks: C9
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Dialect, Select, bindparam, select, update
 from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
-from gateway.domain.sessions import Rotation
+from gateway.domain.sessions import RefreshFamily, Rotation
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.lookups import PreparedQuery, QueryExecutor
 from gateway.storage.sql.schema import refresh_families
 from gateway.storage.sql.transaction import insert_into
 
-_MOST_SUCCESSORS: Final = 1000
-"""The newest are kept; only a realm that allows endless reuse gets here."""
 _COLUMNS: Final = ("token_id", "uses", "successors", "expires_at", "ended")
 _INSERTED: Final = ("realm_id", "family", "session_id", *_COLUMNS)
-
-
-@dataclass(frozen=True, slots=True)
-class _Family:
-    token_id: str
-    uses: int
-    successors: tuple[str, ...]
-    expires_at: datetime
-    ended: bool
 
 
 class SqlRotations:
@@ -65,7 +52,7 @@ class SqlRotations:
             known = await self._lasting(realm_id, family)
             if known is None:
                 return Rotation.STALE
-            rotation, after = _used(known, token_id, successor, max_reuse)
+            rotation, after = known.use(token_id, successor, max_reuse)
             if rotation is Rotation.ACCEPTED:
                 # The later of both: an issued token may still come.
                 after = replace(after, expires_at=max(expires_at, known.expires_at))
@@ -107,50 +94,36 @@ class SqlRotations:
 
     async def is_next(self, realm_id: str, family: str, token_id: str, *, max_reuse: int) -> bool:
         known = await self._lasting(realm_id, family)
-        return known is not None and _used(known, token_id, "", max_reuse)[0] is Rotation.ACCEPTED
+        return known is not None and known.use(token_id, "", max_reuse)[0] is Rotation.ACCEPTED
 
     async def is_next_without_family(self, realm_id: str, token_id: str, *, max_reuse: int) -> bool:
         known = await self._known(realm_id, token_id)
         if known is None:
             return is_name(token_id)
-        return not known.ended and _used(known, token_id, "", max_reuse)[0] is Rotation.ACCEPTED
+        return not known.ended and known.use(token_id, "", max_reuse)[0] is Rotation.ACCEPTED
 
-    async def _lasting(self, realm_id: str, family: str) -> _Family | None:
+    async def _lasting(self, realm_id: str, family: str) -> RefreshFamily | None:
         """Return the family unless it has ended."""
         known = await self._known(realm_id, family)
         return None if known is None or known.ended else known
 
-    async def _known(self, realm_id: str, family: str) -> _Family | None:
+    async def _known(self, realm_id: str, family: str) -> RefreshFamily | None:
         if not is_name(family):
             return None
         arguments = self._find.arguments(in_realm=realm_id, named=family)
         rows = await self._reader.execute(self._find, arguments)
-        return _Family(*self._find.read(rows[0])) if rows else None
+        return RefreshFamily(*self._find.read(rows[0])) if rows else None
 
-    async def _exchanged(self, realm_id: str, family: str, was: _Family, new: _Family) -> bool:
+    async def _exchanged(
+        self, realm_id: str, family: str, was: RefreshFamily, new: RefreshFamily
+    ) -> bool:
         """Write the family unless it has changed; return whether it was written."""
         given = _prefixed("was", was) | _prefixed("new", new)
         arguments = self._exchange.arguments(in_realm=realm_id, named=family, **given)
         return bool(await self._writer.execute(self._exchange, arguments))
 
 
-def _used(
-    known: _Family, token_id: str, successor: str, max_reuse: int
-) -> tuple[Rotation, _Family]:
-    """Return the result for the token, and the family after it."""
-    ended = replace(known, ended=True, successors=())
-    if token_id == known.token_id:
-        if known.uses > max_reuse:
-            return Rotation.REUSED, ended
-        successors = (*known.successors, successor)[-_MOST_SUCCESSORS:]
-        return Rotation.ACCEPTED, replace(known, uses=known.uses + 1, successors=successors)
-    if token_id in known.successors:
-        after = replace(known, token_id=token_id, uses=1, successors=(successor,))
-        return Rotation.ACCEPTED, after
-    return Rotation.STALE, ended
-
-
-def _prefixed(prefix: str, family: _Family) -> dict[str, Any]:
+def _prefixed(prefix: str, family: RefreshFamily) -> dict[str, Any]:
     return {f"{prefix}_{name}": getattr(family, name) for name in _COLUMNS}
 
 

@@ -11,10 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
-from gateway.admin.access.access import Acting, Caller
-from gateway.admin.access.account_control import require_may_control
-from gateway.admin.access.entity_tags import require_match
-from gateway.admin.access.errors import NotFound
+from gateway.admin.access import Acting, Caller, NotFound, require_match, require_may_control
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import AdminEvent, AuthDetails, OperationType, ResourceType
