@@ -44,16 +44,14 @@ def visible(text: str) -> str:
 def report(failure: RealmgateError) -> int:
     """Print every line of `failure` and return its exit code."""
     from gateway.admin.access import (
-        BadRequest,
-        Refused,
-        RefusedByCode,
+        InvalidRequest,
     )
 
     errors = failure.errors if isinstance(failure, InvalidInput) else ()
     for line in [str(error) for error in errors] or str(failure).splitlines():
         click.echo(f"Error: {line}", err=True)
     match failure:
-        case InvalidInput() | Refused() | BadRequest() | RefusedByCode():
+        case InvalidInput() | InvalidRequest() | InvalidRequest() | InvalidRequest():
             return 2
         case StoreUnavailable():
             return 3

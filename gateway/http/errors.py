@@ -12,8 +12,8 @@ from structlog.typing import FilteringBoundLogger
 
 from gateway.admin.access import (
     AdminRefusal,
-    BadRequest,
     Forbidden,
+    InvalidRequest,
     MalformedBody,
     MissingPart,
     NotAcceptable,
@@ -21,10 +21,9 @@ from gateway.admin.access import (
     NotFound,
     NotSupported,
     PreconditionFailed,
-    Refused,
-    RefusedByCode,
     TooMany,
     UnknownPage,
+    WireFamily,
 )
 from gateway.domain.errors import (
     AlreadyExists,
@@ -144,10 +143,8 @@ _REFUSALS: Final = (
     (UnknownPage, prose_error, HTTPStatus.NOT_FOUND, "HTTP 404 Not Found"),
     (NotFound, prose_error, HTTPStatus.NOT_FOUND, None),
     (NotAcceptable, prose_error, HTTPStatus.NOT_ACCEPTABLE, None),
-    (BadRequest, prose_error, HTTPStatus.BAD_REQUEST, None),
     (MissingPart, _explained, HTTPStatus.NOT_FOUND, None),
     (TooMany, _explained, HTTPStatus.BAD_REQUEST, None),
-    (Refused, _explained, HTTPStatus.BAD_REQUEST, None),
     (PreconditionFailed, _explained, HTTPStatus.PRECONDITION_FAILED, _CHANGED_SINCE),
 )
 """Error, family, status and text; None is the text of the error, which is public then."""
@@ -158,15 +155,25 @@ def _refused_administration(error: AdminRefusal) -> Reply | None:
         case MalformedBody():
             name = "unknown_error" if error.shape else "invalid_request"
             return oauth_error(name, "Cannot parse the JSON")
-        case RefusedByCode():
-            status = HTTPStatus.CONFLICT if error.conflict else HTTPStatus.BAD_REQUEST
-            return oauth_error(error.code, str(error), status=status)
+        case InvalidRequest():
+            return _invalid_request(error)
         case NotSupported():
             return oauth_error("Feature not enabled", str(error), status=HTTPStatus.NOT_IMPLEMENTED)
     for kind, family, status, text in _REFUSALS:
         if isinstance(error, kind):
             return family(status, str(error) if text is None else text)
     return None
+
+
+def _invalid_request(error: InvalidRequest) -> Reply:
+    status = HTTPStatus.CONFLICT if error.conflict else HTTPStatus.BAD_REQUEST
+    match error.family:
+        case WireFamily.OAUTH:
+            return oauth_error(error.code, str(error), status=status)
+        case WireFamily.PROSE:
+            return prose_error(status, str(error))
+        case WireFamily.MESSAGE:
+            return _explained(status, str(error))
 
 
 def _refused_form(error: FormRefused) -> Reply:

@@ -26,8 +26,8 @@ from gateway.admin.access.administrators import (
 from gateway.admin.access.entity_tags import entity_tag, require_match
 from gateway.admin.access.errors import (
     AdminRefusal,
-    BadRequest,
     Forbidden,
+    InvalidRequest,
     MalformedBody,
     MissingPart,
     NotAcceptable,
@@ -35,10 +35,9 @@ from gateway.admin.access.errors import (
     NotFound,
     NotSupported,
     PreconditionFailed,
-    Refused,
-    RefusedByCode,
     TooMany,
     UnknownPage,
+    WireFamily,
 )
 from gateway.admin.access.escalation import (
     has_every_right,

@@ -6,15 +6,15 @@ AdminRefusal
 ├── NotFound            the URL names what does not exist; the text is Keycloak's, public
 ├── MissingPart         a document names what does not exist; the text is Keycloak's, public
 ├── UnknownPage         `first` or `max` is no number: Keycloak answers 404; for logs only
-├── Refused             a request that cannot be done; the text is public
-├── BadRequest          the same, where Keycloak answers with an HTTP exception: family B
-├── RefusedByCode       the same, where Keycloak answers as OAuth does: family A
+├── InvalidRequest      a request that cannot be done, in one of the families; the text is public
 ├── NotAcceptable       a media type that is not produced here; the text is public
 ├── TooMany             a listing larger than an answer may be, a search that costs too much; public
 ├── MalformedBody       a body that is no JSON, or JSON of another kind; for logs only
 ├── PreconditionFailed  If-Match names another state than the stored one
 └── NotSupported             a feature of Keycloak that this version does not support; public
 """
+
+from enum import StrEnum
 
 from gateway.domain.errors import RealmgateError
 
@@ -43,22 +43,30 @@ class UnknownPage(AdminRefusal):
     """A page that is no number."""
 
 
-class Refused(AdminRefusal):
-    """A request that cannot be done."""
+class WireFamily(StrEnum):
+    """The shapes of Keycloak's error bodies."""
+
+    OAUTH = "error and error_description"
+    PROSE = "error"
+    MESSAGE = "errorMessage"
 
 
-class BadRequest(AdminRefusal):
-    """A request that cannot be done, answered in family B."""
+class InvalidRequest(AdminRefusal):
+    """A request that cannot be done.
 
-
-class RefusedByCode(AdminRefusal):
-    """A request that cannot be done, answered by an OAuth code with `str()` as its description.
-
-    `conflict` is set for a name that is taken.
+    `code` is the error of the family OAUTH; `conflict` is set for a name that is taken.
     """
 
-    def __init__(self, code: str, text: str, *, conflict: bool = False) -> None:
+    def __init__(
+        self,
+        text: str,
+        family: WireFamily = WireFamily.MESSAGE,
+        *,
+        code: str = "",
+        conflict: bool = False,
+    ) -> None:
         super().__init__(text)
+        self.family = family
         self.code = code
         self.conflict = conflict
 

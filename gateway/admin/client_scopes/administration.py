@@ -11,9 +11,9 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     AdminRole,
+    InvalidRequest,
     NotFound,
-    Refused,
-    RefusedByCode,
+    WireFamily,
 )
 from gateway.admin.changes import Change, Changes
 from gateway.domain.client_scopes import ClientScope, RealmDefault
@@ -80,13 +80,13 @@ class ClientScopeAdministration:
             _note(change, OperationType.UPDATE, _path(scope), document)
 
     async def remove(self, acting: Acting, scope_id: str) -> None:
-        """Remove a scope, also from clients; raises Refused for the last one."""
+        """Remove a scope, also from clients; raises InvalidRequest for the last one."""
         async with self._changes.begin(acting, alone=True) as change:
             stores, realm = change.stores, change.realm
             scope = await get_client_scope(stores, realm, scope_id)
             change.require_match(render_client_scope(scope))
             if len(await stores.client_scopes.list(realm.id)) == 1:
-                raise Refused("You are not allowed to delete all the client scopes.")
+                raise InvalidRequest("You are not allowed to delete all the client scopes.")
             await stores.client_scopes.remove(realm.id, scope.id)
             await _rename_in_clients(stores, scope, None)
             _note(change, OperationType.DELETE, _path(scope))
@@ -97,11 +97,13 @@ class ClientScopeAdministration:
         return [render_reference(scope) for scope in scopes if scope.realm_default is listed]
 
     async def put_in_list(self, acting: Acting, listed: RealmDefault, scope_id: str) -> None:
-        """Add a scope to a list; raises RefusedByCode where it is in one already."""
+        """Add a scope to a list; raises InvalidRequest where it is in one already."""
         async with self._changes.begin(acting, alone=True) as change:
             scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
             if scope.realm_default is not None:
-                raise RefusedByCode("conflict", "Duplicate resource error", conflict=True)
+                raise InvalidRequest(
+                    "Duplicate resource error", WireFamily.OAUTH, code="conflict", conflict=True
+                )
             await change.stores.client_scopes.replace(replace(scope, realm_default=listed))
             _note(change, OperationType.CREATE, f"{_LISTS[listed]}/{scope.id}")
 
@@ -130,12 +132,12 @@ async def get_client_scope(
 
 
 def _validate(document: Mapping[str, Any]) -> None:
-    """Raise Refused for a name or a protocol that Keycloak refuses."""
+    """Raise InvalidRequest for a name or a protocol that Keycloak refuses."""
     if "name" in document and not is_scope_name(document["name"]):
         shown = "null" if document["name"] is None else document["name"]
-        raise Refused(f'Unexpected name "{shown}" for ClientScope')
+        raise InvalidRequest(f'Unexpected name "{shown}" for ClientScope')
     if "protocol" in document and document["protocol"] not in SCOPE_PROTOCOLS:
-        raise Refused("Unexpected protocol")
+        raise InvalidRequest("Unexpected protocol")
 
 
 async def _rename_in_clients(stores: Stores, scope: ClientScope, name: str | None) -> None:

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
+    InvalidRequest,
     NotFound,
-    RefusedByCode,
+    WireFamily,
     default_role_ids,
     require_changeable_clients,
     require_may_grant,
@@ -58,11 +59,11 @@ _BUILT_IN: Final = frozenset(
 """Clients of every realm, which Keycloak does not remove."""
 
 
-class AddressesRefused(RefusedByCode):
+class AddressesRefused(InvalidRequest):
     """Invalid addresses of a client; `of_redirect` where redirect URIs are among them."""
 
     def __init__(self, wrong: Sequence[WrongAddress]) -> None:
-        super().__init__("invalid_input", explained(wrong))
+        super().__init__(explained(wrong), WireFamily.OAUTH, code="invalid_input")
         self.of_redirect = any(address.is_redirect for address in wrong)
 
 
@@ -70,7 +71,7 @@ class AddressesRefused(RefusedByCode):
 class ClientAdministration:
     """Changes clients. All methods raise NotFound, Forbidden, PreconditionFailed, StoreUnavailable.
 
-    Documents are refused with UnknownField, InvalidInput, RefusedByCode and AlreadyExists.
+    Documents are refused with UnknownField, InvalidInput, InvalidRequest and AlreadyExists.
     """
 
     changes: Changes
@@ -175,10 +176,12 @@ class ClientAdministration:
             change.record(OperationType.DELETE, ResourceType.CLIENT, path, removed)
 
     def require_removable(self, acting: Acting, client: Client) -> None:
-        """Raise Forbidden, or RefusedByCode for a built-in client."""
+        """Raise Forbidden, or InvalidRequest for a built-in client."""
         require_changeable_clients(acting, client.client_id)
         if client.client_id in _BUILT_IN:
-            raise RefusedByCode("invalid_request", "Could not delete client")
+            raise InvalidRequest(
+                "Could not delete client", WireFamily.OAUTH, code="invalid_request"
+            )
 
     async def remove_client(self, change: Change, client: Client) -> None:
         """Remove a client as part of a change; raises StoreUnavailable if its sessions remain.
@@ -244,7 +247,7 @@ def _invalidate(change: Change, client: Client, *, roles: bool) -> None:
 
 def _require_name(document: Mapping[str, Any]) -> None:
     if given_field(document, "clientId") == "":
-        raise RefusedByCode("invalid_input", "Client ID cannot be blank")
+        raise InvalidRequest("Client ID cannot be blank", WireFamily.OAUTH, code="invalid_input")
 
 
 def _require_valid(wrong: Sequence[WrongAddress]) -> None:
@@ -252,5 +255,7 @@ def _require_valid(wrong: Sequence[WrongAddress]) -> None:
         raise AddressesRefused(wrong)
 
 
-def _taken() -> RefusedByCode:
-    return RefusedByCode("conflict", "Duplicate resource error", conflict=True)
+def _taken() -> InvalidRequest:
+    return InvalidRequest(
+        "Duplicate resource error", WireFamily.OAUTH, code="conflict", conflict=True
+    )

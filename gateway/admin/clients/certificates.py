@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
-    BadRequest,
+    InvalidRequest,
     NotAcceptable,
     NotFound,
     NotSupported,
-    RefusedByCode,
+    WireFamily,
     require_changeable_clients,
 )
 from gateway.admin.changes import Changes
@@ -82,7 +82,7 @@ class ClientCertificates:
     async def generate_archive(
         self, acting: Acting, client_id: str, purpose: str, document: Mapping[str, Any]
     ) -> bytes:
-        """Generate a key and return it in a key store; raises NotAcceptable, RefusedByCode."""
+        """Generate a key and return it in a key store; raises NotAcceptable, InvalidRequest."""
         client = await self._require(acting, client_id, purpose)
         request = parse_key_store_request(document, client.client_id, acting.realm.name)
         password = _password(request)
@@ -98,7 +98,7 @@ class ClientCertificates:
     async def archive(
         self, acting: Acting, client_id: str, purpose: str, document: Mapping[str, Any]
     ) -> bytes:
-        """Return the certificate in a key store; raises NotFound, NotAcceptable, RefusedByCode."""
+        """Return the certificate in a key store; raises NotFound, NotAcceptable, InvalidRequest."""
         client = await self._require(acting, client_id, purpose)
         request = parse_key_store_request(document, client.client_id, acting.realm.name)
         password = _password(request)
@@ -111,7 +111,7 @@ class ClientCertificates:
     async def upload(
         self, acting: Acting, client_id: str, purpose: str, form: Mapping[str, bytes], *, path: str
     ) -> dict[str, str]:
-        """Store the public part of a key from a file; raises BadRequest and RefusedByCode."""
+        """Store the public part of a key from a file; raises InvalidRequest."""
         await self._require(acting, client_id, purpose)
         kind = _key_file(form)
         alias, password = _text(form, "keyAlias"), Secret(_text(form, "storePassword"))
@@ -120,7 +120,7 @@ class ClientCertificates:
                 acting.realm.id, self.keys.read, kind, form["file"], alias, password
             )
         except UnusableSetting as error:
-            raise BadRequest(str(error)) from error
+            raise InvalidRequest(str(error), WireFamily.PROSE) from error
         return await self._store(acting, client_id, key, f"{purpose}/{path}")
 
     async def _require(self, acting: Acting, client_id: str, purpose: str) -> Client:
@@ -181,7 +181,7 @@ def _password(request: KeyStoreRequest) -> Secret:
     if request.key_password is None or request.store_password is None:
         which = "key" if request.key_password is None else "store"
         text = f"Need to specify a {which} password for jks generation and download"
-        raise RefusedByCode("password-missing", text)
+        raise InvalidRequest(text, WireFamily.OAUTH, code="password-missing")
     if request.format != _PKCS12:
         raise NotAcceptable("Not supported keystore format. Supported keystore formats: [PKCS12]")
     return request.store_password
@@ -197,13 +197,16 @@ def _certificate(key: RealmKey) -> str | None:
 def _key_file(form: Mapping[str, bytes]) -> KeyFile:
     kind = _text(form, "keystoreFormat")
     if not kind:
-        raise BadRequest("keystoreFormat cannot be null")
+        raise InvalidRequest("keystoreFormat cannot be null", WireFamily.PROSE)
     if not form.get("file"):
-        raise BadRequest("file cannot be empty")
+        raise InvalidRequest("file cannot be empty", WireFamily.PROSE)
     if kind in _JAVA_STORES:
-        raise BadRequest(f"{kind} key stores are not read here: send PKCS12, or the certificate")
+        raise InvalidRequest(
+            f"{kind} key stores are not read here: send PKCS12, or the certificate",
+            WireFamily.PROSE,
+        )
     if kind not in set(KeyFile):
-        raise BadRequest("error loading keystore")
+        raise InvalidRequest("error loading keystore", WireFamily.PROSE)
     return KeyFile(kind)
 
 
@@ -211,7 +214,7 @@ def _text(form: Mapping[str, bytes], name: str) -> str:
     try:
         text = form.get(name, b"").decode("utf-8")
     except UnicodeDecodeError as error:
-        raise BadRequest(f"{name} is not UTF-8") from error
+        raise InvalidRequest(f"{name} is not UTF-8", WireFamily.PROSE) from error
     if len(text) > _LONGEST_TEXT:
-        raise BadRequest(f"{name} has more than {_LONGEST_TEXT} characters")
+        raise InvalidRequest(f"{name} has more than {_LONGEST_TEXT} characters", WireFamily.PROSE)
     return text

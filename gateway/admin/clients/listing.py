@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
-    BadRequest,
+    InvalidRequest,
     NotFound,
     TooMany,
+    WireFamily,
 )
 from gateway.admin.clients.access import (
     VIEW_CLIENTS,
@@ -97,7 +98,7 @@ class ClientAccounts:
             account = await stores.users.find_service_account(realm.id, client.id)
         if account is None or not client.service_accounts_enabled:
             text = f"Service account not enabled for the client '{client.client_id}'"
-            raise BadRequest(text)
+            raise InvalidRequest(text, WireFamily.PROSE)
         return full_user(account, totp=False)
 
 

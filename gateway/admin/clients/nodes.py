@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
-    BadRequest,
+    InvalidRequest,
     NotFound,
+    WireFamily,
     require_changeable_clients,
 )
 from gateway.admin.changes import Changes
@@ -34,7 +35,7 @@ class ClientNodes:
     async def add(self, acting: Acting, client_id: str, document: Mapping[str, Any]) -> None:
         node = document.get("node")
         if not isinstance(node, str) or not node:
-            raise BadRequest("Node not found in params")
+            raise InvalidRequest("Node not found in params", WireFamily.PROSE)
         _require_name(node)
         async with changing_client(self._changes, acting, client_id) as (change, client):
             nodes = {**nodes_of(client), node: int(self._clock.now().timestamp())}
@@ -74,6 +75,8 @@ class ClientNodes:
 def _require_name(node: str) -> None:
     found = _RESERVED.search(node)
     if found is not None:
-        raise BadRequest(f"Character '{found.group()}' not allowed.")
+        raise InvalidRequest(f"Character '{found.group()}' not allowed.", WireFamily.PROSE)
     if len(node) > _LONGEST or not node.isprintable():
-        raise BadRequest(f"A node has a name of 1 to {_LONGEST} printable characters")
+        raise InvalidRequest(
+            f"A node has a name of 1 to {_LONGEST} printable characters", WireFamily.PROSE
+        )

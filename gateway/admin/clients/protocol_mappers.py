@@ -11,9 +11,10 @@ from uuid import uuid4
 
 from gateway.admin.access import (
     Acting,
+    InvalidRequest,
     MalformedBody,
     NotFound,
-    RefusedByCode,
+    WireFamily,
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.client_scopes import get_client_scope
@@ -91,7 +92,7 @@ class ProtocolMapperAdministration:
         return mapper.id
 
     async def add_all(self, acting: Acting, owner: MapperOwner, documents: Sequence[Any]) -> None:
-        """Add mappers, all or none; raises InvalidInput, MalformedBody and RefusedByCode."""
+        """Add mappers, all or none; raises InvalidInput, MalformedBody and InvalidRequest."""
         if not all(isinstance(document, Mapping) for document in documents):
             raise MalformedBody("not a list of objects", shape=True)
         _require_room(len(documents))
@@ -102,7 +103,7 @@ class ProtocolMapperAdministration:
             for mapper in added:
                 if _is_taken(mappers, mapper):
                     text = "Protocol mapper name must be unique per protocol"
-                    raise RefusedByCode("conflict", text, conflict=True)
+                    raise InvalidRequest(text, WireFamily.OAUTH, code="conflict", conflict=True)
                 mappers = (*mappers, mapper)
             await _store(change, holder, mappers)
             _note(change, owner, OperationType.CREATE, f"{owner.path}/add-models", documents)
@@ -172,7 +173,9 @@ async def _store(change: Change, holder: Client | ClientScope, mappers: Mappers)
 
 def _require_room(number: int) -> None:
     if number > MOST_MAPPERS:
-        raise RefusedByCode("invalid_request", f"At most {MOST_MAPPERS} protocol mappers")
+        raise InvalidRequest(
+            f"At most {MOST_MAPPERS} protocol mappers", WireFamily.OAUTH, code="invalid_request"
+        )
 
 
 def _found(mappers: Mappers, mapper_id: str) -> ProtocolMapper:

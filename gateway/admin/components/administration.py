@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
-    BadRequest,
+    InvalidRequest,
     NotFound,
     NotSupported,
-    Refused,
+    WireFamily,
 )
 from gateway.admin.components.kinds import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, ComponentKind
 from gateway.domain.ports.storage import Database
@@ -61,7 +61,7 @@ class Components:
             raise NotSupported(_UNSUPPORTED[given.provider_type])
         kind = self._kinds.get(given.provider_type or "")
         if kind is None or given.provider_id is None:
-            raise BadRequest(NO_SUCH_PROVIDER)
+            raise InvalidRequest(NO_SUCH_PROVIDER, WireFamily.PROSE)
         _require_parent(acting.realm, given)
         return await kind.create(acting, given, document)
 
@@ -69,7 +69,7 @@ class Components:
         kind, current = await self._find(acting.realm, component_id)
         given = parse_component(document)
         if given.provider_type not in {None, current.provider_type}:
-            raise Refused("The type of a component cannot be changed")
+            raise InvalidRequest("The type of a component cannot be changed")
         _require_parent(acting.realm, given)
         await kind.replace(acting, component_id, given, document)
 
@@ -80,15 +80,15 @@ class Components:
     async def below(
         self, realm: Realm, component_id: str, of_type: str | None
     ) -> list[dict[str, Any]]:
-        """Return the providers of a type for a component; raises NotFound, BadRequest."""
+        """Return the providers of a type for a component; raises NotFound, InvalidRequest."""
         try:
             await self._find(realm, component_id)
         except NotFound:
             raise NotFound("Could not find parent component") from None
         if of_type is None:
-            raise BadRequest("must specify a subtype")
+            raise InvalidRequest("must specify a subtype", WireFamily.PROSE)
         if of_type not in self._kinds:
-            raise BadRequest(NO_SUCH_PROVIDER)
+            raise InvalidRequest(NO_SUCH_PROVIDER, WireFamily.PROSE)
         return [each.document() for each in self._kinds[of_type].providers]
 
     def types(self) -> dict[str, list[dict[str, Any]]]:
@@ -108,4 +108,4 @@ class Components:
 def _require_parent(realm: Realm, given: Component) -> None:
     """Refuse a component of another parent, which Keycloak stores without effect."""
     if given.parent_id not in {None, realm.id, realm.name}:
-        raise Refused("The parent of a component is its realm")
+        raise InvalidRequest("The parent of a component is its realm")

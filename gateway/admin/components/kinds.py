@@ -39,7 +39,7 @@ class ComponentKind(Protocol):
     async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]: ...
 
     async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
-        """Add a component; raises BadRequest, Refused, UnusableSetting or AlreadyExists."""
+        """Add a component; raises InvalidRequest, UnusableSetting or AlreadyExists."""
         ...
 
     async def replace(
@@ -49,5 +49,5 @@ class ComponentKind(Protocol):
         ...
 
     async def remove(self, acting: Acting, component_id: str) -> None:
-        """Remove a component; raises NotFound, Refused and PreconditionFailed."""
+        """Remove a component; raises NotFound, InvalidRequest and PreconditionFailed."""
         ...

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
-    BadRequest,
+    InvalidRequest,
+    WireFamily,
 )
 from gateway.admin.changes import Changes
 from gateway.domain.events import OperationType, ResourceType
@@ -26,7 +27,7 @@ class EventConfiguration:
         self._listeners = listeners
 
     async def update(self, acting: Acting, document: Mapping[str, Any]) -> None:
-        """Change it; raises UnknownField, InvalidInput, BadRequest and PreconditionFailed."""
+        """Change it; raises UnknownField, InvalidInput, InvalidRequest and PreconditionFailed."""
         async with self._changes.begin(acting, alone=True) as change:
             before = change.realm
             change.require_match(render_events_config(before.events))
@@ -43,7 +44,7 @@ class EventConfiguration:
 def require_known_listeners(
     config: EventsConfig, before: EventsConfig, known: Collection[str]
 ) -> None:
-    """Raise BadRequest for a listener that is neither `known` nor already the realm's."""
+    """Raise InvalidRequest for a listener that is neither `known` nor already the realm's."""
     for name in config.listeners:
         if name not in known and name not in before.listeners:
-            raise BadRequest(_LATER.get(name, "Unknown event listener"))
+            raise InvalidRequest(_LATER.get(name, "Unknown event listener"), WireFamily.PROSE)

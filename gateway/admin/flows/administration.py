@@ -10,8 +10,8 @@ from uuid import uuid4
 
 from gateway.admin.access import (
     Acting,
-    BadRequest,
-    Refused,
+    InvalidRequest,
+    WireFamily,
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
@@ -29,7 +29,7 @@ _RESERVED: Final = frozenset("/?#&\\;:[]!@$*()+,=")
 class FlowAdministration:
     """The use cases. All raise NotFound.
 
-    Changes also raise Refused, BadRequest, AlreadyExists or PreconditionFailed.
+    Changes also raise InvalidRequest, AlreadyExists or PreconditionFailed.
     """
 
     def __init__(self, database: Database, changes: Changes) -> None:
@@ -57,9 +57,9 @@ class FlowAdministration:
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
         draft = parse_flow(document)
         if draft.top_level is False:
-            raise Refused("A sub-flow is created in its parent flow")
+            raise InvalidRequest("A sub-flow is created in its parent flow")
         if draft.executions:
-            raise Refused("A flow is created empty: add its executions one by one")
+            raise InvalidRequest("A flow is created empty: add its executions one by one")
         flow = Flow(
             id=draft.id or str(uuid4()),
             alias=draft.alias or "",
@@ -88,22 +88,24 @@ class FlowAdministration:
                 require_alias(work, draft.alias, "update", "Flow alias name already exists")
             for name in ("providerId", "topLevel", "builtIn", "authenticationExecutions"):
                 if document.get(name) not in (None, shown[name]):
-                    raise Refused(f"{name} of a flow cannot be changed in this way")
+                    raise InvalidRequest(f"{name} of a flow cannot be changed in this way")
             description = flow.description if draft.description is None else draft.description
             work.put(replace(flow, alias=draft.alias, description=description))
             await _rename_in_use(change, flow.alias, draft.alias)
             _record(change, OperationType.UPDATE, f"{_PATH}/{flow_id}", document)
 
     async def remove(self, acting: Acting, flow_id: str) -> None:
-        """Remove a flow with its sub-flows; raises Refused where it is in use."""
+        """Remove a flow with its sub-flows; raises InvalidRequest where it is in use."""
         async with changing_flows(self._changes, acting) as (change, work):
             flow = work.get(flow_id, "Flow not found")
             change.require_match(_render(work, flow))
             if flow.built_in:
-                raise BadRequest("Can't delete built in flow")
+                raise InvalidRequest("Can't delete built in flow", WireFamily.PROSE)
             root = work.flows.root(flow_id)
             if root.id != flow_id:
-                raise Refused(f"'{flow.alias}' is a part of '{root.alias}': delete its execution")
+                raise InvalidRequest(
+                    f"'{flow.alias}' is a part of '{root.alias}': delete its execution"
+                )
             work.remove(flow_id)
             _record(change, OperationType.DELETE, f"{_PATH}/{flow_id}")
 
@@ -121,12 +123,12 @@ class FlowAdministration:
 
 
 def require_alias(work: FlowUnitOfWork, alias: str, verb: str, taken: str) -> None:
-    """Raise AlreadyExists, or BadRequest for a character that Keycloak allows in no alias."""
+    """Raise AlreadyExists, or InvalidRequest for a character that Keycloak allows in no alias."""
     if not alias:
         raise AlreadyExists(f"Failed to {verb} flow with empty alias name")
     for character in alias:
         if character in _RESERVED or not character.isprintable():
-            raise BadRequest(f"Character {character!a} not allowed.")
+            raise InvalidRequest(f"Character {character!a} not allowed.", WireFamily.PROSE)
     if work.flows.named(alias) is not None:
         raise AlreadyExists(taken)
 

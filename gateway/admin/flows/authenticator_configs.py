@@ -7,8 +7,8 @@ from uuid import uuid4
 
 from gateway.admin.access import (
     Acting,
+    InvalidRequest,
     NotFound,
-    Refused,
 )
 from gateway.admin.changes import Changes
 from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
@@ -35,7 +35,7 @@ class AuthenticatorConfigs:
             return render_config(_one(await FlowUnitOfWork.open(stores, realm), config_id))
 
     async def create(self, acting: Acting, execution_id: str, document: Mapping[str, Any]) -> str:
-        """Configure an execution; return the id. Raises NotFound, Refused or AlreadyExists."""
+        """Configure an execution; raises NotFound, InvalidRequest or AlreadyExists."""
         config = parse_config(document, str(uuid4()))
         async with changing_flows(self._changes, acting) as (change, work):
             parent, step = work.get_execution(execution_id)
@@ -87,11 +87,11 @@ def _user(work: FlowUnitOfWork, config_id: str) -> tuple[Flow, Execution]:
 
 
 def _require_known(step: Execution, config: AuthenticatorConfig) -> None:
-    """Raise Refused or UnusableSetting for what the authenticator does not support."""
+    """Raise InvalidRequest or UnusableSetting for what the authenticator does not support."""
     known = AUTHENTICATORS.get(step.authenticator or "")
     properties = {} if known is None else {each.name: each for each in known.properties}
     for name, value in config.config:
         if name not in properties:
-            raise Refused(f"'{name}' is not a property of '{step.authenticator}'")
+            raise InvalidRequest(f"'{name}' is not a property of '{step.authenticator}'")
         if value:
             properties[name].read((value,))

@@ -11,8 +11,8 @@ from uuid import uuid4
 
 from gateway.admin.access import (
     Acting,
-    BadRequest,
-    Refused,
+    InvalidRequest,
+    WireFamily,
 )
 from gateway.admin.changes import Changes
 from gateway.admin.flows.administration import require_alias
@@ -39,7 +39,7 @@ _STEP: Final = ResourceType.AUTH_EXECUTION
 
 
 class ExecutionAdministration:
-    """The use cases. All raise NotFound, Refused, BadRequest or AlreadyExists."""
+    """The use cases. All raise NotFound, InvalidRequest or AlreadyExists."""
 
     def __init__(self, database: Database, changes: Changes) -> None:
         self._database = database
@@ -54,7 +54,7 @@ class ExecutionAdministration:
         """Add an authenticator to a flow, disabled if it can be; return its id."""
         given = parse_names(document)
         async with changing_flows(self._changes, acting) as (change, work):
-            parent = _open_parent(work, alias, "execution", BadRequest)
+            parent = _open_parent(work, alias, "execution", WireFamily.PROSE)
             provider = _known(parent, given.get("provider"))
             requirement = _at_first(provider)
             step = Execution(str(uuid4()), requirement, _priority(parent, given), provider)
@@ -68,10 +68,10 @@ class ExecutionAdministration:
         given = parse_names(document)
         name, kind = given.get("alias") or "", _kind(given.get("type"))
         async with changing_flows(self._changes, acting) as (change, work):
-            parent = _open_parent(work, alias, "sub-flow", Refused)
+            parent = _open_parent(work, alias, "sub-flow", WireFamily.MESSAGE)
             require_alias(work, name, "create", "New flow alias name already exists")
             if parent.kind is not FlowKind.BASIC:
-                raise Refused(f"'{parent.alias}' takes no sub-flows")
+                raise InvalidRequest(f"'{parent.alias}' takes no sub-flows")
             form = given.get("provider") if kind is FlowKind.FORM else None
             if kind is FlowKind.FORM:
                 _require_role(form, Role.FORM)
@@ -90,11 +90,11 @@ class ExecutionAdministration:
         """Add an execution with all its fields; return its id."""
         draft = parse_execution(document)
         if draft.flow is not None:
-            raise Refused("Add a sub-flow with authentication/flows/{alias}")
+            raise InvalidRequest("Add a sub-flow with authentication/flows/{alias}")
         async with changing_flows(self._changes, acting) as (change, work):
             parent = work.flows.find(draft.parent)
             if parent is None:
-                raise BadRequest("execution parent flow does not exist")
+                raise InvalidRequest("execution parent flow does not exist", WireFamily.PROSE)
             _require_open(parent, "It is illegal to add execution to a built in flow")
             provider = _known(parent, draft.authenticator)
             _require_choice(draft.requirement, AUTHENTICATORS[provider].choices)
@@ -147,23 +147,21 @@ class ExecutionAdministration:
             change.record(OperationType.UPDATE, _STEP, path)
 
 
-def _open_parent(
-    work: FlowUnitOfWork, alias: str, what: str, refusal: type[BadRequest | Refused]
-) -> Flow:
+def _open_parent(work: FlowUnitOfWork, alias: str, what: str, family: WireFamily) -> Flow:
     parent = work.flows.named(alias)
     if parent is None:
-        raise refusal("Parent flow doesn't exist")
+        raise InvalidRequest("Parent flow doesn't exist", family)
     _require_open(parent, f"It is illegal to add {what} to a built in flow")
     return parent
 
 
 def _require_open(flow: Flow, text: str) -> None:
     if flow.built_in:
-        raise BadRequest(text)
+        raise InvalidRequest(text, WireFamily.PROSE)
 
 
 def _known(parent: Flow, provider: str | None) -> str:
-    """Return the authenticator if flows of that kind take it; raises BadRequest."""
+    """Return the authenticator if flows of that kind take it; raises InvalidRequest."""
     return _require_role(provider, ROLES[parent.kind])
 
 
@@ -175,13 +173,15 @@ def _at_first(provider: str) -> Requirement:
 def _require_role(provider: str | None, role: Role) -> str:
     known = AUTHENTICATORS.get(provider or "")
     if known is None or known.role is not role:
-        raise BadRequest(f"No authentication provider found for id: {provider or 'null'}")
+        raise InvalidRequest(
+            f"No authentication provider found for id: {provider or 'null'}", WireFamily.PROSE
+        )
     return known.id
 
 
 def _kind(text: str | None) -> FlowKind:
     if text not in {None, FlowKind.BASIC.value, FlowKind.FORM.value}:
-        raise Refused("The type of a sub-flow is basic-flow or form-flow")
+        raise InvalidRequest("The type of a sub-flow is basic-flow or form-flow")
     return FlowKind(text or FlowKind.BASIC)
 
 
@@ -202,7 +202,7 @@ def _choices(step: Execution, part: Flow | None) -> tuple[Requirement, ...]:
 
 def _require_choice(requirement: Requirement, choices: Iterable[Requirement]) -> None:
     if requirement not in choices:
-        raise Refused(f"The requirement {requirement} is not one of {', '.join(choices)}")
+        raise InvalidRequest(f"The requirement {requirement} is not one of {', '.join(choices)}")
 
 
 def _rename(work: FlowUnitOfWork, part: Flow, given: ExecutionChange) -> None:
@@ -211,7 +211,9 @@ def _rename(work: FlowUnitOfWork, part: Flow, given: ExecutionChange) -> None:
     if (name, description) == (part.alias, part.description):
         return
     if part.built_in:
-        raise BadRequest("It is illegal to modify execution in a built in flow")
+        raise InvalidRequest(
+            "It is illegal to modify execution in a built in flow", WireFamily.PROSE
+        )
     if name != part.alias:
         require_alias(work, name, "update", "Flow alias name already exists")
     work.put(replace(part, alias=name, description=description))

@@ -11,10 +11,9 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
-    BadRequest,
+    InvalidRequest,
     NotFound,
-    Refused,
-    RefusedByCode,
+    WireFamily,
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.flows.unit_of_work import remove_document
@@ -79,16 +78,18 @@ class RequiredActions:
         ]
 
     async def register(self, acting: Acting, document: Mapping[str, Any]) -> None:
-        """Add an action that this realm does not have; raises BadRequest, RefusedByCode."""
+        """Add an action that this realm does not have; raises InvalidRequest."""
         given = parse_names(document)
         provider = given.get("providerId") or ""
         if provider not in ACTION_NAMES:
-            raise BadRequest("Required Action Provider with given providerId not found")
+            raise InvalidRequest(
+                "Required Action Provider with given providerId not found", WireFamily.PROSE
+            )
         async with self._changes.begin(acting, alone=True) as change:
             actions = await realm_actions(change.stores, change.realm.id)
             if any(each.alias == provider for each in actions):
                 taken = "A Required Action Provider with given alias already exists."
-                raise RefusedByCode("conflict", taken, conflict=True)
+                raise InvalidRequest(taken, WireFamily.OAUTH, code="conflict", conflict=True)
             last = max((each.priority for each in actions), default=0)
             name = given.get("name") or ACTION_NAMES[provider]
             await _put(change, RequiredAction(provider, name, provider, priority=last + 1))
@@ -101,7 +102,7 @@ class RequiredActions:
             change.require_match(render_action(before))
             after = parse_action(document, before)
             if after.alias != alias:
-                raise Refused("The alias of a required action cannot be changed")
+                raise InvalidRequest("The alias of a required action cannot be changed")
             await _put(change, after)
             change.record(OperationType.UPDATE, _ACTION, f"{_PATH}/{alias}", document)
 
@@ -140,7 +141,7 @@ class RequiredActions:
     async def configure(
         self, acting: Acting, alias: str, document: Mapping[str, Any] | None
     ) -> None:
-        """Replace or, with None, remove the configuration; raises NotFound, BadRequest, Refused."""
+        """Replace or, with None, remove the configuration; raises NotFound, InvalidRequest."""
         fields = {"config": TextMap(longest=1000)}
         given = parse_strictly(document or {}, fields, "RequiredActionConfigRepresentation")
         config = known_config(given.get("config", {}))
@@ -174,5 +175,5 @@ def _one(actions: tuple[RequiredAction, ...], alias: str, missing: str) -> Requi
 
 def _configurable(actions: tuple[RequiredAction, ...], alias: str) -> RequiredAction:
     if not is_configurable(alias):
-        raise BadRequest(_NOT_CONFIGURABLE)
+        raise InvalidRequest(_NOT_CONFIGURABLE, WireFamily.PROSE)
     return _one(actions, alias, "Could not find RequiredAction config")

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
+    InvalidRequest,
     NotFound,
-    Refused,
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.flows.uses import realm_flows, require_effective
@@ -73,10 +73,10 @@ class FlowUnitOfWork:
 
     def put(self, flow: Flow) -> None:
         if len(flow.executions) > _MAX_EXECUTIONS:
-            raise Refused(f"A flow has at most {_MAX_EXECUTIONS} executions")
+            raise InvalidRequest(f"A flow has at most {_MAX_EXECUTIONS} executions")
         self._flows[flow.id] = flow
         if len(self._flows) > _MAX_FLOWS:
-            raise Refused(f"A realm has at most {_MAX_FLOWS} flows")
+            raise InvalidRequest(f"A realm has at most {_MAX_FLOWS} flows")
 
     def remove(self, flow_id: str) -> None:
         """Remove a flow with its sub-flows and their configurations."""
@@ -86,7 +86,7 @@ class FlowUnitOfWork:
                 self.configs.pop(execution.config or "", None)
 
     async def store(self, change: Change) -> None:
-        """Check and store what has changed; raises Refused."""
+        """Check and store what has changed; raises InvalidRequest."""
         changed = {flow.id for flow in self._flows.values() if self._before.find(flow.id) != flow}
         changed |= {flow.id for flow in self._before if flow.id not in self._flows}
         stores, realm_id = change.stores, self.realm.id

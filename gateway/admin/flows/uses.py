@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from gateway.admin.access import (
-    Refused,
+    InvalidRequest,
 )
 from gateway.domain.clients import Client
 from gateway.domain.flows import DIRECT_GRANT, Flow, Flows, client_methods, second_factor
@@ -30,7 +30,7 @@ async def require_effective(
     changed: Iterable[str],
     reconfigured: Iterable[str],
 ) -> None:
-    """Raise Refused or UnusableSetting for a change of a flow in use that has no effect.
+    """Raise InvalidRequest or UnusableSetting for a change of a flow in use that has no effect.
 
     `states` are the flows before and after; in `reconfigured` ones a configuration has changed.
     """
@@ -56,7 +56,7 @@ def _roots(states: tuple[Flows, Flows], changed: Iterable[str]) -> set[str]:
 
 
 async def require_bindable(stores: Stores, realm: Realm, bindings: FlowBindings) -> None:
-    """Raise Refused or UnusableSetting for new bindings without effect; `realm` is as it was."""
+    """Raise InvalidRequest or UnusableSetting for bindings without effect; `realm` is as before."""
     if bindings == realm.flows:
         return
     flows = await realm_flows(stores, realm)
@@ -66,7 +66,7 @@ async def require_bindable(stores: Stores, realm: Realm, bindings: FlowBindings)
             continue
         flow = flows.named(alias)
         if flow is None:
-            raise Refused(f"There is no flow '{alias}'")
+            raise InvalidRequest(f"There is no flow '{alias}'")
         if name in EFFECTS:
             EFFECTS[name](flows, flow)
         elif flow.id != default_id(realm.id, "flow", getattr(FlowBindings(), name)):
@@ -76,7 +76,7 @@ async def require_bindable(stores: Stores, realm: Realm, bindings: FlowBindings)
 async def require_usable_overrides(
     stores: Stores, realm: Realm, client: Client, before: Client | None = None
 ) -> None:
-    """Raise Refused or UnusableSetting for new flow overrides without effect."""
+    """Raise InvalidRequest or UnusableSetting for new flow overrides without effect."""
     had = {} if before is None else before.flow_overrides
     new = {name: own for name, own in client.flow_overrides.items() if had.get(name) != own}
     if not new:
@@ -85,7 +85,7 @@ async def require_usable_overrides(
     for name, flow_id in new.items():
         flow = flows.find(flow_id)
         if flow is None:
-            raise Refused(f"There is no flow with the id '{flow_id}'")
+            raise InvalidRequest(f"There is no flow with the id '{flow_id}'")
         if name != DIRECT_GRANT:
             raise _no_page(flow.alias)
         second_factor(flows, flow)
@@ -107,7 +107,7 @@ async def _uses(stores: Stores, realm: Realm, root: Flow) -> set[str]:
 
 def _require(uses: set[str], flows: Flows, root: Flow | None, alias: str) -> None:
     if root is None:
-        raise Refused(f"'{alias}' is in use: bind another flow first")
+        raise InvalidRequest(f"'{alias}' is in use: bind another flow first")
     if uses - EFFECTS.keys():
         raise _no_page(alias)
     for use, effect in EFFECTS.items():
@@ -119,8 +119,8 @@ def _steps(flows: Flows, root_id: str) -> dict[str, object]:
     return {flow.id: (flow.kind, flow.executions) for flow in flows.below(root_id)}
 
 
-def _no_page(alias: str) -> Refused:
-    return Refused(
+def _no_page(alias: str) -> InvalidRequest:
+    return InvalidRequest(
         f"'{alias}' is a flow of pages, which this version does not have: what is set of it would "
         "have no effect. A copy that is not in use may be changed"
     )

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from gateway.admin.access import (
     Acting,
-    Refused,
+    InvalidRequest,
     existing,
     require_may_control_subtree,
     require_may_join,
@@ -45,12 +45,12 @@ class GroupAdministration:
     ) -> dict[str, Any] | None:
         """Add a group below `parent`, or at the top; a document with an id moves that group.
 
-        Return the new group, None for one that was moved. Raises Refused, AlreadyExists, NotFound,
-        and Forbidden where the members would get more rights than the caller has.
+        Return the new group, None for one that was moved. Raises InvalidRequest, AlreadyExists,
+        NotFound, and Forbidden where the members would get more rights than the caller has.
         """
         given = parse_group(document)
         if not given.name:
-            raise Refused("Group name is missing")
+            raise InvalidRequest("Group name is missing")
         async with self._changes.begin(acting, alone=True) as change:
             if parent is not None:
                 await get_group(change.stores, change.realm, parent)
@@ -72,15 +72,15 @@ class GroupAdministration:
     async def update(self, acting: Acting, group_id: str, document: Mapping[str, Any]) -> None:
         """Replace name and description, and the attributes if they are given.
 
-        Raises Refused, AlreadyExists and PreconditionFailed.
+        Raises InvalidRequest, AlreadyExists and PreconditionFailed.
         """
         given = parse_group(document)
         async with self._changes.begin(acting) as change:
             group = await _locked(change, group_id)
             if not given.name:
-                raise Refused("Group name is missing")
+                raise InvalidRequest("Group name is missing")
             if given.id not in {None, group_id}:
-                raise Refused("Invalid group id")
+                raise InvalidRequest("Invalid group id")
             changed = replace(
                 group,
                 name=given.name,
@@ -143,7 +143,7 @@ async def _move(change: Change, group_id: str, parent: str | None) -> None:
     if parent is not None:
         above = await stores.group_catalogue.with_parents(realm.id, [parent])
         if group_id in {other.id for other in above}:
-            raise Refused("A group cannot be moved below itself")
+            raise InvalidRequest("A group cannot be moved below itself")
         _require_room(len(above) + await stores.group_catalogue.height(realm.id, group_id))
         await require_may_join(change.acting, stores, [parent])
     await stores.group_catalogue.move(realm.id, group_id, parent)
@@ -152,7 +152,7 @@ async def _move(change: Change, group_id: str, parent: str | None) -> None:
 
 def _require_room(levels: int) -> None:
     if levels > DEEPEST:
-        raise Refused(f"At most {DEEPEST} groups may stand one below the other")
+        raise InvalidRequest(f"At most {DEEPEST} groups may stand one below the other")
 
 
 class DefaultGroups:

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
-    BadRequest,
+    InvalidRequest,
     NotFound,
-    Refused,
+    WireFamily,
     require_every_right,
 )
 from gateway.admin.changes import Change, Changes
@@ -88,7 +88,7 @@ class KeyComponents:
         async with self.changes.begin(acting) as change:
             keys = await change.stores.keys.list_for_update(change.realm.id)
             if len(keys) >= _MAX_KEYS:
-                raise Refused(f"A realm has at most {_MAX_KEYS} keys: remove an old one")
+                raise InvalidRequest(f"A realm has at most {_MAX_KEYS} keys: remove an old one")
             if any(other.id == key.id for other in keys):
                 raise AlreadyExists("Duplicate resource error")
             await change.stores.keys.add(self._with_unique_kid(key, keys))
@@ -136,9 +136,9 @@ class KeyComponents:
         return True
 
     async def _changed(self, acting: Acting, before: RealmKey, given: Component) -> RealmKey:
-        """Return the changed key; raises BadRequest, UnusableSetting, Forbidden."""
+        """Return the changed key; raises InvalidRequest, UnusableSetting, Forbidden."""
         if given.provider_id not in {None, before.made_by.value}:
-            raise Refused("The provider of a key cannot be changed: add another key")
+            raise InvalidRequest("The provider of a key cannot be changed: add another key")
         provider, shown = before.made_by, key_component(before).config
         was = parse_key_settings(provider, shown)
         settings = parse_key_settings(provider, merged(shown, given.config))
@@ -193,13 +193,13 @@ class KeyComponents:
         return await run_key_work(realm.id, make, realm.id, realm.name, settings.algorithm, now)
 
     def _with_unique_kid(self, key: RealmKey, others: tuple[RealmKey, ...]) -> RealmKey:
-        """Return the key under a kid that no other has; raises Refused."""
+        """Return the key under a kid that no other has; raises InvalidRequest."""
         taken = {other.kid for other in others}
         if key.kid not in taken:
             return key
         key = self.keys.apart(key)
         if key.kid in taken:
-            raise Refused("The realm has this key, with this algorithm, already")
+            raise InvalidRequest("The realm has this key, with this algorithm, already")
         return key
 
     def _kept(self, settings: KeySettings, key: RealmKey) -> Mapping[str, str]:
@@ -212,9 +212,11 @@ class KeyComponents:
 
 def _provider(given: Component) -> KeyProvider:
     if given.provider_id in _UNSUPPORTED:
-        raise Refused(f"'{given.provider_id}' is not offered: {_UNSUPPORTED[given.provider_id]}")
+        raise InvalidRequest(
+            f"'{given.provider_id}' is not offered: {_UNSUPPORTED[given.provider_id]}"
+        )
     if given.provider_id not in set(KeyProvider):
-        raise BadRequest(NO_SUCH_PROVIDER)
+        raise InvalidRequest(NO_SUCH_PROVIDER, WireFamily.PROSE)
     return KeyProvider(given.provider_id)
 
 

@@ -40,7 +40,7 @@ class PartialClients:
         self.ineffective: list[IneffectiveSetting] = []
 
     async def store(self, items: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Outcome]:
-        """Store the clients; raises AlreadyExists, Forbidden, RefusedByCode and InvalidInput."""
+        """Store the clients; raises AlreadyExists, Forbidden, InvalidRequest and InvalidInput."""
         realm = self._change.realm
         wanted = await asyncio.to_thread(_wanted, items, realm)
         stores, realm_id = self._change.stores, self._change.realm.id

@@ -83,8 +83,8 @@ class PartialImport:
     async def run(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
         """Import all of it; return the outcome of each part.
 
-        Raises UnknownField, InvalidInput, Refused, NotSupported, AlreadyExists for what exists and
-        may not, and Forbidden for what would exceed the caller's rights.
+        Raises UnknownField, InvalidInput, InvalidRequest, NotSupported, AlreadyExists for what
+        exists and may not, and Forbidden for what would exceed the caller's rights.
         """
         # A whole realm takes seconds to check: the other requests go on meanwhile.
         given = await asyncio.to_thread(_read, document, acting.realm, self.gate)

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from gateway.admin.access import (
     ControlledObject,
+    InvalidRequest,
     ObjectKind,
-    Refused,
     RoleIndex,
     require_changeable_role,
     require_may_control,
@@ -22,7 +22,7 @@ from gateway.representations.roles import RoleInput, RoleName
 async def import_roles(
     change: Change, policy: IfExists, index: RoleIndex, given: Sequence[RoleInput]
 ) -> list[Outcome]:
-    """Add, skip or change the roles; raises AlreadyExists, Refused, Forbidden, InvalidInput."""
+    """Add, skip or change them; raises AlreadyExists, InvalidRequest, Forbidden, InvalidInput."""
     clients = await _clients(change, given)
     known = {role.role: index.role(role.role) for role in given}
     existing = [role for role in given if known[role.role] is not None]
@@ -51,7 +51,7 @@ async def _clients(change: Change, given: Sequence[RoleInput]) -> dict[str, str]
     clients = {client.client_id: client.id for client in found}
     for name in names:
         if name not in clients:
-            raise Refused(f"Can not import client roles for nonexistent client named {name}")
+            raise InvalidRequest(f"Can not import client roles for nonexistent client named {name}")
     return clients
 
 

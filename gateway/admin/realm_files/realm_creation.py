@@ -16,7 +16,7 @@ from gateway.admin.access import (
     Acting,
     AdminRole,
     Forbidden,
-    Refused,
+    InvalidRequest,
     RoleIndex,
     administration_client,
     may_create_realms,
@@ -51,13 +51,13 @@ class RealmCreation:
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> Realm:
         """Create the realm and all in it; Forbidden unless `acting.realm` is `master`.
 
-        Raises Forbidden, Refused, UnknownField, InvalidInput and AlreadyExists.
+        Raises Forbidden, InvalidRequest, UnknownField, InvalidInput and AlreadyExists.
         """
         if not may_create_realms(acting):
             raise Forbidden(f"not {CREATE_REALM} in {MASTER}")
         await asyncio.to_thread(require_known_realm_fields, document)
         if not document.get("realm"):
-            raise Refused("Realm name cannot be empty")
+            raise InvalidRequest("Realm name cannot be empty")
         if document.get("id") is None:
             document = {**document, "id": str(uuid4())}
         hashes = PrecomputedHashes(self.passwords)

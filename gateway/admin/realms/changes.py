@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
+    InvalidRequest,
     NotFound,
-    Refused,
     RoleIndex,
     administration_client,
     require_may_join,
@@ -53,7 +53,7 @@ class RealmChanges:
         """Merge the settings of `document` into the realm; a name in it renames the realm.
 
         Users, clients, roles and other resources are ignored, as in Keycloak.
-        Raises UnknownField, InvalidInput, Refused, BadRequest, AlreadyExists, PreconditionFailed.
+        Raises UnknownField, InvalidInput, InvalidRequest, AlreadyExists, PreconditionFailed.
         """
         require_known_realm_fields(document)
         _validate(document)
@@ -78,11 +78,11 @@ class RealmChanges:
     async def remove(self, acting: Acting) -> None:
         """Remove the realm, and its data in `master` and in Redis.
 
-        Raises Refused for `master`, PreconditionFailed, and StoreUnavailable: then only sessions
-        may be lost.
+        Raises InvalidRequest for `master`, PreconditionFailed, and StoreUnavailable: then only
+        sessions may be lost.
         """
         if acting.realm.name == MASTER:
-            raise Refused("Can't remove master realm")
+            raise InvalidRequest("Can't remove master realm")
         async with self.database.read() as stores:
             master = await stores.realms.find_by_name(MASTER)
         async with self.changes.begin(replace(acting, realm=master or acting.realm)) as change:
@@ -104,16 +104,18 @@ class RealmChanges:
 
 def _validate(document: Mapping[str, Any]) -> None:
     if "realm" in document and document["realm"] == "":
-        raise Refused("Realm name cannot be empty")
+        raise InvalidRequest("Realm name cannot be empty")
     sent = [name for name in _KEYS if document.get(name)]
     if sent:
-        raise Refused(f"Keys are not changed with the realm ({', '.join(sent)}): add a component")
+        raise InvalidRequest(
+            f"Keys are not changed with the realm ({', '.join(sent)}): add a component"
+        )
 
 
 async def _rename(change: Change, realm: Realm) -> None:
     stores, before = change.stores, change.realm
     if before.name == MASTER:
-        raise Refused("Can't rename master realm")
+        raise InvalidRequest("Can't rename master realm")
     if await stores.realms.find_by_name(realm.name) is not None:
         raise AlreadyExists("Realm with same name exists")
     await stores.realms.replace(realm)

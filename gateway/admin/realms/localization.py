@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
+    InvalidRequest,
     NotFound,
-    Refused,
 )
 from gateway.admin.changes import Change, Changes
 from gateway.domain.events import OperationType, ResourceType
@@ -54,7 +54,7 @@ class Localizations:
         return found
 
     async def add(self, acting: Acting, locale: str, document: Mapping[str, Any]) -> None:
-        """Add or change texts of a language; raises InvalidInput, Refused."""
+        """Add or change texts of a language; raises InvalidInput, InvalidRequest."""
         await self._put(acting, locale, parse_texts(document, ""))
 
     async def put(self, acting: Acting, locale: str, key: str, text: str) -> None:
@@ -77,14 +77,14 @@ class Localizations:
 
     async def _put(self, acting: Acting, locale: str, new: Mapping[str, str]) -> None:
         if not is_locale(locale):
-            raise Refused("A language is written as in BCP 47: en, pt-BR")
+            raise InvalidRequest("A language is written as in BCP 47: en, pt-BR")
         async with self._changes.begin(acting, alone=True) as change:
             texts = {**await self._known(change, locale), **new}
             if len(texts) > MOST_TEXTS:
-                raise Refused(f"A language has at most {MOST_TEXTS} texts")
+                raise InvalidRequest(f"A language has at most {MOST_TEXTS} texts")
             documents, realm_id = change.stores.documents, change.realm.id
             if len({*await documents.list(realm_id, _KIND), locale}) > MOST_LOCALES:
-                raise Refused(f"A realm has texts of at most {MOST_LOCALES} languages")
+                raise InvalidRequest(f"A realm has texts of at most {MOST_LOCALES} languages")
             await documents.put(realm_id, _KIND, locale, texts)
             _record(change, locale, OperationType.UPDATE)
 

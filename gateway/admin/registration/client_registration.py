@@ -13,8 +13,9 @@ from typing import Any, Final
 from gateway.admin.access import (
     ControlledObject,
     Forbidden,
+    InvalidRequest,
     ObjectKind,
-    RefusedByCode,
+    WireFamily,
     require_changeable_clients,
     require_may_control,
 )
@@ -137,7 +138,7 @@ class ClientRegistration:
         return await chosen_scopes(change.stores, replace(after, optional_client_scopes=optional))
 
     async def remove(self, registrar: Registrar, client_id: str) -> None:
-        with _forbidden(Forbidden, RefusedByCode):
+        with _forbidden(Forbidden, InvalidRequest):
             async with self.changes.begin(registrar.acting) as change:
                 client = await self._get_for_update(change, registrar, client_id)
                 self.clients.require_removable(registrar.acting, client)
@@ -178,5 +179,7 @@ def _metadata_refused() -> Iterator[None]:
     except AddressesRefused as error:
         code = _INVALID_REDIRECT if error.of_redirect else INVALID_METADATA
         raise RegistrationRefused(code, str(error)) from error
-    except (RefusedByCode, InvalidInput) as error:
+    except (InvalidRequest, InvalidInput) as error:
+        if isinstance(error, InvalidRequest) and error.family is not WireFamily.OAUTH:
+            raise
         raise RegistrationRefused(INVALID_METADATA, str(error)) from error

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
+    InvalidRequest,
     NotFound,
-    Refused,
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.components import NO_SUCH_COMPONENT
@@ -79,7 +79,7 @@ class RegistrationPolicies:
 
     async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
         del acting, given, document
-        raise Refused(_FIXED)
+        raise InvalidRequest(_FIXED)
 
     async def replace(
         self, acting: Acting, component_id: str, given: Component, document: Mapping[str, Any]
@@ -93,11 +93,11 @@ class RegistrationPolicies:
             known = (current.name, current.provider_id, current.sub_type)
             changed = any(new not in (None, old) for new, old in zip(sent, known, strict=True))
             if changed or merged(current.config, given.config) != current.config:
-                raise Refused(_FIXED)
+                raise InvalidRequest(_FIXED)
 
     async def remove(self, acting: Acting, component_id: str) -> None:
         _one(acting.realm, component_id)
-        raise Refused(_FIXED)
+        raise InvalidRequest(_FIXED)
 
 
 def require_allowed_mappers(after: Client, before: Client | None) -> None:

@@ -10,7 +10,8 @@ from uuid import uuid4
 
 from gateway.admin.access import (
     Acting,
-    RefusedByCode,
+    InvalidRequest,
+    WireFamily,
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.clients import changing_client
@@ -45,7 +46,7 @@ class InitialAccesses:
             return [render_initial_access(access) for access in await _all(stores, realm)]
 
     async def add(self, acting: Acting, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Issue an initial access token; raises InvalidInput and RefusedByCode."""
+        """Issue an initial access token; raises InvalidInput and InvalidRequest."""
         expiration, count, origins = _read(document)
         async with self.changes.begin(acting, alone=True) as change:
             now = int(change.now.timestamp())
@@ -107,9 +108,11 @@ def _read(document: Mapping[str, Any]) -> tuple[int, int, tuple[str, ...]]:
     expiration, count, origins = parse_initial_access(document)
     if expiration < 0:
         text = "The expiration time interval cannot be less than 0"
-        raise RefusedByCode("Invalid value for expiration", text)
+        raise InvalidRequest(text, WireFamily.OAUTH, code="Invalid value for expiration")
     if count < 0:
-        raise RefusedByCode("Invalid value for count", "The count cannot be less than 0")
+        raise InvalidRequest(
+            "The count cannot be less than 0", WireFamily.OAUTH, code="Invalid value for count"
+        )
     return expiration, count, origins
 
 
@@ -123,7 +126,9 @@ async def _remove_spent(stores: Stores, realm: Realm, now: int) -> None:
     known = await _all(stores, realm)
     spent = [access for access in known if access.is_spent(now)]
     if len(known) - len(spent) >= _MOST:
-        raise RefusedByCode("invalid_request", f"More than {_MOST} initial access tokens")
+        raise InvalidRequest(
+            f"More than {_MOST} initial access tokens", WireFamily.OAUTH, code="invalid_request"
+        )
     for access in spent:
         await stores.documents.remove(realm.id, _KIND, access.id)
 

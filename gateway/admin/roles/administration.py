@@ -11,8 +11,8 @@ from uuid import uuid4
 from gateway.admin.access import (
     Acting,
     AdminRole,
-    BadRequest,
-    Refused,
+    InvalidRequest,
+    WireFamily,
     existing,
     require_changeable_role,
     require_may_compose,
@@ -75,7 +75,7 @@ class RoleAdministration:
         """Add a role and return its name; raises AlreadyExists, and MissingPart for composites."""
         given = parse_role(document)
         if given is None:
-            raise BadRequest("role has no name")
+            raise InvalidRequest("role has no name", WireFamily.PROSE)
         async with self._changes.begin(acting) as change:
             stores, realm = change.stores, change.realm
             owner = await require_client(stores, realm, client)
@@ -107,7 +107,7 @@ class RoleAdministration:
         async with self._changes.begin(acting, alone=True) as change:
             found = await self._changeable(change, address)
             if given is None:
-                raise BadRequest("role has no name")
+                raise InvalidRequest("role has no name", WireFamily.PROSE)
             role = replace(
                 found.role,
                 name=given.name,
@@ -123,11 +123,13 @@ class RoleAdministration:
             change.record(OperationType.UPDATE, _kind(role), address.path, document)
 
     async def remove(self, acting: Acting, address: RoleAddress) -> None:
-        """Remove a role from the realm and all its holders; raises Refused for the default role."""
+        """Remove a role with its grants; raises InvalidRequest for the default role."""
         async with self._changes.begin(acting) as change:
             role = (await self._changeable(change, address)).role
             if _is_default(change.realm, role):
-                raise Refused(f"{role.name} is default role of the realm and cannot be removed.")
+                raise InvalidRequest(
+                    f"{role.name} is default role of the realm and cannot be removed."
+                )
             await change.stores.role_catalogue.remove(change.realm.id, role.id)
             change.invalidate(realm_topic(change.realm.id))
             document = None if address.id is not None else {"id": role.id, "name": role.name}

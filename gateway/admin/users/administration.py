@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from gateway.admin.access import (
     Acting,
-    Refused,
+    InvalidRequest,
     default_role_ids,
     existing,
     get_user,
@@ -54,7 +54,7 @@ class UserCreation:
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Create a user and return its id.
 
-        Raises AlreadyExists, Refused, InvalidInput (PasswordRefused, ProfileViolated among it),
+        Raises AlreadyExists, InvalidRequest, InvalidInput (PasswordRefused, ProfileViolated too),
         Forbidden for a group that gives rights beyond the caller's, Overloaded, StoreUnavailable.
         """
         given = parse_user_input(document, self._clock.now())
@@ -116,7 +116,7 @@ async def _groups(change: Change, given: UserInput) -> list[str]:
     for path in given.groups:
         group = await change.stores.group_catalogue.find_by_path(change.realm.id, path)
         if group is None:
-            raise Refused(f"There is no group {path}")
+            raise InvalidRequest(f"There is no group {path}")
         found.append(group.id)
     return found
 
@@ -155,7 +155,7 @@ class UserChanges:
     async def update(self, acting: Acting, user_id: str, document: Mapping[str, Any]) -> None:
         """Change the fields that were sent.
 
-        Raises NotFound, Forbidden, PreconditionFailed, AlreadyExists, Refused, InvalidInput
+        Raises NotFound, Forbidden, PreconditionFailed, AlreadyExists, InvalidRequest, InvalidInput
         (PasswordRefused, ProfileViolated among it), Overloaded and StoreUnavailable.
         """
         given = parse_user_input(document, self._clock.now())

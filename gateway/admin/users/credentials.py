@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
-    BadRequest,
+    InvalidRequest,
     NotFound,
-    RefusedByCode,
+    WireFamily,
     existing,
     get_user,
     get_user_for_update,
@@ -58,15 +58,19 @@ class UserCredentials:
         """
         given = parse_new_password(document)
         if given is None:
-            raise BadRequest("No password provided")
+            raise InvalidRequest("No password provided", WireFamily.PROSE)
         if not given.password.reveal().strip():
-            raise BadRequest("Empty password not allowed")
+            raise InvalidRequest("Empty password not allowed", WireFamily.PROSE)
         await until_unchanged(lambda: self._attempt(acting, user_id, given))
 
     async def label(self, acting: Acting, user_id: str, credential_id: str, text: str) -> None:
         label = parse_label(text, "userLabel")
         if label is None:
-            raise RefusedByCode("missingCredentialLabel", "Credential label must not be empty")
+            raise InvalidRequest(
+                "Credential label must not be empty",
+                WireFamily.OAUTH,
+                code="missingCredentialLabel",
+            )
         async with self._changes.begin(acting) as change:
             user, _, credential = await _found(change, user_id, credential_id)
             named = replace(credential, label=label)
@@ -107,7 +111,7 @@ class UserCredentials:
             realm = existing(await stores.realms.find_by_name(acting.realm.name), "User not found")
             user = await get_user(stores, realm.id, user_id)
             if user.service_account_client is not None:
-                raise RefusedByCode(_SERVICE_ACCOUNT, _SERVICE_ACCOUNT)
+                raise InvalidRequest(_SERVICE_ACCOUNT, WireFamily.OAUTH, code=_SERVICE_ACCOUNT)
             held = await stores.users.credentials(realm.id, user.id)
         prepared = await self._passwords.prepare(realm, user, held, given.password)
         async with self._changes.begin(acting) as change:

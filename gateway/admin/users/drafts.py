@@ -11,7 +11,7 @@ from typing import Final
 from uuid import uuid4
 
 from gateway.admin.access import (
-    Refused,
+    InvalidRequest,
 )
 from gateway.admin.flows import default_actions
 from gateway.authentication import permanent_lockout
@@ -34,7 +34,7 @@ _REQUIRED: Final = "error-user-attribute-required"
 async def new_user(
     stores: Stores, realm: Realm, given: UserInput, now: datetime, matches: PatternMatches
 ) -> User:
-    """Return the user to create; raises Refused, InvalidInput and MatchesPending."""
+    """Return the user to create; raises InvalidRequest, InvalidInput and MatchesPending."""
     blank = User(str(uuid4()), realm.id, "", enabled=False, created_at=now)
     values = given.sent.values
     if realm.login.registration_email_as_username:
@@ -47,7 +47,7 @@ async def new_user(
     made = _validated(rules, given.sent, None, locked, matches)
     name = EMAIL if locked else USERNAME
     if name not in made:
-        raise Refused(_NO_NAME)
+        raise InvalidRequest(_NO_NAME)
     user = with_values(blank, {**made, USERNAME: made[name]})
     require_storable(user)
     due = await default_actions(stores, realm.id)
@@ -63,10 +63,10 @@ async def new_user(
 async def changed_user(
     stores: Stores, realm: Realm, given: UserInput, before: User, matches: PatternMatches
 ) -> User:
-    """Return the changed user; raises Refused, InvalidInput and MatchesPending."""
+    """Return the changed user; raises InvalidRequest, InvalidInput and MatchesPending."""
     name = given.sent.values.get(USERNAME)
     if name is not None and not cleaned(name):
-        raise Refused(_NO_NAME)
+        raise InvalidRequest(_NO_NAME)
     follows = realm.login.registration_email_as_username
     values = {
         name: texts
@@ -79,7 +79,7 @@ async def changed_user(
     user = with_values(before, made)
     if follows and user.email != before.email:
         if user.email is None:
-            raise Refused(_NO_NAME)
+            raise InvalidRequest(_NO_NAME)
         user = replace(user, username=user.email)
     if user != before:
         require_storable(user)

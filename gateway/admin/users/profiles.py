@@ -12,8 +12,9 @@ from uuid import uuid4
 
 from gateway.admin.access import (
     Acting,
-    BadRequest,
+    InvalidRequest,
     NotFound,
+    WireFamily,
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
@@ -131,7 +132,7 @@ class ProfileComponents:
     async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
         """Store a profile and return its id.
 
-        Raises BadRequest, UnusableSetting, InvalidInput, or AlreadyExists where there is one.
+        Raises InvalidRequest, UnusableSetting, InvalidInput, or AlreadyExists where there is one.
         """
         _require_provider(given)
         text = _text(given)
@@ -191,7 +192,7 @@ def _component(realm: Realm, stored: StoredProfile) -> Component:
 
 def _require_provider(given: Component) -> None:
     if given.provider_id not in {None, PROFILE_PROVIDER}:
-        raise BadRequest(NO_SUCH_PROVIDER)
+        raise InvalidRequest(NO_SUCH_PROVIDER, WireFamily.PROSE)
 
 
 def _text(given: Component) -> str | None:

@@ -11,8 +11,8 @@ from typing import Any, Final
 from starlette.types import Receive
 
 from gateway.admin.access import (
+    InvalidRequest,
     MalformedBody,
-    Refused,
 )
 from gateway.domain.errors import InvalidInput
 from gateway.domain.limits.large_documents import LARGE_DOCUMENT
@@ -31,14 +31,14 @@ _KINDS: Final = {Media.OBJECT: dict, Media.LIST: list}
 async def read_admin_body(receive: Receive, headers: EdgeHeaders, wanted: Body) -> Any:
     """Return JSON, text or the parts of a form; None where nothing came and nothing is required.
 
-    Raises FormRefused (413, 415) and MalformedBody, or Refused where the row has its own words.
+    Raises FormRefused (413, 415) and MalformedBody, or InvalidRequest by the row.
     """
     try:
         return await _read(receive, headers, wanted)
     except MalformedBody as error:
         if not wanted.unreadable:
             raise
-        raise Refused(wanted.unreadable) from error
+        raise InvalidRequest(wanted.unreadable) from error
 
 
 async def _read(receive: Receive, headers: EdgeHeaders, wanted: Body) -> Any:

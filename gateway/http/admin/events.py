@@ -4,7 +4,8 @@ from typing import Final
 
 from gateway.admin.access import (
     AdminRole,
-    BadRequest,
+    InvalidRequest,
+    WireFamily,
 )
 from gateway.admin.events import EventUseCases
 from gateway.domain.events import (
@@ -120,17 +121,19 @@ def _admin_events(request: AdminRequest) -> AdminEventQuery:
 
 
 def _some_of(request: AdminRequest, name: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the given names, none for all; raises BadRequest for a name that is not known."""
+    """Return the given names, none for all; raises InvalidRequest for a name that is not known."""
     given = tuple(dict.fromkeys(value for value in request.every(name) if value))
     if not set(known).issuperset(given):
-        raise BadRequest(f"Invalid value for '{name}'")
+        raise InvalidRequest(f"Invalid value for '{name}'", WireFamily.PROSE)
     return given
 
 
 def _page(request: AdminRequest) -> EventPage:
     direction = request.query.get("direction") or "desc"
     if direction not in {"asc", "desc"}:
-        raise BadRequest("Invalid value for sortDirection, expected value is asc or desc")
+        raise InvalidRequest(
+            "Invalid value for sortDirection, expected value is asc or desc", WireFamily.PROSE
+        )
     first, maximum = request.page(STANDARD_PAGE)
     most = LARGEST_PAGE if maximum is None else min(maximum, LARGEST_PAGE)
     return EventPage(first, most, newest_first=direction == "desc")

@@ -8,8 +8,8 @@ from typing import Final
 
 from gateway.admin.access import (
     AdminRole,
+    InvalidRequest,
     NotFound,
-    Refused,
 )
 from gateway.admin.clients import QUERY_CLIENTS
 from gateway.admin.flows import (
@@ -216,7 +216,7 @@ def _configurations(configs: AuthenticatorConfigs) -> tuple[Operation, ...]:
 
 async def _refuse_configuration(_: AdminRequest) -> Reply:
     """Refuse a configuration without an execution: it could have no effect."""
-    raise Refused("A configuration belongs to an execution: it is made below that one")
+    raise InvalidRequest("A configuration belongs to an execution: it is made below that one")
 
 
 def _providers() -> tuple[Operation, ...]:

@@ -10,9 +10,10 @@ from urllib.parse import quote
 
 from gateway.admin.access import (
     Acting,
-    BadRequest,
+    InvalidRequest,
     Rights,
     UnknownPage,
+    WireFamily,
     entity_tag,
 )
 from gateway.domain.realm import Realm
@@ -85,7 +86,7 @@ class AdminRequest:
     def instant(self, name: str) -> tuple[datetime, datetime | None] | None:
         """Return the beginning of the day or millisecond, and of the next one, None for none.
 
-        Raises BadRequest with Keycloak's text. Keycloak: 10.5 (dates)
+        Raises InvalidRequest with Keycloak's text. Keycloak: 10.5 (dates)
         """
         text = self.query.get(name)
         if text is None:
@@ -99,7 +100,7 @@ class AdminRequest:
             day = None
         if day is None:
             expected = "expected format is yyyy-MM-dd or an Epoch timestamp"
-            raise BadRequest(f"Invalid value for '{name}', {expected}")
+            raise InvalidRequest(f"Invalid value for '{name}', {expected}", WireFamily.PROSE)
         return _period(datetime.combine(day, time(), UTC), timedelta(days=1))
 
 
