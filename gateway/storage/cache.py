@@ -247,9 +247,9 @@ class RealmCache:
 
     def _invalidate(self, topic: str | None) -> None:
         self._version += 1
-        self._realm_loads.forget()
-        self._client_loads.forget()
-        self._user_loads.forget()
+        self._realm_loads.clear()
+        self._client_loads.clear()
+        self._user_loads.clear()
         if topic is None:
             # Entries of an earlier connection are loaded again before they are used.
             self._connection += 1

@@ -29,7 +29,7 @@ class SingleFlight(Generic[K, V]):
         """Return what the work for `key` gives, or raise what it raises."""
         return await asyncio.shield(self.start(key, work))
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Start new tasks from now on: those in progress began before a change."""
         self._current.clear()
 

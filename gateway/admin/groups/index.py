@@ -73,7 +73,7 @@ class GroupIndex:
     def find(self, path: str) -> Group | None:
         return self._groups.get(path)
 
-    def forget(self, path: str) -> None:
+    def discard(self, path: str) -> None:
         """Remove the group at a path and all groups below it from the index."""
         below = f"{path}/"
         self._groups = {

@@ -41,7 +41,7 @@ async def _remove(change: Change, indexes: RealmIndexes, path: str) -> None:
     if group is not None:
         await require_may_control_subtree(change.acting, change.stores, group.id)
         await change.stores.group_catalogue.remove(change.realm.id, group.id)
-        indexes.groups.forget(path)
+        indexes.groups.discard(path)
 
 
 def _roles(groups: Sequence[GroupInput]) -> Iterator[RoleName]:

@@ -166,7 +166,7 @@ class PooledPasswordHasher:
         return needs_rehash(credential_data, secret_data, algorithm, iterations)
 
     def close(self) -> None:
-        """Let running hashes end and forget the waiting ones."""
+        """Finish running hashes and drop the waiting ones."""
         self._threads.close()
 
 

@@ -29,7 +29,7 @@ class Viewer(StrEnum):
 
 
 class UnmanagedPolicy(StrEnum):
-    """Who may handle attributes that the profile does not name; nobody where it is unset."""
+    """Who may handle attributes that the profile does not name; no one where it is unset."""
 
     ENABLED = "ENABLED"
     ADMIN_EDIT = "ADMIN_EDIT"

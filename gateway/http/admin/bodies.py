@@ -56,7 +56,7 @@ async def _read(receive: Receive, headers: EdgeHeaders, wanted: Body) -> Any:
         if kind not in {_TEXT, _JSON, b""}:
             raise FormRefused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "no plain text")
         return _text(body)
-    # Keycloak takes a body that nobody describes for what is expected.
+    # Keycloak treats a body without a content type as the expected one.
     if kind not in {_JSON, b""}:
         raise FormRefused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "not JSON")
     if len(body) > LARGE_DOCUMENT:

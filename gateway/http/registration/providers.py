@@ -1,4 +1,4 @@
-"""What each provider answers: the words in which a client is told.
+"""The responses of each registration provider: Keycloak's JSON, or RFC 7591 metadata.
 
 Keycloak: client registration providers `default`, `openid-connect` and `install`
 """
@@ -77,8 +77,8 @@ class _Registering:
         return Reply(HTTPStatus.NO_CONTENT)
 
     def _told(self, request: ProtocolRequest, seen: ClientView) -> Reply:
-        told = self._write(request, seen, None)
-        return json_reply(told, content_type=JSON_UTF8)
+        document = self._write(request, seen, None)
+        return json_reply(document, content_type=JSON_UTF8)
 
 
 def build_providers(registrations: RegistrationRequests, public_url: str) -> Mapping[str, Provider]:

@@ -97,7 +97,7 @@ def _lines(reader: "_Reader", first: dict[str, Any]) -> Iterator[StreamedObject]
 
 
 class _Reader:
-    """Reads values off the front of a file and forgets them."""
+    """Reads one value after another from a file, and keeps none."""
 
     def __init__(self, file: TextIO, source: str) -> None:
         self._file = file
