@@ -120,7 +120,7 @@ REGISTRIES = {
             "::test_the_last_passwords_are_refused_the_current_one_counts",
             "passwordAge": f"{_RULES}::test_passwords_of_the_last_days_are_refused",
         },
-        frozenset({"candidate"}),
+        frozenset({"candidate", "description"}),
     ),
     "password hashes": Registry(
         "gateway.crypto.passwords",
