@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 from gateway.domain.realm import PasswordPolicy
 from gateway.policies.candidate import Candidate
+from gateway.policies.description import RuleDescription
 from gateway.policies.digits import Digits
 from gateway.policies.length import Length
 from gateway.policies.lower_case import LowerCase
@@ -29,6 +30,11 @@ class NewPasswordRule(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def description(self) -> RuleDescription:
+        """What the grammar of `passwordPolicy` and the server information say of it."""
+        ...
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         """Return where the password keeps the rule, raise PasswordRefused where it does not."""

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from gateway.policies.candidate import Candidate, PasswordRefused
+from gateway.policies.description import number_argument
 
 _DEFAULT: Final = 30
 _OFF: Final = -1
@@ -16,6 +17,7 @@ class PasswordAge:
     """The rule."""
 
     name = "passwordAge"
+    description = number_argument("Not Recently Used (In Days)", str(_DEFAULT))
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         days = int(argument or _DEFAULT)

@@ -7,6 +7,7 @@
 from typing import Final
 
 from gateway.policies.candidate import Candidate, PasswordRefused
+from gateway.policies.description import number_argument
 
 _DEFAULT: Final = 3
 _OFF: Final = -1
@@ -16,6 +17,7 @@ class PasswordHistory:
     """The rule, with its number."""
 
     name = "passwordHistory"
+    description = number_argument("Not Recently Used", str(_DEFAULT))
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         wanted = int(argument or _DEFAULT)

@@ -8,12 +8,14 @@ import asyncio
 
 from gateway.domain.limits.patterns import Verdict
 from gateway.policies.candidate import Candidate, PasswordRefused
+from gateway.policies.description import RuleDescription, pattern_argument
 
 
 class RegexPattern:
     """The rule; it may stand several times."""
 
     name = "regexPattern"
+    description = RuleDescription(pattern_argument, "Regular Expression", "String", repeatable=True)
 
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         verdict = candidate.matches.verdict(argument or "", candidate.text)

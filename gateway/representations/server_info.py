@@ -128,7 +128,7 @@ def render_password_policies() -> list[dict[str, Any]]:
             "id": name,
             "displayName": rule.label,
             **({"configType": rule.kind, "defaultValue": rule.default} if rule.kind else {}),
-            "multipleSupported": name == "regexPattern",
+            "multipleSupported": rule.repeatable,
         }
         for name, rule in RULES.items()
     ]

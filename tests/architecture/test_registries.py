@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.crypto.passwords.schemes import ALGORITHMS
+from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.limits.password_hashing import HASH_SCHEMES
 from gateway.domain.user_profile.validators import VALIDATORS
 from gateway.http.edge.certificate_lookup import LOOKUPS
@@ -120,7 +121,7 @@ REGISTRIES = {
             "::test_the_last_passwords_are_refused_the_current_one_counts",
             "passwordAge": f"{_RULES}::test_passwords_of_the_last_days_are_refused",
         },
-        frozenset({"candidate"}),
+        frozenset({"candidate", "description"}),
     ),
     "password hashes": Registry(
         "gateway.crypto.passwords",
@@ -235,6 +236,11 @@ def test_the_settings_offer_every_certificate_lookup_with_its_header(name: str) 
             lookup.default_header,
         )
     assert set(lookup.options.values()) <= set(Settings.model_fields)
+
+
+def test_every_client_authentication_method_is_a_client_authenticator() -> None:
+    known = {each.id: each.methods for each in CLIENT_AUTHENTICATORS}
+    assert {name: method.names for name, method in METHODS.items()}.items() <= known.items()
 
 
 def _absent(names: Iterable[str], files: Iterable[Path]) -> set[str]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.representations.clients.client import CLIENT_FIELDS
-from gateway.representations.protocol_mapper_types import MAPPER_TYPES
 from gateway.representations.realms.fields import REALM_FIELDS
 from gateway.representations.setting_effects import SETTING_ROWS, Effect, Place, SettingRow
 from scripts import setting_effects_page
@@ -155,7 +155,7 @@ def test_only_rows_that_are_not_refused_may_lack_a_note_about_what_is_stored() -
 def test_every_option_of_the_claims_of_a_mapper_has_a_row() -> None:
     known = {row.name for row in rows(Place.MAPPER_CONFIG)}
     common = {"claim.name", "jsonType.label", "multivalued"}
-    used = {each.name for kind in MAPPER_TYPES.values() for each in kind.properties}
+    used = {each.name for kind in CLAIM_MAPPERS.values() for each in kind.description.properties}
     assert used & common <= known
 
 

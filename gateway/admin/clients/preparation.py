@@ -8,11 +8,10 @@ given a new secret. Keycloak: creating a client; executor secret-rotation (26.7)
 import secrets
 from dataclasses import replace
 from datetime import timedelta
-from typing import Final
 from uuid import uuid4
 
 from gateway.admin.users import NewUser, store_new_user
-from gateway.domain.clients import Client
+from gateway.domain.clients import WITH_SECRET, Client
 from gateway.domain.clock import Clock
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
@@ -28,7 +27,6 @@ from gateway.representations.clients import (
 from gateway.representations.secret_rotation import SecretRotation, secret_rotation_for
 
 _SECRET_BYTES = 32
-_SECRET_TYPES: Final = frozenset({"client-secret", "client-secret-jwt"})
 _SERVICE_ACCOUNT_SCOPE = "service_account"
 
 
@@ -133,5 +131,5 @@ def _with_secret(client: Client, clock: Clock) -> Client:
     """Return the client with a secret where it needs one; a public one has none."""
     if client.public_client:
         return replace(client, secret=None)
-    needs = client.client_authenticator_type in _SECRET_TYPES and not client.bearer_only
+    needs = client.client_authenticator_type in WITH_SECRET and not client.bearer_only
     return with_new_secret(client, clock) if needs and client.secret is None else client

@@ -20,11 +20,6 @@ from gateway.domain.limits.password_hashing import HASH_SCHEMES, HashScheme
 
 _SALT_BYTES = 16
 _ARGON2_VERSIONS = {"1.0": 16, "1.3": 19}
-_DIGESTS: Final[Mapping[str | None, hashes.HashAlgorithm]] = {
-    "sha1": hashes.SHA1(),  # noqa: S303 - HMAC does not need its collision resistance
-    "sha256": hashes.SHA256(),
-    "sha512": hashes.SHA512(),
-}
 
 
 class PasswordAlgorithm(Protocol):
@@ -60,13 +55,18 @@ class Pbkdf2:
 
         Keycloak writes 64 bytes for SHA-1, and wrote as many for SHA-256 in old versions.
         """
-        expected = stored.value[: _DIGESTS[self.scheme.digest].digest_size]
+        expected = stored.value[: self._digest.digest_size]
         value = self._derive(password, stored.salt, stored.iterations, len(expected))
         return hmac.compare_digest(value, expected)
 
     def _derive(self, password: str, salt: bytes, iterations: int, length: int) -> bytes:
-        digest = _DIGESTS[self.scheme.digest]
-        return PBKDF2HMAC(digest, length, salt, iterations).derive(password.encode())
+        return PBKDF2HMAC(self._digest, length, salt, iterations).derive(password.encode())
+
+    @property
+    def _digest(self) -> hashes.HashAlgorithm:
+        """The hash of the name that the scheme gives: each name is a class of `hashes`."""
+        made: hashes.HashAlgorithm = getattr(hashes, str(self.scheme.digest).upper())()
+        return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """OAuth clients and their settings."""
 
+from gateway.domain.clients.authenticators import CLIENT_AUTHENTICATORS, WITH_SECRET
 from gateway.domain.clients.client import OPENID_CONNECT, Client, ProtocolMapper
 from gateway.domain.clients.settings import (
     UNREADABLE_TIME,

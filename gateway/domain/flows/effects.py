@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Final
 
+from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.errors import UnusableSetting
 from gateway.domain.flows.flows import Execution, Flow, FlowKind, Flows, Requirement
 
@@ -17,9 +18,7 @@ USERNAME: Final = "direct-grant-validate-username"
 PASSWORD: Final = "direct-grant-validate-password"  # noqa: S105 - the name of an authenticator
 CODE: Final = "direct-grant-validate-otp"
 USER_CONFIGURED: Final = "conditional-user-configured"
-CLIENT_METHODS: Final = frozenset(
-    {"client-secret", "client-jwt", "client-secret-jwt", "client-x509", "federated-jwt"}
-)
+CLIENT_METHODS: Final = frozenset(each.id for each in CLIENT_AUTHENTICATORS)
 """Keycloak's names of what a client may prove itself by."""
 _ASKING: Final = (Requirement.REQUIRED, Requirement.CONDITIONAL)
 

@@ -126,7 +126,11 @@ def server_operations(
 
 def _mapper_types() -> list[dict[str, Any]]:
     return [
-        render_mapper_type(name, mapper.purposes if isinstance(mapper, ClaimMapper) else ())
+        render_mapper_type(
+            name,
+            mapper.description,
+            mapper.purposes if isinstance(mapper, ClaimMapper) else (),
+        )
         for name, mapper in sorted(CLAIM_MAPPERS.items())
     ]
 

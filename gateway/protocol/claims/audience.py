@@ -9,6 +9,8 @@ from gateway.domain.clients import ProtocolMapper
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ACCESS, TOKENS, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
+from gateway.representations.protocol_mapper_types import MapperType
+from gateway.representations.provider_properties import Property
 
 _CLIENT: Final = "included.client.audience"
 _CUSTOM: Final = "included.custom.audience"
@@ -32,7 +34,23 @@ def _of_roles(claims: MappedClaims, subject: TokenSubject) -> None:
         claims.add_audiences(name for name, _ in subject.roles.clients if name != requesting)
 
 
-AUDIENCE: Final = ClaimMapper("oidc-audience-mapper", TOKENS, _configured)
+AUDIENCE: Final = ClaimMapper(
+    "oidc-audience-mapper",
+    TOKENS,
+    _configured,
+    MapperType(
+        "Audience",
+        "Adds one audience",
+        (
+            Property("included.client.audience", "Included Client Audience", "A client's id"),
+            Property("included.custom.audience", "Included Custom Audience", "Any text"),
+        ),
+    ),
+)
 AUDIENCE_RESOLVE: Final = ClaimMapper(
-    "oidc-audience-resolve-mapper", ACCESS, lambda _: _of_roles, late=True
+    "oidc-audience-resolve-mapper",
+    ACCESS,
+    lambda _: _of_roles,
+    MapperType("Audience Resolve", "Adds the clients of which the user has roles", priority=30),
+    late=True,
 )

@@ -3,11 +3,16 @@
 Keycloak: hardcoded role mapper, role name mapper
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from gateway.domain.clients import ProtocolMapper
+from gateway.domain.errors import FieldError
 from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.claims.mapper import ChangeRoles, RoleMapper
+from gateway.representations.protocol_mapper_types import MapperType
+from gateway.representations.provider_properties import Property
+from gateway.representations.refusals import describe
 
 
 def parse_role(text: str) -> tuple[str | None, str]:
@@ -55,5 +60,38 @@ def _with(roles: EffectiveRoles, client: str | None, names: set[str]) -> Effecti
     return EffectiveRoles(roles.realm, tuple(kept))
 
 
-ROLE_NAME: Final = RoleMapper("oidc-role-name-mapper", 10, _renamed)
-HARDCODED_ROLE: Final = RoleMapper("oidc-hardcoded-role-mapper", 20, _hardcoded)
+def _role_error(config: Mapping[str, str]) -> FieldError | None:
+    return _named_role_error(config, "role")
+
+
+def _both_roles_error(config: Mapping[str, str]) -> FieldError | None:
+    return _role_error(config) or _named_role_error(config, "new.role.name")
+
+
+def _named_role_error(config: Mapping[str, str], option: str) -> FieldError | None:
+    text = config.get(option, "")
+    if parse_role(text)[1]:
+        return None
+    return FieldError(f"config.{option}", describe(text), "a role, as name or client.name")
+
+
+_ROLE: Final = Property("role", "Role", "A role of the realm, or client.role")
+ROLE_NAME: Final = RoleMapper(
+    "oidc-role-name-mapper",
+    10,
+    _renamed,
+    MapperType(
+        "Role Name Mapper",
+        "Calls a role by another name",
+        (_ROLE, Property("new.role.name", "New Role Name", "The other name")),
+        priority=10,
+    ),
+    _both_roles_error,
+)
+HARDCODED_ROLE: Final = RoleMapper(
+    "oidc-hardcoded-role-mapper",
+    20,
+    _hardcoded,
+    MapperType("Hardcoded Role", "Adds a role that the user need not have", (_ROLE,), priority=20),
+    _role_error,
+)

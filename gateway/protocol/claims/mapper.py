@@ -11,14 +11,18 @@ from enum import StrEnum
 from typing import Final
 
 from gateway.domain.clients import ProtocolMapper
+from gateway.domain.errors import FieldError
 from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.subject import TokenSubject
+from gateway.representations.protocol_mapper_types import MapperType
 
 AddClaims = Callable[[MappedClaims, TokenSubject], None]
 """Adds to the claims what is known of the subject; what is absent adds nothing."""
 ChangeRoles = Callable[[EffectiveRoles], EffectiveRoles]
 """Returns the roles as tokens contain them."""
+ConfigCheck = Callable[[Mapping[str, str]], FieldError | None]
+"""Returns what is wrong with the configuration of a mapper, None for nothing."""
 
 
 class ClaimsFor(StrEnum):
@@ -56,7 +60,9 @@ class ClaimMapper:
     mapper_type: str
     purposes: frozenset[ClaimsFor]
     prepare: Callable[[ProtocolMapper], AddClaims | None]
+    description: MapperType
     late: bool = False
+    check: ConfigCheck | None = None
 
     def serves(self, mapper: ProtocolMapper, purpose: ClaimsFor) -> bool:
         """Tell whether the mapper's options name a purpose of its type."""
@@ -73,3 +79,5 @@ class RoleMapper:
     mapper_type: str
     order: int
     prepare: Callable[[ProtocolMapper], ChangeRoles | None]
+    description: MapperType
+    check: ConfigCheck | None = None

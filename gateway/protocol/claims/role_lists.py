@@ -21,6 +21,8 @@ from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import EVERYWHERE, AddClaims, ClaimMapper
 from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS, ROLES
 from gateway.protocol.claims.subject import TokenSubject
+from gateway.representations.protocol_mapper_types import SEVERAL_VALUES, TYPED_CLAIM, MapperType
+from gateway.representations.provider_properties import Property
 
 _OF_REALM: Final = ("realm_access", ROLES)
 _OF_CLIENTS: Final = "resource_access"
@@ -114,8 +116,35 @@ def _prefixed(prefix: str, roles: Sequence[str]) -> Sequence[str]:
 
 
 REALM_ROLES: Final = ClaimMapper(
-    "oidc-usermodel-realm-role-mapper", EVERYWHERE, _realm_roles, late=True
+    "oidc-usermodel-realm-role-mapper",
+    EVERYWHERE,
+    _realm_roles,
+    MapperType(
+        "User Realm Role",
+        "The user's roles of the realm",
+        (
+            Property("usermodel.realmRoleMapping.rolePrefix", "Realm Role prefix", "Before each"),
+            SEVERAL_VALUES,
+            *TYPED_CLAIM,
+        ),
+        priority=40,
+    ),
+    late=True,
 )
 CLIENT_ROLES: Final = ClaimMapper(
-    "oidc-usermodel-client-role-mapper", EVERYWHERE, _client_roles, late=True
+    "oidc-usermodel-client-role-mapper",
+    EVERYWHERE,
+    _client_roles,
+    MapperType(
+        "User Client Role",
+        "The user's roles of clients",
+        (
+            Property("usermodel.clientRoleMapping.clientId", "Client ID", "One client, or all"),
+            Property("usermodel.clientRoleMapping.rolePrefix", "Client Role prefix", "Before each"),
+            SEVERAL_VALUES,
+            *TYPED_CLAIM,
+        ),
+        priority=40,
+    ),
+    late=True,
 )

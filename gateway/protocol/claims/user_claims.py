@@ -15,6 +15,13 @@ from gateway.protocol.claims.claim_paths import claim_path, values_writer
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import EVERYWHERE, AddClaims, ClaimMapper
 from gateway.protocol.claims.subject import TokenSubject
+from gateway.representations.protocol_mapper_types import (
+    CLAIM_PATH,
+    SEVERAL_VALUES,
+    TYPED_CLAIM,
+    MapperType,
+)
+from gateway.representations.provider_properties import Kind, Property
 
 _FIELDS: Final[Mapping[str, Callable[[User], str | None]]] = {
     "username": lambda user: user.username,
@@ -137,8 +144,62 @@ def _json_boolean(flag: bool) -> str:  # noqa: FBT001 - turns a truth value into
     return "true" if flag else "false"
 
 
-FULL_NAME: Final = ClaimMapper("oidc-full-name-mapper", EVERYWHERE, lambda _: _full_name)
-USER_ATTRIBUTE: Final = ClaimMapper("oidc-usermodel-attribute-mapper", EVERYWHERE, _attribute)
-USER_PROPERTY: Final = ClaimMapper("oidc-usermodel-property-mapper", EVERYWHERE, _property)
-ADDRESS: Final = ClaimMapper("oidc-address-mapper", EVERYWHERE, _address)
-GROUP_MEMBERSHIP: Final = ClaimMapper("oidc-group-membership-mapper", EVERYWHERE, _group_membership)
+FULL_NAME: Final = ClaimMapper(
+    "oidc-full-name-mapper",
+    EVERYWHERE,
+    lambda _: _full_name,
+    MapperType("User's full name", "First and last name together"),
+)
+USER_ATTRIBUTE: Final = ClaimMapper(
+    "oidc-usermodel-attribute-mapper",
+    EVERYWHERE,
+    _attribute,
+    MapperType(
+        "User Attribute",
+        "An attribute of the user",
+        (
+            Property("user.attribute", "User Attribute", "The attribute's name"),
+            *(*TYPED_CLAIM, SEVERAL_VALUES),
+            Property(
+                *("aggregate.attrs", "Aggregate attribute values", "Whether with the groups'"),
+                Kind.FLAG,
+            ),
+        ),
+    ),
+)
+USER_PROPERTY: Final = ClaimMapper(
+    "oidc-usermodel-property-mapper",
+    EVERYWHERE,
+    _property,
+    MapperType(
+        "User Property",
+        "A field of the user",
+        (Property("user.attribute", "Property", "The field's name"), *TYPED_CLAIM),
+    ),
+)
+ADDRESS: Final = ClaimMapper(
+    "oidc-address-mapper",
+    EVERYWHERE,
+    _address,
+    MapperType(
+        "User Address",
+        "The user's postal address",
+        tuple(
+            Property(f"user.attribute.{part}", f"User Attribute Name for {part}", "The attribute")
+            for part in ("street", "locality", "region", "postal_code", "country", "formatted")
+        ),
+    ),
+)
+GROUP_MEMBERSHIP: Final = ClaimMapper(
+    "oidc-group-membership-mapper",
+    EVERYWHERE,
+    _group_membership,
+    MapperType(
+        "Group Membership",
+        "The user's groups",
+        (
+            CLAIM_PATH,
+            Property("full.path", "Full group path", "Whether with those above", Kind.FLAG),
+        ),
+    ),
+)

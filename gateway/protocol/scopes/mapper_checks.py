@@ -4,7 +4,6 @@ Refused is what Keycloak would accept and then fail with at every token, or woul
 claim that the protocol needs. Keycloak: validation of mappers
 """
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from gateway.admin.access import (
@@ -13,13 +12,11 @@ from gateway.admin.access import (
 from gateway.domain.clients import ProtocolMapper
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.protocol.claims import CLAIM_MAPPERS
-from gateway.protocol.claims.changed_roles import parse_role
 from gateway.protocol.claims.claim_paths import (
     CLAIM_NAME,
     DEEPEST_CLAIM,
     split_claim_path,
 )
-from gateway.protocol.claims.json_types import JSON_TYPE, UNMAPPABLE, reader_of
 from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS
 from gateway.protocol.claims.role_lists import role_path
 from gateway.representations.refusals import describe
@@ -47,12 +44,11 @@ _NOTE: Final = "oidc-usersessionmodel-note-mapper"
 
 def check_mapper(mapper: ProtocolMapper) -> None:
     """Raise NotFound for an unknown type, InvalidInput for an unusable configuration."""
-    kind = mapper.mapper_type
-    if kind not in CLAIM_MAPPERS and kind not in STORED_ONLY:
+    kind = CLAIM_MAPPERS.get(mapper.mapper_type)
+    if kind is None and mapper.mapper_type not in STORED_ONLY:
         raise NotFound("ProtocolMapper provider not found")
     _require_free_claim(mapper)
-    check = _CHECKS.get(kind)
-    error = None if check is None else check(mapper.config)
+    error = None if kind is None or kind.check is None else kind.check(mapper.config)
     if error is not None:
         raise InvalidInput((error,))
 
@@ -73,32 +69,3 @@ def _require_free_claim(mapper: ProtocolMapper) -> None:
     if not own or mapper.config.get("user.session.note") != "AUTH_TIME":
         allowed = "a claim that the protocol does not need for itself"
         raise InvalidInput((FieldError("config.claim.name", describe(name), allowed),))
-
-
-def _role(config: Mapping[str, str]) -> FieldError | None:
-    return _named_role(config, "role")
-
-
-def _both_roles(config: Mapping[str, str]) -> FieldError | None:
-    return _named_role(config, "role") or _named_role(config, "new.role.name")
-
-
-def _named_role(config: Mapping[str, str], option: str) -> FieldError | None:
-    text = config.get(option, "")
-    if parse_role(text)[1]:
-        return None
-    return FieldError(f"config.{option}", describe(text), "a role, as name or client.name")
-
-
-def _value(config: Mapping[str, str]) -> FieldError | None:
-    text = config.get("claim.value")
-    if not text or reader_of(config)(text) is not UNMAPPABLE:
-        return None
-    return FieldError("config.claim.value", describe(text), f"a value of type {config[JSON_TYPE]}")
-
-
-_CHECKS: Final[Mapping[str, Callable[[Mapping[str, str]], FieldError | None]]] = {
-    "oidc-hardcoded-role-mapper": _role,
-    "oidc-role-name-mapper": _both_roles,
-    "oidc-hardcoded-claim-mapper": _value,
-}

@@ -6,24 +6,21 @@ of a client is a field of its own.
 Keycloak: client attributes. Spec: RFC 8705 §2.1.2 (the subject), §3.3 (bound tokens)
 """
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway.domain.clients import Client
 from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import FieldError
-from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.limits.patterns import MAY_TAKE_HOURS, pattern_problem
 from gateway.representations.clients.settings import (
-    ALGORITHM_ATTRIBUTES,
+    CHECKS,
     ROTATED_SECRET,
-    SECRET_TIMES,
     SUBJECT,
     SUBJECT_IS_PATTERN,
 )
 from gateway.representations.refusals import describe, join
-from gateway.representations.shapes import MAX_INTEGER, TextMap
+from gateway.representations.shapes import TextMap
 
 _CERTIFICATE: Final = "client-x509"
 _LONGEST_PATTERN = 2000
@@ -64,7 +61,7 @@ def attribute_errors(client: Client, path: str) -> list[FieldError]:
     """Return what is wrong with the attributes of `client`, whose path is `path`."""
     found = (
         (name, client.attributes[name], check(client.attributes[name]))
-        for name, check in _CHECKS.items()
+        for name, check in CHECKS.items()
         if client.attributes.get(name)
     )
     errors = [
@@ -101,41 +98,3 @@ def _name_error(subject: str) -> str | None:
     except ValueError as error:
         return str(error)
     return None
-
-
-def _flag(text: str) -> str | None:
-    return None if text in {"true", "false"} else '"true" or "false"'
-
-
-def _seconds(text: str) -> str | None:
-    fine = re.fullmatch("-1|[0-9]{1,10}", text) and int(text) <= MAX_INTEGER
-    return None if fine else f"-1, or whole seconds up to {MAX_INTEGER}"
-
-
-def _instant(text: str) -> str | None:
-    fine = re.fullmatch("[0-9]{1,10}", text, re.ASCII)
-    return None if fine else "whole seconds since 1970, 0 for never"
-
-
-def _algorithm(text: str) -> str | None:
-    if text in ALGORITHMS_OF_CLIENTS:
-        return None
-    return "one of " + ", ".join(ALGORITHMS_OF_CLIENTS)
-
-
-_CHECKS: Final[Mapping[str, Callable[[str], str | None]]] = {
-    "tls.client.certificate.bound.access.tokens": _flag,
-    SUBJECT_IS_PATTERN: _flag,
-    "client_credentials.use_refresh_token": _flag,
-    "use.refresh.tokens": _flag,
-    "token.response.type.bearer.lower-case": _flag,
-    **dict.fromkeys(SECRET_TIMES, _instant),
-    "access.token.lifespan": _seconds,
-    "client.session.idle.timeout": _seconds,
-    "client.session.max.lifespan": _seconds,
-    "client.offline.session.idle.timeout": _seconds,
-    "client.offline.session.max.lifespan": _seconds,
-    **dict.fromkeys(ALGORITHM_ATTRIBUTES, _algorithm),
-    "access.token.header.type.rfc9068": _flag,
-    "client.introspection.response.allow.jwt.claim.enabled": _flag,
-}

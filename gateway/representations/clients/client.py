@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.domain.clients import Client
+from gateway.domain.clients import CLIENT_AUTHENTICATORS, Client
 from gateway.domain.errors import FieldError
 from gateway.domain.secrets import Secret
 from gateway.representations.clients.attributes import ClientAttributes, attribute_errors
@@ -36,13 +36,7 @@ DEFAULT_SCOPES: Final = ("acr", "basic", "email", "profile", "roles", "web-origi
 OPTIONAL_SCOPES: Final = ("address", "microprofile-jwt", "offline_access", "organization", "phone")
 """Optional client scopes of such a client."""
 
-_AUTHENTICATORS = (
-    "client-secret",
-    "client-x509",
-    "client-jwt",
-    "client-secret-jwt",
-    "federated-jwt",
-)
+_AUTHENTICATORS = tuple(each.id for each in CLIENT_AUTHENTICATORS)
 _FORMER = (
     *("origin", "directGrantsOnly", "clientTemplate"),
     *("useTemplateConfig", "useTemplateScope", "useTemplateMappers"),

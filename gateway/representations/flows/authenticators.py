@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from gateway.domain.clients import CLIENT_AUTHENTICATORS, WITH_SECRET
 from gateway.domain.flows import FlowKind, Requirement
 from gateway.representations.provider_properties import Kind, Property
 
@@ -47,7 +48,7 @@ class Authenticator:
     def listed(self) -> dict[str, Any]:
         members = {"displayName": self.name, "description": self.help, "id": self.id}
         if self.role is Role.CLIENT:
-            return {"supportsSecret": self.id in _WITH_SECRET, **members}
+            return {"supportsSecret": self.id in WITH_SECRET, **members}
         return members
 
     def described(self) -> dict[str, Any]:
@@ -60,7 +61,6 @@ class Authenticator:
         }
 
 
-_WITH_SECRET: Final = frozenset({"client-secret", "client-secret-jwt"})
 _CHOICES: Final[Mapping[str, tuple[Requirement, ...]]] = {
     "usual": _USUAL,
     "either": _EITHER,
@@ -148,12 +148,6 @@ idp-add-organization-member | user | usual | Organization Member Onboard | Takes
 organisation
 docker-http-basic-authenticator | user | always | Docker Authenticator | Takes user name and \
 password of Docker
-client-secret | client | usual | Client Id and Secret | Compares the client's secret
-client-jwt | client | usual | Signed JWT | Verifies a JWT that the client has signed
-client-secret-jwt | client | usual | Signed JWT with Client Secret | Verifies a JWT that is \
-signed with the client's secret
-client-x509 | client | usual | X509 Certificate | Compares the subject of the TLS certificate
-federated-jwt | client | usual | Signed JWT - Federated | Verifies a JWT of another provider
 registration-page-form | form | either | Registration Page | Shows the registration page
 registration-user-creation | form action | either | Registration User Profile Creation | Makes \
 the account
@@ -164,7 +158,10 @@ human
 registration-terms-and-conditions | form action | either | Terms and conditions | Asks to accept \
 the terms
 """
-"""An authenticator: id, role, the choices of its requirement, name, and what it does."""
+"""An authenticator: id, role, the choices of its requirement, name, and what it does.
+
+Those of clients are CLIENT_AUTHENTICATORS.
+"""
 
 
 def _authenticators() -> Iterator[Authenticator]:
@@ -172,6 +169,9 @@ def _authenticators() -> Iterator[Authenticator]:
         name, role, choices, label, text = line.split(" | ")
         properties = _PROPERTIES.get(name, ())
         yield Authenticator(name, label, text, _CHOICES[choices], properties, Role(role))
+    for each in CLIENT_AUTHENTICATORS:
+        properties = _PROPERTIES.get(each.id, ())
+        yield Authenticator(each.id, each.name, each.help, _USUAL, properties, Role.CLIENT)
 
 
 AUTHENTICATORS: Final = {each.id: each for each in _authenticators()}

@@ -10,11 +10,15 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 from uuid import UUID, uuid5
 
+from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind, Requirement
 from gateway.domain.limits.caches import cached
 
 _NAMESPACE: Final = UUID("5f0f9c0e-6f6b-4a52-9b5c-1b6d7c6e2f10")
-_TABLE: Final = """
+_CLIENT_STEPS: Final = "\n".join(
+    f"{10 * place} ALTERNATIVE {each.id}" for place, each in enumerate(CLIENT_AUTHENTICATORS, 1)
+)
+_TABLE: Final = f"""
 browser | basic-flow | Browser based authentication
 10 ALTERNATIVE auth-cookie
 20 DISABLED auth-spnego
@@ -75,11 +79,7 @@ Set to REQUIRED to force.
 20 REQUIRED reset-otp
 
 clients | client-flow | Base authentication for clients
-10 ALTERNATIVE client-secret
-20 ALTERNATIVE client-jwt
-30 ALTERNATIVE client-secret-jwt
-40 ALTERNATIVE client-x509
-50 ALTERNATIVE federated-jwt
+{_CLIENT_STEPS}
 
 first broker login | basic-flow | Actions taken after first broker login with identity provider \
 account, which is not yet linked to any Keycloak account

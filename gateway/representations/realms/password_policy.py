@@ -6,53 +6,27 @@ Keycloak's, the reference configuration uses it for `pbkdf2-sha256`.
 Keycloak: PasswordPolicy.parse, PasswordPolicyConfigException
 """
 
-import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.limits.password_hashing import HASH_SCHEME_OF, HASH_SCHEMES
-from gateway.domain.limits.patterns import (
-    LARGEST_PATTERN,
-    MAY_TAKE_HOURS,
-    TOO_LARGE,
-    pattern_problem,
-    pattern_weight,
-)
+from gateway.domain.limits.patterns import LARGEST_PATTERN, pattern_weight
 from gateway.domain.realm import PasswordPolicy, PasswordRule
+from gateway.policies import POLICIES
+from gateway.policies.description import MAX_NUMBER, NUMBER, RuleDescription, number_argument
+from gateway.policies.regex_pattern import RegexPattern
 from gateway.representations.json_input import check_text
 from gateway.representations.refusals import describe, raise_all, refused
 from gateway.representations.repetitions import repeated
-from gateway.representations.shapes import MAX_INTEGER
 
 _LONGEST = 4000
-_PATTERN: Final = "regexPattern"
-_REPEATABLE = frozenset({_PATTERN})
-_NUMBER = re.compile(r"-?[0-9]{1,10}")
-
-
-def _number(argument: str) -> str | None:
-    """Return what is wrong with a whole number; none is fine, the rule has a default."""
-    if not argument:
-        return None
-    if not _NUMBER.fullmatch(argument) or not -1 <= int(argument) <= MAX_INTEGER:
-        return "Not a valid number"
-    return None
+_PATTERN: Final = RegexPattern.name
 
 
 def _iterations(argument: str) -> str | None:
-    fine = not argument or (_NUMBER.fullmatch(argument) and 0 < int(argument) <= MAX_INTEGER)
-    return None if fine else f"Not a number from 1 to {MAX_INTEGER}"
-
-
-def _pattern(argument: str) -> str | None:
-    if not argument:
-        return "Config required"
-    problem = pattern_problem(argument)
-    if problem is None or problem in {MAY_TAKE_HOURS, TOO_LARGE}:
-        return problem
-    return "Not a valid regular expression"
+    fine = not argument or (NUMBER.fullmatch(argument) and 0 < int(argument) <= MAX_NUMBER)
+    return None if fine else f"Not a number from 1 to {MAX_NUMBER}"
 
 
 def _hash_algorithm(argument: str) -> str | None:
@@ -60,44 +34,18 @@ def _hash_algorithm(argument: str) -> str | None:
     return None if known else "Password hashing provider not found"
 
 
-def _file_name(argument: str) -> str | None:
-    return None if argument and "/" not in argument else "Not a file name"
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule: the check of its argument, its name for people, and the argument's type and default.
-
-    The check returns what is wrong, None for nothing; a rule without an argument has no type.
-    """
-
-    check: Callable[[str], str | None]
-    label: str
-    kind: str = "int"
-    default: str = ""
-
-
-RULES: Final[Mapping[str, Rule]] = {
-    "length": Rule(_number, "Minimum Length", default="8"),
-    "maxLength": Rule(_number, "Maximum Length", default="64"),
-    "digits": Rule(_number, "Digits", default="1"),
-    "lowerCase": Rule(_number, "Lowercase Characters", default="1"),
-    "upperCase": Rule(_number, "Uppercase Characters", default="1"),
-    "specialChars": Rule(_number, "Special Characters", default="1"),
-    _PATTERN: Rule(_pattern, "Regular Expression", "String"),
-    "notUsername": Rule(lambda _: None, "Not Username", ""),
-    "notContainsUsername": Rule(lambda _: None, "Not Contains Username", ""),
-    "notEmail": Rule(lambda _: None, "Not Email", ""),
-    "passwordHistory": Rule(_number, "Not Recently Used", default="3"),
-    "passwordAge": Rule(_number, "Not Recently Used (In Days)", default="30"),
-    "passwordBlacklist": Rule(_file_name, "Password Blacklist", "String"),
-    "forceExpiredPasswordChange": Rule(_number, "Expire Password", "String", "365"),
-    "hashAlgorithm": Rule(_hash_algorithm, "Hashing Algorithm", "String", HASH_SCHEMES[0].name),
-    "hashIterations": Rule(_iterations, "Hashing Iterations", default="-1"),
-    "maxAuthAge": Rule(_number, "Maximum Authentication Age", default="300"),
-    "recoveryCodesWarningThreshold": Rule(_number, "Recovery Codes Warning Threshold", default="4"),
+RULES: Final[Mapping[str, RuleDescription]] = {
+    **{rule.name: rule.description for rule in POLICIES},
+    "forceExpiredPasswordChange": number_argument("Expire Password", "365", "String"),
+    "hashAlgorithm": RuleDescription(
+        _hash_algorithm, "Hashing Algorithm", "String", HASH_SCHEMES[0].name
+    ),
+    "hashIterations": RuleDescription(_iterations, "Hashing Iterations", default="-1"),
+    "maxAuthAge": number_argument("Maximum Authentication Age", "300"),
+    "recoveryCodesWarningThreshold": number_argument("Recovery Codes Warning Threshold", "4"),
 }
-"""Every rule by its name."""
+"""Every rule by its name. Those of POLICIES check new passwords, the others do not."""
+_REPEATABLE: Final = frozenset(name for name, rule in RULES.items() if rule.repeatable)
 
 
 class PasswordPolicyText:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.representations.field_table import parse_strictly
 from gateway.representations.refusals import refused
 from gateway.representations.shapes import Flag, Shape, Text, TextList, Verbatim, VerbatimObject
@@ -66,11 +67,7 @@ LISTS: Final = {
     "post_logout_redirect_uris": "post.logout.redirect.uris",
 }
 AUTHENTICATORS: Final = {
-    "client_secret_basic": "client-secret",
-    "client_secret_post": "client-secret",
-    "client_secret_jwt": "client-secret-jwt",
-    "private_key_jwt": "client-jwt",
-    "tls_client_auth": "client-x509",
+    method: each.id for each in CLIENT_AUTHENTICATORS for method in each.methods
 }
 _IGNORED: Final = (
     *("client_id_issued_at", "client_secret_expires_at", "registration_client_uri"),

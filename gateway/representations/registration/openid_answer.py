@@ -7,13 +7,12 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.domain.clients import Client
+from gateway.domain.clients import CLIENT_AUTHENTICATORS, WITH_SECRET, Client
 from gateway.domain.secrets import Secret
 from gateway.representations.clients import SECRET_EXPIRES, render_client
 from gateway.representations.field_table import without_none
 from gateway.representations.masking import MASK
 from gateway.representations.registration.openid import (
-    AUTHENTICATORS,
     FLAGS,
     GRANT_ATTRIBUTES,
     GRANT_FLAGS,
@@ -23,15 +22,7 @@ from gateway.representations.registration.openid import (
     TEXTS,
 )
 
-_WITH_SECRET: Final = frozenset({"client-secret", "client-secret-jwt"})
-_METHODS: Final = {
-    "client-secret": "client_secret_basic",
-    **{
-        authenticator: method
-        for method, authenticator in AUTHENTICATORS.items()
-        if authenticator != "client-secret"
-    },
-}
+_METHODS: Final = {each.id: each.methods[0] for each in CLIENT_AUTHENTICATORS if each.methods}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +113,7 @@ def _method(client: Client) -> str:
 
 def _secret(registered: Registered) -> str | None:
     client = registered.client
-    has_one = client.client_authenticator_type in _WITH_SECRET and not client.public_client
+    has_one = client.client_authenticator_type in WITH_SECRET and not client.public_client
     if not has_one or client.secret is None:
         return None
     return MASK if registered.masked else client.secret.reveal()

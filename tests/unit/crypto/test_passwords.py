@@ -24,7 +24,7 @@ from gateway.crypto.passwords.hasher import (
     verify_password,
 )
 from gateway.domain.errors import InvalidInput, Overloaded, SecretUnreadable
-from gateway.domain.limits.password_hashing import HASH_SCHEME_OF
+from gateway.domain.limits.password_hashing import HASH_SCHEME_OF, HashScheme
 from gateway.domain.secrets import Secret
 
 SALT = bytes(range(16))
@@ -428,3 +428,12 @@ def test_one_block_of_a_long_pbkdf2_hash_is_computed(
     monkeypatch.setattr(password_schemes, "PBKDF2HMAC", counting)
     assert not verify_password(Secret("p"), *keycloak(name, 1, bytes(512)))
     assert lengths == [{"pbkdf2": 20, "pbkdf2-sha256": 32, "pbkdf2-sha512": 64}[name]]
+
+
+def test_a_scheme_with_another_digest_needs_no_second_entry() -> None:
+    scheme = HashScheme("pbkdf2-sha384", 48, 1000, 1000, digest="sha384")
+    algorithm = password_schemes.Pbkdf2(scheme)
+    made = algorithm.make("pässword", 1000)
+    assert made.value == hashlib.pbkdf2_hmac("sha384", "pässword".encode(), made.salt, 1000)
+    assert algorithm.matches("pässword", made)
+    assert not algorithm.matches("password", made)

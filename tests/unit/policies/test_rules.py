@@ -228,3 +228,4 @@ def test_every_rule_of_the_grammar_is_enforced_or_no_rule_for_passwords() -> Non
     enforced = {rule.name for rule in POLICIES}
     assert enforced | NO_VALIDATORS == set(RULES)
     assert enforced.isdisjoint(NO_VALIDATORS)
+    assert all(RULES[rule.name] is rule.description for rule in POLICIES)

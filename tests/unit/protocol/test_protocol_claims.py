@@ -37,7 +37,6 @@ from gateway.protocol.scopes.claims_context import ClaimsContext, resolve_claims
 from gateway.protocol.scopes.granted import GrantedScopes, RealmScopes
 from gateway.protocol.tokens.issuing import Issue, SessionPart, TokenResponse, issue_tokens
 from gateway.protocol.userinfo import userinfo_document
-from gateway.representations.protocol_mapper_types import MAPPER_TYPES
 from gateway.representations.provider_properties import Kind
 from tests.support.tokens import claims_of
 
@@ -95,7 +94,7 @@ def _option(name: str, kind: Kind) -> st.SearchStrategy[str]:
 
 def mappers_of(mapper_type: str) -> st.SearchStrategy[ProtocolMapper]:
     """Return mappers of a type with any of its options, in every kind of document."""
-    properties = MAPPER_TYPES[mapper_type].properties
+    properties = CLAIM_MAPPERS[mapper_type].description.properties
     own = {one.name: _option(one.name, one.kind) for one in properties}
     more = {
         "claim.name": claim_names,
