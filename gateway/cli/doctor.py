@@ -135,23 +135,23 @@ def _redis(settings: "Settings") -> str:
 
 
 def _database(settings: "Settings") -> str:
+    from gateway.bootstrap.encryption_keys import check_encryption_keys, encryption_keys_exist
     from gateway.bootstrap.services import open_services
-    from gateway.domain.realm import MASTER
 
     default = settings.state_dir / "realmgate.db"
     if str(default) in settings.database_url.reveal() and not default.exists():
         return "The database will be created at the first start."
-    if settings.encryption_key is None and not settings.encryption_key_file.exists():
+    if not encryption_keys_exist(settings):
         raise ProblemFound(
             f"There is a database, but no key that decrypts it: {settings.encryption_key_file}."
+            " Restore the key from your backup, or set REALMGATE_ENCRYPTION_KEY_FILE."
         )
 
     async def ask() -> int:
-        async with open_services(settings) as services, services.database.read() as stores:
-            realm = await stores.realms.find_by_name(MASTER)
-            if realm is not None:
-                await stores.keys.list(realm.id)
-            return len(await stores.realms.list())
+        async with open_services(settings) as services:
+            await check_encryption_keys(services.database, settings)
+            async with services.database.read() as stores:
+                return len(await stores.realms.list())
 
     realms = counted(asyncio.run(ask()), "realm")
     return f"The database answers, holds {realms}, and the key decrypts it."

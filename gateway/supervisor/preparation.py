@@ -17,9 +17,10 @@ from gateway.admin.realms import (
 )
 from gateway.bootstrap.applications import find_tracer
 from gateway.bootstrap.client_certificates import read_client_certificates
+from gateway.bootstrap.encryption_keys import check_encryption_keys
 from gateway.bootstrap.realm_files import realm_import
 from gateway.bootstrap.services import Services, open_services
-from gateway.domain.errors import SecretUnreadable, StoreUnavailable
+from gateway.domain.errors import StoreUnavailable
 from gateway.domain.realm import MASTER
 from gateway.settings import Settings
 from gateway.storage.redis.connection import check_server, create_client
@@ -43,7 +44,7 @@ async def _prepare(settings: Settings) -> None:
         await _check_redis(settings)
         if await migrate(settings.database_url):
             log.info("the database was brought to this version's schema")
-        await _check_encryption_key(services)
+        await check_encryption_keys(services.database, settings)
         await _import(settings, services)
         for realm in await ensure_defaults(services.database):
             log.info("default clients and roles added", realm=realm.name)
@@ -62,20 +63,6 @@ async def _check_redis(settings: Settings) -> None:
         structlog.get_logger().warning("redis does not answer; starting without it")
     finally:
         await client.aclose()
-
-
-async def _check_encryption_key(services: Services) -> None:
-    """Refuse to start beside a database that was sealed under another key."""
-    try:
-        async with services.database.read() as stores:
-            realm = await stores.realms.find_by_name(MASTER)
-            if realm is not None:
-                await stores.keys.list(realm.id)
-    except SecretUnreadable as failure:
-        raise SecretUnreadable(
-            "the encryption key does not open the secrets in the database: it is another one than"
-            " at the last start"
-        ) from failure
 
 
 async def _import(settings: Settings, services: Services) -> None:
