@@ -34,6 +34,12 @@ _SENT_CERTIFICATE = re.compile(
 )
 
 
+_SENT_SECRET = re.compile(
+    r'^\s*proxy_set_header\s+X-Realmgate-Proxy-Secret\s+"([^"]*)"\s*;',
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
 class ProblemFound(Exception):
     """A problem; `str()` says what, and what to do."""
 
@@ -46,7 +52,8 @@ Check = Callable[["Settings"], str]
 @click.option(
     "--nginx-configuration",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Output folder of `realmgate nginx render`, to compare its certificate header.",
+    help="Output folder of `realmgate nginx render`, to compare its certificate header"
+    " and proxy secret.",
 )
 @click.pass_context
 def doctor(ctx: click.Context, nginx_configuration: Path | None) -> None:
@@ -55,8 +62,11 @@ def doctor(ctx: click.Context, nginx_configuration: Path | None) -> None:
 
     settings = load_settings()
     click.echo("ok    The settings are valid.")
-    sent_header: Check = partial(_certificate_header, nginx_configuration)
-    passed = [_passes(check, settings) for check in (*CHECKS, sent_header)]
+    nginx: tuple[Check, ...] = (
+        partial(_certificate_header, nginx_configuration),
+        partial(_proxy_secret, nginx_configuration),
+    )
+    passed = [_passes(check, settings) for check in (*CHECKS, *nginx)]
     ctx.exit(0 if all(passed) else 1)
 
 
@@ -180,8 +190,7 @@ def _certificate_header(configuration: Path | None, settings: "Settings") -> str
             f"The gateway reads certificates from {expected}, and it is not known whether nginx"
             " sends that: run doctor with --nginx-configuration FOLDER."
         )
-    text = "\n".join(file.read_text() for file in sorted(configuration.rglob("*.conf")))
-    sent = {name.lower() for name in _SENT_CERTIFICATE.findall(text)}
+    sent = {name.lower() for name in _SENT_CERTIFICATE.findall(_text_of(configuration))}
     if sent != {expected}:
         raise ProblemFound(
             f"The gateway reads certificates from {expected}, nginx sends them in"
@@ -189,6 +198,36 @@ def _certificate_header(configuration: Path | None, settings: "Settings") -> str
             " correct REALMGATE_CERTIFICATE_HEADER."
         )
     return f"nginx sends certificates in {expected}, where the gateway reads them."
+
+
+def _proxy_secret(configuration: Path | None, settings: "Settings") -> str:
+    """Compare the secret that nginx sends with the one that the gateway requires."""
+    expected = "" if settings.proxy_secret is None else settings.proxy_secret.reveal()
+    if configuration is None:
+        if not expected:
+            return "The gateway requires no proxy secret."
+        return (
+            "The gateway requires the proxy secret; doctor --nginx-configuration FOLDER checks that"
+            " nginx sends it."
+        )
+    sent = set(_SENT_SECRET.findall(_text_of(configuration)))
+    remedy = (
+        "run realmgate nginx render again with the settings of the gateway"
+        " (REALMGATE_PROXY_SECRET_FILE), and reload nginx."
+    )
+    if sent <= {""} and expected:
+        raise ProblemFound(f"nginx does not send the proxy secret: {remedy}")
+    if expected and sent != {expected}:
+        raise ProblemFound(f"nginx sends another proxy secret than the gateway requires: {remedy}")
+    return (
+        "nginx sends the proxy secret that the gateway requires."
+        if expected
+        else "The gateway requires no proxy secret."
+    )
+
+
+def _text_of(configuration: Path) -> str:
+    return "\n".join(file.read_text() for file in sorted(configuration.rglob("*.conf")))
 
 
 def _day(instant: datetime | None) -> str:

@@ -67,6 +67,34 @@ def test_another_certificate_header_must_be_the_one_that_nginx_sends(
     assert "ok    nginx sends certificates in x-client-cert" in said
 
 
+def test_nginx_must_send_the_proxy_secret_that_the_gateway_requires(
+    tmp_path: Path, pki: Path
+) -> None:
+    secret = "the-secret-of-the-proxy"
+    required = {
+        "client_ca_file": pki / "ca.crt",
+        "client_crl_file": pki / "ca.crl",
+        "proxy_secret": secret,
+    }
+    folder = tmp_path / "nginx"
+    configuration = ("--nginx-configuration", str(folder))
+    site = NginxSite(("unix:/run/gateway.sock",), tmp_path)
+    for sent, problem in (
+        ("", "WRONG nginx does not send the proxy secret"),
+        ("another-secret-of-the-proxy", "WRONG nginx sends another proxy secret"),
+    ):
+        render_nginx(replace(site, proxy_secret=sent), folder)
+        code, said = examine(tmp_path, *configuration, **required)
+        assert code == 1
+        assert problem in said
+        assert "REALMGATE_PROXY_SECRET_FILE" in said
+        assert secret not in said
+    render_nginx(replace(site, proxy_secret=secret), folder)
+    code, said = examine(tmp_path, *configuration, **required)
+    assert (code, said.count("WRONG")) == (0, 0), said
+    assert "nginx sends the proxy secret that the gateway requires." in said
+
+
 def test_without_authorities_no_certificate_is_trusted(tmp_path: Path) -> None:
     code, said = examine(tmp_path)
     assert code == 1
