@@ -145,26 +145,33 @@ def _redis(settings: "Settings") -> str:
 
 
 def _database(settings: "Settings") -> str:
+    from gateway.admin.realms import list_administrators
     from gateway.bootstrap.encryption_keys import check_encryption_keys, encryption_keys_exist
     from gateway.bootstrap.services import open_services
+    from gateway.supervisor.administrator_warnings import NO_ADMINISTRATOR
 
     default = settings.state_dir / "realmgate.db"
     if str(default) in settings.database_url.reveal() and not default.exists():
-        return "The database will be created at the first start."
+        administrator = "an" if settings.admin_password else "no"
+        return f"The first start will create the database and {administrator} administrator."
     if not encryption_keys_exist(settings):
         raise ProblemFound(
             f"There is a database, but no key that decrypts it: {settings.encryption_key_file}."
             " Restore the key from your backup, or set REALMGATE_ENCRYPTION_KEY_FILE."
         )
 
-    async def ask() -> int:
+    async def ask() -> tuple[int, bool]:
         async with open_services(settings) as services:
             await check_encryption_keys(services.database, settings)
             async with services.database.read() as stores:
-                return len(await stores.realms.list())
+                realms = await stores.realms.list()
+                return len(realms), bool(await list_administrators(stores))
 
-    realms = counted(asyncio.run(ask()), "realm")
-    return f"The database answers, holds {realms}, and the key decrypts it."
+    number, administered = asyncio.run(ask())
+    if not administered:
+        realms = counted(number, "realm")
+        raise ProblemFound(f"The database holds {realms} and no administrator: {NO_ADMINISTRATOR}.")
+    return f"The database answers, holds {counted(number, 'realm')}, and the key decrypts it."
 
 
 def _certificates(settings: "Settings") -> str:

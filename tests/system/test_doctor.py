@@ -11,11 +11,15 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.nginx import NginxSite, render_nginx
+from gateway.domain.secrets import Secret
+from gateway.settings import Settings
+from gateway.supervisor.preparation import prepare
+
+KEY = base64.b64encode(bytes(32)).decode()
 
 
 def examine(tmp_path: Path, *options: str, **settings: object) -> tuple[int, str]:
-    key = base64.b64encode(bytes(32)).decode()
-    settings = {"state_dir": tmp_path / "state", "encryption_key": key} | settings
+    settings = {"state_dir": tmp_path / "state", "encryption_key": KEY} | settings
     done = subprocess.run(
         [sys.executable, "-m", "gateway", "doctor", *options],
         cwd=tmp_path,
@@ -146,3 +150,16 @@ def test_a_database_without_its_key_is_found_and_no_key_is_made(tmp_path: Path, 
     assert code == 1
     assert "no key that decrypts it" in said
     assert not (tmp_path / "state").exists()
+
+
+def test_a_database_without_an_administrator_is_found(tmp_path: Path, pki: Path) -> None:
+    settings = Settings(state_dir=tmp_path / "state", encryption_key=Secret(KEY))
+    prepare(settings)
+    trust = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    code, said = examine(tmp_path, **trust)
+    assert code == 1
+    assert "WRONG The database holds 0 realms and no administrator: set REALMGATE_ADMIN_P" in said
+    prepare(settings.model_copy(update={"admin_password": Secret("a-password")}))
+    code, said = examine(tmp_path, **trust)
+    assert code == 0, said
+    assert "The database answers, holds 1 realm, and the key decrypts it." in said
