@@ -105,6 +105,22 @@ def test_without_authorities_no_certificate_is_trusted(tmp_path: Path) -> None:
     assert "WRONG No client certificate is trusted" in said
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root examines the gateway of another user")
+def test_root_examines_the_gateway_of_another_user(tmp_path: Path, pki: Path) -> None:
+    """As after the installation: only root can read nginx's copy of the proxy secret."""
+    state = tmp_path / "state"
+    (state / "run").mkdir(mode=0o700, parents=True)
+    os.chown(state, 1, 1)
+    os.chown(state / "run", 1, 1)
+    trust = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    code, said = examine(tmp_path, **trust)
+    assert code == 0, said
+    os.chown(state / "run", 2, 2)
+    code, said = examine(tmp_path, **trust)
+    assert code == 1
+    assert f"WRONG {state / 'run'} belongs to another user (uid 2)" in said
+
+
 def test_secrets_that_others_can_read_are_found(tmp_path: Path, pki: Path) -> None:
     secrets = tmp_path / "state" / "secrets"
     secrets.mkdir(mode=0o700, parents=True)
