@@ -107,7 +107,8 @@ async def show(operator: RealmOperator, name: str, output: str) -> None:
 
     shown = await _summary(operator, name)
     if output == "text":
-        show_rows((label, value) for label, value in user_lines(shown) if value)
+        now = operator.services.clock.now()
+        show_rows((label, value) for label, value in user_lines(shown, now) if value)
         return
     document = write_user(shown.user) | {
         "roles": role_names(shown),
