@@ -64,7 +64,8 @@ class Gateway:
         self.mtls = facts["REALMGATE_MTLS_URL"]
         self.realm = "/realms/" + facts["REALMGATE_REALM"]
         self.client_id = facts["REALMGATE_CLIENT_ID"]
-        self.service_secret = (state / "secrets" / f"{SERVICE}.secret").read_text().strip()
+        self.secret_file = state / "secrets" / f"{SERVICE}.secret"
+        self.service_secret = self.secret_file.read_text().strip()
         self._certificates = state / "certs"
 
     def post(self, url: str, path: str, device: str | None, **form: str) -> Answer:
@@ -229,6 +230,14 @@ def ask(gateway: Gateway, terminal: Terminal, token: str) -> None:
         f"to {gateway.client_id} with the same certificate",
     )
     service = _as_service(gateway, gateway.https, INTROSPECT, None, token=token)
+    if service.status == UNAUTHORIZED:
+        terminal.check(
+            False,
+            "refused",
+            f"{SERVICE}: {service.error}",
+            f"Is its secret in {gateway.secret_file}? scripts/run writes it when it starts.",
+        )
+        return
     terminal.check(
         service.document.get("active") is True and "cnf" in service.document,
         "active",

@@ -28,11 +28,11 @@ to start. Precedence: flags of `realmgate start`, the environment, `.env` in the
 the default. An empty value counts as missing. The gateway reports all errors at once, by name, and
 does not start; an unknown `REALMGATE_` name is an error.
 
-Durations have a unit: `500ms`, `10s`, `5m`, `1h`, `1d`. Lists are separated by commas. A name that
-ends in `_FILE` is the path of a file with the value. Relative paths are relative to the working
-directory of the gateway or of the command. `realmgate settings show` prints the settings in force
-in the format of `.env`, with masked secrets as comments. `scripts/settings_page.py` generates this
-page.
+Durations: `500ms`, `10s`, `5m`, `1h`, `1d`; without a unit, seconds. Lists are separated by
+commas. A name that ends in `_FILE` is the path of a file with the value. Relative paths are
+relative to the working directory of the gateway or of the command. `realmgate settings show` prints
+the settings in force in the format of `.env`, with masked secrets as comments.
+`scripts/settings_page.py` generates this page.
 
 | variable | default | meaning |
 |---|---|---|

@@ -5,11 +5,14 @@ Run it behind nginx, on a unix socket that nginx alone can reach:
     pip install starlette uvicorn 'pyjwt[crypto]' cryptography
     ISSUER=https://id.example.org/realms/demo AUDIENCE=demo-service \
         uvicorn --factory protected_service:from_environment --uds /run/service/service.sock
+
+It answers GET /machine. Behind a private authority, set SSL_CERT_FILE to its certificate.
 """
 
 import base64
 import hashlib
 import hmac
+import logging
 import os
 from typing import Any
 from urllib.parse import unquote
@@ -26,6 +29,11 @@ from starlette.routing import Route
 ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]  # what you expect, never what the token says
 REQUIRED = ["exp", "iat", "iss", "aud", "sub"]
 CERTIFICATE_HEADER = "ssl-client-cert"
+LOG = logging.getLogger("uvicorn.error")
+
+
+class KeysUnavailable(Exception):
+    """The realm's keys cannot be fetched; the text is for the log."""
 
 
 class Refused(Exception):
@@ -42,7 +50,7 @@ class TokenCheck:
         self._audience = audience
 
     def claims(self, request: Request) -> dict[str, Any]:
-        """Return the claims; raises Refused."""
+        """Return the claims; raises Refused, KeysUnavailable."""
         token = _bearer(request.headers.getlist("authorization"))
         try:
             key = self._keys.get_signing_key_from_jwt(token)
@@ -54,6 +62,8 @@ class TokenCheck:
                 audience=self._audience,
                 options={"require": REQUIRED},
             )
+        except jwt.PyJWKClientConnectionError as failure:
+            raise KeysUnavailable(str(failure)) from failure
         except jwt.PyJWTError as wrong:
             raise Refused("the token is not valid here") from wrong
         if claims.get("typ") != "Bearer":
@@ -93,7 +103,11 @@ def service(check: TokenCheck) -> Starlette:
         try:
             # The keys are fetched when they are not known, or have changed: off the event loop.
             claims = await run_in_threadpool(check.claims, request)
+        except KeysUnavailable as failure:
+            LOG.error("cannot verify tokens: %s", failure)  # noqa: TRY400 - the reason is enough
+            return JSONResponse({"error": "temporarily_unavailable"}, status_code=503)
         except Refused as refused:
+            LOG.warning("token refused: %s", refused.__cause__ or refused)  # never the token
             return JSONResponse(
                 {"error": "invalid_token", "error_description": str(refused)},
                 status_code=401,

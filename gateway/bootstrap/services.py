@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from gateway.admin.changes import Changes
-from gateway.crypto.keys import PyJwtKeyFactory, load_or_create_keys, parse_keys
+from gateway.bootstrap.encryption_keys import (
+    encryption_keys,
+    encryption_keys_exist,
+    open_encryption_keys,
+)
+from gateway.crypto.keys import PyJwtKeyFactory
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
@@ -61,19 +66,13 @@ class Services:
     events: EventJournal
 
 
-def encryption_keys(settings: Settings) -> tuple[bytes, ...]:
-    """Return the operator's keys, newest first; creates a missing key file."""
-    if settings.encryption_key is not None:
-        return parse_keys(settings.encryption_key.reveal(), "REALMGATE_ENCRYPTION_KEY")
-    return load_or_create_keys(settings.encryption_key_file)
-
-
 def preload(settings: Settings) -> None:
     """Load what opening the services would, so that forked workers share it.
 
-    Reads the operator's keys too: raises InvalidInput where they cannot be used.
+    Reads the operator's keys too: raises InvalidInput where they cannot be used. Creates none.
     """
-    SqlDatabase(settings.database_url, AesGcmSecrets(encryption_keys(settings)))
+    keys = encryption_keys(settings) if encryption_keys_exist(settings) else (bytes(32),)
+    SqlDatabase(settings.database_url, AesGcmSecrets(keys))
 
 
 def redis_url(settings: Settings) -> Secret:
@@ -83,9 +82,12 @@ def redis_url(settings: Settings) -> Secret:
 
 @asynccontextmanager
 async def open_services(settings: Settings) -> AsyncIterator[Services]:
-    """Open the services, and close them in the reverse order."""
+    """Open the services, and close them in the reverse order.
+
+    Raises SettingsError where the key that the database needs is missing.
+    """
     clock = SystemClock()
-    secrets = AesGcmSecrets(encryption_keys(settings))
+    secrets = AesGcmSecrets(await open_encryption_keys(settings))
     keys = PyJwtKeyFactory()
     limits = CacheLimits(
         realms=settings.cache_realms, clients=settings.cache_clients, age=settings.cache_age

@@ -14,8 +14,15 @@ from gateway.cli.administration import (
     yes_option,
 )
 from gateway.cli.output import show_rows
+from gateway.cli.secret_input import read_secret
 
 _client = click.argument("client_id", metavar="CLIENT")
+_set_secret = click.option("--set-secret", is_flag=True, help="Prompt for the client secret.")
+_secret_file = click.option(
+    "--secret-file",
+    type=click.File("r", encoding="utf-8"),
+    help="Read the client secret from this file, - for standard input, without its last line end.",
+)
 _IGNORED = ("id", "defaultClientScopes", "optionalClientScopes")
 
 
@@ -61,10 +68,19 @@ async def show(operator: RealmOperator, client_id: str, *, include_secrets: bool
 @client.command(short_help="Create a client.")
 @_client
 @on_realm
+@_set_secret
+@_secret_file
 @set_option(never=("clientId",))
-async def create(operator: RealmOperator, client_id: str, fields: dict[str, Any]) -> None:
+async def create(
+    operator: RealmOperator,
+    client_id: str,
+    fields: dict[str, Any],
+    secret_file: Any,
+    *,
+    set_secret: bool,
+) -> None:
     """Create CLIENT. Show a generated secret with `client show --include-secrets`."""
-    document = {**fields, "clientId": client_id}
+    document = {**fields, **_secret(secret_file, prompted=set_secret), "clientId": client_id}
     made = await operator.clients.administration.add(operator.acting, document)
     click.echo(f"client {client_id}: created, id {made.id}")
 
@@ -72,9 +88,23 @@ async def create(operator: RealmOperator, client_id: str, fields: dict[str, Any]
 @client.command(short_help="Change a client.")
 @_client
 @on_realm
-@set_option(never=_IGNORED, required=True)
-async def update(operator: RealmOperator, client_id: str, fields: dict[str, Any]) -> None:
+@_set_secret
+@_secret_file
+@set_option(never=_IGNORED)
+async def update(
+    operator: RealmOperator,
+    client_id: str,
+    fields: dict[str, Any],
+    secret_file: Any,
+    *,
+    set_secret: bool,
+) -> None:
     """Change fields of CLIENT."""
+    fields = {**fields, **_secret(secret_file, prompted=set_secret)}
+    if not fields:
+        raise click.UsageError(
+            "Give at least one --set FIELD=VALUE, --set-secret or --secret-file."
+        )
     found = await operator.client(client_id)
     await operator.clients.administration.change(operator.acting, found.id, fields)
     click.echo(f"client {client_id}: updated")
@@ -90,3 +120,10 @@ async def delete(operator: RealmOperator, client_id: str, *, yes: bool) -> None:
     confirm_removal(f"the client {client_id} of {operator.acting.realm.name}", yes=yes)
     await operator.clients.administration.remove(operator.acting, found.id)
     click.echo(f"client {client_id}: removed")
+
+
+def _secret(file: Any, *, prompted: bool) -> dict[str, str]:
+    """Return the field with the secret that is prompted for or in the file, if any."""
+    if file is None and not prompted:
+        return {}
+    return {"secret": read_secret(file, "Client secret", "--secret-file")}

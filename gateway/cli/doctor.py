@@ -4,6 +4,7 @@ Changes nothing, and needs no running gateway. Exit codes: 0 all in order, 1 som
 """
 
 import asyncio
+import os
 import re
 import shutil
 import stat
@@ -34,6 +35,12 @@ _SENT_CERTIFICATE = re.compile(
 )
 
 
+_SENT_SECRET = re.compile(
+    r'^\s*proxy_set_header\s+X-Realmgate-Proxy-Secret\s+"([^"]*)"\s*;',
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
 class ProblemFound(Exception):
     """A problem; `str()` says what, and what to do."""
 
@@ -46,7 +53,8 @@ Check = Callable[["Settings"], str]
 @click.option(
     "--nginx-configuration",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Output folder of `realmgate nginx render`, to compare its certificate header.",
+    help="Output folder of `realmgate nginx render`, to compare its certificate header"
+    " and proxy secret.",
 )
 @click.pass_context
 def doctor(ctx: click.Context, nginx_configuration: Path | None) -> None:
@@ -55,8 +63,11 @@ def doctor(ctx: click.Context, nginx_configuration: Path | None) -> None:
 
     settings = load_settings()
     click.echo("ok    The settings are valid.")
-    sent_header: Check = partial(_certificate_header, nginx_configuration)
-    passed = [_passes(check, settings) for check in (*CHECKS, sent_header)]
+    nginx: tuple[Check, ...] = (
+        partial(_certificate_header, nginx_configuration),
+        partial(_proxy_secret, nginx_configuration),
+    )
+    passed = [_passes(check, settings) for check in (*CHECKS, *nginx)]
     ctx.exit(0 if all(passed) else 1)
 
 
@@ -78,7 +89,9 @@ def _state_folder(settings: "Settings") -> str:
         return f"The state folder {settings.state_dir} will be created at the first start."
     run = settings.state_dir / "run"
     if run.exists():
-        check_directory(run)
+        # Root examines the gateway of another user, who owns the state folder.
+        root = os.geteuid() == 0
+        check_directory(run, settings.state_dir.stat().st_uid if root else None)
     for secret in (settings.state_dir / "secrets").glob("*"):
         _private(secret)
     return f"Only the owner can access sockets and secrets in {settings.state_dir}."
@@ -135,26 +148,33 @@ def _redis(settings: "Settings") -> str:
 
 
 def _database(settings: "Settings") -> str:
+    from gateway.admin.realms import list_administrators
+    from gateway.bootstrap.encryption_keys import check_encryption_keys, encryption_keys_exist
     from gateway.bootstrap.services import open_services
-    from gateway.domain.realm import MASTER
+    from gateway.supervisor.administrator_warnings import NO_ADMINISTRATOR
 
     default = settings.state_dir / "realmgate.db"
     if str(default) in settings.database_url.reveal() and not default.exists():
-        return "The database will be created at the first start."
-    if settings.encryption_key is None and not settings.encryption_key_file.exists():
+        administrator = "an" if settings.admin_password else "no"
+        return f"The first start will create the database and {administrator} administrator."
+    if not encryption_keys_exist(settings):
         raise ProblemFound(
             f"There is a database, but no key that decrypts it: {settings.encryption_key_file}."
+            " Restore the key from your backup, or set REALMGATE_ENCRYPTION_KEY_FILE."
         )
 
-    async def ask() -> int:
-        async with open_services(settings) as services, services.database.read() as stores:
-            realm = await stores.realms.find_by_name(MASTER)
-            if realm is not None:
-                await stores.keys.list(realm.id)
-            return len(await stores.realms.list())
+    async def ask() -> tuple[int, bool]:
+        async with open_services(settings) as services:
+            await check_encryption_keys(services.database, settings)
+            async with services.database.read() as stores:
+                realms = await stores.realms.list()
+                return len(realms), bool(await list_administrators(stores))
 
-    realms = counted(asyncio.run(ask()), "realm")
-    return f"The database answers, holds {realms}, and the key decrypts it."
+    number, administered = asyncio.run(ask())
+    if not administered:
+        realms = counted(number, "realm")
+        raise ProblemFound(f"The database holds {realms} and no administrator: {NO_ADMINISTRATOR}.")
+    return f"The database answers, holds {counted(number, 'realm')}, and the key decrypts it."
 
 
 def _certificates(settings: "Settings") -> str:
@@ -180,8 +200,7 @@ def _certificate_header(configuration: Path | None, settings: "Settings") -> str
             f"The gateway reads certificates from {expected}, and it is not known whether nginx"
             " sends that: run doctor with --nginx-configuration FOLDER."
         )
-    text = "\n".join(file.read_text() for file in sorted(configuration.rglob("*.conf")))
-    sent = {name.lower() for name in _SENT_CERTIFICATE.findall(text)}
+    sent = {name.lower() for name in _SENT_CERTIFICATE.findall(_text_of(configuration))}
     if sent != {expected}:
         raise ProblemFound(
             f"The gateway reads certificates from {expected}, nginx sends them in"
@@ -189,6 +208,36 @@ def _certificate_header(configuration: Path | None, settings: "Settings") -> str
             " correct REALMGATE_CERTIFICATE_HEADER."
         )
     return f"nginx sends certificates in {expected}, where the gateway reads them."
+
+
+def _proxy_secret(configuration: Path | None, settings: "Settings") -> str:
+    """Compare the secret that nginx sends with the one that the gateway requires."""
+    expected = "" if settings.proxy_secret is None else settings.proxy_secret.reveal()
+    if configuration is None:
+        if not expected:
+            return "The gateway requires no proxy secret."
+        return (
+            "The gateway requires the proxy secret; doctor --nginx-configuration FOLDER checks that"
+            " nginx sends it."
+        )
+    sent = set(_SENT_SECRET.findall(_text_of(configuration)))
+    remedy = (
+        "run realmgate nginx render again with the settings of the gateway"
+        " (REALMGATE_PROXY_SECRET_FILE), and reload nginx."
+    )
+    if sent <= {""} and expected:
+        raise ProblemFound(f"nginx does not send the proxy secret: {remedy}")
+    if expected and sent != {expected}:
+        raise ProblemFound(f"nginx sends another proxy secret than the gateway requires: {remedy}")
+    return (
+        "nginx sends the proxy secret that the gateway requires."
+        if expected
+        else "The gateway requires no proxy secret."
+    )
+
+
+def _text_of(configuration: Path) -> str:
+    return "\n".join(file.read_text() for file in sorted(configuration.rglob("*.conf")))
 
 
 def _day(instant: datetime | None) -> str:

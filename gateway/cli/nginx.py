@@ -10,15 +10,19 @@ import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.public_urls import public_url
+from gateway.domain.secrets import Secret
 from gateway.http.edge.certificate_lookup import NginxLookup
 from gateway.http.edge.certificate_options import certificate_header_name
+
+if TYPE_CHECKING:
+    from gateway.settings import Settings
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _IN_A_WHEEL = _PACKAGE / "nginx_configuration"
@@ -347,7 +351,8 @@ def nginx() -> None:
 @click.option(
     "--proxy-secret-file",
     type=click.File(),
-    help="File with the secret that nginx sends to the gateway.",
+    help="File with the secret that nginx sends to the gateway."
+    " [default: REALMGATE_PROXY_SECRET_FILE or REALMGATE_PROXY_SECRET]",
 )
 @click.option(
     "--certificate-header",
@@ -374,13 +379,13 @@ def render(
     PREFIX needs the folders run/ and logs/. Rendering again replaces the files.
     """
     try:
-        proxy_secret = proxy_secret_file.read().strip() if proxy_secret_file else ""
+        given = proxy_secret_file.read().strip() if proxy_secret_file else None
     except UnicodeDecodeError as failure:
         raise click.BadParameter("it is not text", param_hint="--proxy-secret-file") from failure
     site = NginxSite(
         certificates=certificates.absolute(),
-        proxy_secret=proxy_secret,
-        certificate_header=(certificate_header or _configured_certificate_header()).lower(),
+        proxy_secret=(_settings().proxy_secret or Secret("")).reveal() if given is None else given,
+        certificate_header=(certificate_header or _settings().certificate_header).lower(),
         **values,
     )
     try:
@@ -389,7 +394,7 @@ def render(
         raise click.ClickException(f"{failure.filename}: {failure.strerror}") from failure
 
 
-def _configured_certificate_header() -> str:
+def _settings() -> "Settings":
     from gateway.settings import load_settings
 
-    return load_settings().certificate_header
+    return load_settings()

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -16,9 +17,9 @@ from gateway.domain.errors import InvalidInput, RealmgateError, StoreUnavailable
 
 if TYPE_CHECKING:
     from gateway.admin.users import Lockout, UserSummary
-    from gateway.domain.users import User
 
 _GAP = "  "
+_MOST_ROLES = 20
 _UNKNOWN = "unknown: Redis is unavailable"
 
 
@@ -70,7 +71,7 @@ def report_of_system(failure: OSError) -> int:
     return 1
 
 
-def user_lines(shown: "UserSummary") -> Iterator[tuple[str, str]]:
+def user_lines(shown: "UserSummary", now: datetime) -> Iterator[tuple[str, str]]:
     """Yield label and value of each line; an empty value is not shown."""
     user = shown.user
     yield "user", user.username
@@ -79,14 +80,14 @@ def user_lines(shown: "UserSummary") -> Iterator[tuple[str, str]]:
     if user.email:
         yield "e-mail", f"{user.email}, {'verified' if user.email_verified else 'not verified'}"
     yield "created", user.created_at.isoformat(timespec="seconds")
-    yield "sign-in", _sign_in(user, shown.lockout)
+    yield "sign-in", _sign_in(shown, now)
     yield "required actions", ", ".join(user.required_actions)
     if shown.password_expires_at is not None:
         yield "password expires", shown.password_expires_at.isoformat(timespec="seconds")
     for attribute, values in user.attributes.items():
         yield attribute, ", ".join(values)
     yield "roles", ", ".join(role_names(shown))
-    yield "effective roles", ", ".join(_effective(shown))
+    yield "effective roles", _shortened(list(_effective(shown)))
 
 
 def role_names(shown: "UserSummary") -> list[str]:
@@ -100,15 +101,27 @@ def _effective(shown: "UserSummary") -> Iterator[str]:
         yield from (f"{client}/{role}" for role in roles)
 
 
-def _sign_in(user: "User", lockout: "Lockout | None") -> str:
+def _shortened(names: Sequence[str]) -> str:
+    if len(names) <= _MOST_ROLES:
+        return ", ".join(names)
+    rest = f"and {len(names) - _MOST_ROLES} more (--output json lists all)"
+    return ", ".join((*names[:_MOST_ROLES], rest))
+
+
+def _sign_in(shown: "UserSummary", now: datetime) -> str:
+    user, lockout = shown.user, shown.lockout
     if lockout is not None and lockout.record.permanent:
         return f"locked out until it is unlocked, after {_failures(lockout)}"
     if not user.enabled:
         return "disabled"
+    if lockout is not None and lockout.locked:
+        return f"locked out for another {lockout.seconds_left} s, after {_failures(lockout)}"
+    if shown.password_expires_at is not None and now > shown.password_expires_at:
+        return "refused: the password has expired (realmgate user set-password)"
+    if user.required_actions:
+        return "refused until the required actions are done"
     if lockout is None:
         return _UNKNOWN
-    if lockout.locked:
-        return f"locked out for another {lockout.seconds_left} s, after {_failures(lockout)}"
     return f"allowed, after {_failures(lockout)}" if lockout.record.failures else "allowed"
 
 

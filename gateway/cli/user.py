@@ -23,6 +23,7 @@ from gateway.cli.administration import (
     realm_option,
 )
 from gateway.cli.output import counted, role_names, show_rows, user_lines
+from gateway.cli.secret_input import read_secret
 
 if TYPE_CHECKING:
     from gateway.admin.users import UserSummary
@@ -81,7 +82,7 @@ def create(
     document |= {"username": username, "enabled": not disabled}
     document |= {"emailVerified": fields["email_verified"]}
     if set_password or password_file is not None:
-        password = _password_text(password_file)
+        password = read_secret(password_file, "Password", "--password-file")
         document["credentials"] = [{"type": "password", "value": password, "temporary": temporary}]
 
     async def work(operator: RealmOperator) -> "User":
@@ -107,7 +108,8 @@ async def show(operator: RealmOperator, name: str, output: str) -> None:
 
     shown = await _summary(operator, name)
     if output == "text":
-        show_rows((label, value) for label, value in user_lines(shown) if value)
+        now = operator.services.clock.now()
+        show_rows((label, value) for label, value in user_lines(shown, now) if value)
         return
     document = render_user(shown.user) | {
         "roles": role_names(shown),
@@ -163,7 +165,10 @@ async def list_(
 @_temporary
 def set_password(name: str, realm: str, password_file: Any, *, temporary: bool) -> None:
     """Set the password of USER. Prompts without echo unless --password-file is given."""
-    document = {"value": _password_text(password_file), "temporary": temporary}
+    document = {
+        "value": read_secret(password_file, "Password", "--password-file"),
+        "temporary": temporary,
+    }
 
     async def work(operator: RealmOperator) -> "User":
         user = await operator.user(name)
@@ -267,35 +272,6 @@ async def _summary(operator: RealmOperator, name: str) -> "UserSummary":
     return await summarize_user(
         database, lockouts, operator.acting.realm, await operator.user(name)
     )
-
-
-def _password_text(file: Any) -> str:
-    return _asked_password() if file is None else _first_line(file)
-
-
-def _asked_password() -> str:
-    import warnings
-    from getpass import GetPassWarning
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", GetPassWarning)  # the echo cannot be switched off
-            text: str = click.prompt("Password", hide_input=True, confirmation_prompt="Once more")
-    except GetPassWarning as error:
-        raise click.UsageError(
-            "No terminal to ask for a password: use --password-file FILE, or - for standard input."
-        ) from error
-    return text
-
-
-def _first_line(file: Any) -> str:
-    try:
-        text: str = file.read(_MOST * 10)
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.BadParameter(
-            "it cannot be read as UTF-8", param_hint="--password-file"
-        ) from error
-    return text.removesuffix("\n").removesuffix("\r")
 
 
 @user.command("import", short_help="Import users from a file, any number of them.")

@@ -1,4 +1,4 @@
-"""What a worker deletes regularly: everything that has expired."""
+"""What a worker does regularly: it deletes what has expired, and warns of expiring passwords."""
 
 import asyncio
 from datetime import timedelta
@@ -9,8 +9,10 @@ import structlog
 from gateway.admin.events import remove_expired_events
 from gateway.domain.clock import CLOCK_LEEWAY, Clock
 from gateway.domain.errors import StoreUnavailable
+from gateway.domain.ports.one_time_passwords import OneTimeMarks
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database
+from gateway.supervisor.administrator_warnings import warn_daily
 
 INTERVAL: Final = timedelta(minutes=10)
 
@@ -18,13 +20,15 @@ INTERVAL: Final = timedelta(minutes=10)
 async def run_housekeeping(
     database: Database,
     online_sessions: OnlineSessionStore,
+    marks: OneTimeMarks,
     clock: Clock,
     interval: timedelta = INTERVAL,
 ) -> None:
-    """Delete now and every `interval`; an unavailable store is skipped until the next time."""
+    """Work now and every `interval`; an unavailable store is skipped until the next time."""
     while True:
         try:
             await _delete_expired(database, online_sessions, clock)
+            await warn_daily(database, marks, clock)
         except StoreUnavailable as failure:
             structlog.get_logger().warning("housekeeping left for later", store=failure.store)
         await asyncio.sleep(interval.total_seconds())

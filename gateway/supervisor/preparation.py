@@ -4,28 +4,21 @@ Redis may be unavailable: other gateways then read the change from the change lo
 """
 
 import asyncio
-from datetime import timedelta
-from typing import Final
 
 import structlog
 
 from gateway.admin.realm_files import load_realm_files
-from gateway.admin.realms import (
-    administrator_password_expires_at,
-    ensure_administrator,
-    ensure_defaults,
-)
+from gateway.admin.realms import ensure_administrator, ensure_defaults
 from gateway.bootstrap.applications import find_tracer
 from gateway.bootstrap.client_certificates import read_client_certificates
+from gateway.bootstrap.encryption_keys import check_encryption_keys
 from gateway.bootstrap.realm_files import realm_import
 from gateway.bootstrap.services import Services, open_services
-from gateway.domain.errors import SecretUnreadable, StoreUnavailable
-from gateway.domain.realm import MASTER
+from gateway.domain.errors import StoreUnavailable
 from gateway.settings import Settings
 from gateway.storage.redis.connection import check_server, create_client
 from gateway.storage.sql.migrate import migrate
-
-_WARNED_BEFORE: Final = timedelta(days=7)
+from gateway.supervisor.administrator_warnings import warn_at_start
 
 
 def prepare(settings: Settings) -> None:
@@ -43,12 +36,12 @@ async def _prepare(settings: Settings) -> None:
         await _check_redis(settings)
         if await migrate(settings.database_url):
             log.info("the database was brought to this version's schema")
-        await _check_encryption_key(services)
+        await check_encryption_keys(services.database, settings)
         await _import(settings, services)
         for realm in await ensure_defaults(services.database):
             log.info("default clients and roles added", realm=realm.name)
         await _administrator(settings, services)
-        await _warn_of_expiration(settings, services)
+        await warn_at_start(services.database, services.one_time_marks, services.clock)
 
 
 async def _check_redis(settings: Settings) -> None:
@@ -62,20 +55,6 @@ async def _check_redis(settings: Settings) -> None:
         structlog.get_logger().warning("redis does not answer; starting without it")
     finally:
         await client.aclose()
-
-
-async def _check_encryption_key(services: Services) -> None:
-    """Refuse to start beside a database that was sealed under another key."""
-    try:
-        async with services.database.read() as stores:
-            realm = await stores.realms.find_by_name(MASTER)
-            if realm is not None:
-                await stores.keys.list(realm.id)
-    except SecretUnreadable as failure:
-        raise SecretUnreadable(
-            "the encryption key does not open the secrets in the database: it is another one than"
-            " at the last start"
-        ) from failure
 
 
 async def _import(settings: Settings, services: Services) -> None:
@@ -108,22 +87,4 @@ async def _administrator(settings: Settings, services: Services) -> None:
         password=settings.admin_password,
         blacklists=services.blacklists,
     ):
-        structlog.get_logger().info("administrator made", user=settings.admin, realm="master")
-
-
-async def _warn_of_expiration(settings: Settings, services: Services) -> None:
-    """Warn where the administrator's password has expired or expires within a week."""
-    async with services.database.read() as stores:
-        expires_at = await administrator_password_expires_at(stores, settings.admin)
-    now = services.clock.now()
-    if expires_at is None or expires_at - now > _WARNED_BEFORE:
-        return
-    structlog.get_logger().warning(
-        "administrator's password expires soon"
-        if now <= expires_at
-        else "administrator's password has expired",
-        user=settings.admin,
-        realm=MASTER,
-        expires_at=expires_at.isoformat(timespec="seconds"),
-        remedy=f"realmgate user set-password {settings.admin} --realm {MASTER}",
-    )
+        structlog.get_logger().info("administrator created", user=settings.admin, realm="master")

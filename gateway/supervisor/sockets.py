@@ -51,24 +51,28 @@ def close_listener(listener: socket.socket) -> None:
         Path(name).unlink(missing_ok=True)
 
 
-def check_directory(directory: Path) -> None:
-    """Refuse a directory through which others could reach or replace a socket."""
+def check_directory(directory: Path, owner: int | None = None) -> None:
+    """Refuse a directory through which others than `owner` could reach or replace a socket.
+
+    `owner` is the uid of the gateway, by default that of this process.
+    """
+    owners = {0, os.geteuid() if owner is None else owner}
     status = directory.stat()
     if status.st_mode & stat.S_IRWXO:
         raise ListenerRefused(
             f"{directory} is open to everybody (mode {stat.S_IMODE(status.st_mode):04o}), and a"
             f" process that reaches the socket is trusted as the proxy: chmod o-rwx {directory}"
         )
-    if status.st_uid not in {0, os.geteuid()}:
+    if status.st_uid not in owners:
         raise ListenerRefused(f"{directory} belongs to another user (uid {status.st_uid})")
     for parent in directory.resolve().parents:
-        _check_parent(parent)
+        _check_parent(parent, owners)
 
 
-def _check_parent(parent: Path) -> None:
+def _check_parent(parent: Path, owners: set[int]) -> None:
     """Refuse a directory in which others could put another one in the place of ours."""
     status = parent.stat()
-    if status.st_uid not in {0, os.geteuid()}:
+    if status.st_uid not in owners:
         raise ListenerRefused(
             f"{parent} belongs to another user (uid {status.st_uid}), who could replace the socket"
             " below it"

@@ -56,7 +56,12 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
         follower = ChangeFollower(services.database.changes, services.invalidation.deliver)
         endless = [
             group.create_task(
-                run_housekeeping(services.database, services.online_sessions, services.clock)
+                run_housekeeping(
+                    services.database,
+                    services.online_sessions,
+                    services.one_time_marks,
+                    services.clock,
+                )
             ),
             group.create_task(services.events.run()),
             group.create_task(follower.follow()),

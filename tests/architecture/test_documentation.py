@@ -100,6 +100,15 @@ def test_the_unit_for_systemd_starts_the_gateway_from_the_example_of_settings() 
     assert service["NoNewPrivileges"] == "yes"
 
 
+def test_the_unit_for_nginx_runs_the_configuration_that_the_page_renders() -> None:
+    unit = configparser.ConfigParser(delimiters=("=",), interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign] # names in capitals and small letters
+    unit.read(ROOT / "docs/examples/realmgate-nginx.service", encoding="utf-8")
+    page = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    assert "nginx render --output /etc/realmgate/nginx " in page
+    assert " -c /etc/realmgate/nginx/realmgate.conf " in unit["Service"]["ExecStart"]
+
+
 def test_every_command_is_documented() -> None:
     pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*/README.md")]
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)

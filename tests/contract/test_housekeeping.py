@@ -10,6 +10,7 @@ from gateway.domain.errors import AlreadyExists
 from gateway.domain.events.queries import EventPage, UserEventQuery
 from gateway.domain.realm import EventsConfig
 from gateway.storage.redis.connection import create_client
+from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from gateway.storage.redis.sessions import RedisSessions
 from gateway.storage.sql.database import SqlDatabase
 from gateway.supervisor.housekeeping import run_housekeeping
@@ -39,7 +40,9 @@ async def test_what_has_expired_goes_and_the_rest_stays(
     await _begin_family(database, "new", now + timedelta(hours=1))
     assert await _remembered(database) == {"old", "new"}
     interval = timedelta(milliseconds=10)
-    keeping = asyncio.create_task(run_housekeeping(database, sessions, SystemClock(), interval))
+    keeping = asyncio.create_task(
+        run_housekeeping(database, sessions, RedisOneTimeMarks(client), SystemClock(), interval)
+    )
     try:
         await eventually_succeeds(lambda: _only_new_is_left(database), AssertionError)
     finally:
@@ -66,7 +69,9 @@ async def test_events_go_that_their_realm_keeps_no_longer(
             events = await stores.user_events.page("demo-id", UserEventQuery(), EventPage())
         assert [event.id for event in events] == ["new"]
 
-    keeping = asyncio.create_task(run_housekeeping(database, sessions, SystemClock()))
+    keeping = asyncio.create_task(
+        run_housekeeping(database, sessions, RedisOneTimeMarks(client), SystemClock())
+    )
     try:
         await eventually_succeeds(only_the_new_one_is_left, AssertionError)
     finally:

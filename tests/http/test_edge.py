@@ -131,6 +131,9 @@ def test_a_stranger_on_tcp_is_believed_nothing(tmp_path: Path, certificate_zoo: 
         assert claims["clientAddress"] == "203.0.113.7"
         seen = [line for line in gateway.log() if line["event"] == "security"]
         assert [line["kind"] for line in seen] == ["untrusted_certificate_header"] * 2
+        assert "did not send the proxy secret" in seen[0]["reason"]
+        assert "sent another proxy secret" in seen[1]["reason"]
+        assert secret not in gateway.log_text()
         counted = 'realmgate_security_events_total{kind="untrusted_certificate_header"} 2.0'
         until(lambda: counted in gateway.metrics(), "the events are not counted")
 
@@ -144,7 +147,10 @@ def test_a_listed_secret_from_an_unlisted_peer_is_not_enough(tmp_path: Path) -> 
         trusted_proxies="192.0.2.1",
         proxy_secret=secret,
         import_realm=tmp_path / "realms.json",
-    ):
+    ) as gateway:
         headers = {"X-Forwarded-Proto": "https", "X-Realmgate-Proxy-Secret": secret}
         url = f"http://127.0.0.1:{port}{protocol('tls-all', 'token')}"
         assert httpx2.post(url, data=SVC, headers=headers).json() == HTTPS_REQUIRED
+        (seen,) = [line for line in gateway.log() if line["event"] == "security"]
+        assert seen["kind"] == "untrusted_proxy_headers"
+        assert "127.0.0.1 is not in REALMGATE_TRUSTED_PROXIES" in seen["reason"]

@@ -137,3 +137,16 @@ async def test_an_id_token_is_no_access_token(wire: Wire) -> None:
 @pytest.mark.parametrize("token", ["", "nonsense", "a.b.c", None])
 async def test_what_is_no_token_is_refused(service: Service, token: str | None) -> None:
     assert (await service.ask(token, "device-1"))[0] == 401
+
+
+async def test_keys_that_cannot_be_fetched_are_reported_with_the_reason(
+    wire: Wire, caplog: pytest.LogCaptureFixture
+) -> None:
+    example = _example()
+    keys = jwt.PyJWKClient("https://127.0.0.1:1/certs")
+    app = example.service(example.TokenCheck(keys, "https://unused.test", "device-1"))
+    transport = httpx2.ASGITransport(app=app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://service") as http:
+        answer = await http.get("/machine", headers={"Authorization": f"Bearer {wire.token()}"})
+    assert answer.status_code == 503
+    assert "cannot verify tokens: Fail to fetch data" in caplog.text

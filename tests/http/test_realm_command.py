@@ -299,3 +299,28 @@ def test_groups_are_handled_from_a_shell(administration: Administration, shelled
     run(administration, "group", "delete", "/staff", *realm, "--yes")
     assert run(administration, "group", "list", *realm, "--output", "json") == "[]\n"
     run(administration, "group", "show", "/staff", *realm, code=1)
+
+
+def test_a_client_secret_is_read_from_a_file_and_never_shown(
+    administration: Administration, shelled: str, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("a-canary-of-the-operator\n")
+    at = ("till-7", "--realm", shelled)
+    made = administration.command("client", "create", *at, "--secret-file", str(secret))
+    assert made.exit_code == 0, made.output
+    shown = administration.command("client", "show", *at, "--include-secrets").stdout
+    assert json.loads(shown)["secret"] == "a-canary-of-the-operator"
+    changed = administration.command("client", "update", *at, "--secret-file", "-", text="other\n")
+    assert changed.exit_code == 0, changed.output
+    shown = administration.command("client", "show", *at, "--include-secrets").stdout
+    assert json.loads(shown)["secret"] == "other"
+    assert "canary" not in made.output + changed.output
+    asked = administration.command("client", "update", *at, "--set-secret", text="third\nthird\n")
+    assert asked.exit_code == 0, asked.output
+    shown = administration.command("client", "show", *at, "--include-secrets").stdout
+    assert json.loads(shown)["secret"] == "third"
+    assert "third" not in asked.output
+    nothing = administration.command("client", "update", *at)
+    assert nothing.exit_code == 2
+    assert "--secret-file" in nothing.stderr

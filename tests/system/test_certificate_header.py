@@ -48,6 +48,20 @@ def test_render_follows_the_setting_and_the_option_wins(tmp_path: Path) -> None:
     assert rendered(tmp_path) == shipped.read_text()
 
 
+def test_render_takes_the_proxy_secret_from_the_settings(tmp_path: Path) -> None:
+    rendered_file = tmp_path / "realmgate/site/proxy-secret.conf"
+    configured, other = tmp_path / "configured", tmp_path / "other"
+    configured.write_text("the-configured-secret\n")
+    other.write_text("another-proxy-secret\n")
+    setting = {"REALMGATE_PROXY_SECRET_FILE": str(configured)}
+    rendered(tmp_path, **setting)
+    assert '"the-configured-secret"' in rendered_file.read_text()
+    rendered(tmp_path, "--proxy-secret-file", str(other), **setting)
+    assert '"another-proxy-secret"' in rendered_file.read_text()
+    rendered(tmp_path)
+    assert 'Secret ""' in rendered_file.read_text()
+
+
 @pytest.mark.parametrize("underscores", [False, True])
 def test_another_header_carries_the_certificate_and_forged_ones_are_dropped(
     tmp_path: Path,

@@ -11,11 +11,15 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.nginx import NginxSite, render_nginx
+from gateway.domain.secrets import Secret
+from gateway.settings import Settings
+from gateway.supervisor.preparation import prepare
+
+KEY = base64.b64encode(bytes(32)).decode()
 
 
 def examine(tmp_path: Path, *options: str, **settings: object) -> tuple[int, str]:
-    key = base64.b64encode(bytes(32)).decode()
-    settings = {"state_dir": tmp_path / "state", "encryption_key": key} | settings
+    settings = {"state_dir": tmp_path / "state", "encryption_key": KEY} | settings
     done = subprocess.run(
         [sys.executable, "-m", "gateway", "doctor", *options],
         cwd=tmp_path,
@@ -67,10 +71,54 @@ def test_another_certificate_header_must_be_the_one_that_nginx_sends(
     assert "ok    nginx sends certificates in x-client-cert" in said
 
 
+def test_nginx_must_send_the_proxy_secret_that_the_gateway_requires(
+    tmp_path: Path, pki: Path
+) -> None:
+    secret = "the-secret-of-the-proxy"
+    required = {
+        "client_ca_file": pki / "ca.crt",
+        "client_crl_file": pki / "ca.crl",
+        "proxy_secret": secret,
+    }
+    folder = tmp_path / "nginx"
+    configuration = ("--nginx-configuration", str(folder))
+    site = NginxSite(("unix:/run/gateway.sock",), tmp_path)
+    for sent, problem in (
+        ("", "WRONG nginx does not send the proxy secret"),
+        ("another-secret-of-the-proxy", "WRONG nginx sends another proxy secret"),
+    ):
+        render_nginx(replace(site, proxy_secret=sent), folder)
+        code, said = examine(tmp_path, *configuration, **required)
+        assert code == 1
+        assert problem in said
+        assert "REALMGATE_PROXY_SECRET_FILE" in said
+        assert secret not in said
+    render_nginx(replace(site, proxy_secret=secret), folder)
+    code, said = examine(tmp_path, *configuration, **required)
+    assert (code, said.count("WRONG")) == (0, 0), said
+    assert "nginx sends the proxy secret that the gateway requires." in said
+
+
 def test_without_authorities_no_certificate_is_trusted(tmp_path: Path) -> None:
     code, said = examine(tmp_path)
     assert code == 1
     assert "WRONG No client certificate is trusted" in said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root examines the gateway of another user")
+def test_root_examines_the_gateway_of_another_user(tmp_path: Path, pki: Path) -> None:
+    """As after the installation: only root can read nginx's copy of the proxy secret."""
+    state = tmp_path / "state"
+    (state / "run").mkdir(mode=0o700, parents=True)
+    os.chown(state, 1, 1)
+    os.chown(state / "run", 1, 1)
+    trust = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    code, said = examine(tmp_path, **trust)
+    assert code == 0, said
+    os.chown(state / "run", 2, 2)
+    code, said = examine(tmp_path, **trust)
+    assert code == 1
+    assert f"WRONG {state / 'run'} belongs to another user (uid 2)" in said
 
 
 def test_secrets_that_others_can_read_are_found(tmp_path: Path, pki: Path) -> None:
@@ -118,3 +166,16 @@ def test_a_database_without_its_key_is_found_and_no_key_is_made(tmp_path: Path, 
     assert code == 1
     assert "no key that decrypts it" in said
     assert not (tmp_path / "state").exists()
+
+
+def test_a_database_without_an_administrator_is_found(tmp_path: Path, pki: Path) -> None:
+    settings = Settings(state_dir=tmp_path / "state", encryption_key=Secret(KEY))
+    prepare(settings)
+    trust = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    code, said = examine(tmp_path, **trust)
+    assert code == 1
+    assert "WRONG The database holds 0 realms and no administrator: set REALMGATE_ADMIN_P" in said
+    prepare(settings.model_copy(update={"admin_password": Secret("a-password")}))
+    code, said = examine(tmp_path, **trust)
+    assert code == 0, said
+    assert "The database answers, holds 1 realm, and the key decrypts it." in said

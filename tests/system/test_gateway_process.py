@@ -199,6 +199,16 @@ def test_two_gateways_start_at_once_on_one_database(tmp_path: Path) -> None:
     assert len(keys[0]["keys"]) == 1
 
 
+def test_a_missing_encryption_key_is_not_replaced(tmp_path: Path, seed: Path) -> None:
+    with start_gateway(tmp_path, seed=seed) as gateway:
+        assert gateway.stop() == 0
+    key = gateway.state_dir / "secrets" / "encryption.key"
+    key.unlink()
+    said = refused(tmp_path, workers=2)
+    assert f"there is no encryption key {key}" in said
+    assert not key.exists()
+
+
 def test_a_socket_in_use_is_never_taken(tmp_path: Path, seed: Path) -> None:
     with start_gateway(tmp_path, seed=seed) as gateway:
         said = refused(tmp_path, state_dir=gateway.state_dir, management_port=free_port())

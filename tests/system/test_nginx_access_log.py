@@ -68,6 +68,21 @@ def test_an_entry_says_who_asked_what_and_how_long_it_took(
     assert float(entry["seconds"]) >= float(entry["upstream_seconds"]) >= 0
 
 
+@pytest.mark.parametrize("method", ["POST", "GET", "HEAD", "DELETE"])
+@pytest.mark.parametrize("http2", [False, True])
+def test_the_method_of_a_refused_request_is_the_callers(
+    edge: Edge,
+    method: str,
+    http2: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """The answer is the error page of nginx, which it gets by an internal redirect."""
+    with edge.nginx.client(http2=http2) as client:
+        response = client.request(method, f"{edge.nginx.mtls}/realms/demo")
+    assert response.status_code == 400
+    entry = edge.nginx.log_entry(response.headers["x-request-id"])
+    assert (entry["method"], entry["path"]) == (method, "/realms/demo")
+
+
 @pytest.mark.parametrize("failing", ["", "/fail/503", "/fail/close"])
 def test_no_secret_reaches_the_log(edge: Edge, failing: str) -> None:
     path = failing or "/realms/demo/protocol/openid-connect/token"

@@ -223,6 +223,17 @@ def test_once_fails_where_a_step_is_not_as_it_should_be(place: Place) -> None:
     assert place.processes() == []
 
 
+def test_a_start_writes_the_current_secret_of_the_service(place: Place) -> None:
+    """The secret may have been changed over the admin API since the last start."""
+    secret = place.state / "secrets/demo-service.secret"
+    current = secret.read_text()
+    secret.write_text("stale\n")
+    done = place.command("run", "--once")
+    assert done.returncode == 0, done.stdout
+    assert secret.read_text() == current
+    assert secret.stat().st_mode & 0o777 == 0o600
+
+
 def test_secrets_are_their_owners_alone_and_never_shown(
     first_run: tuple[Place, "subprocess.CompletedProcess[str]"],
 ) -> None:

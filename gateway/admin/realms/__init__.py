@@ -1,9 +1,7 @@
 """Realms: listing, defaults and changes, and their texts."""
 
-from gateway.admin.realms.bootstrap_administrator import (
-    administrator_password_expires_at,
-    ensure_administrator,
-)
+from gateway.admin.realms.administrators import Administrator, list_administrators
+from gateway.admin.realms.bootstrap_administrator import ensure_administrator
 from gateway.admin.realms.changes import RealmChanges
 from gateway.admin.realms.defaults import (
     ensure_administration,

@@ -3,20 +3,15 @@
 Keycloak: KC_BOOTSTRAP_ADMIN_USERNAME, KC_BOOTSTRAP_ADMIN_PASSWORD
 """
 
-from datetime import datetime
-
-from gateway.admin.access import (
-    ADMIN,
-    default_role_ids,
-)
+from gateway.admin.access import ADMIN, default_role_ids
 from gateway.admin.keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.realms.defaults import ensure_realm_defaults
-from gateway.admin.users import NewPasswords, NewUser, password_expires_at, store_new_user
+from gateway.admin.users import NewPasswords, NewUser, store_new_user
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.signing import KeyFactory
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Database
 from gateway.domain.realm import MASTER, Realm
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential, User
@@ -59,15 +54,6 @@ async def ensure_administrator(
         )
         await store_new_user(stores, NewUser(user, (credential,), role_ids=granted))
         return True
-
-
-async def administrator_password_expires_at(stores: Stores, username: str) -> datetime | None:
-    """Return when the password of `username` in `master` expires; None: never, or no such user."""
-    realm = await stores.realms.find_by_name(MASTER)
-    user = realm and await stores.users.find_by_username(realm.id, username.lower())
-    if realm is None or user is None:
-        return None
-    return password_expires_at(realm, await stores.users.credentials(realm.id, user.id))
 
 
 async def _credential(

@@ -27,6 +27,7 @@ from gateway.http.edge.peer import ProxyTrust
 
 _LONGEST_ADDRESS: Final = 64
 """Characters of a cached address: only an IPv6 address with a scope is longer."""
+_SENT_BY_A_PROXY: Final = (PROXY_SECRET, FORWARDED_FOR, FORWARDED_PROTO)
 _NOWHERE: Final = "unix:"
 """The address of a local peer without one: in no local network, so never trusted as one."""
 
@@ -40,7 +41,8 @@ class EdgeFacts:
     """What the proxy reports about one request, or the connection itself without a proxy.
 
     `secure` is TLS between client and proxy. `forged_certificate`: a certificate header was ignored
-    because the peer is not our proxy.
+    because the peer is not our proxy. `ignored`: why headers of a proxy were ignored, None where
+    there were none.
     """
 
     remote_address: str
@@ -48,6 +50,7 @@ class EdgeFacts:
     certificate: CertificateEvidence | None
     request_id: str | None
     forged_certificate: bool
+    ignored: str | None
     headers: EdgeHeaders = field(repr=False)
 
 
@@ -63,6 +66,7 @@ class Edge:
     ) -> None:
         self._trust = trust
         self._headers = EdgeHeaderReader(lookup.headers)
+        self._proxy_headers = {*lookup.headers, *_SENT_BY_A_PROXY}
         self._lookup = lookup
         self._certificates = certificates
 
@@ -80,16 +84,22 @@ class Edge:
             certificate=self._certificate(headers),
             request_id=headers.text(REQUEST_ID),
             forged_certificate=False,
+            ignored=None,
             headers=headers,
         )
 
     def _without_proxy(self, scope: Scope, headers: EdgeHeaders) -> EdgeFacts:
+        client = scope["client"]
+        ignored = None
+        if not self._proxy_headers.isdisjoint(headers.values):
+            ignored = self._trust.reason_for_distrust(client, headers.values.get(PROXY_SECRET))
         return EdgeFacts(
-            remote_address=scope["client"][0] if scope["client"] else _NOWHERE,
+            remote_address=client[0] if client else _NOWHERE,
             secure=scope["scheme"] == "https",
             certificate=None,
             request_id=None,
             forged_certificate=self._lookup.header in headers.values,
+            ignored=ignored,
             headers=headers,
         )
 

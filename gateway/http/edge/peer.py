@@ -34,6 +34,17 @@ class ProxyTrust:
             return False
         return client is None or self._in_list(client[0])
 
+    def reason_for_distrust(self, client: tuple[str, int] | None, secret: bytes | None) -> str:
+        """Return why `accepts` is False, for the log: it names settings, and never a secret."""
+        if self._secret is None:
+            return "a TCP peer is not trusted without REALMGATE_PROXY_SECRET"
+        if secret is None:
+            return "the proxy did not send the proxy secret (REALMGATE_PROXY_SECRET)"
+        if not hmac.compare_digest(secret, self._secret):
+            return "the proxy sent another proxy secret than REALMGATE_PROXY_SECRET"
+        peer = "unix:" if client is None else client[0]
+        return f"{peer} is not in REALMGATE_TRUSTED_PROXIES"
+
     def _listed(self, host: str) -> bool:
         try:
             address = ipaddress.ip_address(host)

@@ -4,7 +4,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
 
 from gateway.domain.ports.metrics import Metrics
-from gateway.http.edge.facts import Edge, EdgeRefusal
+from gateway.http.edge.facts import Edge, EdgeFacts, EdgeRefusal
 from gateway.http.errors import reply_for
 from gateway.http.exchange import Exchange, exchange_of
 from gateway.http.replies import send_reply
@@ -33,13 +33,18 @@ class EdgeMiddleware:
         exchange.edge = facts
         if facts.request_id is not None:
             exchange.request_id = facts.request_id
-        if facts.forged_certificate:
-            self._security_event(
-                "untrusted_certificate_header",
-                exchange,
-                f"a certificate header from {facts.remote_address}, which is not the proxy",
-            )
+        if facts.ignored is not None:
+            self._report_ignored_headers(facts, exchange)
         await self._app(scope, receive, send)
+
+    def _report_ignored_headers(self, facts: EdgeFacts, exchange: Exchange) -> None:
+        certificate = facts.forged_certificate
+        what = "the certificate header" if certificate else "the proxy headers"
+        self._security_event(
+            "untrusted_certificate_header" if certificate else "untrusted_proxy_headers",
+            exchange,
+            f"ignored {what} from {facts.remote_address}: {facts.ignored}",
+        )
 
     def _security_event(self, kind: str, exchange: Exchange, reason: str) -> None:
         self._metrics.security_event(kind)

@@ -24,7 +24,7 @@ SHOWN = UserSummary(
 
 
 def _line(shown: UserSummary, label: str) -> str:
-    return dict(user_lines(shown))[label]
+    return dict(user_lines(shown, NOW))[label]
 
 
 def _failed(**record: object) -> UserSummary:
@@ -47,6 +47,15 @@ def _failed(**record: object) -> UserSummary:
         ),
         (replace(SHOWN, user=replace(USER, enabled=False)), "disabled"),
         (replace(SHOWN, lockout=None), "unknown: Redis is unavailable"),
+        (replace(SHOWN, password_expires_at=NOW), "allowed"),
+        (
+            replace(SHOWN, password_expires_at=NOW - timedelta(seconds=1)),
+            "refused: the password has expired (realmgate user set-password)",
+        ),
+        (
+            replace(SHOWN, user=replace(USER, required_actions=("UPDATE_PASSWORD",))),
+            "refused until the required actions are done",
+        ),
     ],
 )
 def test_whether_somebody_may_sign_in_is_told_in_words(shown: UserSummary, told: str) -> None:
@@ -58,16 +67,24 @@ def test_roles_are_told_with_what_they_bring() -> None:
     assert _line(SHOWN, "effective roles") == "staff, account/view-profile"
 
 
+def test_a_long_list_of_roles_is_shortened() -> None:
+    names = tuple(f"role-{number}" for number in range(25))
+    shown = replace(SHOWN, effective=EffectiveRoles(names, ()))
+    line = _line(shown, "effective roles")
+    assert line.startswith("role-0, role-1, ")
+    assert line.endswith("role-19, and 5 more (--output json lists all)")
+
+
 def test_nothing_that_is_shown_moves_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
     """Attacks: names and attributes come from strangers, and end in an operator's terminal."""
     user = replace(USER, attributes={"note": ("\x1b[2Jgone", "two\nlines", "\u202eflipped")})
-    show_rows(user_lines(replace(SHOWN, user=user)))
+    show_rows(user_lines(replace(SHOWN, user=user), NOW))
     shown = capsys.readouterr().out
     assert "\\x1b[2Jgone, two\\nlines, \\u202eflipped" in shown
-    assert shown.count("\n") == len(list(user_lines(replace(SHOWN, user=user))))
+    assert shown.count("\n") == len(list(user_lines(replace(SHOWN, user=user), NOW)))
 
 
 def test_a_password_that_expires_has_a_line() -> None:
-    assert "password expires" not in dict(user_lines(SHOWN))
+    assert "password expires" not in dict(user_lines(SHOWN, NOW))
     shown = replace(SHOWN, password_expires_at=NOW + timedelta(days=30))
     assert _line(shown, "password expires") == "2026-12-20T00:00:00+00:00"

@@ -38,3 +38,21 @@ def test_with_a_secret_every_peer_must_know_it_and_a_tcp_peer_must_be_listed(
 )
 def test_without_a_secret_only_the_unix_socket_is_accepted(peer: Peer, *, accepted: bool) -> None:
     assert ProxyTrust(NETWORKS, None).accepts(peer, None) is accepted
+
+
+@pytest.mark.parametrize(
+    ("secret", "peer", "sent", "reason"),
+    [
+        (None, ("10.1.2.3", 1), None, "not trusted without REALMGATE_PROXY_SECRET"),
+        (SECRET, None, None, "did not send the proxy secret"),
+        (SECRET, None, b"another secret", "sent another proxy secret"),
+        (SECRET, ("192.0.2.1", 1), b"a long shared secret", "192.0.2.1 is not in REALMGATE_TR"),
+    ],
+)
+def test_the_cause_of_distrust_is_named_without_the_secret(
+    secret: Secret | None, peer: Peer, sent: bytes | None, reason: str
+) -> None:
+    found = ProxyTrust(NETWORKS, secret).reason_for_distrust(peer, sent)
+    assert reason in found
+    assert SECRET.reveal() not in found
+    assert "another secret" not in found

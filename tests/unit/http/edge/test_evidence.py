@@ -7,6 +7,7 @@ import pytest
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import X509CertificateParser
 from gateway.domain.certificates import CertificateEvidence, ProxyVerdict
+from gateway.domain.secrets import Secret
 from gateway.http.edge.certificate_lookup import NginxLookup
 from gateway.http.edge.facts import Edge, EdgeRefusal
 from gateway.http.edge.peer import ProxyTrust
@@ -68,3 +69,19 @@ def test_a_certificate_from_another_peer_is_no_evidence(edge: Edge, certificate_
     facts = edge.facts(scope(certificate_zoo["valid"].certificate.read_text(), "SUCCESS", STRANGER))
     assert facts.certificate is None
     assert facts.forged_certificate
+    assert facts.ignored == "a TCP peer is not trusted without REALMGATE_PROXY_SECRET"
+
+
+def test_without_headers_of_a_proxy_nothing_is_ignored() -> None:
+    trust = ProxyTrust((), Secret("a long shared secret"))
+    edge = Edge(trust=trust, lookup=NginxLookup(), certificates=X509CertificateParser())
+    assert edge.facts({"headers": [], "client": UNIX_PEER, "scheme": "http"}).ignored is None
+    forwarded = {
+        "headers": [(b"x-forwarded-proto", b"https")],
+        "client": UNIX_PEER,
+        "scheme": "http",
+    }
+    facts = edge.facts(forwarded)
+    assert facts.ignored is not None
+    assert "did not send the proxy secret" in facts.ignored
+    assert not facts.secure

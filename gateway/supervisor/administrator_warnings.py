@@ -1,0 +1,64 @@
+"""Warnings in the log about administrators: there is none, or a password expires."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from gateway.admin.realms import Administrator, list_administrators
+from gateway.domain.clock import Clock
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.ports.one_time_passwords import OneTimeMarks
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import MASTER
+
+NO_ADMINISTRATOR: Final = (
+    "set REALMGATE_ADMIN_PASSWORD_FILE to the path of a file with a password and start the gateway,"
+    " or grant the role to a user: realmgate user roles USER --realm master --add admin"
+)
+"""How to create an administrator."""
+_WARNED_BEFORE: Final = timedelta(days=7)
+_REPEATED_AFTER: Final = timedelta(days=1)
+_MARK: Final = "warning of administrators' passwords"
+
+
+async def warn_at_start(database: Database, marks: OneTimeMarks, clock: Clock) -> None:
+    """Warn where there is no administrator, or a password has expired or expires within a week."""
+    async with database.read() as stores:
+        found = await list_administrators(stores)
+    if not found:
+        structlog.get_logger().warning("no administrator", realm=MASTER, remedy=NO_ADMINISTRATOR)
+    _warn_of_passwords(found, clock)
+    # The next warning is due in a day; without Redis the first housekeeping repeats it.
+    with suppress(StoreUnavailable):
+        await marks.claim(MASTER, _MARK, _REPEATED_AFTER)
+
+
+async def warn_daily(database: Database, marks: OneTimeMarks, clock: Clock) -> None:
+    """Repeat the warning of passwords once a day, in one of the workers of all gateways.
+
+    Raises StoreUnavailable.
+    """
+    if await marks.claim(MASTER, _MARK, _REPEATED_AFTER):
+        async with database.read() as stores:
+            found = await list_administrators(stores)
+        _warn_of_passwords(found, clock)
+
+
+def _warn_of_passwords(administrators: Iterable[Administrator], clock: Clock) -> None:
+    now = clock.now()
+    for administrator in administrators:
+        expires_at = administrator.password_expires_at
+        if expires_at is None or expires_at - now > _WARNED_BEFORE:
+            continue
+        structlog.get_logger().warning(
+            "administrator's password expires soon"
+            if now <= expires_at
+            else "administrator's password has expired",
+            user=administrator.username,
+            realm=MASTER,
+            expires_at=expires_at.isoformat(timespec="seconds"),
+            remedy=f"realmgate user set-password {administrator.username} --realm {MASTER}",
+        )
