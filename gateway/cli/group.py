@@ -82,5 +82,10 @@ async def delete(operator: RealmOperator, path: str, *, yes: bool) -> None:
 
 
 async def _found(operator: RealmOperator, path: str) -> dict[str, Any]:
+    from gateway.admin.access import NotFound
+
     acting = operator.acting
-    return await operator.groups.listing.at_path(acting.realm, acting.rights, path)
+    try:
+        return await operator.groups.listing.at_path(acting.realm, acting.rights, path)
+    except NotFound:
+        raise NotFound(f"there is no group {path} in {acting.realm.name}") from None

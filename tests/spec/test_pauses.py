@@ -14,6 +14,7 @@ import pytest
 from tests.support.spec_stack import Stack
 
 CLIENTS = 10_000
+GROUPS = 5_000
 SCOPES = 10_000
 REFUSED = 50_000
 MEMBERS = 400_000
@@ -60,15 +61,16 @@ def send(stack: Stack, method: str, path: str, document: Any = None) -> httpx2.R
 def pauses(spec: Stack) -> dict[str, tuple[int, float]]:
     """Status and longest pause of each request about a realm of very many clients."""
     clients = [{"clientId": f"c{number}"} for number in range(CLIENTS)]
+    groups = [{"name": f"g{number}"} for number in range(GROUPS)]
     scopes = [{"name": f"s{n}", "protocol": "openid-connect"} for n in range(SCOPES)]
     # Reading so many takes as long as of a document that is accepted; storing them longer.
     refused = [*({"clientId": f"c{number}"} for number in range(REFUSED)), {"clientId": 1}]
     asked: dict[str, tuple[str, str, Any]] = {
-        "create": ("POST", "", {"realm": "large", "clients": clients}),
+        "create": ("POST", "", {"realm": "large", "clients": clients, "groups": groups}),
         "import": (
             "POST",
             "/large/partialImport",
-            {"ifResourceExists": "SKIP", "clients": clients},
+            {"ifResourceExists": "SKIP", "clients": clients, "groups": groups},
         ),
         "list": ("GET", "/large/clients?max=10000", None),
         "export": ("POST", "/large/partial-export?exportClients=true", None),

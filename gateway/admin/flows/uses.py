@@ -21,6 +21,7 @@ EFFECTS: Final[Mapping[str, Callable[[Flows, Flow], object]]] = {
     "client_authentication": client_methods,
 }
 """What a flow bound for that use amounts to; raises UnusableSetting. Other uses are pages."""
+_PAGES: Final = "browser"
 
 
 async def require_effective(
@@ -101,7 +102,9 @@ async def _uses(stores: Stores, realm: Realm, root: Flow) -> set[str]:
     names = FlowBindings.__dataclass_fields__
     uses = {name for name in names if getattr(realm.flows, name) == root.alias}
     for client in await stores.clients.list(realm.id):
-        uses |= {name for name, flow_id in client.flow_overrides.items() if flow_id == root.id}
+        own = {name for name, flow_id in client.flow_overrides.items() if flow_id == root.id}
+        # Of the overrides of a client only this one has an effect that can be checked.
+        uses |= {name if name == DIRECT_GRANT else _PAGES for name in own}
     return uses
 
 

@@ -19,9 +19,9 @@ async def import_groups(
 ) -> list[Outcome]:
     """Add, skip or replace the groups; raises AlreadyExists, Forbidden and InvalidInput."""
     stores, realm, groups = change.stores, change.realm, indexes.groups
-    known = [name for name in (group.name for group in given) if groups.find(f"/{name}")]
+    known = dict.fromkeys(group.name for group in given if groups.find(f"/{group.name}"))
     if known and policy is IfExists.FAIL:
-        raise AlreadyExists(f"Group '/{known[0]}' already exists")
+        raise AlreadyExists(f"Group '/{next(iter(known))}' already exists")
     overwrite = policy is IfExists.OVERWRITE
     wanted = tuple(group for group in given if overwrite or group.name not in known)
     for name in known if overwrite else ():

@@ -121,7 +121,7 @@ class PartialImport:
 def _read(document: Mapping[str, Any], realm: Realm, gate: NewPasswords) -> _Given:
     policy = parse_policy(document)
     if any(document.get(name) for name in _UNSUPPORTED):
-        raise NotSupported("Identity brokering is not part of this product")
+        raise NotSupported("Identity brokering is not supported")
     return _Given(
         policy,
         embedded(document, "clients", ""),
