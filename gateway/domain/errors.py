@@ -11,7 +11,7 @@ RealmgateError
 └── SecretUnreadable        a sealed value that the configured encryption key does not open
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
@@ -46,13 +46,19 @@ class Overloaded(RealmgateError):
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One refused field: `path` as in `clients[0].attributes.x`, `given` safe to print."""
+    """One refused field: `path` as in `clients[0].attributes.x`, `given` safe to print.
+
+    `sentence` says what is wrong where "given" and "expected" do not, as of a missing thing.
+    """
 
     path: str
     given: str
     allowed: str
+    sentence: str = field(default="", kw_only=True)
 
     def __str__(self) -> str:
+        if self.sentence:
+            return f"{self.path}: {self.sentence}"
         return f"{self.path}: {self.given} given, {self.allowed} expected"
 
 

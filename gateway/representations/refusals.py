@@ -7,11 +7,14 @@ import json
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any, TypeVar, cast
 
 from gateway.domain.errors import FieldError, InvalidInput
 
 _SHOWN = 60
+_CLOSE = 0.75
+"""The similarity from 0 to 1 of a name that is suggested: one wrong letter of four."""
 
 ReadT = TypeVar("ReadT")
 OtherT = TypeVar("OtherT")
@@ -54,8 +57,13 @@ def refused_secret(path: str, allowed: str) -> InvalidInput:
 class UnknownField(InvalidInput):
     """A field that Keycloak's representation of that name has not; only the admin API minds."""
 
-    def __init__(self, path: str, name: str, representation: str) -> None:
-        super().__init__((FieldError(join(path, name), "an unknown field", "a known one"),))
+    def __init__(
+        self, path: str, name: str, representation: str, known: Iterable[str] = ()
+    ) -> None:
+        """Take the names of `known` fields, of which a close one is suggested."""
+        sentence = f"{representation} has no such field{suggestion(name, known)}"
+        error = FieldError(join(path, name), "an unknown field", "a known one", sentence=sentence)
+        super().__init__((error,))
         self.name = describe_name(name)
         self.representation = representation
 
@@ -66,7 +74,16 @@ def require_known(
     """Raise UnknownField for the first name of `document` that is not known."""
     for name in document:
         if name not in known:
-            raise UnknownField(path, name, representation)
+            names = known if isinstance(known, Iterable) else ()
+            raise UnknownField(path, name, representation, names)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return a question that names the known name closest to `name`, "" where none is close."""
+    if len(name) > _SHOWN:
+        return ""
+    close = get_close_matches(name, known, n=1, cutoff=_CLOSE)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def attempt(

@@ -5,7 +5,7 @@ each following one. Its inverse puts a `_` before every capital.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gateway.domain.errors import FieldError
@@ -34,6 +34,9 @@ class Names:
     def __contains__(self, spelling: object) -> bool:
         """Return whether `spelling` is one of the names, either way."""
         return spelling in self._camel
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(set(self._camel.values()))
 
     def collect(
         self,

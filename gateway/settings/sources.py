@@ -40,6 +40,8 @@ _ALIASES = {
     **{environment_variable(flag): field for flag, field in FIELDS.items()},
 }
 _FLAGS = {field: flags_of(field)[0] for field in FIELDS.values()}
+_CLOSE = 0.75
+"""The similarity from 0 to 1 of a name that is suggested."""
 _FROM_FILE = ("_secret", "_key", "_password", "_url")
 
 
@@ -168,8 +170,11 @@ def _known_names() -> dict[str, str]:
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    # Without the prefix, which would make every name similar.
+    prefix = PREFIX if name.startswith(PREFIX) else ""
+    names = {one.removeprefix(prefix): one for one in known if one.startswith(prefix)}
+    close = difflib.get_close_matches(name.removeprefix(prefix), names, n=1, cutoff=_CLOSE)
+    return f"; did you mean {names[close[0]]}?" if close else ""
 
 
 def _content(given: _Given, field: str) -> Any:

@@ -206,6 +206,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_known_one(tmp_path: Path) -
     assert refusal({"REALMGATE_WORKER": "2"}) == [
         "REALMGATE_WORKER is not a setting; did you mean REALMGATE_WORKERS?"
     ]
+    assert refusal({"REALMGATE_FOO": "2"}) == ["REALMGATE_FOO is not a setting"]
     env_file = tmp_path / ".env"
     env_file.write_text("REALMGATE_ZZZ=1\nPATH=/bin\n")
     with pytest.raises(SettingsError, match="REALMGATE_ZZZ is not a setting"):

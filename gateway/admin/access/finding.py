@@ -43,7 +43,7 @@ async def find_user(stores: Stores, realm: Realm, name: str) -> User:
     user = await stores.users.find_by_username(realm.id, canonical_name(name))
     user = user or await stores.users.find_by_id(realm.id, name)
     if user is None:
-        raise _unknown("user", name, f"the name or id of a user of the realm {realm.name}")
+        raise _unknown("user", name, realm, "name or id")
     return user
 
 
@@ -51,9 +51,11 @@ async def find_client_by_name(stores: Stores, realm: Realm, client_id: str) -> C
     """Return the client with that public name; raises InvalidInput."""
     client = await stores.clients.find_by_client_id(realm.id, client_id)
     if client is None:
-        raise _unknown("client", client_id, f"a client of the realm {realm.name}")
+        raise _unknown("client", client_id, realm, "client id")
     return client
 
 
-def _unknown(what: str, name: str, allowed: str) -> InvalidInput:
-    return InvalidInput((FieldError(what, describe(name), allowed),))
+def _unknown(what: str, name: str, realm: Realm, key: str) -> InvalidInput:
+    given, allowed = describe(name), f"a {what} of the realm {realm.name}"
+    sentence = f"there is no {what} with the {key} {given} in the realm {realm.name}"
+    return InvalidInput((FieldError(what, given, allowed, sentence=sentence),))

@@ -235,4 +235,5 @@ async def _realms(stores: Stores, name: str | None) -> tuple[Realm, ...]:
 
 
 def _unknown(kid: str) -> InvalidInput:
-    return InvalidInput((FieldError("kid", repr(kid), "the kid of a key (see `keys list`)"),))
+    sentence = f"there is no key with the kid {kid!r} (see `realmgate keys list`)"
+    return InvalidInput((FieldError("kid", repr(kid), "the kid of a key", sentence=sentence),))

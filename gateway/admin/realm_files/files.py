@@ -51,8 +51,9 @@ def _load(path: Path) -> RealmFile:
         with path.open("rb") as file:
             text = file.read(_LONGEST_FILE + 1)
     except OSError as error:
-        given = f"nothing readable ({error.strerror})"
-        raise InvalidInput((FieldError(str(path), given, "a readable file"),)) from error
+        sentence = f"the file cannot be read: {error.strerror}"
+        wrong = FieldError(str(path), "nothing", "a readable file", sentence=sentence)
+        raise InvalidInput((wrong,)) from error
     if len(text) > _LONGEST_FILE:
         allowed = f"at most {_LONGEST_FILE} bytes"
         raise InvalidInput((FieldError(str(path), "a longer file", allowed),))

@@ -86,9 +86,9 @@ def test_a_disabled_key_is_replaced_at_once(realmgate: Realmgate) -> None:
         (["rotate", "--realm", "demo", "--algorithm", "HS256"], 2, "'HS256' is not one of"),
         (["rotate", "--realm", "demo", "--publish-for", "-1s"], 2, "not a duration"),
         (["rotate", "--realm", "demo", "--publish-for", "9999d"], 2, "not a duration"),
-        (["disable", "nope"], 2, "kid: 'nope' given"),
+        (["disable", "nope"], 2, "kid: there is no key with the kid 'nope'"),
         # base64url may begin with a hyphen: a kid, not an option.
-        (["disable", "-xAbc"], 2, "kid: '-xAbc' given"),
+        (["disable", "-xAbc"], 2, "kid: there is no key with the kid '-xAbc'"),
     ],
 )
 def test_what_cannot_be_done_is_told_and_changes_nothing(

@@ -83,7 +83,7 @@ def test_a_file_that_holds_no_realm_ends_with_2_and_its_name(run: Command, text:
 def test_a_missing_file_ends_with_2_and_its_name(run: Command) -> None:
     done = run("import", str(run.folder / "nowhere.json"))
     assert done.exit_code == 2
-    assert "nowhere.json: nothing readable (No such file" in done.stderr
+    assert "nowhere.json: the file cannot be read: No such file" in done.stderr
 
 
 def test_no_file_at_all_is_a_usage_error(run: Command) -> None:
