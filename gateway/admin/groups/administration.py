@@ -4,7 +4,7 @@ Keycloak: 7.3 (groups, children), 7.1 (default-groups)
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
@@ -18,7 +18,6 @@ from gateway.admin.access import (
     require_may_join,
 )
 from gateway.admin.groups.listing import (
-    GroupListing,
     GroupShape,
     get_group,
     group_document,
@@ -190,12 +189,3 @@ class DefaultGroups:
 def _shown(group: Group) -> dict[str, Any]:
     parent = {} if group.parent is None else {"parentId": group.parent}
     return {"id": group.id, "name": group.name, "path": group.path, **parent, "subGroups": []}
-
-
-@dataclass(frozen=True, slots=True)
-class GroupUseCases:
-    """Every use case of groups."""
-
-    listing: GroupListing
-    administration: GroupAdministration
-    default_groups: DefaultGroups
