@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from gateway.representations.clients.settings import CHECKS
 from gateway.representations.setting_effects import SETTING_ROWS, Place
 
 ROOT = Path(__file__).parents[2]
 READERS = "gateway/representations/"
+PARSERS = ROOT / READERS / "clients"
 WRITERS = {
     "gateway/admin/clients/defaults.py": "the JSON of the clients that every realm has",
 }
@@ -73,6 +75,13 @@ def test_only_representations_read_attributes_of_clients(module: str) -> None:
     assert list(reads(code)) == [], (
         "read a group of `Client`; gateway/representations/clients/settings.py parses them"
     )
+
+
+@pytest.mark.parametrize("name", sorted(str(path.name) for path in PARSERS.glob("*.py")))
+def test_a_setting_is_parsed_and_checked_by_one_entry(name: str) -> None:
+    code = ast.parse((PARSERS / name).read_text(encoding="utf-8"))
+    texts = {node.value for node in ast.walk(code) if isinstance(node, ast.Constant)}
+    assert name == "settings.py" or texts & CHECKS.keys() == set()
 
 
 def test_every_exception_is_there() -> None:

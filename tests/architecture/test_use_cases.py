@@ -29,3 +29,14 @@ def test_the_role_of_a_new_user_is_chosen_in_one_place() -> None:
         "admin/roles/administration.py",
         "domain/realm/realm.py",
     }
+
+
+def test_a_capability_lists_its_use_cases_in_its_package() -> None:
+    """A new use case is then exported and listed in one file."""
+    listing = {
+        str(path.relative_to(GATEWAY))
+        for path in (GATEWAY / "admin").rglob("*.py")
+        if re.search(r"^class \w+UseCases\b", path.read_text(), re.MULTILINE)
+    }
+    assert listing
+    assert {Path(file).name for file in listing} == {"__init__.py"}

@@ -1,5 +1,7 @@
 """Clients: finding, adding and changing them, their secrets, keys, scopes and mappers."""
 
+from dataclasses import dataclass
+
 from gateway.admin.clients.access import (
     MANAGE_CLIENTS,
     QUERY_CLIENTS,
@@ -38,4 +40,20 @@ from gateway.admin.clients.protocol_mappers import (
 from gateway.admin.clients.scope_assignment import ClientScopeAssignment
 from gateway.admin.clients.scope_mappings import ScopeMappingAdministration
 from gateway.admin.clients.secrets import ClientSecrets
-from gateway.admin.clients.use_cases import ClientUseCases
+
+
+@dataclass(frozen=True, slots=True)
+class ClientUseCases:
+    """Every use case of clients; mappers and scope mappings are those of client scopes too."""
+
+    listing: ClientListing
+    administration: ClientAdministration
+    secrets: ClientSecrets
+    accounts: ClientAccounts
+    nodes: ClientNodes
+    certificates: ClientCertificates
+    installation: ClientInstallation
+    policies: ClientPolicies
+    protocol_mappers: ProtocolMapperAdministration
+    scope_assignment: ClientScopeAssignment
+    scope_mappings: ScopeMappingAdministration

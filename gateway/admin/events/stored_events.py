@@ -5,14 +5,10 @@ answered request is included. Those of another machine arrive within a second or
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from gateway.admin.access import (
-    Acting,
-)
-from gateway.admin.events.configuration import EventConfiguration
+from gateway.admin.access import Acting
 from gateway.domain.clock import Clock
 from gateway.domain.events import AdminEventQuery, EventPage, UserEventQuery
 from gateway.domain.ports.events import EventLog
@@ -96,11 +92,3 @@ def _user_events(stores: Stores) -> UserEventRepository:
 
 def _admin_events(stores: Stores) -> AdminEventRepository:
     return stores.admin_events
-
-
-@dataclass(frozen=True, slots=True)
-class EventUseCases:
-    """Every use case of events."""
-
-    logs: EventLogs
-    configuration: EventConfiguration

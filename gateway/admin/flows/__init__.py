@@ -1,9 +1,20 @@
 """Authentication flows, their executions and configurations, and required actions."""
 
+from dataclasses import dataclass
+
 from gateway.admin.flows.administration import FlowAdministration
 from gateway.admin.flows.authenticator_configs import AuthenticatorConfigs
 from gateway.admin.flows.executions import ExecutionAdministration
 from gateway.admin.flows.file_import import check_overrides, store_sign_in
 from gateway.admin.flows.required_actions import RequiredActions, default_actions
-from gateway.admin.flows.use_cases import FlowUseCases
 from gateway.admin.flows.uses import require_bindable, require_usable_overrides
+
+
+@dataclass(frozen=True, slots=True)
+class FlowUseCases:
+    """Every use case of authentication flows and required actions."""
+
+    administration: FlowAdministration
+    executions: ExecutionAdministration
+    configs: AuthenticatorConfigs
+    required_actions: RequiredActions

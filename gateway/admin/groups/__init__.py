@@ -1,6 +1,8 @@
 """Groups: their tree, their members, and the groups that new users join."""
 
-from gateway.admin.groups.administration import DefaultGroups, GroupAdministration, GroupUseCases
+from dataclasses import dataclass
+
+from gateway.admin.groups.administration import DefaultGroups, GroupAdministration
 from gateway.admin.groups.index import (
     GivenGroups,
     GroupIndex,
@@ -17,3 +19,12 @@ from gateway.admin.groups.listing import (
     get_group,
     shown_groups,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class GroupUseCases:
+    """Every use case of groups."""
+
+    listing: GroupListing
+    administration: GroupAdministration
+    default_groups: DefaultGroups

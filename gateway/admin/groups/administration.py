@@ -4,7 +4,7 @@ Keycloak: 7.3 (groups, children), 7.1 (default-groups)
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
@@ -17,7 +17,6 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.groups.listing import (
-    GroupListing,
     GroupShape,
     get_group,
     group_document,
@@ -189,12 +188,3 @@ class DefaultGroups:
 def _shown(group: Group) -> dict[str, Any]:
     parent = {} if group.parent is None else {"parentId": group.parent}
     return {"id": group.id, "name": group.name, "path": group.path, **parent, "subGroups": []}
-
-
-@dataclass(frozen=True, slots=True)
-class GroupUseCases:
-    """Every use case of groups."""
-
-    listing: GroupListing
-    administration: GroupAdministration
-    default_groups: DefaultGroups

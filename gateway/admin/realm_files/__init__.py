@@ -1,5 +1,7 @@
 """Realm files: import, export, plan and dry run of whole realms and of parts of them."""
 
+from dataclasses import dataclass
+
 from gateway.admin.realm_files.difference import Difference
 from gateway.admin.realm_files.dry_run import ImportDryRun, RealmDifference
 from gateway.admin.realm_files.export import PartialExport, stream_realm
@@ -8,5 +10,13 @@ from gateway.admin.realm_files.partial_import import PartialImport
 from gateway.admin.realm_files.plan import ImportedRealm
 from gateway.admin.realm_files.realm_creation import RealmCreation
 from gateway.admin.realm_files.realm_import import RealmImport
-from gateway.admin.realm_files.use_cases import RealmFileUseCases
 from gateway.admin.realm_files.user_import import ImportProgress, UserImport
+
+
+@dataclass(frozen=True, slots=True)
+class RealmFileUseCases:
+    """Every use case of realm files in the admin API."""
+
+    creation: RealmCreation
+    partial_export: PartialExport
+    partial_import: PartialImport

@@ -1,5 +1,7 @@
 """Realms: listing, defaults and changes, and their texts."""
 
+from dataclasses import dataclass
+
 from gateway.admin.realms.administrators import Administrator, list_administrators
 from gateway.admin.realms.bootstrap_administrator import ensure_administrator
 from gateway.admin.realms.changes import RealmChanges
@@ -10,4 +12,12 @@ from gateway.admin.realms.defaults import (
 )
 from gateway.admin.realms.listing import VIEW_REALM, RealmListing, realm_document
 from gateway.admin.realms.localization import Localizations
-from gateway.admin.realms.use_cases import RealmUseCases
+
+
+@dataclass(frozen=True, slots=True)
+class RealmUseCases:
+    """Every use case of realms but their creation, which is an import."""
+
+    listing: RealmListing
+    changes: RealmChanges
+    localizations: Localizations

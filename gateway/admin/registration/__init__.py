@@ -1,5 +1,7 @@
 """Dynamic client registration: its tokens, policies, formats and use cases."""
 
+from dataclasses import dataclass
+
 from gateway.admin.registration.client_registration import ClientRegistration, ClientView
 from gateway.admin.registration.formats import KEYCLOAK, OPENID, Format
 from gateway.admin.registration.policies import RegistrationPolicies
@@ -14,4 +16,11 @@ from gateway.admin.registration.token_administration import (
     InitialAccesses,
 )
 from gateway.admin.registration.tokens import RegistrationTokens
-from gateway.admin.registration.use_cases import RegistrationUseCases
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationUseCases:
+    """Every use case of registration tokens."""
+
+    client_tokens: ClientRegistrationTokens
+    initial_accesses: InitialAccesses

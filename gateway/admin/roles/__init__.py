@@ -1,5 +1,7 @@
 """Roles: finding and changing them, and who has them."""
 
+from dataclasses import dataclass
+
 from gateway.admin.roles.administration import (
     MANAGE_CLIENT_ROLES,
     MANAGE_REALM_ROLES,
@@ -9,4 +11,13 @@ from gateway.admin.roles.administration import (
     RoleAdministration,
 )
 from gateway.admin.roles.listing import RoleListing
-from gateway.admin.roles.mapping import MappedRoles, RoleMapping, RoleMembers, RoleUseCases
+from gateway.admin.roles.mapping import MappedRoles, RoleMapping, RoleMembers
+
+
+@dataclass(frozen=True, slots=True)
+class RoleUseCases:
+    """Every use case of roles."""
+
+    administration: RoleAdministration
+    members: RoleMembers
+    mapping: RoleMapping

@@ -20,7 +20,6 @@ from gateway.admin.changes import Change, Changes
 from gateway.admin.groups import VIEW_GROUPS, GroupShape, get_group, shown_groups
 from gateway.admin.roles.administration import (
     RoleAddress,
-    RoleAdministration,
     require_client,
     viewed,
 )
@@ -203,12 +202,3 @@ class RoleMembers:
             found = await catalogue.having_role(realm.id, role.id, page.first, page.limit)
             shape = GroupShape(brief=brief, counts=False, access=False)
             return await shown_groups(stores, realm, acting.rights, found, shape)
-
-
-@dataclass(frozen=True, slots=True)
-class RoleUseCases:
-    """Every use case of roles."""
-
-    administration: RoleAdministration
-    members: RoleMembers
-    mapping: RoleMapping

@@ -1,8 +1,18 @@
 """Sessions of users, clients and realms, for administrators."""
 
+from dataclasses import dataclass
+
 from gateway.admin.sessions.administration import (
     ClientSessions,
     RealmSessions,
-    SessionUseCases,
     UserSessions,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUseCases:
+    """Every use case of sessions: those of a realm, a client, a user."""
+
+    realm: RealmSessions
+    client: ClientSessions
+    user: UserSessions

@@ -6,7 +6,7 @@ session-count
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gateway.admin.access import (
@@ -229,12 +229,3 @@ class ClientSessions:
                 realm.id, client_id, max(0, first - before), maximum - len(online)
             )
         return (*online, *offline)
-
-
-@dataclass(frozen=True, slots=True)
-class SessionUseCases:
-    """Every use case of sessions: those of a realm, a client, a user."""
-
-    realm: RealmSessions
-    client: ClientSessions
-    user: UserSessions

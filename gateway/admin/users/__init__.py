@@ -1,5 +1,7 @@
 """Users: finding, adding and changing them, their credentials, groups and profiles."""
 
+from dataclasses import dataclass
+
 from gateway.admin.users.administration import (
     UserActivation,
     UserChanges,
@@ -23,4 +25,17 @@ from gateway.admin.users.new_passwords import NewPasswords, PasswordChanges
 from gateway.admin.users.precomputed_hashes import PrecomputedHashes
 from gateway.admin.users.profiles import ProfileComponents, UserProfiles, import_profile
 from gateway.admin.users.storing import NewUser, require_free_names, store_new_user, store_new_users
-from gateway.admin.users.use_cases import UserUseCases
+
+
+@dataclass(frozen=True, slots=True)
+class UserUseCases:
+    """Every use case of users."""
+
+    activation: UserActivation
+    listing: UserListing
+    creation: UserCreation
+    changes: UserChanges
+    credentials: UserCredentials
+    groups: UserGroups
+    profiles: UserProfiles
+    lockouts: Lockouts
