@@ -8,7 +8,7 @@ GRANT = {"grant_type": "client_credentials"}
 SVC = {"client_id": "svc", "client_secret": SECRET}
 G = "grant_type=client_credentials"
 S = f"client_secret={SECRET}"
-MISSING = (400, "invalid_request", "NotFound form parameter: grant_type")
+MISSING = (400, "invalid_request", "Missing form parameter: grant_type")
 UNSUPPORTED = (400, "unsupported_grant_type", "Unsupported grant_type")
 UNKNOWN = (401, "invalid_client", "Invalid client or Invalid client credentials")
 UNPROVED = (401, "unauthorized_client", "Invalid client or Invalid client credentials")
