@@ -1,5 +1,7 @@
 """Health and metrics: what an operator's probes and Prometheus are told."""
 
+import base64
+import secrets
 import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -117,10 +119,11 @@ def test_a_key_that_does_not_open_the_database_ends_the_start(
 ) -> None:
     with start_gateway(tmp_path, seed=seed) as gateway:
         assert gateway.stop() == 0
-    (gateway.state_dir / "secrets" / "encryption.key").unlink()
+    key = gateway.state_dir / "secrets" / "encryption.key"
+    key.write_bytes(base64.b64encode(secrets.token_bytes(32)))
     with start_gateway(tmp_path, wait=False, admin_password="") as second:
         assert second.process.wait(20) == 1
-        assert "encryption key" in second.log_text()
+        assert f"the encryption key in {key}" in second.log_text()
 
 
 def test_the_counters_of_all_workers_add_up(tmp_path: Path, seed: Path) -> None:
