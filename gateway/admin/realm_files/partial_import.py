@@ -100,7 +100,11 @@ class PartialImport:
         parts = [*given.clients, *given.users]
         del given, passwords
         await free_in_slices(parts)
-        return await asyncio.to_thread(render_outcomes, outcomes, ineffective)
+        results = await asyncio.to_thread(render_outcomes, outcomes, ineffective)
+        held: list[object] = [*outcomes]
+        del outcomes
+        await free_in_slices(held)
+        return results
 
     async def _store(
         self, change: Change, given: _Given, hashes: PrecomputedHashes

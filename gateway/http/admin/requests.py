@@ -16,6 +16,8 @@ from gateway.admin.access import (
     WireFamily,
     entity_tag,
 )
+from gateway.domain.limits.event_loop import free_in_slices
+from gateway.domain.limits.large_documents import LARGE_DOCUMENT
 from gateway.domain.realm import Realm
 from gateway.http.replies import JSON_UTF8, Reply, json_reply
 from gateway.protocol.parameters import Parameters
@@ -118,7 +120,11 @@ def document_reply(value: object, *, status: int = HTTPStatus.OK) -> Reply:
 
 async def document(value: Awaitable[object]) -> Reply:
     """Return the result of a use case as JSON."""
-    return document_reply(await value)
+    held: list[object] = [await value]
+    reply = document_reply(held[0])
+    if len(reply.body) > LARGE_DOCUMENT:
+        await free_in_slices(held)
+    return reply
 
 
 async def constant(value: object) -> Reply:
