@@ -49,7 +49,7 @@ class Attempt:
         return self.admission is Admission.ADMITTED
 
     async def failed(self, address: str, *, second_factor: bool = False) -> FailureOutcome:
-        """Count the failure; `second_factor` tells that the password was right."""
+        """Count the failure; `second_factor` means that the password was right."""
         if not self._settle():
             return _UNCOUNTED
         outcome = await self._store.fail(
@@ -105,7 +105,7 @@ class BruteForceGuard:
     async def attempt(
         self, rules: BruteForce, realm_id: str, user_id: str
     ) -> AsyncIterator[Attempt]:
-        """Yield an attempt; `admitted` tells whether the password may be compared.
+        """Yield an attempt; `admitted` says whether the password may be compared.
 
         An attempt that was not settled gives its place back uncounted. Raises StoreUnavailable;
         where the realm is not protected, no store is asked.

@@ -16,7 +16,7 @@ from typing import Final
 LARGE_DOCUMENT: Final = 256 * 1024
 """In bytes; a smaller one is handled within a few slices of the event loop."""
 _NEVER: Final = 2**31 - 1
-_SWITCH_INTERVAL: Final = 0.0001
+_SWITCH_INTERVAL: Final = 0.001
 """Seconds after which a thread that works on the document yields to the event loop."""
 
 
