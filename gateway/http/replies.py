@@ -3,6 +3,7 @@
 Keycloak: 0.2 (error bodies), 0.3 (content types)
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
@@ -10,10 +11,14 @@ from typing import Any, Final
 import orjson
 from starlette.types import Send
 
+from gateway.domain.limits.event_loop import in_slices
+
 Headers = tuple[tuple[bytes, bytes], ...]
 
 JSON: Final = (b"content-type", b"application/json")
 JSON_UTF8: Final = (b"content-type", b"application/json;charset=UTF-8")
+_AT_ONCE: Final = 100
+"""Items of a list that are encoded in one step."""
 NO_STORE: Final[Headers] = ((b"cache-control", b"no-store"), (b"pragma", b"no-cache"))
 
 
@@ -35,6 +40,32 @@ def json_reply(
 ) -> Reply:
     """Return `document` as JSON."""
     return Reply(status, (content_type, *headers), orjson.dumps(document))
+
+
+async def large_json_reply(document: Any, *, content_type: tuple[bytes, bytes] = JSON) -> Reply:
+    """Return `document` as JSON; other requests have their turns while it is encoded."""
+    pieces = [piece async for piece in in_slices(_encoded(document))]
+    return Reply(HTTPStatus.OK, (content_type,), b"".join(pieces))
+
+
+def _encoded(document: Any) -> Iterator[bytes]:
+    """Yield the pieces of the encoded document: the items of its long lists a few at a time."""
+    if isinstance(document, list) and len(document) > _AT_ONCE:
+        for start in range(0, len(document), _AT_ONCE):
+            items = orjson.dumps(document[start : start + _AT_ONCE])
+            yield (b"," if start else b"[") + items[1:-1]
+        yield b"]"
+    elif isinstance(document, dict) and any(_is_long(member) for member in document.values()):
+        for place, (name, member) in enumerate(document.items()):
+            yield (b"," if place else b"{") + orjson.dumps(name) + b":"
+            yield from _encoded(member)
+        yield b"}"
+    else:
+        yield orjson.dumps(document)
+
+
+def _is_long(member: Any) -> bool:
+    return isinstance(member, list) and len(member) > _AT_ONCE
 
 
 def jwt_reply(token: str, media_type: str) -> Reply:

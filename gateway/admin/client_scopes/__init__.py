@@ -8,7 +8,7 @@ from gateway.admin.client_scopes.administration import (
     get_client_scope,
     with_scope_renamed,
 )
-from gateway.admin.client_scopes.choice import chosen_scopes, inherited_scopes
+from gateway.admin.client_scopes.choice import chosen_from, chosen_scopes, inherited_from
 from gateway.admin.client_scopes.defaults import default_client_scopes, ensure_client_scopes
 from gateway.admin.client_scopes.evaluation import (
     OF_THE_REALM,

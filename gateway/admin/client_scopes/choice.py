@@ -3,22 +3,21 @@
 Keycloak: POST clients, default and optional client scopes of the realm
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from gateway.domain.client_scopes import RealmDefault
+from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Stores
 from gateway.representations.clients import InheritedScopes
 
 
-async def inherited_scopes(stores: Stores, realm_id: str) -> InheritedScopes:
+def inherited_from(scopes: Iterable[ClientScope]) -> InheritedScopes:
     """Return the client scopes that the realm gives to clients that name none."""
-    scopes = await stores.client_scopes.list(realm_id)
-    return inherited_from({scope.name: scope.realm_default for scope in scopes})
+    return inherited_by_lists({scope.name: scope.realm_default for scope in scopes})
 
 
-def inherited_from(lists: Mapping[str, RealmDefault | None]) -> InheritedScopes:
+def inherited_by_lists(lists: Mapping[str, RealmDefault | None]) -> InheritedScopes:
     """Return the names that stand in each of the realm's lists."""
     default, optional = (
         tuple(name for name, listed in lists.items() if listed is kind)
@@ -29,11 +28,12 @@ def inherited_from(lists: Mapping[str, RealmDefault | None]) -> InheritedScopes:
 
 async def chosen_scopes(stores: Stores, client: Client) -> Client:
     """Return the client without scopes that the realm lacks for its protocol."""
-    known = {
-        scope.name
-        for scope in await stores.client_scopes.list(client.realm_id)
-        if scope.protocol == client.protocol
-    }
+    return chosen_from(await stores.client_scopes.list(client.realm_id), client)
+
+
+def chosen_from(scopes: Iterable[ClientScope], client: Client) -> Client:
+    """Return the client without scopes that are not among these, or of another protocol."""
+    known = {scope.name for scope in scopes if scope.protocol == client.protocol}
     default = tuple(name for name in client.default_client_scopes if name in known)
     return replace(
         client,

@@ -12,7 +12,7 @@ from typing import Any
 from gateway.admin.access import (
     RoleIndex,
 )
-from gateway.admin.client_scopes.choice import inherited_from
+from gateway.admin.client_scopes.choice import inherited_by_lists
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.errors import FieldError
@@ -53,7 +53,7 @@ async def inherited_by_clients(
             for scope in known.values()
             if scope.protocol == OPENID_CONNECT
         }
-    return inherited_from({name: _kind(name, kind, given) for name, kind in kinds.items()})
+    return inherited_by_lists({name: _kind(name, kind, given) for name, kind in kinds.items()})
 
 
 async def store_scopes(stores: Stores, realm: Realm, given: ScopesInput) -> bool:

@@ -18,7 +18,7 @@ from gateway.admin.access import (
     require_may_grant,
 )
 from gateway.admin.changes import Change, Changes
-from gateway.admin.client_scopes import chosen_scopes, inherited_scopes
+from gateway.admin.client_scopes import chosen_from, inherited_from
 from gateway.admin.clients.access import (
     get_client_for_update,
     has_roles,
@@ -35,6 +35,7 @@ from gateway.admin.clients.preparation import (
 from gateway.admin.clients.protocol_mappers import CheckMapper
 from gateway.admin.flows import require_usable_overrides
 from gateway.admin.keys import ensure_keys_of_client
+from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, InvalidInput
@@ -90,23 +91,33 @@ class ClientAdministration:
         return client
 
     async def add_client(
-        self, change: Change, whole: Mapping[str, Any], *, report_ineffective: bool = False
+        self,
+        change: Change,
+        whole: Mapping[str, Any],
+        *,
+        scopes: Sequence[ClientScope] | None = None,
+        report_ineffective: bool = False,
     ) -> Client:
         """Add the client of a complete document, as part of a change.
 
-        Settings without effect are refused unless the caller reports them.
+        `scopes` are the realm's client scopes, where the caller has them. Settings without effect
+        are refused unless the caller reports them.
         """
         _require_name(whole)
         stores, realm = change.stores, change.realm
-        inherited = await inherited_scopes(stores, realm.id)
+        if scopes is None:
+            scopes = await stores.client_scopes.list(realm.id)
         client = parse_client(
-            whole, realm.id, inherited=inherited, report_ineffective=report_ineffective
+            whole,
+            realm.id,
+            inherited=inherited_from(scopes),
+            report_ineffective=report_ineffective,
         )
         require_changeable_clients(change.acting, client.client_id)
         _require_valid(wrong_addresses(client))
         self._require_mappers(client, ())
         await require_usable_overrides(stores, realm, client)
-        client = prepared_client(await chosen_scopes(stores, client), self.clock)
+        client = prepared_client(chosen_from(scopes, client), self.clock)
         client = with_rotation_applied(realm, client, self.clock)
         await stores.clients.add(client)
         await self._add_account(change, client)

@@ -12,6 +12,7 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Change
 from gateway.admin.clients import ClientAdministration, default_clients
+from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.limits.event_loop import free_in_slices, in_slices
@@ -49,27 +50,33 @@ class PartialClients:
         if known and self._policy is IfExists.FAIL:
             first = next(name for name, _ in wanted if name in known)
             raise AlreadyExists(f"Client id '{first}' already exists")
+        scopes = await stores.client_scopes.list(realm_id)
         outcomes = [
-            await self._store(known.get(name), item) async for name, item in in_slices(wanted)
+            await self._store(known.get(name), item, scopes)
+            async for name, item in in_slices(wanted)
         ]
         held: list[object] = [*found]
         del found, known
         await free_in_slices(held)
         return outcomes
 
-    async def _store(self, before: Client | None, item: Mapping[str, Any]) -> Outcome:
+    async def _store(
+        self, before: Client | None, item: Mapping[str, Any], scopes: Sequence[ClientScope]
+    ) -> Outcome:
         if before is None:
-            return await self._add(item, Action.ADDED)
+            return await self._add(item, scopes, Action.ADDED)
         if self._policy is IfExists.SKIP:
             return Outcome(Action.SKIPPED, Kind.CLIENT, before.client_id, before.id)
         controlled = ControlledObject(ObjectKind.CLIENT, before.id)
         await require_may_control(self._change.acting, self._change.stores, controlled, lock=True)
         await self._administration.remove_client(self._change, before)
-        return await self._add({**item, **_kept(before, item)}, Action.OVERWRITTEN)
+        return await self._add({**item, **_kept(before, item)}, scopes, Action.OVERWRITTEN)
 
-    async def _add(self, item: Mapping[str, Any], action: Action) -> Outcome:
+    async def _add(
+        self, item: Mapping[str, Any], scopes: Sequence[ClientScope], action: Action
+    ) -> Outcome:
         client = await self._administration.add_client(
-            self._change, new_client_document(item), report_ineffective=True
+            self._change, new_client_document(item), scopes=scopes, report_ineffective=True
         )
         at = f"clients[{describe_name(client.client_id)}]"
         self.ineffective += ineffective_of_client(client, path=at)

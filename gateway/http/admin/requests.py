@@ -19,7 +19,7 @@ from gateway.admin.access import (
 from gateway.domain.limits.event_loop import free_in_slices
 from gateway.domain.limits.large_documents import LARGE_DOCUMENT
 from gateway.domain.realm import Realm
-from gateway.http.replies import JSON_UTF8, Reply, json_reply
+from gateway.http.replies import JSON_UTF8, Reply, json_reply, large_json_reply
 from gateway.protocol.parameters import Parameters
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,10}")
@@ -121,7 +121,7 @@ def document_reply(value: object, *, status: int = HTTPStatus.OK) -> Reply:
 async def document(value: Awaitable[object]) -> Reply:
     """Return the result of a use case as JSON."""
     held: list[object] = [await value]
-    reply = document_reply(held[0])
+    reply = await large_json_reply(held[0], content_type=JSON_UTF8)
     if len(reply.body) > LARGE_DOCUMENT:
         await free_in_slices(held)
     return reply

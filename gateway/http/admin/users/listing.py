@@ -8,7 +8,7 @@ from gateway.admin.access import (
 from gateway.admin.users import UserListing, read_attribute_query
 from gateway.domain.users import UserQuery
 from gateway.http.admin.requests import AdminRequest, document_reply, entity_reply
-from gateway.http.replies import Reply
+from gateway.http.replies import JSON_UTF8, Reply, large_json_reply
 from gateway.protocol.parameters import Parameters
 from gateway.representations.users import with_metadata
 
@@ -20,7 +20,9 @@ async def list_users(listing: UserListing, request: AdminRequest) -> Reply:
     page, query = Page(*request.page(Page().maximum)), _query(request)
     brief = request.flag("briefRepresentation")
     users = await listing.page(request.realm, request.rights, query, page, brief=brief)
-    return document_reply([] if _asks_for_linked_users(request.query) else users)
+    if _asks_for_linked_users(request.query):
+        return document_reply([])
+    return await large_json_reply(users, content_type=JSON_UTF8)
 
 
 async def count_users(listing: UserListing, request: AdminRequest) -> Reply:
