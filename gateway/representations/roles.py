@@ -3,7 +3,7 @@
 Keycloak: RolesRepresentation, RoleRepresentation
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -191,9 +191,9 @@ def parse_role(document: Mapping[str, Any]) -> RoleRequest | None:
     return RoleRequest(name, texts.get("description"), attributes, composites)
 
 
-def parse_role_references(document: Sequence[Any]) -> tuple[RoleReference, ...]:
-    """Return the roles that a list names; raises UnknownField and InvalidInput."""
-    return tuple(_reference(item, f"[{index}]") for index, item in enumerate(document))
+def parse_role_references(document: Sequence[Any]) -> Iterator[RoleReference]:
+    """Yield the roles that a list names; raises UnknownField and InvalidInput."""
+    return (_reference(item, f"[{index}]") for index, item in enumerate(document))
 
 
 def _by_owner(value: Any, path: str) -> tuple[tuple[str, Any], tuple[str, Any]]:

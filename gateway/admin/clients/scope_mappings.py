@@ -17,7 +17,7 @@ from gateway.admin.access import (
 from gateway.admin.changes import Change, Changes
 from gateway.admin.client_scopes import OF_THE_REALM, get_client_scope, in_scope
 from gateway.admin.clients.access import get_client
-from gateway.admin.roles import RoleListing
+from gateway.admin.roles import RoleListing, read_references
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic
@@ -25,7 +25,7 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import Realm
 from gateway.domain.roles import ListedRole
-from gateway.representations.roles import parse_role_references, role_answer
+from gateway.representations.roles import role_answer
 
 _NO_ROLE: Final = "Role not found"
 
@@ -119,7 +119,7 @@ async def _named(
 ) -> tuple[ListedRole, ...]:
     """Return the roles with the ids in `document`; raises NotFound, and Forbidden."""
     await _require(change.stores, change.realm, owner, container)
-    references = parse_role_references(document)
+    references = await read_references(document)
     listing = RoleListing(change.stores, change.realm)
     roles = await listing.identified(references, _NO_ROLE)
     owners = {role.role.client for role in roles}

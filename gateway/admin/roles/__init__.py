@@ -10,7 +10,7 @@ from gateway.admin.roles.administration import (
     RoleAddress,
     RoleAdministration,
 )
-from gateway.admin.roles.listing import RoleListing
+from gateway.admin.roles.listing import RoleListing, read_references
 from gateway.admin.roles.mapping import MappedRoles, RoleMapping, RoleMembers
 
 

@@ -18,14 +18,14 @@ from gateway.admin.access import (
     require_may_compose,
 )
 from gateway.admin.changes import Change, Changes
-from gateway.admin.roles.listing import RoleListing, composites_of
+from gateway.admin.roles.listing import RoleListing, composites_of, read_references
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder, RoleQuery
 from gateway.domain.realm import Realm
 from gateway.domain.roles import ListedRole, Role
-from gateway.representations.roles import parse_role, parse_role_references, role_answer
+from gateway.representations.roles import parse_role, role_answer
 
 VIEW_REALM_ROLES: Final = (AdminRole.VIEW_REALM, AdminRole.MANAGE_REALM)
 MANAGE_REALM_ROLES: Final = (AdminRole.MANAGE_REALM,)
@@ -150,7 +150,7 @@ class RoleAdministration:
         self, acting: Acting, address: RoleAddress, document: Sequence[Any], *, add: bool
     ) -> None:
         """Add or remove composites of a role, by their ids."""
-        references = parse_role_references(document)
+        references = await read_references(document)
         async with self._changes.begin(acting) as change:
             stores, realm = change.stores, change.realm
             role = (await self._changeable(change, address)).role

@@ -11,11 +11,24 @@ from gateway.admin.access import (
     MissingPart,
     NotFound,
 )
+from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.storage.role_catalogue import RoleHolder, RoleQuery
 from gateway.domain.realm import Realm
 from gateway.domain.roles import ListedRole
-from gateway.representations.roles import RoleName, RoleReference, mappings_answer, role_answer
+from gateway.representations.roles import (
+    RoleName,
+    RoleReference,
+    mappings_answer,
+    parse_role_references,
+    role_answer,
+)
+
+
+async def read_references(document: Sequence[Any]) -> tuple[RoleReference, ...]:
+    """Return the roles that a list names, each once; raises UnknownField and InvalidInput."""
+    named = [reference async for reference in in_slices(parse_role_references(document))]
+    return tuple(dict.fromkeys(named))
 
 
 class RoleListing:

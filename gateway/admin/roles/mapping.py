@@ -23,7 +23,7 @@ from gateway.admin.roles.administration import (
     require_client,
     viewed,
 )
-from gateway.admin.roles.listing import RoleListing
+from gateway.admin.roles.listing import RoleListing, read_references
 from gateway.admin.users import VIEW_USERS, invalidate_user, shown_users
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
@@ -31,7 +31,7 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
-from gateway.representations.roles import RoleName, parse_role_references, role_answer
+from gateway.representations.roles import RoleName, role_answer
 
 _FIRST_PAGE: Final = Page()
 
@@ -77,7 +77,7 @@ class RoleMapping:
 
     async def give(self, acting: Acting, mapping: MappedRoles, document: Sequence[Any]) -> None:
         """Grant roles by id and name; raises Forbidden for rights beyond the caller's."""
-        references = parse_role_references(document)
+        references = await read_references(document)
         async with self._changes.begin(acting) as change:
             await _require_both(change.stores, change.realm, mapping)
             listing = RoleListing(change.stores, change.realm)
@@ -89,7 +89,7 @@ class RoleMapping:
         self, acting: Acting, mapping: MappedRoles, document: Sequence[Any] | None
     ) -> None:
         """Revoke roles, all of the mapping for None; raises Forbidden."""
-        references = parse_role_references(document or ())
+        references = await read_references(document or ())
         async with self._changes.begin(acting) as change:
             await _require_both(change.stores, change.realm, mapping)
             named = await RoleListing(change.stores, change.realm).named(
