@@ -91,19 +91,25 @@ def _too_long(pauses: list[_Pause]) -> int:
 
 @dataclass(slots=True)
 class _Watch:
-    """Asks small requests, and remembers the most that the worker worked during one of them."""
+    """Asks small requests, and remembers the most that the worker worked during one of them.
+
+    Whoever holds `asking` keeps it from asking: what this process computes meanwhile would make
+    a request seem to wait.
+    """
 
     worker: int
     connection: "_Socket"
     longest: float = 0.0
+    asking: threading.Lock = field(default_factory=threading.Lock)
     ended: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
         """Ask until it is ended."""
         while not self.ended.is_set():
-            before = _processor_seconds(self.worker)
-            self.connection.ask("GET", f"/realms/{REALM}")
-            self.longest = max(self.longest, _processor_seconds(self.worker) - before)
+            with self.asking:
+                before = _processor_seconds(self.worker)
+                self.connection.ask("GET", f"/realms/{REALM}")
+                self.longest = max(self.longest, _processor_seconds(self.worker) - before)
             self.ended.wait(0.001)
 
     def take(self) -> float:
@@ -139,7 +145,12 @@ def _pauses(bench: Bench, target: Stack, watch: _Watch, port: int) -> list[_Paus
     context = ssl.create_default_context(cafile=target.site.certificates / "ca.crt")
     found: list[_Pause] = []
     token, renewed = "", 0.0
-    for document in documents(_HOSTILE, bench.plan.hostile_bytes):
+    made = documents(_HOSTILE, bench.plan.hostile_bytes)
+    while True:
+        with watch.asking:
+            document = next(made, None)
+        if document is None:
+            return found
         if time.monotonic() - renewed > _TOKEN_SECONDS:
             token, renewed = administrator_token(port), time.monotonic()
         watch.take()
@@ -159,7 +170,6 @@ def _pauses(bench: Bench, target: Stack, watch: _Watch, port: int) -> list[_Paus
         found.append(_Pause(document, status, 1_000 * watch.take()))
         if _too_long(found[-1:]):
             print(f"  {found[-1]}", flush=True)
-    return found
 
 
 def _growth(bench: Bench, target: Stack, watch: _Watch) -> tuple[int, float]:

@@ -8,7 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.representations.json_input import large as large_json
-from gateway.representations.json_input.large import LargeJson, TooManyMembersError
+from gateway.representations.json_input.large import (
+    LargeJson,
+    TooLongTextError,
+    TooManyMembersError,
+)
 
 FEW = settings(max_examples=200, deadline=None)
 VALUES = st.recursive(
@@ -24,13 +28,13 @@ def small_window(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def parsed(text: str) -> Any:
-    return LargeJson(text, DECODER, 100).parse()
+    return LargeJson(text.encode(), DECODER, 100).parse()
 
 
 @FEW
 @given(VALUES, st.sampled_from((None, 0, 2)))
 def test_values_are_those_of_the_library(value: Any, indent: int | None) -> None:
-    text = json.dumps(value, indent=indent)
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
     assert json.dumps(parsed(text)) == json.dumps(json.loads(text))
 
 
@@ -49,7 +53,7 @@ def test_a_changed_text_is_refused_where_the_library_refuses_it(
             parsed(text)
     except ValueError:
         with pytest.raises(ValueError, match=r"twice|Unterm|Invalid|Expecting|Extra"):
-            LargeJson(text, json.JSONDecoder(object_pairs_hook=unique), 100).parse()
+            LargeJson(text.encode(), json.JSONDecoder(object_pairs_hook=unique), 100).parse()
     else:
         assert json.dumps(parsed(text)) == json.dumps(expected)
 
@@ -66,16 +70,42 @@ def test_a_name_that_comes_twice_is_refused() -> None:
 
 
 def test_the_place_of_an_error_is_that_in_the_whole_text() -> None:
-    text = json.dumps([{"name": "x" * 30}] * 5)[:-2] + "}, wrong]"
-    with pytest.raises(json.JSONDecodeError) as failure:
-        parsed(text)
-    assert failure.value.pos == text.index("wrong")
+    for indent in (None, 2):
+        text = json.dumps([{"name": "é" * 30}] * 5, indent=indent, ensure_ascii=False)
+        text = text.rstrip("] \n") + ", wrong]"
+        with pytest.raises(json.JSONDecodeError) as failure:
+            parsed(text)
+        lines = text[: text.index("wrong")].split("\n")
+        assert (failure.value.lineno, failure.value.colno) == (len(lines), len(lines[-1]) + 1)
+        error = failure.value
+        assert error.doc[error.pos :].startswith("wrong")
+
+
+def test_the_place_of_a_byte_that_is_no_utf8_is_that_in_the_whole_document() -> None:
+    document = json.dumps(["é" * 50], ensure_ascii=False).encode()[:-2] + b'\xff"]'
+    with pytest.raises(UnicodeDecodeError) as failure:
+        LargeJson(document, DECODER, 100).parse()
+    assert failure.value.start == document.index(b"\xff")
+
+
+def test_a_text_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_json, "LONGEST_TEXT", 100)
+    longest = {"é" * 90: ["é" * 90]}
+    assert parsed(json.dumps(longest, ensure_ascii=False)) == longest
+    for document in (["x" * 400], {"x" * 400: 1}):
+        with pytest.raises(TooLongTextError):
+            parsed(json.dumps(document))
+
+
+def test_a_number_that_is_too_long_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"limit|Expecting"):
+        parsed("[" + "1" * 5000 + "]")
 
 
 def test_deep_nesting_is_refused() -> None:
     text = "[" * 200 + "1" * 20 + "]" * 200
     with pytest.raises(RecursionError):
-        LargeJson(text, DECODER, 32).parse()
+        LargeJson(text.encode(), DECODER, 32).parse()
 
 
 @pytest.mark.parametrize("kind", ["array", "object"])
@@ -95,7 +125,7 @@ def test_an_object_or_array_of_too_many_members_is_refused(
 
 
 def test_what_was_parsed_before_an_error_can_be_freed() -> None:
-    large = LargeJson(json.dumps([["x" * 20, {"a": ["y" * 20]}]])[:-4] + "!", DECODER, 32)
+    large = LargeJson(json.dumps([["x" * 20, {"a": ["y" * 20]}]])[:-4].encode() + b"!", DECODER, 32)
     with pytest.raises(json.JSONDecodeError):
         large.parse()
     assert [type(value) for value in large.unfinished] == [list, list, dict, list]

@@ -1,20 +1,26 @@
 """Parsing JSON of many megabytes without holding the interpreter lock for long.
 
-The parser in C holds the lock until it has a whole value. Here it gets a bounded window of the
-text; a value that does not fit is an object or an array, whose members are parsed one by one.
+The decoder of UTF-8 and the parser in C hold the lock until they are done. Here they get a bounded
+window of the document; a value that does not fit is a text, or an object or an array, whose members
+are parsed one by one.
 Spec: RFC 8259
 """
 
+import codecs
 import json
 import re
 from collections.abc import Callable
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 WINDOW: Final = 64 * 1024
-"""In characters."""
+"""In bytes."""
 MOST_MEMBERS: Final = 100_000
 """Of one object or array: the interpreter frees, and enlarges, a container in one step."""
+LONGEST_TEXT: Final = 1024 * 1024
+"""In characters of the document, escapes as they stand: a text is parsed in one step."""
+LONGEST_NUMBER: Final = 4300
+"""In characters, as the interpreter takes of an integer."""
 _NUMBER_GOES_ON: Final = frozenset("0123456789.eE")
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 
@@ -23,125 +29,181 @@ class TooManyMembersError(Exception):
     """An object or an array has more than MOST_MEMBERS members."""
 
 
-class LargeJson:
-    """One text; `parse` returns what `decoder` would return for it."""
+class TooLongTextError(Exception):
+    """A text has more than LONGEST_TEXT characters."""
 
-    def __init__(self, text: str, decoder: json.JSONDecoder, deepest: int) -> None:
+
+class LargeJson:
+    """One document in UTF-8; `parse` returns what `decoder` would return for it."""
+
+    def __init__(self, document: bytes, decoder: json.JSONDecoder, deepest: int) -> None:
         """Parse at most `deepest` levels of objects and arrays that do not fit into a window."""
-        self._text = text
+        self._document = memoryview(document)
+        self._read = len(codecs.BOM_UTF8) if document.startswith(codecs.BOM_UTF8) else 0
+        self._utf8 = codecs.getincrementaldecoder("utf-8")()
         self._scan: Callable[[str, int], tuple[Any, int]] = decoder.scan_once  # type: ignore[attr-defined]
         self._deepest = deepest
-        self._start = 0
-        self._window = text[:WINDOW]
+        self._text = ""
+        self._at = 0
+        self._lines = 0
+        self._column = 0
         self.unfinished: list[object] = []
         """Objects and arrays whose end was not reached, the outermost first."""
 
     def parse(self) -> Any:
         """Return the value.
 
-        Raises JSONDecodeError, ValueError, RecursionError or TooManyMembersError.
+        Raises JSONDecodeError, UnicodeDecodeError, ValueError, RecursionError, TooManyMembersError
+        or TooLongTextError. The errors have the line, the column and the byte in the document.
         """
-        value, end = self._value(self._skip(0), 0)
-        end = self._skip(end)
-        if end != len(self._text):
+        value = self._value(0)
+        if self._peek():
             self.unfinished = [value]
-            self._fail("Extra data", end)
+            raise self._failure("Extra data")
         return value
 
-    def _value(self, at: int, depth: int) -> tuple[Any, int]:
-        """Return the value that begins at `at`, and where it ends."""
-        if not self._start <= at < self._start + len(self._window):
-            self._move(at)
-        found = self._fitting(at)
-        if found is None and at != self._start:
-            self._move(at)
-            found = self._fitting(at)
-        if found is not None:
-            return found
+    def _value(self, depth: int) -> Any:
+        sign = self._peek()
+        if self._fits():
+            return self._taken
+        if len(self._text) - self._at < WINDOW and self._fill(WINDOW) and self._fits():
+            return self._taken
         if depth > self._deepest:
             raise RecursionError
-        match self._text[at : at + 1]:
+        match sign:
             case "{":
-                return self._object(at + 1, depth + 1)
+                return self._object(depth + 1)
             case "[":
-                return self._array(at + 1, depth + 1)
+                return self._array(depth + 1)
+            case '"':
+                return self._string()
             case _:
-                return self._scalar(at)
+                return self._number()
 
-    def _move(self, at: int) -> None:
-        self._start = at
-        self._window = self._text[at : at + WINDOW]
-
-    def _fitting(self, at: int) -> tuple[Any, int] | None:
-        """Return the value if all of it is in the window; None where it goes on, or is wrong."""
+    def _fits(self) -> bool:
+        """Take the value if all of it is in the window; it may also go on, or be wrong."""
         try:
-            value, end = self._scan(self._window, at - self._start)
+            value, end = self._scan(self._text, self._at)
         except (StopIteration, json.JSONDecodeError):
-            return None
+            return False
         # A number at the end of the window may go on behind it, as in 1.5e-3.
-        next_sign = (
-            self._window[end : end + 1] or self._text[self._start + end : self._start + end + 1]
-        )
-        is_whole = next_sign not in _NUMBER_GOES_ON
-        return (value, self._start + end) if is_whole else None
+        next_sign = self._text[end : end + 1]
+        if not self._has_ended and (not next_sign or next_sign in _NUMBER_GOES_ON):
+            return False
+        self._taken = value
+        self._at = end
+        return True
 
-    def _scalar(self, at: int) -> tuple[Any, int]:
-        try:
-            return self._scan(self._text, at)
-        except StopIteration:
-            self._fail("Expecting value", at)
+    def _string(self) -> str:
+        """Take a text, of which as much is read as it needs."""
+        missing = WINDOW
+        while True:
+            try:
+                value, self._at = scanstring(self._text, self._at + 1, True)
+            except json.JSONDecodeError as error:
+                if len(self._text) - self._at > LONGEST_TEXT:
+                    raise TooLongTextError from error
+                if not self._fill(missing):
+                    raise self._placed(error) from None
+                missing *= 2
+            else:
+                return str(value)
 
-    def _object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
+    def _number(self) -> Any:
+        """Take what may be a number, of which as much is read as it needs."""
+        while self._fill(WINDOW):
+            if self._fits():
+                return self._taken
+            if len(self._text) > LONGEST_NUMBER:
+                break
+        raise self._failure("Expecting value")
+
+    def _object(self, depth: int) -> dict[str, Any]:
         members: dict[str, Any] = {}
-        at = self._skip(at)
-        if self._text[at : at + 1] == "}":
-            return members, at + 1
+        self._at += 1
+        if self._peek() == "}":
+            self._at += 1
+            return members
         self.unfinished.append(members)
         while True:
-            if self._text[at : at + 1] != '"':
-                self._fail("Expecting property name enclosed in double quotes", at)
-            name, at = scanstring(self._text, at + 1, True)
-            at = self._skip(at)
-            if self._text[at : at + 1] != ":":
-                self._fail("Expecting ':' delimiter", at)
-            value, at = self._value(self._skip(at + 1), depth)
+            if self._peek() != '"':
+                raise self._failure("Expecting property name enclosed in double quotes")
+            name = self._string()
+            if self._peek() != ":":
+                raise self._failure("Expecting ':' delimiter")
+            self._at += 1
+            value = self._value(depth)
             if name in members:
                 raise ValueError(f"the name {json.dumps(name)} twice in one object")
             members[name] = value
-            at, has_ended = self._next(at, "}", len(members))
-            if has_ended:
-                self.unfinished.pop()
-                return members, at
+            if self._has_closed("}", len(members)):
+                return members
 
-    def _array(self, at: int, depth: int) -> tuple[list[Any], int]:
+    def _array(self, depth: int) -> list[Any]:
         items: list[Any] = []
-        at = self._skip(at)
-        if self._text[at : at + 1] == "]":
-            return items, at + 1
+        self._at += 1
+        if self._peek() == "]":
+            self._at += 1
+            return items
         self.unfinished.append(items)
         while True:
-            value, at = self._value(at, depth)
-            items.append(value)
-            at, has_ended = self._next(at, "]", len(items))
-            if has_ended:
-                self.unfinished.pop()
-                return items, at
+            items.append(self._value(depth))
+            if self._has_closed("]", len(items)):
+                return items
 
-    def _next(self, at: int, closing: str, members: int) -> tuple[int, bool]:
-        """Return where the next member begins, or where the container has ended."""
-        at = self._skip(at)
-        sign = self._text[at : at + 1]
+    def _has_closed(self, closing: str, members: int) -> bool:
+        """Take the sign behind a member; return whether its container has ended."""
+        sign = self._peek()
+        if sign not in {closing, ","}:
+            raise self._failure("Expecting ',' delimiter")
+        self._at += 1
         if sign == closing:
-            return at + 1, True
-        if sign != ",":
-            self._fail("Expecting ',' delimiter", at)
+            self.unfinished.pop()
+            return True
         if members == MOST_MEMBERS:
             raise TooManyMembersError
-        return self._skip(at + 1), False
+        return False
 
-    def _skip(self, at: int) -> int:
-        found = _SPACE.match(self._text, at)
-        return at if found is None else found.end()
+    def _peek(self) -> str:
+        """Pass over space; return the next sign, nothing at the end of the document."""
+        while True:
+            found = _SPACE.match(self._text, self._at)
+            self._at = self._at if found is None else found.end()
+            if self._at < len(self._text) or not self._fill(WINDOW):
+                return self._text[self._at : self._at + 1]
 
-    def _fail(self, what: str, at: int) -> NoReturn:
-        raise json.JSONDecodeError(what, self._text, at)
+    @property
+    def _has_ended(self) -> bool:
+        return self._read == len(self._document)
+
+    def _fill(self, wanted: int) -> bool:
+        """Read on, and drop what is behind; return whether there was anything."""
+        if self._has_ended:
+            return False
+        behind = self._text[: self._at]
+        lines = behind.count("\n")
+        self._lines += lines
+        self._column = len(behind) - 1 - behind.rindex("\n") if lines else self._column + self._at
+        end = min(self._read + wanted, len(self._document))
+        unread = self._read - len(self._utf8.getstate()[0])
+        try:
+            fresh = self._utf8.decode(
+                self._document[self._read : end], final=end == len(self._document)
+            )
+        except UnicodeDecodeError as error:
+            error.start += unread
+            raise
+        self._read = end
+        self._text = self._text[self._at :] + fresh
+        self._at = 0
+        return True
+
+    def _failure(self, what: str) -> json.JSONDecodeError:
+        return self._placed(json.JSONDecodeError(what, self._text, self._at))
+
+    def _placed(self, error: json.JSONDecodeError) -> json.JSONDecodeError:
+        """Give the error its place in the document."""
+        if error.lineno == 1:
+            error.colno += self._column
+        error.lineno += self._lines
+        return error

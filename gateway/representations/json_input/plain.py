@@ -11,9 +11,11 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.limits.large_documents import clear_locals, freed
 from gateway.representations.json_input.large import (
+    LONGEST_TEXT,
     MOST_MEMBERS,
     WINDOW,
     LargeJson,
+    TooLongTextError,
     TooManyMembersError,
 )
 from gateway.representations.refusals import join, located, refused
@@ -52,7 +54,7 @@ def misread(error: json.JSONDecodeError) -> tuple[str, str]:
 def parse_json(text: bytes, source: str | Path) -> Any:
     """Return the JSON value in `text`; raises InvalidInput naming the file, line and column."""
     try:
-        value = _parse(text.decode("utf-8-sig"))
+        value = _parse(text)
     except json.JSONDecodeError as error:
         place = f"{source}, line {error.lineno}, column {error.colno}"
         raise InvalidInput((FieldError(place, *misread(error)),)) from error
@@ -65,6 +67,9 @@ def parse_json(text: bytes, source: str | Path) -> Any:
     except TooManyMembersError as error:
         more = f"more than {MOST_MEMBERS} members of one object or array"
         raise InvalidInput((FieldError(str(source), more, f"at most {MOST_MEMBERS}"),)) from error
+    except TooLongTextError as error:
+        more = f"a text of more than {LONGEST_TEXT} characters"
+        raise InvalidInput((FieldError(str(source), more, f"at most {LONGEST_TEXT}"),)) from error
     except ValueError as error:
         raise InvalidInput((FieldError(str(source), str(error), "JSON of RFC 8259"),)) from error
     held = [value]
@@ -78,14 +83,14 @@ def parse_json(text: bytes, source: str | Path) -> Any:
     return value
 
 
-def _parse(text: str) -> Any:
+def _parse(text: bytes) -> Any:
     decoder = json.JSONDecoder(object_pairs_hook=unrepeated, parse_constant=reject_constant)
     if len(text) <= WINDOW:
-        return decoder.decode(text)
+        return decoder.decode(text.decode("utf-8-sig"))
     large = LargeJson(text, decoder, MAX_DEPTH)
     try:
         return large.parse()
-    except (ValueError, RecursionError, TooManyMembersError) as error:
+    except (ValueError, RecursionError, TooManyMembersError, TooLongTextError) as error:
         _free(large.unfinished, error)
         raise
 
