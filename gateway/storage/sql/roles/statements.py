@@ -9,7 +9,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from sqlalchemy import CTE, CompoundSelect, Select, and_, literal_column, select, union
+from sqlalchemy import (
+    CTE,
+    BindParameter,
+    CompoundSelect,
+    Select,
+    and_,
+    literal_column,
+    select,
+    union,
+)
 
 from gateway.domain.roles import EffectiveRoles
 from gateway.storage.sql.schema import (
@@ -67,6 +76,14 @@ def containers(realm_id: Given, begun: Select[tuple[str]]) -> CTE:
 def names_of_held(realm_id: Given, user_id: Given) -> Select[Any]:
     """Select the names and clients of the roles that a user has."""
     return names_of(realm_id, held_by_user(realm_id, user_id))
+
+
+def names_of_expanded(realm_id: Given, role_ids: BindParameter[Any]) -> Select[Any]:
+    """Select the names and clients of roles, and of all that they contain."""
+    begun = select(roles.c.id.label("role_id")).where(
+        roles.c.realm_id == realm_id, roles.c.id.in_(role_ids)
+    )
+    return names_of(realm_id, closure(realm_id, begun))
 
 
 def names_in_client_scopes(realm_id: Given) -> Select[Any]:
