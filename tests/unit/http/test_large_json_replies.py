@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.http.replies import JSON_UTF8, large_json_reply
+from tests.support.turns import with_turns
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
@@ -31,21 +32,7 @@ def test_a_large_reply_has_the_bytes_of_a_small_one(item: Any, other: Any, lengt
 
 
 async def test_other_work_has_its_turns_while_a_large_reply_is_encoded() -> None:
-    ended = asyncio.Event()
-    turns = 0
-
-    async def count_turns() -> None:
-        nonlocal turns
-        while not ended.is_set():
-            turns += 1
-            await asyncio.sleep(0)
-
-    counting = asyncio.create_task(count_turns())
-    await asyncio.sleep(0)
-    before = turns
-    reply = await large_json_reply({"results": [{"id": "x" * 2_000}] * 50_000})
-    meanwhile = turns - before
-    ended.set()
-    await counting
+    document = {"results": [{"id": "x" * 2_000}] * 50_000}
+    reply, turns = await with_turns(large_json_reply(document))
     assert len(reply.body) > 100_000_000
-    assert meanwhile > 2
+    assert turns > 2
