@@ -36,7 +36,6 @@ INACTIVE: Final[dict[str, Any]] = {"active": False}
 _REFRESH_TOKEN: Final = "refresh_token"  # noqa: S105 - a kind of token, not one
 _NOT_GENUINE: Final = "Access token JWT check failed"
 _FOR: Final = "Introspection access token for"
-_HINTS: Final = (None, "access_token", _REFRESH_TOKEN)
 
 
 class IntrospectionEndpoint:
@@ -61,10 +60,9 @@ class IntrospectionEndpoint:
         token = request.parameters.raw("token")
         if token is None:
             raise _refused("Token not provided.")
-        hint = request.parameters.raw("token_type_hint")
-        if hint not in _HINTS:
-            raise _refused("Unsupported token type.")
-        if hint == _REFRESH_TOKEN:
+        # Of an unknown kind, such as Keycloak's requesting_party_token, it may be an access token:
+        # RFC 7662 §2.1.
+        if request.parameters.raw("token_type_hint") == _REFRESH_TOKEN:
             return caller, await self._describe_refresh_token(request, caller, token)
         return caller, await self._describe(request, caller, token)
 

@@ -16,6 +16,7 @@ from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.representations.realms import (
+    global_profiles,
     render_policies,
     render_profiles,
     with_policies,
@@ -25,15 +26,24 @@ from gateway.representations.realms import (
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One of the two documents: `path` below the realm, how to render and how to replace it."""
+    """One of the two documents: `path` below the realm, how to render and how to replace it.
+
+    `of_every_realm` is what no realm can change.
+    """
 
     path: str
     shown: Callable[[Realm], dict[str, Any]]
     changed: Callable[[Realm, Mapping[str, Any]], Realm]
+    of_every_realm: Mapping[str, Any]
 
 
-PROFILES: Final = Part("client-policies/profiles", render_profiles, with_profiles)
-POLICIES: Final = Part("client-policies/policies", render_policies, with_policies)
+PROFILES: Final = Part(
+    *("client-policies/profiles", render_profiles, with_profiles),
+    {"globalProfiles": global_profiles()},
+)
+POLICIES: Final = Part(
+    *("client-policies/policies", render_policies, with_policies), {"globalPolicies": []}
+)
 
 
 class ClientPolicies:

@@ -55,11 +55,10 @@ class FlowAdministration:
         return render_executions(work.flows, work.get_by_alias(alias), work.configs)
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
+        """Create an empty flow; executions that are sent with it are ignored, as in Keycloak."""
         draft = parse_flow(document)
         if draft.top_level is False:
             raise InvalidRequest("A sub-flow is created in its parent flow")
-        if draft.executions:
-            raise InvalidRequest("A flow is created empty: add its executions one by one")
         flow = Flow(
             id=draft.id or str(uuid4()),
             alias=draft.alias or "",

@@ -104,7 +104,10 @@ class ExecutionAdministration:
         return step.id
 
     async def replace(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> None:
-        """Change requirement and priority of an execution, and the name of its sub-flow."""
+        """Change requirement and priority of an execution, and the name of its sub-flow.
+
+        A priority that is not sent is 0, as in Keycloak.
+        """
         given = parse_change(document)
         async with changing_flows(self._changes, acting) as (change, work):
             work.get_by_alias(alias, "flow not found")
@@ -115,7 +118,7 @@ class ExecutionAdministration:
             changed = replace(
                 step,
                 requirement=given.requirement or step.requirement,
-                priority=step.priority if given.priority is None else given.priority,
+                priority=given.priority or 0,
             )
             if part is not None:
                 _rename(work, part, given)
@@ -180,9 +183,8 @@ def _require_role(provider: str | None, role: Role) -> str:
 
 
 def _kind(text: str | None) -> FlowKind:
-    if text not in {None, FlowKind.BASIC.value, FlowKind.FORM.value}:
-        raise InvalidRequest("The type of a sub-flow is basic-flow or form-flow")
-    return FlowKind(text or FlowKind.BASIC)
+    """Return the kind of a sub-flow; Keycloak takes any text, and what is no form is basic."""
+    return FlowKind.FORM if text == FlowKind.FORM.value else FlowKind.BASIC
 
 
 def _priority(parent: Flow, given: Mapping[str, Any]) -> int:

@@ -1,6 +1,7 @@
 """Flows, configurations, required actions and texts of a realm file.
 
-A flow with the same alias is changed, none is removed. A new realm takes the ids of the file, since
+A flow with the same alias is changed; removed is only a sub-flow that no flow contains any more. A
+new realm takes the ids of the file, since
 its clients name flows by id. A bound flow without effect refuses the file: a password grant that
 checks less than it did elsewhere is worse than none.
 Keycloak: realm import
@@ -11,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from gateway.admin.flows.unit_of_work import remove_document
 from gateway.admin.flows.uses import EFFECTS, realm_flows
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput, UnusableSetting
@@ -25,6 +27,7 @@ from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import FlowBindings, Realm
 from gateway.representations.flows import (
+    DEFAULT_ACTIONS,
     GONE,
     action_document,
     actions_in,
@@ -45,12 +48,19 @@ _ACTION, _TEXTS = DocumentKind.REQUIRED_ACTION, DocumentKind.LOCALIZATION
 async def store_sign_in(
     stores: Stores, realm: Realm, before: Realm | None, given: SignInInput
 ) -> bool:
-    """Store what the file brings; return whether anything has changed. Raises InvalidInput."""
+    """Store what the file brings; return whether anything has changed. Raises InvalidInput.
+
+    The required actions of a new realm are those of its file, where it has any.
+    """
     changed = await _store_flows(stores, realm, given, new=before is None)
     for action in given.actions:
         if action not in actions_in(await stores.documents.list(realm.id, _ACTION)):
             stored = {action.alias: action_document(action)}
             changed |= await _put(stores, realm.id, _ACTION, stored)
+    if before is None and given.actions:
+        named = {action.alias for action in given.actions}
+        gone = {each.alias: GONE for each in DEFAULT_ACTIONS if each.alias not in named}
+        changed |= await _put(stores, realm.id, _ACTION, gone)
     for locale, texts in (given.texts or {}).items():
         known = await stores.documents.find(realm.id, _TEXTS, locale) or {}
         if {**known, **texts} != known:
@@ -85,7 +95,8 @@ async def _store_flows(stores: Stores, realm: Realm, given: SignInInput, *, new:
         for config in given.configs
     ]
     by_alias = {config.alias: config for config in (*configs.values(), *brought)}
-    flows = _Merge(known, by_alias, given.flows, new=new).flows()
+    merge = _Merge(known, by_alias, given.flows, new=new)
+    flows = merge.flows()
     stored = {flow.id: flow_document(flow) for flow in flows if flow != known.find(flow.id)}
     ids = {flow.alias: flow.id for flow in flows}
     for flow in default_flows(realm_id).values():
@@ -95,6 +106,10 @@ async def _store_flows(stores: Stores, realm: Realm, given: SignInInput, *, new:
         config.id: config_document(config) for config in brought if config != configs.get(config.id)
     }
     changed = await _put(stores, realm_id, _FLOW, stored)
+    for flow in merge.orphans:
+        is_default = flow.id in default_flows(realm_id)
+        await remove_document(stores, realm_id, _FLOW, flow.id, is_default=is_default)
+        changed = True
     return await _put(stores, realm_id, _CONFIG, kept) or changed
 
 
@@ -116,6 +131,8 @@ class _Merge:
         self._known = known
         self._configs = configs
         self._given = given
+        self.orphans: list[Flow] = []
+        """Sub-flows of the realm that no flow contains any more; `flows` finds them."""
         self._ids = {flow.alias: flow.id for flow in known}
         taken = {flow.id for flow in known}
         for flow in given:
@@ -141,8 +158,28 @@ class _Merge:
                 flows.append(self._flow(given))
         raise_all(errors)
         flows += self._repointed()
-        _require_tree([*{flow.alias: flow for flow in (*self._known, *flows)}.values()])
-        return flows
+        merged = {flow.alias: flow for flow in (*self._known, *flows)}
+        self.orphans = self._orphans(merged)
+        _require_tree([*merged.values()])
+        return [flow for flow in flows if flow.alias in merged]
+
+    def _orphans(self, merged: dict[str, Flow]) -> list[Flow]:
+        """Take sub-flows that nothing contains any more out of `merged`, and return them."""
+        given = {flow.alias for flow in self._given}
+        before = {part for flow in self._known for part in _parts(flow)}
+        found: list[Flow] = []
+        while True:
+            contained = {part for flow in merged.values() for part in _parts(flow)}
+            orphans = [
+                flow
+                for flow in merged.values()
+                if flow.id in before - contained and flow.alias not in given
+            ]
+            if not orphans:
+                return found
+            found += orphans
+            for flow in orphans:
+                del merged[flow.alias]
 
     def _repointed(self) -> Iterator[Flow]:
         """Yield the flows of the realm whose sub-flows got the ids of the file."""

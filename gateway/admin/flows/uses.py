@@ -1,7 +1,7 @@
 """What uses a flow, and what a flow in use must amount to.
 
-Flows of pages are bound although this version has no pages: a change of them would have no effect
-and is refused. Keycloak: the flow bindings of realms and clients
+Flows of pages may be any that exist: this version has no pages, so nobody signs in by them.
+Keycloak: the flow bindings of realms and clients
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,7 @@ from gateway.domain.clients import Client
 from gateway.domain.flows import DIRECT_GRANT, Flow, Flows, client_methods, second_factor
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import FlowBindings, Realm
-from gateway.representations.flows import default_id, flows_in
+from gateway.representations.flows import flows_in
 
 EFFECTS: Final[Mapping[str, Callable[[Flows, Flow], object]]] = {
     "direct_grant": second_factor,
@@ -70,8 +70,6 @@ async def require_bindable(stores: Stores, realm: Realm, bindings: FlowBindings)
             raise InvalidRequest(f"There is no flow '{alias}'")
         if name in EFFECTS:
             EFFECTS[name](flows, flow)
-        elif flow.id != default_id(realm.id, "flow", getattr(FlowBindings(), name)):
-            raise _no_page(alias)
 
 
 async def require_usable_overrides(
@@ -87,9 +85,8 @@ async def require_usable_overrides(
         flow = flows.find(flow_id)
         if flow is None:
             raise InvalidRequest(f"There is no flow with the id '{flow_id}'")
-        if name != DIRECT_GRANT:
-            raise _no_page(flow.alias)
-        second_factor(flows, flow)
+        if name == DIRECT_GRANT:
+            second_factor(flows, flow)
 
 
 async def realm_flows(stores: Stores, realm: Realm) -> Flows:
@@ -111,8 +108,6 @@ async def _uses(stores: Stores, realm: Realm, root: Flow) -> set[str]:
 def _require(uses: set[str], flows: Flows, root: Flow | None, alias: str) -> None:
     if root is None:
         raise InvalidRequest(f"'{alias}' is in use: bind another flow first")
-    if uses - EFFECTS.keys():
-        raise _no_page(alias)
     for use, effect in EFFECTS.items():
         if use in uses:
             effect(flows, root)
@@ -120,10 +115,3 @@ def _require(uses: set[str], flows: Flows, root: Flow | None, alias: str) -> Non
 
 def _steps(flows: Flows, root_id: str) -> dict[str, object]:
     return {flow.id: (flow.kind, flow.executions) for flow in flows.below(root_id)}
-
-
-def _no_page(alias: str) -> InvalidRequest:
-    return InvalidRequest(
-        f"'{alias}' is a flow of pages, which this version does not have: what is set of it would "
-        "have no effect. A copy that is not in use may be changed"
-    )

@@ -56,6 +56,7 @@ class UserCredentials:
 
         Raises InvalidInput, PasswordRefused among it, and Overloaded.
         """
+        await self.require_user(acting.realm, user_id)
         given = parse_new_password(document)
         if given is None:
             raise InvalidRequest("No password provided", WireFamily.PROSE)

@@ -4,9 +4,10 @@ from http import HTTPStatus
 
 from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS
 from gateway.admin.registration import InitialAccesses, RegistrationUseCases
-from gateway.http.admin.operations import REALM, Body, Operation, Resource
-from gateway.http.admin.requests import AdminRequest, document, done
+from gateway.http.admin.operations import REALM, Body, Media, Operation, Resource
+from gateway.http.admin.requests import AdminRequest, constant, document, done
 from gateway.http.replies import NO_STORE, Reply, json_reply
+from gateway.representations.registration import convert_description
 
 
 def registration_operations(registration: RegistrationUseCases) -> tuple[Operation, ...]:
@@ -19,6 +20,14 @@ def registration_operations(registration: RegistrationUseCases) -> tuple[Operati
             "/clients/{client_id}/registration-access-token",
             "Replace the registration access token of a client",
             lambda r: document(tokens.renew(r.acting, r.path["client_id"])),
+            returns="ClientRepresentation",
+            status=200,
+        ),
+        rows.post(
+            "/client-description-converter",
+            "Convert a description of a client: metadata of RFC 7591, or this representation",
+            lambda r: constant(convert_description(r.body)),
+            body=Body(media=Media.TEXT),
             returns="ClientRepresentation",
             status=200,
         ),

@@ -78,7 +78,7 @@ UNSUPPORTED: Final = (
         "Users", _BROKERING, _USER, {"federated-identity/{provider}": "POST DELETE"}
     ),
     UnsupportedFeature(
-        "Users", f"User consent {_LATER}", _USER, {"consents": "GET", "consents/{client}": "DELETE"}
+        "Users", f"User consent {_LATER}", _USER, {"consents/{client}": "DELETE"}
     ),
     UnsupportedFeature(
         "Users",
@@ -251,12 +251,6 @@ UNSUPPORTED: Final = (
         "SAML is not supported",
         _CLIENT,
         {"evaluate-scopes/generate-example-saml-response": "GET"},
-    ),
-    UnsupportedFeature(
-        "Clients",
-        "Converting client descriptions is not supported: send a ClientRepresentation",
-        "",
-        {"client-description-converter": "POST"},
     ),
     UnsupportedFeature(
         "Clients",

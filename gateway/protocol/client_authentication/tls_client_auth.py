@@ -56,4 +56,4 @@ def _described(
 
 
 def _refused(reason: str) -> ClientAuthenticationFailed:
-    return ClientAuthenticationFailed("unauthorized_client", reason=reason)
+    return ClientAuthenticationFailed("invalid_client", reason=reason)

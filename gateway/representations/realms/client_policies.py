@@ -9,6 +9,7 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.realm import Realm
 from gateway.representations.field_table import FieldTable, StoredOnly
+from gateway.representations.realms.global_profiles import global_profiles
 from gateway.representations.realms.realm import parse_realm, render_realm
 from gateway.representations.refusals import join, raise_all, refused, require_known
 from gateway.representations.secret_rotation import SECRET_ROTATION, parse_secret_rotation
@@ -79,7 +80,7 @@ def render_policies(realm: Realm) -> dict[str, Any]:
 def with_profiles(realm: Realm, document: Mapping[str, Any]) -> Realm:
     """Return the realm with other profiles; raises UnknownField, InvalidInput, RefusedPolicies."""
     profiles = _read_entries(
-        *(document, "profiles", _PROFILE, "ClientProfile"),
+        *(document, "profiles", _PROFILE, "ClientProfile", global_profiles()),
         nameless="client profile without its name not allowed.",
         repeated="proposed client profile name duplicated.",
     )
@@ -90,7 +91,7 @@ def with_profiles(realm: Realm, document: Mapping[str, Any]) -> Realm:
 def with_policies(realm: Realm, document: Mapping[str, Any]) -> Realm:
     """Return the realm with other policies; raises UnknownField, InvalidInput, RefusedPolicies."""
     policies = _read_entries(
-        *(document, "policies", _POLICY, "ClientPolicy"),
+        *(document, "policies", _POLICY, "ClientPolicy", []),
         nameless="client policy without name not allowed",
         repeated="proposed client policy name duplicated",
     )
@@ -103,14 +104,18 @@ def _read_entries(
     kind: str,
     table: FieldTable,
     representation: str,
+    of_every_realm: list[dict[str, Any]],
     *,
     nameless: str,
     repeated: str,
 ) -> list[dict[str, Any]]:
-    """Return profiles or policies; `nameless` and `repeated` refuse what has no name of its own."""
+    """Return profiles or policies; `nameless` and `repeated` refuse what has no name of its own.
+
+    Those of every realm may be sent back as they are.
+    """
     others = f"global{kind.capitalize()}"
     require_known(document, Names((kind, others)), f"Client{kind.capitalize()}Representation")
-    if document.get(others):
+    if document.get(others) and document[others] != of_every_realm:
         raise RefusedPolicies(f"Global {kind} cannot be updated")
     entries = []
     errors: list[FieldError] = []

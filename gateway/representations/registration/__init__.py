@@ -1,5 +1,6 @@
 """JSON of dynamic client registration. Spec: RFC 7591."""
 
+from gateway.representations.registration.descriptions import convert_description
 from gateway.representations.registration.initial_access import (
     InitialAccess,
     parse_initial_access,

@@ -49,6 +49,7 @@ _LISTS: Final = (
     "disableableCredentialTypes",
     "federatedIdentities",
     "realmRoles",
+    "socialLinks",
 )
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _LONGEST_EMAIL = 254
@@ -106,6 +107,7 @@ USER_TABLE = FieldTable(
         *("access", "clientConsents", "clientRoles", "credentials", "disableableCredentialTypes"),
         *("federatedIdentities", "groups", "origin", "realmRoles", "self"),
         *("serviceAccountClientId", "totp", "userProfileMetadata"),
+        *("applicationRoles", "socialLinks"),
     ),
 )
 

@@ -255,12 +255,12 @@ def _policies(policies: ClientPolicies, kind: str) -> tuple[Operation, ...]:
     async def get(request: AdminRequest) -> Reply:
         every = request.flag(f"include-global-{kind}")
         found = await policies.shown(request.realm, part)
-        return entity_reply(found | {f"global{kind.capitalize()}": []} if every else found)
+        return entity_reply(found, {**found, **part.of_every_realm} if every else None)
 
     return (
         rows.get(
             "",
-            f"Get the client {kind} of the realm; there are no global ones",
+            f"Get the client {kind} of the realm",
             get,
             returns=schema,
             query=(Query(f"include-global-{kind}", "boolean"),),

@@ -107,6 +107,13 @@ def _accounts(users: UserUseCases) -> tuple[Operation, ...]:
             allowed=VIEW_USERS,
             returns="UnmanagedAttributes",
         ),
+        rows.get(
+            "/{user_id}/consents",
+            "List the consents of a user: there are none before there are pages to ask for them",
+            lambda r: document(listing.consents(r.realm, r.path["user_id"])),
+            allowed=VIEW_USERS,
+            returns="[object]",
+        ),
         rows.post(
             "",
             "Create a user",
