@@ -121,6 +121,40 @@ def test_who_or_what_does_not_exist_is_told(realm: OwnRealm, bob: str) -> None:
         assert (answer.status_code, answer.json()) == (404, {"error": told})
 
 
+def test_offline_tokens_of_a_client_are_a_consent_that_can_be_revoked(
+    realm: OwnRealm, bob: str, administration: Administration
+) -> None:
+    assert realm.get(f"{bob}/consents") == []
+    offline = realm.sign_in("bob", scope="offline_access").json()
+    online = realm.sign_in("bob").json()
+    assert realm.get(f"{bob}/consents") == [
+        {
+            "clientId": "admin-cli",
+            "grantedClientScopes": [],
+            "additionalGrants": [
+                {"client": internal_id(realm, "admin-cli"), "key": "Offline Token"}
+            ],
+        }
+    ]
+    realm.done("DELETE", f"{bob}/consents/admin-cli")
+    assert recorded_changes(administration, realm.name)[-1][:3] == (
+        *("ACTION", "USER", f"{bob}/consents/admin-cli"),
+    )
+    assert not refreshes(realm, offline)
+    assert refreshes(realm, online)
+    assert realm.get(f"{bob}/consents") == []
+
+
+def test_a_consent_that_is_not_there_cannot_be_revoked(realm: OwnRealm, bob: str) -> None:
+    for path, text in (
+        (f"{bob}/consents/admin-cli", "Consent nor offline token not found"),
+        (f"{bob}/consents/no-client", "Client not found"),
+        ("users/nobody/consents/admin-cli", "User not found"),
+    ):
+        answer = realm.ask("DELETE", path)
+        assert (answer.status_code, answer.json()) == (404, {"error": text})
+
+
 def test_a_user_has_no_identity_at_a_provider(realm: OwnRealm, bob: str) -> None:
     assert realm.get(f"{bob}/federated-identity") == []
 
@@ -130,8 +164,6 @@ def test_a_user_has_no_identity_at_a_provider(realm: OwnRealm, bob: str) -> None
     [
         ("POST", "federated-identity/google"),
         ("DELETE", "federated-identity/google"),
-        ("GET", "consents"),
-        ("DELETE", "consents/account"),
         ("PUT", "execute-actions-email"),
         ("PUT", "send-verify-email"),
         ("PUT", "reset-password-email"),

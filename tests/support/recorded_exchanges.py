@@ -1,4 +1,4 @@
-"""What real clients sent to Keycloak 26.7.3 and what it answered, as tests/clients/recordings keeps it.
+"""What real clients sent to Keycloak 26.7.3 and what it answered: tests/clients/recordings.
 
 One JSON object a line, in the order of arrival, each recording on fresh realms. Tokens are `…`;
 ids, times, keys and generated secrets are those of the recording. The server is

@@ -6,14 +6,22 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from tests.support.administered_server import AdministeredServer
 from tests.support.recorded_exchanges import RECORDED_SERVER, Exchange
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_SESSION = re.compile(r"(?<=[/\"])[\w-]{24}(?=[/\"]|$)")
+"""A session's id, which is no UUID, in a path or in JSON."""
 _OF_EXCHANGE = re.compile(r"(\w+) of exchange ([0-9]+)")
-_NAMES = ("name", "alias", "clientId", "username", "providerId", "displayName", "id")
-_GENERATED = frozenset({"secret", "value", "registrationAccessToken", "token"})
+_NAMES = (
+    *("name", "alias", "clientId", "username", "mapperName", "providerId", "resourceName"),
+    *("displayName", "flowAlias"),
+)
+_GENERATED = frozenset(
+    {"id", "secret", "value", "registrationAccessToken", "token", "session_state"}
+)
 _LONG = 16
 """Characters of a value that somebody else cannot have chosen."""
 MASK = "**********"
@@ -36,7 +44,6 @@ class Replay:
     known: dict[str, str] = field(default_factory=dict)
     """Ids and generated values of the recording, with those of the server."""
     tokens: dict[tuple[str, int], str] = field(default_factory=dict)
-    administrators: set[int] = field(default_factory=set)
 
     def run(self, recording: tuple[Exchange, ...]) -> Iterator[tuple[Exchange, Answer]]:
         """Send one request after the other."""
@@ -50,7 +57,7 @@ class Replay:
             headers["Content-Type"] = exchange.media_type
         response = self.server.http.request(
             exchange.method,
-            self.server.url + self._here(exchange.path),
+            self.server.url + self.here(exchange.path),
             headers=headers,
             content=content,
         )
@@ -77,37 +84,45 @@ class Replay:
         if kind != "bearer":
             return {}
         given = _OF_EXCHANGE.fullmatch(whose)
-        token = "not.a.token"
-        if given is not None and int(given[2]) in self.administrators:
-            token = self.server.token()
-        elif given is not None:
-            token = self.tokens.get((given[1], int(given[2])), token)
-        return {"Authorization": f"Bearer {token}"}
+        token = self.tokens.get((given[1], int(given[2]))) if given else None
+        return {"Authorization": f"Bearer {token or 'not.a.token'}"}
 
     def _content(self, exchange: Exchange) -> bytes | None:
         request = exchange.request
         if request is None:
             return None
         if isinstance(request, str):
-            return self._here(request).encode()
-        document = json.loads(self._here(json.dumps(request, ensure_ascii=False)))
+            return self.here(request).encode()
+        document = json.loads(self.here(json.dumps(request, ensure_ascii=False)))
         if "form-urlencoded" in exchange.media_type:
             return self._form(exchange, document)
+        self._learn_chosen(document)
         return json.dumps(document).encode()
 
     def _form(self, exchange: Exchange, form: dict[str, Any]) -> bytes:
         if form.get("username") == "admin" and "/realms/master/" in exchange.path:
             form["password"] = self.server.password
-            self.administrators.add(exchange.number)
         for name, value in form.items():
             given = _OF_EXCHANGE.search(str(value))
             if given is not None:
                 form[name] = self.tokens.get((given[1], int(given[2])), "not.a.token")
-        return _encoded(form)
+        return urlencode(form, doseq=True).encode()
 
-    def _here(self, text: str) -> str:
-        """Return a text of the recording with the server's ids and secrets."""
-        text = _ID.sub(lambda found: self.known.get(found[0], found[0]), text)
+    def _learn_chosen(self, document: Any) -> None:
+        """Remember the secrets that requests choose for clients."""
+        if isinstance(document, list):
+            for item in document:
+                self._learn_chosen(item)
+        elif isinstance(document, dict):
+            if isinstance(document.get("secret"), str) and MASK not in document["secret"]:
+                self.known[f"secret of {document.get('clientId')}"] = document["secret"]
+            for value in document.values():
+                self._learn_chosen(value)
+
+    def here(self, text: str) -> str:
+        """Return a path or JSON of the recording with the server's ids, secrets and URL."""
+        for pattern in (_ID, _SESSION):
+            text = pattern.sub(lambda found: self.known.get(found[0], found[0]), text)
         for recorded, own in self.known.items():
             if len(recorded) >= _LONG and not _ID.fullmatch(recorded):
                 text = text.replace(recorded, own)
@@ -116,10 +131,7 @@ class Replay:
     def _learn(self, recorded: Any, own: Any, name: str = "") -> None:
         """Remember which of the server's ids and generated values stand for the recorded ones."""
         if isinstance(recorded, dict) and isinstance(own, dict):
-            if "clientId" in recorded and isinstance(own.get("secret"), str):
-                self.known[f"secret of {recorded['clientId']}"] = own["secret"]
-            for member, value in recorded.items():
-                self._learn(value, own.get(member), member)
+            self._learn_members(recorded, own)
         elif isinstance(recorded, list) and isinstance(own, list):
             for one, other in pairs(recorded, own):
                 self._learn(one, other)
@@ -131,41 +143,36 @@ class Replay:
             elif name in _GENERATED and len(recorded) >= _LONG and MASK not in recorded:
                 self.known.setdefault(recorded, own)
 
+    def _learn_members(self, recorded: dict[str, Any], own: dict[str, Any]) -> None:
+        if "clientId" in recorded and isinstance(own.get("secret"), str):
+            self.known[f"secret of {recorded['clientId']}"] = own["secret"]
+        for member, value in recorded.items():
+            self._learn(value, own.get(member), member)
+            if _ID.fullmatch(member) and member not in self.known:
+                alike = (key for key, one in own.items() if one == value and _ID.fullmatch(key))
+                self.known[member] = next(alike, member)
+
 
 def pairs(recorded: list[Any], own: list[Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield the items of two lists that stand for each other, by name or else by place."""
+    """Yield the items of two lists that stand for each other: those that are most alike."""
     rest = list(own)
-    for place, item in enumerate(recorded):
-        found = _named_alike(item, rest)
-        if found is None and not isinstance(item, dict) and item in rest:
-            found = item
-        if found is None and len(recorded) == len(own) and not _is_named(item):
-            found = own[place]
+    for item in recorded:
+        found = _most_alike(item, rest)
         if found is not None:
-            if found in rest:
-                rest.remove(found)
+            rest.remove(found)
             yield item, found
 
 
-def _is_named(item: Any) -> bool:
-    return isinstance(item, dict) and any(item.get(name) is not None for name in _NAMES)
-
-
-def _named_alike(item: Any, others: list[Any]) -> Any:
+def _most_alike(item: Any, others: list[Any]) -> Any:
+    """Return the item with the same name and most of the same values."""
     if not isinstance(item, dict):
-        return None
-    for name in _NAMES:
-        if item.get(name) is not None:
-            alike = [
-                other
-                for other in others
-                if isinstance(other, dict) and other.get(name) == item[name]
-            ]
-            return alike[0] if alike else None
-    return None
+        return item if item in others else None
+    objects = [other for other in others if isinstance(other, dict)]
+    name = next((name for name in _NAMES if isinstance(item.get(name), str)), None)
+    if name is not None:
+        objects = [other for other in objects if other.get(name) == item[name]]
+    return max(objects, key=lambda other: _likeness(item, other), default=None)
 
 
-def _encoded(form: dict[str, Any]) -> bytes:
-    from urllib.parse import urlencode
-
-    return urlencode(form, doseq=True).encode()
+def _likeness(item: dict[str, Any], other: dict[str, Any]) -> int:
+    return sum(1 for name, value in item.items() if other.get(name) == value)

@@ -6,19 +6,30 @@ be any of their kind; the order of lists may differ.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from tests.support.recorded_exchanges import RECORDED_SERVER, Exchange
+from tests.support.recorded_exchanges import Exchange
 from tests.support.replay import Answer, Replay, pairs
 
 _ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _REALM: Final = re.compile(r"^(/admin/realms|/realms)/[^/?]+")
+_CUT: Final = "…"
+"""Stands for the members that a recording leaves out."""
 _TIMES: Final = frozenset(
     {
-        *("createdTimestamp", "createdDate", "time", "timestamp", "notBefore", "not-before-policy"),
+        *(
+            "createdTimestamp",
+            "expires_in",
+            "refresh_expires_in",
+            "createdDate",
+            "time",
+            "timestamp",
+            "notBefore",
+            "not-before-policy",
+        ),
         *("client.secret.creation.time", "lastAccess", "start", "exp", "iat", "auth_time", "nbf"),
         *("client.secret.rotated.expiration.time", "validTo", "expiration", "lastFailure"),
         *("uptime", "uptimeMillis", "serverTime", "tokens-not-before", "client_id_issued_at"),
@@ -63,7 +74,7 @@ def differences(
     if (answer.location is None) != (exchange.location is None):
         what = "missing" if answer.location is None else "added"
         yield Difference(name, exchange.number, request, "Location", what)
-    found = _Comparison(replay.known, replay.server.url)
+    found = _Comparison(replay)
     for member, what in found.compare("", exchange.response, answer.body, ""):
         yield Difference(name, exchange.number, request, member, what)
 
@@ -75,32 +86,31 @@ def request_shape(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    known: Mapping[str, str]
-    url: str
+    replay: Replay
 
-    def compare(
-        self, member: str, recorded: Any, own: Any, name: str
-    ) -> Iterator[tuple[str, str]]:
+    def compare(self, member: str, recorded: Any, own: Any, name: str) -> Iterator[tuple[str, str]]:
         """Yield each member that differs, and how."""
         if isinstance(recorded, dict) and isinstance(own, dict):
             yield from self._members(member, recorded, own)
-        elif isinstance(recorded, list) and isinstance(own, list):
-            yield from self._items(member, recorded, own, name)
+        elif isinstance(recorded, list) and isinstance(own, list) and name not in _GENERATED:
+            yield from self._items(member, recorded, _like_recorded(recorded, own), name)
         elif not self._is_alike(recorded, own, name):
             yield member, f"{_shown(own)} instead of {_shown(recorded)}"
 
     def _members(
         self, member: str, recorded: dict[str, Any], own: dict[str, Any]
     ) -> Iterator[tuple[str, str]]:
-        renamed = {self._here(name): value for name, value in recorded.items()}
+        renamed = {self._renamed(name): value for name, value in recorded.items()}
         for name, value in renamed.items():
             place = f"{member}.{name}" if member else name
+            if name == _CUT:
+                continue
             if name in own:
                 yield from self.compare(place, value, own[name], name)
             else:
                 yield place, f"missing, was {_shown(value)}"
         for name, value in own.items():
-            if name not in renamed:
+            if name not in renamed and _CUT not in renamed:
                 yield (f"{member}.{name}" if member else name), f"added: {_shown(value)}"
 
     def _items(
@@ -119,11 +129,8 @@ class _Comparison:
             yield place, f"added: {_shown(other)}"
 
     def _renamed(self, value: Any) -> Any:
-        return json.loads(self._here(json.dumps(value))) if not isinstance(value, str) else value
-
-    def _here(self, text: str) -> str:
-        text = _ID.sub(lambda found: self.known.get(found[0], found[0]), text)
-        return text.replace(RECORDED_SERVER, self.url)
+        """Return a recorded value with the server's ids."""
+        return json.loads(self.replay.here(json.dumps(value, ensure_ascii=False)))
 
     def _is_alike(self, recorded: Any, own: Any, name: str) -> bool:
         if recorded == own:
@@ -132,7 +139,16 @@ class _Comparison:
             return name in _TIMES and isinstance(recorded, int | str) and isinstance(own, int | str)
         if name in _TIMES or name in _GENERATED:
             return True
-        return isinstance(recorded, str) and self._here(recorded) == own
+        if name == "scope":
+            return bool(sorted(recorded.split()) == sorted(own.split()))
+        return isinstance(recorded, str) and self._renamed(recorded) == own
+
+
+def _like_recorded(recorded: list[Any], own: list[Any]) -> list[Any]:
+    """Return ids alone where a recording kept nothing else of the objects of a list."""
+    if recorded and all(isinstance(item, str) for item in recorded):
+        return [item["id"] if isinstance(item, dict) and "id" in item else item for item in own]
+    return own
 
 
 def _shown(value: Any) -> str:

@@ -145,7 +145,8 @@ class ClientAdministration:
         known = wrong_addresses(before)
         _require_valid(tuple(wrong for wrong in wrong_addresses(after) if wrong not in known))
         self._require_mappers(after, before.protocol_mappers)
-        return changed_client(after, before, self.clock)
+        requested = given_field(sent, "serviceAccountsEnabled") is True
+        return changed_client(after, before, self.clock, account_requested=requested)
 
     def _require_mappers(self, client: Client, known: Sequence[ProtocolMapper]) -> None:
         """Raise InvalidInput for a new mapper that could not act; an unknown type is kept."""

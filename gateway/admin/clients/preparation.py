@@ -35,11 +35,20 @@ def prepared_client(client: Client, clock: Clock) -> Client:
     return _with_secret(_with_scope(with_creation_attributes(client)), clock)
 
 
-def changed_client(client: Client, before: Client, clock: Clock) -> Client:
-    """Return a changed client with what the change requires, and what its creation added."""
+def changed_client(
+    client: Client, before: Client, clock: Clock, *, account_requested: bool = False
+) -> Client:
+    """Return a changed client with what the change requires, and what its creation added.
+
+    A change that says again that there is a service account brings its scope back.
+    """
     client = with_creation_attributes(client, before)
-    if client.service_accounts_enabled != before.service_accounts_enabled:
-        client = _with_scope(client) if client.service_accounts_enabled else _without_scope(client)
+    if client.service_accounts_enabled and (
+        account_requested or not before.service_accounts_enabled
+    ):
+        client = _with_scope(client)
+    elif before.service_accounts_enabled and not client.service_accounts_enabled:
+        client = _without_scope(client)
     return _with_secret(client, clock)
 
 

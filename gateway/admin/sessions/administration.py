@@ -171,6 +171,42 @@ class UserSessions:
             offline = await stores.offline_sessions.end_of_user(realm_id, user_id)
         return offline + await self._online.end_of_user(realm_id, user_id)
 
+    async def consents(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
+        """Return the clients that have offline tokens of the user, as Keycloak's consents.
+
+        Keycloak: GET users/{id}/consents
+        """
+        async with self._database.read() as stores:
+            await get_user(stores, realm.id, user_id)
+            sessions = await stores.offline_sessions.of_user(realm.id, user_id)
+            taking_part = dict.fromkeys(one for session in sessions for one in session.clients)
+            clients = [await stores.clients.find_by_id(realm.id, one) for one in taking_part]
+        return [
+            {
+                "clientId": client.client_id,
+                "grantedClientScopes": [],
+                "additionalGrants": [{"client": client.id, "key": "Offline Token"}],
+            }
+            for client in clients
+            if client is not None
+        ]
+
+    async def revoke_consent(self, acting: Acting, user_id: str, client_id: str) -> None:
+        """End the client's part of the user's offline sessions; raises NotFound without one."""
+        async with self._changes.begin(acting) as change:
+            stores, realm_id = change.stores, change.realm.id
+            await get_user_for_update(stores, realm_id, user_id)
+            found = await stores.clients.find_by_client_id(realm_id, client_id)
+            client = existing(found, "Client not found")
+            sessions = await stores.offline_sessions.of_user(realm_id, user_id)
+            granted = [session for session in sessions if client.id in session.clients]
+            if not granted:
+                raise NotFound("Consent nor offline token not found")
+            for session in granted:
+                await stores.offline_sessions.leave(realm_id, session.id, client.id)
+            path = f"users/{user_id}/consents/{client_id}"
+            change.record(OperationType.ACTION, ResourceType.USER, path)
+
 
 async def _reject_tokens_of_user(change: Change, user_id: str) -> None:
     before = await get_user_for_update(change.stores, change.realm.id, user_id)

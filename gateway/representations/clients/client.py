@@ -165,7 +165,7 @@ def render_client(
     if client.secret is not None:
         beside["secret"] = MASK if masked else client.secret.reveal()
     if registration_token is not None:
-        beside["registrationAccessToken"] = registration_token
+        beside |= {"registrationAccessToken": registration_token, "defaultRoles": []}
     written: dict[str, Any] = {}
     for name, value in answer.items():
         written[name] = value
@@ -179,6 +179,7 @@ def client_representation(
 ) -> dict[str, Any]:
     """Return the answer of the admin API: a public client has no secret. Keycloak: 8.4."""
     document = render_client(client, masked=masked, registration_token=registration_token)
+    document.pop("authorizationSettings", None)
     if client.public_client:
         document.pop("secret", None)
         document["attributes"].pop(ROTATED_SECRET, None)

@@ -111,11 +111,11 @@ def _read_entries(
 ) -> list[dict[str, Any]]:
     """Return profiles or policies; `nameless` and `repeated` refuse what has no name of its own.
 
-    Those of every realm may be sent back as they are.
+    Those of every realm may be sent back with other descriptions.
     """
     others = f"global{kind.capitalize()}"
     require_known(document, Names((kind, others)), f"Client{kind.capitalize()}Representation")
-    if document.get(others) and document[others] != of_every_realm:
+    if document.get(others) and not _is_same(document[others], of_every_realm):
         raise RefusedPolicies(f"Global {kind} cannot be updated")
     entries = []
     errors: list[FieldError] = []
@@ -131,6 +131,14 @@ def _read_entries(
     if len(set(names)) != len(names):
         raise RefusedPolicies(repeated)
     return entries
+
+
+def _is_same(sent: Any, own: list[dict[str, Any]]) -> bool:
+    """Return whether names and settings are the same; a description is a text for people."""
+    entries = [item for item, _ in _items(sent, "")]
+    return [{**entry, "description": ""} for entry in entries] == [
+        {**entry, "description": ""} for entry in own
+    ]
 
 
 def _require_executors(profiles: list[dict[str, Any]]) -> None:

@@ -107,13 +107,6 @@ def _accounts(users: UserUseCases) -> tuple[Operation, ...]:
             allowed=VIEW_USERS,
             returns="UnmanagedAttributes",
         ),
-        rows.get(
-            "/{user_id}/consents",
-            "List the consents of a user: there are none before there are pages to ask for them",
-            lambda r: document(listing.consents(r.realm, r.path["user_id"])),
-            allowed=VIEW_USERS,
-            returns="[object]",
-        ),
         rows.post(
             "",
             "Create a user",
@@ -324,6 +317,18 @@ def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
             "End the online sessions of a user and reject its earlier tokens",
             lambda r: done(sessions.log_out(r.acting, r.path["user_id"])),
             status=204,
+            harmless="ending sessions gives no access: the user signs in again",
+        ),
+        rows.get(
+            "/consents",
+            "List the clients that have offline tokens of a user; there are no other consents yet",
+            lambda r: document(sessions.consents(r.realm, r.path["user_id"])),
+            returns="[object]",
+        ),
+        rows.delete(
+            "/consents/{client}",
+            "Revoke the offline tokens that a client has of a user",
+            lambda r: done(sessions.revoke_consent(r.acting, r.path["user_id"], r.path["client"])),
             harmless="ending sessions gives no access: the user signs in again",
         ),
     )
