@@ -36,7 +36,7 @@ def measure(bench: Bench) -> Result:
         lending_nginx({"a": target.mtls_port}, bench.site.certificates) as ports,
     ):
         port = ports["a"]
-        requests = {realm: _introspection(port, realm) for realm in loads}
+        requests = {realm: introspection_requests(port, realm) for realm in loads}
         for realm in loads:
             drive(target, port, requests[realm], plan.warm_seconds)
         for _ in range(plan.rounds):
@@ -54,7 +54,8 @@ def measure(bench: Bench) -> Result:
     return Result(figures, HOW)
 
 
-def _introspection(port: int, realm: str) -> Requests:
+def introspection_requests(port: int, realm: str) -> Requests:
+    """Return the introspection of a new token by the device that it is bound to."""
     token = json.loads(one_request(port, token_requests(realm)))["access_token"]
     path = f"/realms/{realm}/protocol/openid-connect/token/introspect"
     requests = Requests(path, f"client_id={CLIENT}&token={token}")

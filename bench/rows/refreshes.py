@@ -39,7 +39,7 @@ def measure(bench: Bench) -> Result:
         lending_nginx({"a": target.https_port}, None) as ports,
     ):
         port = ports["a"]
-        requests = _requests(port, bench.workspace.folder)
+        requests = requests_of_people(port, bench.workspace.folder)
         chains = [
             answer["refresh_token"]
             for answer in sign_in(port, ROTATING_PEOPLE, range(1, _CHAINS + 1))
@@ -60,8 +60,8 @@ def measure(bench: Bench) -> Result:
     return Result(figures, HOW)
 
 
-def _requests(port: int, folder: Path) -> dict[str, Requests]:
-    """Begin the sessions; return what refreshes them, and what asks about their users."""
+def requests_of_people(port: int, folder: Path) -> dict[str, Requests]:
+    """Begin sessions; return `refresh`, which refreshes them, and `userinfo` about their users."""
     answers = sign_in(port, PEOPLE, range(1, _SESSIONS + 1))
     asking = sign_in(port, PEOPLE, range(1, _SESSIONS + 1), scope="openid")
     if _algorithm(answers[0]["access_token"]) != "RS256":
