@@ -76,7 +76,7 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "tests/http/test_admin_client_algorithms.py": "access.token.signed.response.alg"
             " id.token.signed.response.alg",
             "tests/http/test_certificates.py": "tls.client.certificate.bound.access.tokens"
-            " x509.subjectdn x509.allow.regex.pattern.comparison",
+            " x509.subjectdn x509.allow.regex.pattern.comparison x509.casubjectdn",
             _TOKENS: "client_credentials.use_refresh_token use.refresh.tokens"
             " token.response.type.bearer.lower-case",
             "tests/http/test_admin_scope_mappings.py": (
@@ -129,11 +129,6 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             ("default.acr.values", _NO_STEP_UP, "gold"),
             ("minimum.acr.value", _NO_STEP_UP, "gold"),
         )
-    ),
-    refused_text(
-        *(_ATTRIBUTE, "x509.casubjectdn"),
-        "the certificate authority's subject is not compared yet, so any trusted one would do",
-        "CN=Device CA,O=Example",
     ),
     *stored(
         _ATTRIBUTE,
