@@ -1,7 +1,7 @@
 """What browsers are told about requests from pages of other origins.
 
 An endpoint without a `CrossOrigin` tells them nothing, so no such page reads its responses.
-Spec: Fetch §3.3 (CORS protocol); Keycloak: web origins (26.7)
+Spec: Fetch §3.3 (CORS protocol); Keycloak: 12.7
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ _PREFLIGHT: Final[Headers] = (
     ),
     (b"access-control-max-age", b"3600"),
 )
-"""Fixed, as in Keycloak: a request that has any other header does not get past its browser."""
+"""The same for every endpoint; a browser does not send a request with any other header."""
 
 
 @dataclass(frozen=True, slots=True)

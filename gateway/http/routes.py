@@ -41,7 +41,7 @@ _METADATA: Final = (
     "/realms/{realm}/.well-known/oauth-authorization-server",
     "/.well-known/oauth-authorization-server/realms/{realm}",
 )
-"""OpenID Connect Discovery §4, and RFC 8414 §3: as Keycloak has it, and as the RFC inserts it."""
+"""OpenID Connect Discovery §4, and RFC 8414 §3: below the realm as in Keycloak, and inserted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Pages of other origins that call the gateway: which may use a client and read the response.
 
-Keycloak: web origins
+Keycloak: 12.7
 """
 
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""Browsers and pages of other origins, answered as Keycloak 26.7.3 does. Keycloak: web origins."""
+"""Browsers and pages of other origins, answered as Keycloak 26.7.3 does. Keycloak: 12.7."""
 
 from collections.abc import Iterator
 

@@ -37,7 +37,7 @@ def test_the_metadata_lists_what_works_and_nothing_else(wire: Wire) -> None:
 def test_the_metadata_is_also_that_of_an_authorization_server(
     wire: Wire, prefix: str, path: str
 ) -> None:
-    """RFC 8414 §3, where Keycloak has it and where the RFC puts it."""
+    """RFC 8414 §3, inserted, and below the realm as in Keycloak."""
     assert wire.get(prefix + path).json() == wire.get(CONFIGURATION).json()
     unknown = wire.get((prefix + path).replace("wire", "nowhere"))
     assert (unknown.status_code, unknown.json()) == (404, {"error": "Realm does not exist"})

@@ -2,8 +2,11 @@
 
 from typing import Any
 
-from tests.support.wire import SECRET, Wire, claims_of, protocol
+from tests.support.administered_realm import administered_realm
+from tests.support.administration import Administration
+from tests.support.wire import SECRET, Wire, claims_of, client, protocol
 
+USE_REFRESH_TOKEN = "client_credentials.use_refresh_token"
 AS_LASTING = {"client_id": "lasting", "client_secret": SECRET}
 
 
@@ -74,3 +77,18 @@ def test_logout_ends_it(wire: Wire) -> None:
     assert wire.get(userinfo, Authorization=header).status_code == 401
     status, refused = _refresh(wire, document["refresh_token"])
     assert (status, refused["error_description"]) == (400, "Session not active")
+
+
+def test_it_ends_with_the_service_account(administration: Administration) -> None:
+    lasting = client("lasting", id="lasting-id", attributes={USE_REFRESH_TOKEN: "true"})
+    with administered_realm(administration, "of-lasting", {}, clients=[lasting]) as realm:
+        url = "/realms/of-lasting/protocol/openid-connect"
+        form = AS_LASTING | {"grant_type": "client_credentials", "scope": "openid"}
+        tokens = administration.http.post(f"{url}/token", data=form).json()
+        bearer = {"Authorization": f"Bearer {tokens['access_token']}"}
+        assert administration.http.get(f"{url}/userinfo", headers=bearer).status_code == 200
+        realm.change("PUT", "clients/lasting-id", {"serviceAccountsEnabled": False})
+        assert administration.http.get(f"{url}/userinfo", headers=bearer).status_code == 401
+        again = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+        refused = administration.http.post(f"{url}/token", data=AS_LASTING | again)
+        assert (refused.status_code, refused.json()["error"]) == (400, "invalid_grant")

@@ -88,6 +88,8 @@ class AccessTokens:
             parse_token_id(claims.get("jti"))
         elif not or_id_token or claims.get("typ") != ID_TOKEN_TYPE:
             raise OtherKindOfToken("not an access token")
+        elif not isinstance(claims.get("jti"), str):
+            raise InvalidToken("it has no jti")
         if _instant(claims, "exp") <= request.now.timestamp():
             raise InvalidToken("expired")
         if _instant(claims, "iat") > (request.now + CLOCK_LEEWAY).timestamp():
