@@ -76,12 +76,11 @@ class GlobalAuthorities:
         refusal = _time_refusal(evaluation.path, now) or self._revoked(evaluation.path, now)
         if refusal is not None:
             return ClientCertificate(evidence, TrustLevel.REFUSED, refusal)
-        if (
-            evaluation.trust_level is TrustLevel.TRUSTED
-            and evidence.verdict is not ProxyVerdict.VERIFIED
-        ):
+        if evaluation.trust_level is not TrustLevel.TRUSTED:
+            return ClientCertificate(evidence, evaluation.trust_level, evaluation.reason)
+        if evidence.verdict is not ProxyVerdict.VERIFIED:
             return ClientCertificate(evidence, TrustLevel.UNTRUSTED, "the proxy did not verify it")
-        return ClientCertificate(evidence, evaluation.trust_level, evaluation.reason)
+        return ClientCertificate(evidence, TrustLevel.TRUSTED, path=evaluation.path)
 
     def _forget_when_authorities_change(self) -> None:
         self._authorities.renew()

@@ -109,12 +109,14 @@ class TrustLevel(StrEnum):
 class ClientCertificate:
     """The certificate of the TLS client with what it may be used for in one realm.
 
-    `reason` says why the trust_level is not TRUSTED; it is for logs and operators.
+    `reason` says why the trust_level is not TRUSTED; it is for logs and operators. `path` leads to
+    the trusted root; None unless the trust_level is TRUSTED.
     """
 
     evidence: CertificateEvidence
     trust_level: TrustLevel
     reason: str | None = None
+    path: CertificationPath | None = field(default=None, repr=False)
 
     @property
     def leaf(self) -> PresentedCertificate:
@@ -133,3 +135,10 @@ class ClientCertificate:
     def binds(self) -> bool:
         """Tell whether a token may be bound to it."""
         return self.trust_level is not TrustLevel.REFUSED
+
+    @property
+    def authorities(self) -> tuple[DistinguishedName, ...]:
+        """The names of the authorities from its issuer to the root; empty unless TRUSTED."""
+        if self.path is None:
+            return ()
+        return tuple(authority.subject for authority in self.path.certificates[1:])

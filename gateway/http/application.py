@@ -14,7 +14,7 @@ from gateway.http.edge.facts import Edge
 from gateway.http.errors import UNMATCHED
 from gateway.http.lifespan import complete_lifespan
 from gateway.http.middleware.edge import EdgeMiddleware
-from gateway.http.middleware.paths import AuthPrefix, PrintablePath
+from gateway.http.middleware.paths import PlainPath, PrintablePath
 from gateway.http.middleware.request_log import RequestLog
 from gateway.http.middleware.security_headers import SecurityHeadersMiddleware
 from gateway.http.middleware.unread_body import UnreadBody
@@ -32,7 +32,7 @@ def build_http_application(
 ) -> ASGIApp:
     """Return the application that runs behind the proxy."""
     router = Router(routes, redirect_slashes=False, default=_unmatched)
-    printable = PrintablePath(AuthPrefix(router), _unmatched)
+    printable = PrintablePath(PlainPath(router), _unmatched)
     behind_edge = EdgeMiddleware(printable, edge, metrics, log)
     with_headers = SecurityHeadersMiddleware(behind_edge, directory)
     return RequestLog(UnreadBody(with_headers), log, metrics, tracer)

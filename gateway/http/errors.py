@@ -39,6 +39,7 @@ from gateway.http.form import FormRefused
 from gateway.http.replies import Headers, Reply, json_reply, oauth_error, prose_error
 from gateway.policies.candidate import PasswordRefused
 from gateway.protocol.errors import BearerChallenge, OAuthError
+from gateway.protocol.web_origins import OriginRefused
 from gateway.representations.refusals import UnknownField
 from gateway.representations.user_profiles import ProfileViolated
 
@@ -95,8 +96,8 @@ def _known(error: Exception, realm: str) -> Reply | None:
             return _refused_administration(error)
         case AlreadyExists() | InvalidInput() | UnusableSetting():
             return _refused_input(error)
-        case RealmNotFound():
-            return prose_error(HTTPStatus.NOT_FOUND, "Realm does not exist")
+        case RealmNotFound() | OriginRefused():
+            return _refused_address(error)
         case FormRefused():
             return _refused_form(error)
         case MethodNotAllowed():
@@ -111,6 +112,14 @@ def _known(error: Exception, realm: str) -> Reply | None:
             return _unavailable(error)
         case _:
             return None
+
+
+def _refused_address(error: RealmNotFound | OriginRefused) -> Reply:
+    match error:
+        case RealmNotFound():
+            return prose_error(HTTPStatus.NOT_FOUND, "Realm does not exist")
+        case OriginRefused():
+            return prose_error(HTTPStatus.FORBIDDEN, "Invalid origin")
 
 
 def _refused_input(error: AlreadyExists | InvalidInput | UnusableSetting) -> Reply:

@@ -18,10 +18,12 @@ from structlog.typing import FilteringBoundLogger
 from gateway.domain.errors import RealmNotFound
 from gateway.domain.ports.directory import Directory, RealmEntry
 from gateway.domain.realm import Realm, SecurityHeaders
+from gateway.http.cross_origin import CrossOrigin
 from gateway.http.errors import allow_header, answered
 from gateway.http.exchange import Exchange, exchange_of
 from gateway.http.replies import Headers, Reply, send_reply
 from gateway.protocol.realm_checks import require_enabled, require_https
+from gateway.protocol.web_origins import NO_PAGE
 
 LONGEST_REALM_NAME: Final = 255
 """Characters; a longer name is that of no realm and is not looked up."""
@@ -58,8 +60,14 @@ class GuardedEndpoint(ABC):
         methods: tuple[str, ...],
         exempt: tuple[Exemption, ...] = (),
         always: Headers = (),
+        cross_origin: CrossOrigin | None = None,
+        own_origins: frozenset[str] = frozenset(),
     ) -> None:
-        """Take `always`, headers of every response, errors included."""
+        """Take `always`, headers of every response, errors included.
+
+        Without `cross_origin` pages of other origins cannot read the responses; `own_origins` are
+        those of the gateway.
+        """
         self.route = route
         self.methods = methods
         self.exempt = exempt
@@ -69,14 +77,19 @@ class GuardedEndpoint(ABC):
         self._directory = directory
         self._log = log
         self._always = always
+        self._cross_origin = cross_origin
+        self._own_origins = own_origins
 
     @final
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = exchange_of(scope)
         exchange.route = self.route
         reply = await answered(self._checked(scope, receive, exchange), exchange, self._log)
-        if self._always:
-            reply = Reply(reply.status, (*reply.headers, *self._always), reply.body)
+        added = self._always
+        if self._cross_origin is not None and exchange.page.may_read:
+            added += self._cross_origin.headers(exchange.page, reply)
+        if added:
+            reply = Reply(reply.status, (*reply.headers, *added), reply.body)
         await send_reply(reply, send)
 
     @final
@@ -85,8 +98,12 @@ class GuardedEndpoint(ABC):
         entry = None if name is None else await self._find_realm(name, exchange)
         if entry is None and self._unknown_realm_first and name is not None:
             raise RealmNotFound(f"no realm {name[:LONGEST_REALM_NAME]!r}")
+        cross_origin = self._cross_origin
         if scope["method"] == "OPTIONS":
-            return Reply(HTTPStatus.OK, (allow_header(self.methods),))
+            headers = () if cross_origin is None else cross_origin.preflight(exchange)
+            return Reply(HTTPStatus.OK, (allow_header(self.methods), *headers))
+        if cross_origin is not None:
+            exchange.page = cross_origin.page(exchange, self._own_origins) or NO_PAGE
         # A method that the endpoint does not have changes and returns nothing: it gets a 405.
         if entry is not None and scope["method"] in self.methods:
             if self._checks_https:

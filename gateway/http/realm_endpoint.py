@@ -15,6 +15,7 @@ from gateway.certificates import CertificateTrust
 from gateway.domain.clock import Clock
 from gateway.domain.errors import RealmNotFound
 from gateway.domain.ports.directory import Directory, RealmEntry
+from gateway.http.cross_origin import CrossOrigin, origins_at
 from gateway.http.edge.facts import EdgeFacts
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
@@ -25,6 +26,7 @@ from gateway.protocol.errors import OAuthError
 from gateway.protocol.event_recording import EventRecording
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.web_origins import NO_PAGE, Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,11 @@ class RealmContext:
     mtls_public_url: str | None
     events: EventRecording
     certificates: CertificateTrust
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """The origins of pages that the gateway itself serves."""
+        return origins_at((self.public_url, self.mtls_public_url))
 
     def issuer(self, realm_name: str) -> str:
         """Return the realm's issuer, from the configured URL."""
@@ -53,6 +60,7 @@ class RealmContext:
         facts: EdgeFacts,
         parameters: Parameters,
         authorization: str | None = None,
+        page: Page = NO_PAGE,
     ) -> ProtocolRequest:
         """Return a request to a realm; its certificate is evaluated by the rules of the realm."""
         now, evidence = self.clock.now(), facts.certificate
@@ -67,6 +75,7 @@ class RealmContext:
             remote_address=facts.remote_address,
             secure=facts.secure,
             now=now,
+            page=page,
         )
 
 
@@ -90,9 +99,17 @@ class RealmEndpoint(GuardedEndpoint):
         methods: tuple[str, ...] = ("GET", "HEAD"),
         exempt: tuple[Exemption, ...] = (),
         always: Headers = (),
+        cross_origin: CrossOrigin | None = None,
     ) -> None:
         super().__init__(
-            route, context.directory, context.log, methods=methods, exempt=exempt, always=always
+            route,
+            context.directory,
+            context.log,
+            methods=methods,
+            exempt=exempt,
+            always=always,
+            cross_origin=cross_origin,
+            own_origins=context.origins,
         )
         self._handler = handler
         self._context = context
@@ -107,7 +124,7 @@ class RealmEndpoint(GuardedEndpoint):
         facts = exchange.facts
         parameters = await self._parameters(scope, receive, exchange)
         authorization = facts.headers.text(b"authorization")
-        request = self._context.request(entry, facts, parameters, authorization)
+        request = self._context.request(entry, facts, parameters, authorization, exchange.page)
         try:
             reply = await self._reply(request, exchange, scope, receive)
         except OAuthError as refusal:

@@ -10,6 +10,13 @@ from typing import Final
 from starlette.routing import BaseRoute, Route
 
 from gateway.domain.ports.metrics import Metrics
+from gateway.http.cross_origin import (
+    FOR_CLIENTS,
+    FOR_SESSIONS,
+    PUBLIC_METADATA,
+    REALM_DOCUMENT,
+    CrossOrigin,
+)
 from gateway.http.guarded_endpoint import Exemption, RealmCheck
 from gateway.http.oidc.discovery import (
     get_keys,
@@ -29,6 +36,14 @@ from gateway.protocol.userinfo import UserinfoEndpoint
 _PROTOCOL: Final = "/realms/{realm}/protocol/openid-connect"
 
 
+_METADATA: Final = (
+    "/realms/{realm}/.well-known/openid-configuration",
+    "/realms/{realm}/.well-known/oauth-authorization-server",
+    "/.well-known/oauth-authorization-server/realms/{realm}",
+)
+"""OpenID Connect Discovery §4, and RFC 8414 §3: below the realm as in Keycloak, and inserted."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Row:
     path: str
@@ -36,9 +51,10 @@ class _Row:
     methods: tuple[str, ...] = ("GET", "HEAD")
     always: Headers = ()
     exempt: tuple[Exemption, ...] = ()
+    cross_origin: CrossOrigin | None = None
 
 
-_PUBLIC_METADATA: Final = (
+_PUBLIC: Final = (
     Exemption(
         RealmCheck.ENABLED,
         "Keycloak publishes metadata and keys of a disabled realm too; they are public, and a"
@@ -64,25 +80,53 @@ def build_routes(
     """Return every URL of the protocol, the busiest first."""
     post, each = ("POST",), endpoints
     rows = (
-        _Row(f"{_PROTOCOL}/token", TokenHandler(each.token, metrics), post, NO_STORE),
+        _Row(
+            f"{_PROTOCOL}/token",
+            TokenHandler(each.token, metrics),
+            post,
+            NO_STORE,
+            cross_origin=FOR_CLIENTS,
+        ),
         _Row(
             f"{_PROTOCOL}/token/introspect", partial(introspect, each.introspection), post, NO_STORE
         ),
-        _Row(f"{_PROTOCOL}/revoke", partial(revoke, each.revocation), post, NO_STORE),
+        _Row(
+            f"{_PROTOCOL}/revoke",
+            partial(revoke, each.revocation),
+            post,
+            NO_STORE,
+            cross_origin=FOR_CLIENTS,
+        ),
         _Row(
             f"{_PROTOCOL}/userinfo",
             partial(userinfo, each.userinfo),
             ("GET", "HEAD", "POST"),
             NO_STORE,
+            cross_origin=FOR_SESSIONS,
         ),
-        _Row(f"{_PROTOCOL}/logout", partial(log_out, each.logout), post, NO_STORE),
-        _Row(f"{_PROTOCOL}/certs", get_keys, exempt=_PUBLIC_METADATA),
         _Row(
-            "/realms/{realm}/.well-known/openid-configuration",
-            partial(get_openid_configuration, context),
-            exempt=_PUBLIC_METADATA,
+            f"{_PROTOCOL}/logout",
+            partial(log_out, each.logout),
+            post,
+            NO_STORE,
+            cross_origin=FOR_SESSIONS,
         ),
-        _Row("/realms/{realm}", get_realm_information, exempt=_PUBLIC_METADATA),
+        _Row(f"{_PROTOCOL}/certs", get_keys, exempt=_PUBLIC, cross_origin=PUBLIC_METADATA),
+        *(
+            _Row(
+                path,
+                partial(get_openid_configuration, context),
+                exempt=_PUBLIC,
+                cross_origin=PUBLIC_METADATA,
+            )
+            for path in _METADATA
+        ),
+        _Row(
+            "/realms/{realm}",
+            get_realm_information,
+            exempt=_PUBLIC,
+            cross_origin=REALM_DOCUMENT,
+        ),
     )
     return [
         Route(
@@ -94,6 +138,7 @@ def build_routes(
                 methods=row.methods,
                 exempt=row.exempt,
                 always=row.always,
+                cross_origin=row.cross_origin,
             ),
         )
         for row in rows

@@ -5,13 +5,19 @@ RFC 9701 §7; Keycloak: 12.1, 12.2
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.ports.directory import RealmEntry
 from gateway.protocol.client_authentication import METHOD_NAMES
 from gateway.protocol.grants import GRANTS
-from gateway.protocol.scopes import OPENID, scopes_of
+from gateway.protocol.scopes import OPENID, SIGNED_IN, scopes_of
+
+_CLAIMS: Final = (
+    *("iss", "sub", "aud", "exp", "iat", "name", "given_name", "family_name"),
+    *("preferred_username", "email", "acr", "azp"),
+)
+"""Keycloak's list without those of a sign-in in a browser (`auth_time`, `nonce`)."""
 
 
 def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None) -> dict[str, Any]:
@@ -28,14 +34,16 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "end_session_endpoint": f"{issuer}/protocol/openid-connect/logout",
         "jwks_uri": f"{issuer}/protocol/openid-connect/certs",
         "grant_types_supported": list(GRANTS),
+        "acr_values_supported": [SIGNED_IN],
         "response_types_supported": [],
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
         "userinfo_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
+        "registration_endpoint": endpoints["registration_endpoint"],
         "token_endpoint_auth_methods_supported": list(METHOD_NAMES),
         "introspection_endpoint_auth_methods_supported": list(METHOD_NAMES),
         "introspection_signing_alg_values_supported": [realm.realm.default_signature_algorithm],
-        "claims_supported": ["iss", "sub", "aud", "exp", "iat", "acr", "azp"],
+        "claims_supported": list(_CLAIMS),
         "claim_types_supported": ["normal"],
         "scopes_supported": [OPENID, *scopes_of(realm).shown],
         "tls_client_certificate_bound_access_tokens": True,
@@ -53,6 +61,7 @@ def _endpoints(issuer: str) -> dict[str, str]:
         "token_endpoint": f"{protocol}/token",
         "revocation_endpoint": f"{protocol}/revoke",
         "introspection_endpoint": f"{protocol}/token/introspect",
+        "registration_endpoint": f"{issuer}/clients-registrations/openid-connect",
         "userinfo_endpoint": f"{protocol}/userinfo",
     }
 

@@ -2,8 +2,9 @@
 
 An access token is described to a caller that its audience names. The client it was issued to must
 also present the certificate that it is bound to; a resource server in the audience gets `cnf` and
-compares it with the certificate of its own caller. A refresh token is described only to its own
-client, with the hint that it is one. Spec: RFC 7662 §2, RFC 8705 §3.2; Keycloak: 12.4 (26.7)
+compares it with the certificate of its own caller. An ID token is described in the same way, with
+the `token_type` ID. A refresh token is described only to its own client, with the hint that it is
+one. Spec: RFC 7662 §2, RFC 8705 §3.2; Keycloak: 12.4 (26.7)
 """
 
 from collections.abc import Mapping
@@ -82,7 +83,7 @@ class IntrospectionEndpoint:
     ) -> dict[str, Any]:
         caller_id = caller.entry.client.client_id
         try:
-            genuine = self._access_tokens.verify(request, token)
+            genuine = self._access_tokens.verify(request, token, or_id_token=True)
         except InvalidToken as refusal:
             return _inactive(request, refusal.event_error, _NOT_GENUINE)
         _note(request, genuine)
@@ -102,7 +103,7 @@ class IntrospectionEndpoint:
             return _inactive(request, EventError.INVALID_TOKEN, text)
         if caller_id == active.claims.get("azp"):
             require_binding(active.claims, request.certificate)
-        return introspection_document(active.claims, context, mapped, "Bearer")
+        return introspection_document(active.claims, context, mapped, str(active.claims["typ"]))
 
     async def _describe_refresh_token(
         self, request: ProtocolRequest, caller: AuthenticatedClient, text: str

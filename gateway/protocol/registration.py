@@ -7,7 +7,7 @@ provider `install`; Spec: RFC 6750 §2.1, RFC 7591, RFC 7592
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gateway.admin.access import (
@@ -36,6 +36,7 @@ from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import scope_of, still_granted
 from gateway.protocol.tokens import AccessTokens
+from gateway.protocol.web_origins import NO_PAGE
 from gateway.representations.clients import Installation
 
 _BEARER: Final = "bearer"
@@ -83,7 +84,8 @@ class RegistrationRequests:
     async def installation(
         self, request: ProtocolRequest, client_id: str, url: str
     ) -> Installation:
-        """Return how an adapter of the client reaches the realm at `url`."""
+        """Return how an adapter of the client reaches the realm at `url`; it is not for pages."""
+        request = replace(request, page=NO_PAGE)
         if (request.authorization or "").lower().startswith(f"{_BEARER} "):
             view = await self.view(request, client_id)
         else:
@@ -112,12 +114,14 @@ class RegistrationRequests:
         sent = (request.authorization or "").split()
         acting = Acting(None, request.realm.realm, _NO_RIGHTS, request.remote_address)
         if len(sent) != _PARTS or sent[0].lower() != _BEARER:
+            request.page.require(())
             return Registrar(acting)
         token = sent[1]
         try:
             ours = self.tokens.read(request.realm, token, request.now)
         except InvalidToken:
             return Registrar(await self._bearer(request, token), token=token)
+        request.page.require(ours.origins)
         return Registrar(acting, ours.kind, ours.id, token)
 
     async def _bearer(self, request: ProtocolRequest, token: str) -> Acting:
@@ -130,6 +134,7 @@ class RegistrationRequests:
         finally:
             # The event does not name the bearer, as in Keycloak.
             request.event.user_id = None
+        request.page.require(active.client.client.allowed_origins)
         names = str(active.claims.get("scope", "")).split()
         granted = still_granted(request.realm, active.client.client, names)
         scope = scope_of(active.client, granted.permitted_to(active.user.roles))

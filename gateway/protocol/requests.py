@@ -11,6 +11,7 @@ from gateway.domain.certificates import ClientCertificate
 from gateway.domain.events import EventType
 from gateway.domain.ports.directory import RealmEntry
 from gateway.protocol.parameters import Parameters
+from gateway.protocol.web_origins import NO_PAGE, Page
 
 
 @dataclass(slots=True)
@@ -48,7 +49,8 @@ class ProtocolRequest:
 
     `authorization` is the header's value as sent. `remote_address` and `secure` (TLS up to the
     proxy) are what the proxy reports; `certificate` says what it may be used for in the realm.
-    `issuer` comes from the configured public URL. `event` collects what is recorded of it.
+    `issuer` comes from the configured public URL. `event` collects what is recorded of it, `page`
+    whether the page of a browser may read the response.
     """
 
     realm: RealmEntry
@@ -60,3 +62,4 @@ class ProtocolRequest:
     secure: bool
     now: datetime
     event: EventDraft = field(default_factory=EventDraft, repr=False, compare=False)
+    page: Page = field(default=NO_PAGE, repr=False, compare=False)

@@ -6,7 +6,7 @@ Spec: 2.1 (session settings); Keycloak: 3
 
 import base64
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -58,6 +58,7 @@ class Sessions:
         scope: str,
         offline: bool,
         now: datetime,
+        notes: Mapping[str, str] | None = None,
     ) -> Joined:
         part = ClientSession(client.id, started_at=now, refreshed_at=now, scope=scope)
         session = UserSession(
@@ -70,6 +71,7 @@ class Sessions:
             refreshed_at=now,
             offline=offline,
             clients={client.id: part},
+            notes=notes or {},
         )
         async with self.store(offline=offline) as store:
             await store.add(session, session_ends_at(realm.session_limits, session))

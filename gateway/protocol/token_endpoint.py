@@ -22,7 +22,11 @@ class TokenEndpoint:
 
     async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, TokenResponse]:
         """Return who asked and the tokens; raises OAuthError or StoreUnavailable."""
-        grant = self._grant(request)
+        try:
+            grant = self._grant(request)
+        except OAuthError:
+            request.page.withhold()
+            raise
         caller = await self._clients.authenticate(request)
         if request.parameters.repeated:
             raise duplicated_parameter()

@@ -30,7 +30,7 @@ class ClaimsPreview:
         return [bound.scope for bound in granted.chosen.scopes]
 
     def access_token(self, example: TokenExample) -> dict[str, Any]:
-        request, issue, _ = _issue(example)
+        request, issue = _issue(example)
         claims = access_claims(request, issue, None).document
         if example.audience is None:
             return claims
@@ -39,15 +39,15 @@ class ClaimsPreview:
         return {**claims, "aud": example.audience}
 
     def id_token(self, example: TokenExample) -> dict[str, Any]:
-        request, issue, session = _issue(example)
+        request, issue = _issue(example)
         access = access_claims(request, issue, None).protocol
-        return id_claims(request, issue, session, access)
+        return id_claims(request, issue, access)
 
     def userinfo(self, example: TokenExample) -> dict[str, Any]:
         return userinfo_document(_issue(example)[1].context)
 
 
-def _issue(example: TokenExample) -> tuple[ProtocolRequest, Issue, SessionPart]:
+def _issue(example: TokenExample) -> tuple[ProtocolRequest, Issue]:
     session = _session(example)
     request = ProtocolRequest(
         realm=example.realm,
@@ -61,7 +61,7 @@ def _issue(example: TokenExample) -> tuple[ProtocolRequest, Issue, SessionPart]:
     )
     granted = still_granted(example.realm, example.client.client, example.scope.split())
     context = resolve_claims(example.client, example.user, granted, session=session.session)
-    return request, Issue(context, _GRANT_SHORTCUT, session), session
+    return request, Issue(context, _GRANT_SHORTCUT, session)
 
 
 def _session(example: TokenExample) -> SessionPart:

@@ -26,7 +26,10 @@ class UserinfoEndpoint:
         self._access_tokens = access_tokens
 
     async def answer(self, request: ProtocolRequest) -> tuple[ActiveToken, dict[str, Any]]:
-        """Return the token and the claims; raises BearerChallenge or StoreUnavailable."""
+        """Return the token and the claims.
+
+        Raises BearerChallenge, OriginRefused or StoreUnavailable.
+        """
         request.event.begin(EventType.USER_INFO_REQUEST)
         request.event.details[Detail.AUTH_METHOD] = "validate_access_token"
         token = bearer_token(request)
@@ -43,6 +46,7 @@ class UserinfoEndpoint:
             text = "Lightweight access token not allowed for userinfo endpoint"
             failure = EventFailure(EventError.INVALID_TOKEN, text)
             raise BearerChallenge("invalid_token", text, event=failure)
+        request.page.require(active.client.client.allowed_origins)
         request.event.details[Detail.SIGNATURE_REQUIRED] = "false"
         request.event.details[Detail.USERNAME] = active.user.user.username
         return active, _claims(request, active)

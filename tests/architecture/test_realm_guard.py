@@ -8,6 +8,8 @@ WITHOUT_REALM = {"/admin", "/admin/realms", "/admin/serverinfo"}
 PUBLIC_OF_A_DISABLED_REALM = {
     "/realms/{realm}",
     "/realms/{realm}/.well-known/openid-configuration",
+    "/realms/{realm}/.well-known/oauth-authorization-server",
+    "/.well-known/oauth-authorization-server/realms/{realm}",
     "/realms/{realm}/protocol/openid-connect/certs",
 }
 

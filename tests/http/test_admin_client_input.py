@@ -45,7 +45,10 @@ def refused(realm: AdministeredRealm, fields: dict[str, Any]) -> Any:
         ),
         ({"x509.subjectdn": "((("}, "a regular expression, or"),
         ({"x509.subjectdn": "(a+)+"}, "may match for hours"),
-        ({}, "attributes.x509.subjectdn: nothing given, the subject of the client's certificate"),
+        (
+            {"x509.subjectdn": "CN=a", "x509.casubjectdn": "Device CA"},
+            "a distinguished name such as CN=Device CA,O=Example expected",
+        ),
     ],
 )
 def test_a_certificate_client_is_told_what_is_wrong_with_its_subject(

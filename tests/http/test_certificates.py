@@ -7,7 +7,7 @@ from tests.support.certificates import Zoo
 from tests.support.wire import SECRET, Wire, claims_of
 
 UNPROVED = {
-    "error": "unauthorized_client",
+    "error": "invalid_client",
     "error_description": "Invalid client or Invalid client credentials",
 }
 UNBOUND = {
@@ -63,6 +63,25 @@ def test_a_secret_is_no_proof_for_a_client_with_a_certificate(wire: Wire) -> Non
 def test_names_are_compared_as_parsed_in_their_order(wire: Wire) -> None:
     """Attacks A15: the same RDNs in another order are another name."""
     assert _as_device(wire, "device-1", "reordered").json() == UNPROVED
+
+
+@pytest.mark.parametrize(
+    ("client_id", "status"),
+    [("of-the-root", 200), ("of-the-issuer", 200), ("of-another-root", 401), ("of-itself", 401)],
+)
+def test_a_client_may_name_an_authority_on_the_path_of_its_certificate(
+    wire: Wire, client_id: str, status: int
+) -> None:
+    """Keycloak: x509.casubjectdn."""
+    assert _as_device(wire, "device-1", client_id).status_code == status
+
+
+@pytest.mark.parametrize("certificate", ["device-1", "subject empty", None])
+def test_a_client_without_a_subject_authenticates_with_no_certificate(
+    wire: Wire, certificate: str | None
+) -> None:
+    response = _as_device(wire, certificate, "without-subject")
+    assert (response.status_code, response.json()) == (401, UNPROVED)
 
 
 def test_a_pattern_admits_a_fleet_and_nobody_else(wire: Wire) -> None:

@@ -391,7 +391,14 @@ def test_no_client_of_administrative_roles_is_registered(administration: Adminis
             "invalid_client_metadata",
             None,
         ),
-        ({"clientAuthenticatorType": "client-x509"}, "invalid_client_metadata", None),
+        (
+            {
+                "clientAuthenticatorType": "client-x509",
+                "attributes": {"x509.casubjectdn": "Device CA"},
+            },
+            "invalid_client_metadata",
+            None,
+        ),
     ],
 )
 def test_what_is_wrong_with_a_client_is_told(

@@ -19,14 +19,35 @@ def test_the_metadata_lists_what_works_and_nothing_else(wire: Wire) -> None:
         "tls_client_auth",
     ]
     assert document["tls_client_certificate_bound_access_tokens"] is True
+    assert document["acr_values_supported"] == ["1"]
+    assert {"name", "given_name", "family_name", "preferred_username", "email"} <= {
+        *document["claims_supported"]
+    }
     assert response.headers["cache-control"] == "no-cache, must-revalidate, no-transform, no-store"
+
+
+@pytest.mark.parametrize("prefix", ["", "/auth"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/realms/wire/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-authorization-server/realms/wire",
+    ],
+)
+def test_the_metadata_is_also_that_of_an_authorization_server(
+    wire: Wire, prefix: str, path: str
+) -> None:
+    """RFC 8414 §3, inserted, and below the realm as in Keycloak."""
+    assert wire.get(prefix + path).json() == wire.get(CONFIGURATION).json()
+    unknown = wire.get((prefix + path).replace("wire", "nowhere"))
+    assert (unknown.status_code, unknown.json()) == (404, {"error": "Realm does not exist"})
 
 
 def test_every_endpoint_it_names_answers(wire: Wire) -> None:
     document = wire.get(CONFIGURATION).json()
     aliases = document["mtls_endpoint_aliases"]
     named = [url for name, url in document.items() if name.endswith(("_endpoint", "_uri"))]
-    assert len(named) == 6
+    assert len(named) == 7
     for url in named:
         assert wire.get(url.removeprefix(PUBLIC_URL)).status_code in {200, 401, 405}
     for name, url in aliases.items():

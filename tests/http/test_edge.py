@@ -122,10 +122,7 @@ def test_a_stranger_on_tcp_is_believed_nothing(tmp_path: Path, certificate_zoo: 
         with httpx2.Client(headers=headers) as http:
             for wrong in ({}, {"X-Realmgate-Proxy-Secret": "another secret of nobody"}):
                 response = http.post(url, data=DEVICE, headers=wrong)
-                assert (response.status_code, response.json()["error"]) == (
-                    401,
-                    "unauthorized_client",
-                )
+                assert (response.status_code, response.json()["error"]) == (401, "invalid_client")
             proxied = http.post(url, data=DEVICE, headers={"X-Realmgate-Proxy-Secret": secret})
             claims = claims_of(proxied.json()["access_token"])
         assert claims["clientAddress"] == "203.0.113.7"

@@ -334,7 +334,6 @@ def test_a_scope_that_an_administrator_gave_is_kept(service: Registration) -> No
         ({"client_uri": "data:x"}, "invalid_client_metadata"),
         ({"token_endpoint_auth_method": "foo"}, "invalid_client_metadata"),
         ({"token_endpoint_auth_method": "self_signed_tls_client_auth"}, "invalid_client_metadata"),
-        ({"token_endpoint_auth_method": "tls_client_auth"}, "invalid_client_metadata"),
         (
             {"token_endpoint_auth_method": "tls_client_auth", "tls_client_auth_subject_dn": "x"},
             "invalid_client_metadata",

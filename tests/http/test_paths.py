@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.wire import Wire, protocol
+from tests.support.wire import SECRET, Wire, protocol
 
 ADDRESSES = (
     "/realms/wire",
@@ -21,6 +21,24 @@ def test_a_control_character_leads_nowhere(
     response = wire.get(f"{prefix}{address}{ending}")
     assert response.status_code == 404
     assert "Unable to find matching target resource method" in response.text
+
+
+@pytest.mark.parametrize("prefix", ["", "/auth"])
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_one_slash_at_the_end_makes_no_difference(wire: Wire, prefix: str, address: str) -> None:
+    """Keycloak 26.7.3 takes it everywhere."""
+    plain = wire.get(prefix + address)
+    assert wire.get(f"{prefix}{address}/").json() == plain.json()
+    for other in ("//", "%2F"):
+        response = wire.get(f"{prefix}{address}{other}")
+        assert response.status_code == 404
+
+
+def test_a_form_may_be_sent_to_it_too(wire: Wire) -> None:
+    answer = wire.token_request()
+    form = {"client_id": "svc", "client_secret": SECRET, "token": answer.json()["access_token"]}
+    for path in ("token/introspect/", "revoke/"):
+        assert wire.post(path, form).status_code == 200
 
 
 def test_a_control_character_in_a_realms_name_leads_nowhere(wire: Wire) -> None:

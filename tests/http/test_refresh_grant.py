@@ -50,7 +50,17 @@ def test_a_scope_can_be_narrowed_and_not_widened(wire: Wire) -> None:
     assert claims_of(wider["refresh_token"])["typ"] == "Refresh"
     narrower = wire.refresh(token, {"scope": "email"}).json()
     assert "openid" not in narrower["scope"].split()
-    assert "id_token" not in narrower
+
+
+def test_a_narrower_scope_is_that_of_one_answer(wire: Wire) -> None:
+    """RFC 6749 §6: the next refresh token has the scope of this one. Keycloak: 1.7."""
+    first = wire.sign_in(form={"scope": "openid phone"}).json()
+    narrower = wire.refresh(first["refresh_token"], {"scope": "email"}).json()
+    assert sorted(narrower["scope"].split()) == ["email", "profile"]
+    assert claims_of(narrower["access_token"])["scope"] == narrower["scope"]
+    assert "id_token" in narrower
+    again = wire.refresh(narrower["refresh_token"]).json()
+    assert sorted(again["scope"].split()) == ["email", "openid", "phone", "profile"]
 
 
 def test_what_is_no_refresh_token_is_refused(wire: Wire) -> None:

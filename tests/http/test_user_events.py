@@ -485,8 +485,8 @@ def test_an_introspection_after_the_session(recorded: Recorded) -> None:
         (
             {"token": "x", "token_type_hint": "foo"},
             "svc",
-            "invalid_request",
-            {**_SECRET, "detail": "Unsupported token type."},
+            "invalid_token",
+            {**_SECRET, "reason": "Access token JWT check failed"},
         ),
         (
             {"token": "x", "client_id": "page"},

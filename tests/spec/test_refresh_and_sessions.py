@@ -278,6 +278,7 @@ def test_a_session_that_idled_too_long_is_over_and_one_in_use_is_not(spec: Stack
         time.sleep(0.2)
     expired = refusal(spec.refresh(idle["refresh_token"], "fleeting"))
     assert expired == (400, "invalid_grant", "Token is not active")
+    assert spec.logout(idle["refresh_token"], "fleeting").status_code == 204
 
 
 def test_users_stay_signed_in_and_locked_out_over_a_restart(

@@ -26,6 +26,9 @@ BOUND = {"tls.client.certificate.bound.access.tokens": "true"}
 Form = Mapping[str, str] | Sequence[tuple[str, str]] | str | bytes
 
 DEVICE_SUBJECT = "CN=device-1,OU=Devices,O=Realmgate Demonstration"
+ROOT_SUBJECT = "CN=Realmgate Development Root CA,O=Realmgate Demonstration"
+ISSUING_SUBJECT = "CN=Realmgate Development Issuing CA,O=Realmgate Demonstration"
+AUTHORITY = "x509.casubjectdn"
 
 
 def client(client_id: str, **fields: Any) -> dict[str, Any]:
@@ -77,15 +80,27 @@ CLIENTS = [
     client("bound", attributes=BOUND, protocolMappers=[audience("bound"), audience("svc2")]),
     client("aud", protocolMappers=[audience("aud"), audience("svc2")]),
     client("stale", notBefore=2_147_483_647, protocolMappers=[audience("svc2")]),
-    client("lower", attributes={"token.response.type.bearer.lower-case": "true"}),
+    client(
+        "lower",
+        attributes={"token.response.type.bearer.lower-case": "true"},
+        protocolMappers=[audience("lower"), audience("svc2")],
+    ),
+    client("lasting", attributes={"client_credentials.use_refresh_token": "true"}),
     client("lifespan", attributes={"access.token.lifespan": "17"}),
     client("endless", attributes={"access.token.lifespan": "-1"}),
     client("scopeless", fullScopeAllowed=False),
     client("UPPER", webOrigins=["https://a.example"]),
     client("with space:colon"),
+    client("of-any-page", webOrigins=["*"]),
+    client("of-its-pages", webOrigins=["+"], redirectUris=["https://app.example:8443/callback/*"]),
     device("device-1", DEVICE_SUBJECT, **BOUND),
     device("device-2", "CN=device-2,OU=Devices,O=Realmgate Demonstration", **BOUND),
     device("reordered", "O=Realmgate Demonstration,OU=Devices,CN=device-1"),
+    device("of-the-root", DEVICE_SUBJECT, **{AUTHORITY: ROOT_SUBJECT}),
+    device("of-the-issuer", DEVICE_SUBJECT, **{AUTHORITY: ISSUING_SUBJECT}),
+    device("of-another-root", DEVICE_SUBJECT, **{AUTHORITY: "CN=Other CA"}),
+    device("of-itself", DEVICE_SUBJECT, **{AUTHORITY: DEVICE_SUBJECT}),
+    device("without-subject", ""),
     device(
         "fleet",
         "CN=device-[12], OU=Devices, O=Realmgate Demonstration",

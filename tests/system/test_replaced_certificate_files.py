@@ -86,7 +86,7 @@ def test_a_revoked_certificate_is_refused_however_the_list_is_replaced(
     for _ in range(2):
         assert mounted.ask() == (200, "")
         WAYS[way](mounted.folder, LIST, with_device)
-        assert mounted.ask() == (401, "unauthorized_client")
+        assert mounted.ask() == (401, "invalid_client")
         WAYS[way](mounted.folder, LIST, without)
     assert mounted.ask() == (200, "")
 
@@ -97,7 +97,7 @@ def test_an_authority_that_was_taken_away_is_trusted_no_longer(mounted: Mounted,
     for _ in range(2):
         assert mounted.ask() == (200, "")
         WAYS[way](mounted.folder, BUNDLE, others)
-        assert mounted.ask() == (401, "unauthorized_client")
+        assert mounted.ask() == (401, "invalid_client")
         WAYS[way](mounted.folder, BUNDLE, own)
     assert mounted.ask() == (200, "")
 

@@ -62,7 +62,7 @@ def test_a_changed_list_is_in_force_on_every_gateway_at_once(tmp_path: Path, pki
         revoke(folder, x509.load_pem_x509_certificate(pem), now=datetime.now(UTC))
         for http in gateways:
             refused = http.post(protocol("r", "token"), data=grant)
-            assert (refused.status_code, refused.json()["error"]) == (401, "unauthorized_client")
+            assert (refused.status_code, refused.json()["error"]) == (401, "invalid_client")
             refused = http.post(protocol("r", "token/introspect"), data=token)
             assert (refused.status_code, refused.json()["error"]) == (401, "invalid_client")
 

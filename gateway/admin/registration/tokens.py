@@ -19,6 +19,7 @@ from gateway.domain.realm import Realm
 from gateway.representations.registration import InitialAccess
 
 _AUTHENTICATED: Final = "authenticated"
+_ORIGINS: Final = "allowed-origins"
 
 
 class TokenKind(StrEnum):
@@ -30,10 +31,11 @@ class TokenKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RegistrationToken:
-    """A verified token."""
+    """A verified token. Pages of `origins` may use it."""
 
     kind: TokenKind
     id: str
+    origins: tuple[str, ...] = ()
 
 
 class RegistrationTokens:
@@ -55,7 +57,7 @@ class RegistrationTokens:
 
     async def initial(self, realm: Realm, access: InitialAccess, now: datetime) -> str:
         claims = self._claims(realm, now, TokenKind.INITIAL, access.id, access.expires_at)
-        origins = {"allowed-origins": list(access.web_origins)} if access.web_origins else {}
+        origins = {_ORIGINS: list(access.web_origins)} if access.web_origins else {}
         return await self._signed(realm, claims | origins, now)
 
     def read(self, realm: RealmEntry, token: str, now: datetime) -> RegistrationToken:
@@ -68,7 +70,7 @@ class RegistrationTokens:
             raise InvalidToken("no token for registering clients")
         if not isinstance(expires, int) or 0 < expires <= now.timestamp():
             raise InvalidToken("expired")
-        return RegistrationToken(TokenKind(kind), token_id)
+        return RegistrationToken(TokenKind(kind), token_id, tuple(claims.get(_ORIGINS, ())))
 
     def _claims(
         self, realm: Realm, now: datetime, kind: TokenKind, token_id: str, expires: int

@@ -19,6 +19,9 @@ class CertificateAuthentication:
     """`x509.subjectdn`: a distinguished name or a pattern; empty matches no certificate."""
     is_pattern: bool = True
     """`x509.allow.regex.pattern.comparison`: the subject is a regular expression."""
+    authority: str = ""
+    """`x509.casubjectdn`: the name of an authority that the certificate must lead to; empty: any
+    that is trusted."""
 
 
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
@@ -100,5 +103,7 @@ class ClientTokens:
     """`client.use.lightweight.access.token.enabled`: only the claims mappers add to such."""
     refresh_tokens: bool = True
     """`use.refresh.tokens`: whether a session's tokens come with a refresh token."""
+    refresh_tokens_of_service_account: bool = False
+    """`client_credentials.use_refresh_token`: such tokens have a session and a refresh token."""
     lower_case_type: bool = False
     """`token.response.type.bearer.lower-case`: the response says `bearer`, not `Bearer`."""

@@ -35,7 +35,7 @@ class AdminAuthentication:
         self._access_tokens = access_tokens
 
     async def caller(self, exchange: Exchange) -> Caller:
-        """Return the caller; raises NotAuthenticated or StoreUnavailable."""
+        """Return the caller; raises NotAuthenticated, OriginRefused or StoreUnavailable."""
         token = _bearer(exchange.facts.headers.text(b"authorization"))
         issuer = _claimed_issuer(token)
         entry = await self._realm(issuer)
@@ -47,6 +47,7 @@ class AdminAuthentication:
             require_binding(active.claims, request.certificate)
         except (InvalidToken, OAuthError) as error:
             raise NotAuthenticated(str(error)) from error
+        exchange.page.require(active.client.client.allowed_origins)
         exchange.log.client = active.client.client.client_id
         exchange.log.token_id = str(active.claims["jti"])
         exchange.log.user = active.user.user.id

@@ -31,6 +31,7 @@ from gateway.http.admin.bodies import read_admin_body
 from gateway.http.admin.controlled_paths import controlled_path
 from gateway.http.admin.operations import Decided, Operation
 from gateway.http.admin.requests import AdminRequest
+from gateway.http.cross_origin import ADMIN_API
 from gateway.http.edge.headers import EdgeHeaders
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
@@ -86,6 +87,8 @@ class AdminEndpoint(GuardedEndpoint):
             methods=tuple(self._operations),
             exempt=_EXEMPT,
             always=NO_STORE,
+            cross_origin=ADMIN_API,
+            own_origins=services.context.origins,
         )
 
     async def _answer(

@@ -32,6 +32,7 @@ _SENT_ONCE: Final = frozenset(
         b"dpop",
         b"if-match",
         b"if-none-match",
+        b"origin",
         b"traceparent",
     }
 )

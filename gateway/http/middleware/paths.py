@@ -1,24 +1,33 @@
-"""Paths before they are routed: with and without /auth, without control characters. Spec: 4.2."""
+"""Paths before they are routed: without /auth, a slash at the end, and control characters.
+
+Keycloak takes one slash at the end of every path; an escaped one belongs to the last segment.
+Spec: 4.2
+"""
 
 import re
 from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gateway.http.path_segments import escaped_path
+
 _PREFIX: Final = "/auth"
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-class AuthPrefix:
-    """Strips the leading /auth segment: /auth/realms/... is /realms/..."""
+class PlainPath:
+    """Strips the leading /auth segment, and one slash at the end: /auth/realms/a/ is /realms/a."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
-        if path.startswith(_PREFIX + "/"):
-            scope = {**scope, "path": path.removeprefix(_PREFIX)}
+        plain = path.removeprefix(_PREFIX) if path.startswith(_PREFIX + "/") else path
+        if len(plain) > 1 and plain.endswith("/") and escaped_path(scope).endswith("/"):
+            plain = plain[:-1]
+        if plain != path:
+            scope = {**scope, "path": plain}
         await self._app(scope, receive, send)
 
 

@@ -35,7 +35,8 @@ async def get_keys(request: ProtocolRequest, exchange: Exchange) -> Reply:
     """Return the JWKS, or 304 to a caller that has it."""
     reply = json_reply(key_set(request.realm, request.now))
     tag = b'"' + hashlib.sha256(reply.body).hexdigest()[:32].encode() + b'"'
-    headers: Headers = (_KEYS_CACHED, (b"etag", tag))
+    # Caches are shared by pages of several origins, and each is told its own.
+    headers: Headers = (_KEYS_CACHED, (b"vary", b"origin"), (b"etag", tag))
     if tag in exchange.facts.headers.values.get(b"if-none-match", b""):
         return Reply(HTTPStatus.NOT_MODIFIED, headers)
     return Reply(reply.status, (*reply.headers, *headers), reply.body)

@@ -15,6 +15,7 @@ from gateway.admin.access import (
 )
 from gateway.http.admin.bodies import read_admin_body
 from gateway.http.admin.operations import Body
+from gateway.http.cross_origin import REGISTRATION
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.realm_endpoint import RealmContext, RealmEndpoint
@@ -32,7 +33,12 @@ class RegistrationEndpoint(RealmEndpoint):
     """An ASGI endpoint; its responses contain secrets, so they are never cached."""
 
     def __init__(self, providers: Mapping[str, Provider], context: RealmContext) -> None:
-        super().__init__(ROUTE, _unreachable, context, methods=_METHODS, always=NO_STORE)
+        super().__init__(
+            *(ROUTE, _unreachable, context),
+            methods=_METHODS,
+            always=NO_STORE,
+            cross_origin=REGISTRATION,
+        )
         self._providers = providers
 
     async def _parameters(

@@ -10,6 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 ROLES: Final = "roles"
+BEARER: Final = "Bearer"
+LOWER_CASE_BEARER: Final = "bearer"
+ACCESS_TOKEN_TYPES: Final = frozenset({BEARER, LOWER_CASE_BEARER})
+"""The claim `typ` of access tokens; the client chooses which."""
+ID_TOKEN_TYPE: Final = "ID"  # noqa: S105 - a type
 CLIENT_ID: Final = "client_id"
 
 RESERVED_CLAIMS: Final = frozenset(
@@ -93,6 +98,7 @@ class AccessTokenClaims(NamedTuple):
     scope: str
     confirmation: Mapping[str, str] | None
     included: IncludedClaims
+    token_type: str = BEARER
 
     def members(self) -> dict[str, Any]:
         members: dict[str, Any] = {
@@ -105,7 +111,7 @@ class AccessTokenClaims(NamedTuple):
             members["aud"] = audience_claim(self.audiences)
         if self.subject is not None:
             members["sub"] = self.subject
-        members["typ"] = "Bearer"
+        members["typ"] = self.token_type
         members["azp"] = self.client_id
         if self.session_id is not None:
             members["sid"] = self.session_id

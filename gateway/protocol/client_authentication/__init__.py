@@ -48,9 +48,11 @@ class ClientAuthenticator:
     async def authenticate(self, request: ProtocolRequest) -> AuthenticatedClient:
         """Authenticate the client, and refuse a bearer-only one: it may not ask for tokens.
 
-        Raises ClientAuthenticationFailed, OAuthError or StoreUnavailable.
+        A page must be of the client's web origins. Raises ClientAuthenticationFailed, OAuthError,
+        OriginRefused or StoreUnavailable.
         """
         caller = await self._authenticated(request)
+        request.page.require(caller.entry.client.allowed_origins)
         if caller.entry.client.bearer_only:
             raise OAuthError("invalid_client", "Bearer-only not allowed")
         return caller

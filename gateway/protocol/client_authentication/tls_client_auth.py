@@ -1,12 +1,14 @@
 """tls_client_auth: the TLS client certificate's subject is the credential.
 
 Only the leaf counts, only the subject registered for this very client, and only a certificate
-that is trusted in the realm. Spec: RFC 8705 §2.1; Keycloak: `client-x509`
+that is trusted in the realm. A client may also name the authority: any of the certificate's path up
+to the root, compared as parsed names. Spec: RFC 8705 §2.1; Keycloak: `client-x509`
 """
 
 from collections.abc import Mapping
 from typing import ClassVar
 
+from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.distinguished_names import DistinguishedName, subject_matches
 from gateway.domain.events import Detail
@@ -41,6 +43,18 @@ class TlsClientAuth(ClientAuthenticationMethod):
             raise _refused("no certificate subject is registered for the client")
         if not _subject_matches(leaf.subject, registered.subject, regex=registered.is_pattern):
             raise _refused("the certificate's subject is not the one registered for the client")
+        if registered.authority and not _leads_to(certificate, registered.authority):
+            raise _refused("no authority of the certificate is the one registered for the client")
+
+
+def _leads_to(certificate: ClientCertificate, expected: str) -> bool:
+    return any(_is_named(authority, expected) for authority in certificate.authorities)
+
+
+@cached(512 * 1024)
+def _is_named(authority: DistinguishedName, expected: str) -> bool:
+    """Tell whether `expected` is the authority's name; a faulty one is nobody's."""
+    return subject_matches(authority, expected, regex=False)
 
 
 @cached(512 * 1024)

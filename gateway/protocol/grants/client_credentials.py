@@ -1,6 +1,7 @@
 """client_credentials: a client asks for a token in its own name.
 
-The session is transient: no refresh token, no `sid`. Spec: RFC 6749 §4.4; Keycloak: 1.6
+The session is transient: no refresh token, no `sid`. A client with
+`client_credentials.use_refresh_token` gets a session that lasts. Spec: RFC 6749 §4.4; Keycloak: 1.6
 """
 
 from http import HTTPStatus
@@ -15,6 +16,7 @@ from gateway.protocol.errors import refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import grant_scopes, resolve_claims
+from gateway.protocol.session_tokens import SessionTokens
 from gateway.protocol.tokens import Issue, TokenResponse, issue_tokens
 
 GRANT_TYPE: Final = "client_credentials"
@@ -28,7 +30,7 @@ class ClientCredentials:
     event = EventType.CLIENT_LOGIN
 
     def __init__(self, services: GrantServices) -> None:
-        """Take the services as every grant does; the caller's entry is enough."""
+        self._tokens = SessionTokens(services.sessions, services.database)
 
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient
@@ -47,6 +49,10 @@ class ClientCredentials:
             "clientAddress": request.remote_address,
         }
         account = UserEntry(user, caller.entry.roles)
+        if client.tokens.refresh_tokens_of_service_account:
+            return await self._tokens.issue(
+                request, caller.entry, account, granted, grant=_GRANT_SHORTCUT, notes=notes
+            )
         context = resolve_claims(caller.entry, account, granted, notes=notes)
         return issue_tokens(request, Issue(context, _GRANT_SHORTCUT))
 

@@ -1,6 +1,5 @@
 """password: a user signs in through the client. Spec: RFC 6749 §4.3; Keycloak: 1.5 (26.7)."""
 
-import uuid
 from datetime import UTC
 from http import HTTPStatus
 from typing import Final
@@ -17,22 +16,14 @@ from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.secrets import Secret
-from gateway.domain.sessions import client_session_ends_at
 from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import OFFLINE_ACCESS, GrantedScopes, grant_scopes, resolve_claims
-from gateway.protocol.sessions import Joined
-from gateway.protocol.tokens import (
-    OFFLINE,
-    REFRESH,
-    Issue,
-    SessionPart,
-    TokenResponse,
-    issue_tokens,
-)
+from gateway.protocol.scopes import grant_scopes
+from gateway.protocol.session_tokens import SessionTokens
+from gateway.protocol.tokens import TokenResponse
 
 GRANT_TYPE: Final = "password"
 _GRANT_SHORTCUT: Final = "ro"
@@ -45,9 +36,8 @@ class Password:
 
     def __init__(self, services: GrantServices) -> None:
         self._directory = services.directory
-        self._database = services.database
-        self._sessions = services.sessions
         self._login = services.password_login
+        self._tokens = SessionTokens(services.sessions, services.database)
 
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient
@@ -59,20 +49,9 @@ class Password:
         request.event.details[Detail.AUTH_METHOD] = OPENID_CONNECT
         user = await self._authenticate(request, client, _credentials(request))
         entry = await self._entry(request, user)
-        if granted.offline:
-            require_offline_role(entry)
-        joined = await self._begin(request, client, user, granted)
-        part = SessionPart(
-            joined.session,
-            joined.client_session,
-            refresh_id=str(uuid.uuid4()),
-            family=str(uuid.uuid4()) if _rotates(request) else None,
+        return await self._tokens.issue(
+            request, caller.entry, entry, granted, grant=_GRANT_SHORTCUT
         )
-        context = resolve_claims(caller.entry, entry, granted, session=joined.session)
-        tokens = issue_tokens(request, Issue(context, _GRANT_SHORTCUT, part))
-        await self._begin_family(request, client, part)
-        _note_session(request, user, part)
-        return tokens
 
     async def _authenticate(
         self, request: ProtocolRequest, client: Client, given: SubmittedCredentials
@@ -97,44 +76,6 @@ class Password:
             raise _refused(request, InvalidUserCredentials(EventError.USER_NOT_FOUND))
         return entry
 
-    async def _begin(
-        self, request: ProtocolRequest, client: Client, user: User, granted: GrantedScopes
-    ) -> Joined:
-        return await self._sessions.begin(
-            request.realm.realm,
-            user,
-            client,
-            address=request.remote_address,
-            scope=" ".join(granted.names),
-            offline=granted.offline,
-            now=request.now,
-        )
-
-    async def _begin_family(
-        self, request: ProtocolRequest, client: Client, part: SessionPart
-    ) -> None:
-        if part.family is None:
-            return
-        realm = request.realm.realm
-        end = client_session_ends_at(
-            realm.session_limits, part.session, client.session_limits, part.client_session
-        )
-        async with self._database.write() as stores:
-            await stores.refresh_tokens.begin(
-                realm.id,
-                part.family,
-                session_id=part.session.id,
-                token_id=part.refresh_id,
-                expires_at=end,
-            )
-
-
-def require_offline_role(entry: UserEntry) -> None:
-    """Refuse an offline session to a user who has lost the realm's role for it."""
-    if OFFLINE_ACCESS not in entry.roles.realm:
-        text = "Offline tokens not allowed for the user or client"
-        raise refused("not_allowed", text, EventError.NOT_ALLOWED)
-
 
 def _credentials(request: ProtocolRequest) -> SubmittedCredentials:
     sent = request.parameters
@@ -150,10 +91,6 @@ def _credentials(request: ProtocolRequest) -> SubmittedCredentials:
         None if password is None else Secret(password),
         None if code is None else Secret(code),
     )
-
-
-def _rotates(request: ProtocolRequest) -> bool:
-    return request.realm.realm.refresh_tokens.revoke_on_use
 
 
 def _require_allowed(client: Client) -> None:
@@ -196,10 +133,3 @@ def _locked_out(lockout: Lockout) -> tuple[EventType, dict[str, str]]:
         return EventType.USER_DISABLED_BY_PERMANENT_LOCKOUT, details
     until = lockout.until.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds")
     return EventType.USER_DISABLED_BY_TEMPORARY_LOCKOUT, {**details, Detail.NOT_BEFORE: until}
-
-
-def _note_session(request: ProtocolRequest, user: User, part: SessionPart) -> None:
-    event = request.event
-    event.user_id, event.session_id = user.id, part.session.id
-    event.details[Detail.REFRESH_TOKEN_TYPE] = OFFLINE if part.session.offline else REFRESH
-    event.details[Detail.REFRESH_TOKEN_ID] = part.refresh_id

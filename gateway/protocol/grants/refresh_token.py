@@ -54,7 +54,8 @@ class RefreshToken:
         _require_binding(request, token)
         active = await self._refresh_tokens.active(request, client, token)
         session = active.session
-        granted = _granted(request, client, token)
+        kept = still_granted(request.realm, client, token.scopes)
+        granted = _narrowed(request, client, kept)
         joined = await self._sessions.refresh(request.realm.realm, session, client, request.now)
         if joined is None:
             raise session_is_over(token)
@@ -62,7 +63,8 @@ class RefreshToken:
         family, refresh_id = await self._rotate(request, client, session, token)
         part = SessionPart(joined.session, joined.client_session, refresh_id, family)
         context = resolve_claims(caller.entry, active.user, granted, session=joined.session)
-        tokens = issue_tokens(request, Issue(context, _GRANT_SHORTCUT, part))
+        kept = kept.permitted_to(active.user.roles)
+        tokens = issue_tokens(request, Issue(context, _GRANT_SHORTCUT, part, kept))
         _note(request, token, session, tokens, refresh_id)
         return tokens
 
@@ -83,17 +85,18 @@ class RefreshToken:
         return family, successor
 
 
-def _granted(request: ProtocolRequest, client: Client, token: PresentedToken) -> GrantedScopes:
+def _narrowed(request: ProtocolRequest, client: Client, kept: GrantedScopes) -> GrantedScopes:
     """Return the token's scopes, of those that were asked for: they are never widened.
 
-    Keycloak refuses none that the client could have asked for at the sign-in.
+    The next refresh token has all of them again (RFC 6749 §6). Keycloak refuses none that the
+    client could have asked for at the sign-in.
     """
     asked = request.parameters.get("scope")
     if asked is None:
-        return still_granted(request.realm, client, token.scopes)
+        return kept
     grant_scopes(request.realm, client, asked)
     wanted = set(asked.split(" "))
-    return still_granted(request.realm, client, [name for name in token.scopes if name in wanted])
+    return still_granted(request.realm, client, [name for name in kept.names if name in wanted])
 
 
 def _require_binding(request: ProtocolRequest, token: PresentedToken) -> None:

@@ -1,6 +1,11 @@
 """Which scopes a token has, and what of a user a client may learn by them."""
 
-from gateway.protocol.scopes.claims_context import ClaimsContext, resolve_claims, scope_of
+from gateway.protocol.scopes.claims_context import (
+    SIGNED_IN,
+    ClaimsContext,
+    resolve_claims,
+    scope_of,
+)
 from gateway.protocol.scopes.granted import (
     OFFLINE_ACCESS,
     OPENID,

@@ -17,6 +17,7 @@ from gateway.domain.ports.directory import ClientEntry, Directory, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
+from gateway.protocol.claims.protocol_claims import ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens.context import SessionKind, TokenContext, parse_token_id
@@ -55,7 +56,6 @@ class AccessTokens:
     async def check(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> ActiveToken:
         """Return the token of verified claims; raises InvalidToken or StoreUnavailable."""
         realm = request.realm.realm
-        context = parse_token_id(claims["jti"])
         client_id = claims.get("azp")
         entry = (
             await self._directory.client(realm.id, client_id)
@@ -64,7 +64,7 @@ class AccessTokens:
         )
         if entry is None or not entry.client.enabled:
             raise InvalidToken("its client is gone or disabled", EventError.CLIENT_DISABLED)
-        session = await self._session(request, claims, context, entry)
+        context, session = await self._context(request, claims, entry)
         user = await self._user(request, claims, entry, session)
         not_before = max(realm.not_before, entry.client.not_before, user.user.not_before)
         if _instant(claims, "iat") < not_before:
@@ -73,19 +73,44 @@ class AccessTokens:
             raise InvalidToken("it was revoked")
         return ActiveToken(claims, context, entry, user, session)
 
-    def verify(self, request: ProtocolRequest, token: str) -> Mapping[str, Any]:
-        """Return the claims of an unexpired access token that this realm signed."""
+    def verify(
+        self, request: ProtocolRequest, token: str, *, or_id_token: bool = False
+    ) -> Mapping[str, Any]:
+        """Return the claims of an unexpired access token that this realm signed.
+
+        `or_id_token` is for callers that only describe a token: an ID token permits nothing.
+        Raises InvalidToken.
+        """
         claims = request.realm.key_ring.verify(token, request.now)
         if claims.get("iss") != request.issuer:
             raise InvalidToken("issued by another issuer")
-        if claims.get("typ") != "Bearer":
+        if claims.get("typ") in ACCESS_TOKEN_TYPES:
+            parse_token_id(claims.get("jti"))
+        elif not or_id_token or claims.get("typ") != ID_TOKEN_TYPE:
             raise OtherKindOfToken("not an access token")
-        parse_token_id(claims.get("jti"))
+        elif not isinstance(claims.get("jti"), str):
+            raise InvalidToken("it has no jti")
         if _instant(claims, "exp") <= request.now.timestamp():
             raise InvalidToken("expired")
         if _instant(claims, "iat") > (request.now + CLOCK_LEEWAY).timestamp():
             raise InvalidToken("issued in the future")
         return claims
+
+    async def _context(
+        self, request: ProtocolRequest, claims: Mapping[str, Any], entry: ClientEntry
+    ) -> tuple[TokenContext, UserSession | None]:
+        """Return how the token was issued, and its stored session; None for a transient one."""
+        if claims["typ"] in ACCESS_TOKEN_TYPES:
+            context = parse_token_id(claims["jti"])
+            return context, await self._session(request, claims, context, entry)
+        # An ID token does not tell what kind of session it is of.
+        online = SessionKind.ONLINE if "sid" in claims else SessionKind.TRANSIENT
+        context = TokenContext(online, lightweight=False, grant="")
+        try:
+            return context, await self._session(request, claims, context, entry)
+        except InvalidToken:
+            context = TokenContext(SessionKind.OFFLINE, lightweight=False, grant="")
+            return context, await self._session(request, claims, context, entry)
 
     async def _session(
         self,

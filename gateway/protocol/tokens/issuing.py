@@ -22,6 +22,9 @@ from gateway.protocol.certificate_binding import confirmation_claim
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.protocol_claims import (
+    BEARER,
+    ID_TOKEN_TYPE,
+    LOWER_CASE_BEARER,
     RESERVED_CLAIMS,
     AccessTokenClaims,
     audience_claim,
@@ -29,7 +32,7 @@ from gateway.protocol.claims.protocol_claims import (
 )
 from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import ClaimsContext
+from gateway.protocol.scopes import ClaimsContext, GrantedScopes
 from gateway.protocol.tokens.context import SessionKind, new_token_id
 from gateway.protocol.tokens.signing import access_token_hash, sign_access_token, sign_for_client
 
@@ -65,6 +68,8 @@ class Issue:
     grant: str
     part: SessionPart | None = None
     """None for a transient session: no refresh token, no `sid`."""
+    kept: GrantedScopes | None = None
+    """The scopes of the refresh token; None for those of the access token."""
 
     @property
     def subject(self) -> TokenSubject:
@@ -130,7 +135,7 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
         access_token=access_token,
         token_id=claims.token_id,
         expires_in=claims.expires_at - claims.issued_at,
-        token_type="bearer" if client.tokens.lower_case_type else "Bearer",
+        token_type=claims.token_type,
         not_before=max(
             request.realm.realm.not_before, client.not_before, issue.subject.user.not_before
         ),
@@ -183,6 +188,7 @@ def access_claims(
         scope=issue.context.granted.text,
         confirmation=confirmation,
         included=mapped.included(subject),
+        token_type=LOWER_CASE_BEARER if client.tokens.lower_case_type else BEARER,
     )
     return AccessToken(claims, mapped.document(claims.members()))
 
@@ -217,7 +223,7 @@ def _refresh_token(
         "typ": OFFLINE if part.session.offline else REFRESH,
         "azp": client.client_id,
         "sid": part.session.id,
-        "scope": " ".join(issue.context.granted.names),
+        "scope": " ".join((issue.kept or issue.context.granted).names),
         "prov": "default",
         "aud_x": audience_claim(access.audiences),
         "reuse_id": part.family,
@@ -230,19 +236,18 @@ def _refresh_token(
 def _id_token(
     request: ProtocolRequest, issue: Issue, access: AccessTokenClaims, access_token: str
 ) -> str | None:
-    """Return the ID token where `openid` was granted for a user who signed in."""
-    if issue.part is None or not issue.context.granted.openid:
+    """Return the ID token where `openid` was granted, also where a refresh leaves it out."""
+    if not (issue.kept or issue.context.granted).openid:
         return None
     client = issue.subject.client
     token_hash = access_token_hash(request, client, access_token)
-    claims = id_claims(request, issue, issue.part, access, token_hash)
+    claims = id_claims(request, issue, access, token_hash)
     return sign_for_client(request, client.signing.id_token, claims)
 
 
 def id_claims(
     request: ProtocolRequest,
     issue: Issue,
-    part: SessionPart,
     access: AccessTokenClaims,
     access_token_hash: str | None = None,
 ) -> dict[str, Any]:
@@ -256,10 +261,11 @@ def id_claims(
         "iss": request.issuer,
         "aud": audience_claim(tuple(dict.fromkeys((client.client_id, *mapped.audiences)))),
         "sub": issue.subject.user.id,
-        "typ": "ID",
+        "typ": ID_TOKEN_TYPE,
         "azp": client.client_id,
-        "sid": part.session.id,
     }
+    if access.session_id is not None:
+        members["sid"] = access.session_id
     if access_token_hash is not None:
         members["at_hash"] = access_token_hash
     mapped.included(issue.subject).add_to(members)

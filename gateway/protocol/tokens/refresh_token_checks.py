@@ -63,7 +63,9 @@ class ActiveRefreshToken:
     user: UserEntry
 
 
-def verify_refresh_token(request: ProtocolRequest, token: str) -> PresentedToken:
+def verify_refresh_token(
+    request: ProtocolRequest, token: str, *, may_be_expired: bool = False
+) -> PresentedToken:
     """Return the token when this realm signed it and it has not expired; raises OAuthError."""
     try:
         claims = request.realm.key_ring.verify_of_ourselves(token, request.now)
@@ -71,16 +73,18 @@ def verify_refresh_token(request: ProtocolRequest, token: str) -> PresentedToken
         raise _refused("Invalid refresh token", str(error)) from error
     if claims.get("typ") not in {REFRESH, OFFLINE}:
         raise _refused("Invalid refresh token")
-    if "exp" in claims and claims["exp"] <= request.now.timestamp():
+    if not may_be_expired and "exp" in claims and claims["exp"] <= request.now.timestamp():
         raise _refused("Token is not active")
     if claims.get("iss") != request.issuer:
         raise _refused(f"Invalid token issuer. Expected '{request.issuer}'")
     return PresentedToken(claims, offline=claims["typ"] == OFFLINE)
 
 
-def read_refresh_token(request: ProtocolRequest, client: Client, token: str) -> PresentedToken:
+def read_refresh_token(
+    request: ProtocolRequest, client: Client, token: str, *, may_be_expired: bool = False
+) -> PresentedToken:
     """Return the token when it is genuine and the caller's own; raises OAuthError."""
-    presented = verify_refresh_token(request, token)
+    presented = verify_refresh_token(request, token, may_be_expired=may_be_expired)
     if not presented.is_of(client):
         raise _refused("Invalid refresh token. Token client and authorized client don't match")
     return presented

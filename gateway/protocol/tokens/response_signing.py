@@ -12,7 +12,7 @@ from typing import Any, Final
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail
 from gateway.domain.keys import HeaderType
-from gateway.protocol.claims.protocol_claims import LAST_IN_INTROSPECTION
+from gateway.protocol.claims.protocol_claims import ACCESS_TOKEN_TYPES, LAST_IN_INTROSPECTION
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens.access_token_checks import ActiveToken
 from gateway.protocol.tokens.signing import sign_access_token, sign_by_default, sign_for_client
@@ -23,7 +23,6 @@ _ABOUT_THE_JWT: Final = frozenset(
 _OF_THE_SUBJECT: Final = frozenset({"aud", "sub"})
 """What a lightweight token may leave to introspection."""
 _ABOUT_THE_ANSWER: Final = frozenset({*LAST_IN_INTROSPECTION, "jwt"})
-_ACCESS_TOKEN: Final = "Bearer"  # noqa: S105 - a type
 
 
 def sign_userinfo(
@@ -58,7 +57,7 @@ def with_access_token_claims_as_jwt(
     """
     if not caller.signing.introspection_jwt or accept.strip().lower() != "application/jwt":
         return answer
-    if answer.get("token_type") != _ACCESS_TOKEN:
+    if answer.get("token_type") not in ACCESS_TOKEN_TYPES:
         return answer
     token = request.realm.key_ring.verify(str(request.parameters.raw("token")), request.now)
     claims = access_token_claims(token, answer)

@@ -6,7 +6,7 @@ of a client is a field of its own.
 Keycloak: client attributes. Spec: RFC 8705 §2.1.2 (the subject), §3.3 (bound tokens)
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gateway.domain.clients import Client
@@ -14,6 +14,7 @@ from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import FieldError
 from gateway.domain.limits.patterns import MAY_TAKE_HOURS, pattern_problem
 from gateway.representations.clients.settings import (
+    AUTHORITY,
     CHECKS,
     ROTATED_SECRET,
     SUBJECT,
@@ -24,11 +25,9 @@ from gateway.representations.shapes import TextMap
 
 _CERTIFICATE: Final = "client-x509"
 _LONGEST_PATTERN = 2000
-_PATTERN_ALLOWED = f'a regular expression, or {SUBJECT_IS_PATTERN} "false" and a distinguished name'
 _MAY_HANG = (
     "may match for hours: at most two unbounded repeats, none inside another, no back references"
 )
-_NAME_ALLOWED = "a distinguished name such as CN=device-1,O=Example"
 _SECRET_ENDINGS = (".private.key", ".secret.rotated")
 
 
@@ -69,20 +68,20 @@ def attribute_errors(client: Client, path: str) -> list[FieldError]:
         for name, text, allowed in found
         if allowed
     ]
-    subject = _subject_error(client)
-    return [*errors, FieldError(join(path, SUBJECT), *subject)] if subject else errors
+    if client.client_authenticator_type == _CERTIFICATE and not client.public_client:
+        errors += _certificate_errors(client, path)
+    return errors
 
 
-def _subject_error(client: Client) -> tuple[str, str] | None:
-    if client.client_authenticator_type != _CERTIFICATE or client.public_client:
-        return None
-    subject = client.attributes.get(SUBJECT, "").strip()
-    if not subject:
-        return "nothing", "the subject of the client's certificate"
+def _certificate_errors(client: Client, path: str) -> Iterator[FieldError]:
+    """Yield what is wrong with the names of subject and authority, where these are given."""
     is_pattern = client.attributes.get(SUBJECT_IS_PATTERN, "true").lower() == "true"
-    reason = _pattern_error(subject) if is_pattern else _name_error(subject)
-    allowed = _PATTERN_ALLOWED if is_pattern else _NAME_ALLOWED
-    return (f"{describe(subject)} ({reason})", allowed) if reason else None
+    subject = _PATTERN if is_pattern else _EXACT
+    for name, (problem, allowed) in ((SUBJECT, subject), (AUTHORITY, _AUTHORITY)):
+        text = client.attributes.get(name, "").strip()
+        reason = problem(text) if text else None
+        if reason:
+            yield FieldError(join(path, name), f"{describe(text)} ({reason})", allowed)
 
 
 def _pattern_error(subject: str) -> str | None:
@@ -98,3 +97,12 @@ def _name_error(subject: str) -> str | None:
     except ValueError as error:
         return str(error)
     return None
+
+
+_PATTERN: Final = (
+    _pattern_error,
+    f'a regular expression, or {SUBJECT_IS_PATTERN} "false" and a distinguished name',
+)
+_EXACT: Final = (_name_error, "a distinguished name such as CN=device-1,O=Example")
+_AUTHORITY: Final = (_name_error, "a distinguished name such as CN=Device CA,O=Example")
+"""What finds an error in a name, and what is allowed."""

@@ -23,6 +23,7 @@ from gateway.representations.clients.attribute_values import (
 
 SUBJECT: Final = "x509.subjectdn"
 SUBJECT_IS_PATTERN: Final = "x509.allow.regex.pattern.comparison"
+AUTHORITY: Final = "x509.casubjectdn"
 SECRET_CREATED: Final = "client.secret.creation.time"  # noqa: S105 - an attribute
 SECRET_EXPIRES: Final = "client.secret.expiration.time"  # noqa: S105 - an attribute
 ROTATED_SECRET: Final = "client.secret.rotated"  # noqa: S105 - an attribute
@@ -63,6 +64,9 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
     "tls.client.certificate.bound.access.tokens": _Setting("tokens", "certificate_bound", FLAG),
     "client.use.lightweight.access.token.enabled": _Setting("tokens", "lightweight", SWITCH),
     "use.refresh.tokens": _Setting("tokens", "refresh_tokens", FLAG_UNLESS_FALSE),
+    "client_credentials.use_refresh_token": _Setting(
+        "tokens", "refresh_tokens_of_service_account", FLAG
+    ),
     "token.response.type.bearer.lower-case": _Setting("tokens", "lower_case_type", FLAG),
     "client.session.idle.timeout": _Setting("session_limits", "idle", LIMIT),
     "client.session.max.lifespan": _Setting("session_limits", "max_lifespan", LIMIT),
@@ -79,6 +83,7 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
     ),
     SUBJECT: _Setting("certificate_authentication", "subject", TEXT),
     SUBJECT_IS_PATTERN: _Setting("certificate_authentication", "is_pattern", FLAG),
+    AUTHORITY: _Setting("certificate_authentication", "authority", TEXT),
     "client.secret.authentication.allowed.method": _Setting(
         "secret_settings", "allowed_method", TEXT
     ),
@@ -90,7 +95,6 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     item.name: item.default for item in fields(Client) if item.name in _GROUPS
 }
 _CHECKED_ONLY: Final = {
-    "client_credentials.use_refresh_token": FLAG,
     SECRET_CREATED: INSTANT,
     ROTATED_CREATED: INSTANT,
 }

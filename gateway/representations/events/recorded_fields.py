@@ -126,7 +126,7 @@ _CLIENT: Final = _fields(
         " standard.token.exchange.enabled tls.client.certificate.bound.access.tokens"
         " token.endpoint.auth.signing.alg token.response.type.bearer.lower-case tosUri use.jwks.url"
         " use.refresh.tokens user.info.response.signature.alg"
-        " x509.allow.regex.pattern.comparison x509.subjectdn"
+        " x509.allow.regex.pattern.comparison x509.casubjectdn x509.subjectdn"
     ),
     authenticationFlowBindingOverrides=_named("browser direct_grant"),
     protocolMappers=_MAPPER,

@@ -36,7 +36,7 @@ CLIENT_FIELD_ROWS: Final[tuple[SettingRow, ...]] = (
             " bearerOnly publicClient serviceAccountsEnabled",
             _TOKENS: "enabled",
             _EFFECTS: "clientAuthenticatorType",
-            "tests/http/test_edge.py": "webOrigins",
+            "tests/http/test_cross_origin.py": "webOrigins",
             "tests/http/test_token_guards.py": "notBefore",
             "tests/http/test_password_grant.py": "consentRequired directAccessGrantsEnabled",
             "tests/http/test_flows_in_use.py": "authenticationFlowBindingOverrides",
@@ -76,9 +76,9 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "tests/http/test_admin_client_algorithms.py": "access.token.signed.response.alg"
             " id.token.signed.response.alg",
             "tests/http/test_certificates.py": "tls.client.certificate.bound.access.tokens"
-            " x509.subjectdn x509.allow.regex.pattern.comparison",
-            _TOKENS: "client_credentials.use_refresh_token use.refresh.tokens"
-            " token.response.type.bearer.lower-case",
+            " x509.subjectdn x509.allow.regex.pattern.comparison x509.casubjectdn",
+            _TOKENS: "use.refresh.tokens token.response.type.bearer.lower-case",
+            "tests/http/test_service_account_tokens.py": "client_credentials.use_refresh_token",
             "tests/http/test_admin_scope_mappings.py": (
                 "client.use.lightweight.access.token.enabled"
             ),
@@ -129,11 +129,6 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             ("default.acr.values", _NO_STEP_UP, "gold"),
             ("minimum.acr.value", _NO_STEP_UP, "gold"),
         )
-    ),
-    refused_text(
-        *(_ATTRIBUTE, "x509.casubjectdn"),
-        "the certificate authority's subject is not compared yet, so any trusted one would do",
-        "CN=Device CA,O=Example",
     ),
     *stored(
         _ATTRIBUTE,

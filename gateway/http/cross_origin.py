@@ -1,0 +1,90 @@
+"""What browsers are told about requests from pages of other origins.
+
+An endpoint without a `CrossOrigin` tells them nothing, so no such page reads its responses.
+Spec: Fetch §3.3 (CORS protocol); Keycloak: 12.7
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from gateway.http.exchange import Exchange
+from gateway.http.replies import Headers, Reply
+from gateway.protocol.web_origins import Page
+
+_ORIGIN: Final = b"origin"
+_CHALLENGE: Final = b"www-authenticate"
+_WITH_CREDENTIALS: Final = (b"access-control-allow-credentials", b"true")
+_PREFLIGHT: Final[Headers] = (
+    _WITH_CREDENTIALS,
+    (
+        b"access-control-allow-headers",
+        (
+            b"Origin, Accept, X-Requested-With, Access-Control-Request-Method,"
+            b" Access-Control-Request-Headers, DPoP, Content-Type, Authorization"
+        ),
+    ),
+    (b"access-control-max-age", b"3600"),
+)
+"""The same for every endpoint; a browser does not send a request with any other header."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrossOrigin:
+    """What an endpoint tells: `methods` and `exposed` headers as they are sent.
+
+    `is_open`: any page may read the response until the client of the request is known.
+    """
+
+    methods: bytes
+    exposed: bytes = b""
+    is_open: bool = True
+
+    def page(self, exchange: Exchange, own: frozenset[str]) -> Page | None:
+        """Return the page that sends the request, None without one; `own` are our origins."""
+        sent = exchange.facts.headers.text(_ORIGIN)
+        return None if sent is None else Page(sent, sent in own, may_read=self.is_open)
+
+    def preflight(self, exchange: Exchange) -> Headers:
+        """Return the headers by which a browser decides whether to send a request at all."""
+        origin = exchange.facts.headers.values.get(_ORIGIN)
+        if origin is None:
+            return ()
+        methods = (b"access-control-allow-methods", self.methods)
+        return (_allowed(origin), methods, *_PREFLIGHT)
+
+    def headers(self, page: Page, reply: Reply) -> Headers:
+        """Return the headers by which a browser lets the page read the reply."""
+        if page.origin is None or not page.may_read:
+            return ()
+        exposed = self.exposed
+        if exposed and any(name == _CHALLENGE for name, _ in reply.headers):
+            exposed += b", WWW-Authenticate"
+        found = (_allowed(page.origin.encode("latin-1")), _WITH_CREDENTIALS)
+        return (*found, (b"access-control-expose-headers", exposed)) if exposed else found
+
+
+PUBLIC_METADATA: Final = CrossOrigin(b"GET")
+REALM_DOCUMENT: Final = CrossOrigin(b"GET, HEAD, OPTIONS")
+FOR_CLIENTS: Final = CrossOrigin(b"POST, OPTIONS", b"Access-Control-Allow-Methods")
+FOR_SESSIONS: Final = CrossOrigin(b"GET, HEAD, OPTIONS", b"Access-Control-Allow-Methods")
+REGISTRATION: Final = CrossOrigin(b"DELETE, POST, GET, OPTIONS, PUT", is_open=False)
+ADMIN_API: Final = CrossOrigin(b"DELETE, POST, GET, PUT", b"Location", is_open=False)
+
+
+def origins_at(urls: Iterable[str | None]) -> frozenset[str]:
+    """Return the origins of these URLs as browsers write them. Spec: RFC 6454 §6.2."""
+    return frozenset(_origin(url) for url in urls if url)
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    usual = {"https": 443, "http": 80}.get(parts.scheme)
+    port = "" if parts.port in (None, usual) else f":{parts.port}"
+    return f"{parts.scheme.lower()}://{host}{port}"
+
+
+def _allowed(origin: bytes) -> tuple[bytes, bytes]:
+    return b"access-control-allow-origin", origin

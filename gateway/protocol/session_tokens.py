@@ -1,0 +1,106 @@
+"""The first tokens of a new session, whichever grant begins it. Keycloak: 1.3, 3."""
+
+import uuid
+from collections.abc import Mapping
+
+from gateway.domain.clients import Client
+from gateway.domain.events import Detail, EventError
+from gateway.domain.ports.directory import ClientEntry, UserEntry
+from gateway.domain.ports.storage import Database
+from gateway.domain.sessions import client_session_ends_at
+from gateway.domain.users import User
+from gateway.protocol.errors import refused
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import OFFLINE_ACCESS, GrantedScopes, resolve_claims
+from gateway.protocol.sessions import Sessions
+from gateway.protocol.tokens import (
+    OFFLINE,
+    REFRESH,
+    Issue,
+    SessionPart,
+    TokenResponse,
+    issue_tokens,
+)
+
+
+class SessionTokens:
+    """Begins sessions and issues their first tokens."""
+
+    def __init__(self, sessions: Sessions, database: Database) -> None:
+        self._sessions = sessions
+        self._database = database
+
+    async def issue(
+        self,
+        request: ProtocolRequest,
+        client: ClientEntry,
+        user: UserEntry,
+        granted: GrantedScopes,
+        *,
+        grant: str,
+        notes: Mapping[str, str] | None = None,
+    ) -> TokenResponse:
+        """Begin a session with `notes`; `grant` is the grant's two letters in the jti's prefix.
+
+        Raises OAuthError as `issue_tokens` does and for an offline session that the user may not
+        have, and StoreUnavailable.
+        """
+        if granted.offline:
+            _require_offline_role(user)
+        joined = await self._sessions.begin(
+            request.realm.realm,
+            user.user,
+            client.client,
+            address=request.remote_address,
+            scope=" ".join(granted.names),
+            offline=granted.offline,
+            now=request.now,
+            notes=notes,
+        )
+        part = SessionPart(
+            joined.session,
+            joined.client_session,
+            refresh_id=str(uuid.uuid4()),
+            family=str(uuid.uuid4()) if _rotates(request) else None,
+        )
+        context = resolve_claims(client, user, granted, session=joined.session)
+        tokens = issue_tokens(request, Issue(context, grant, part))
+        await self._begin_family(request, client.client, part)
+        _note_session(request, user.user, part)
+        return tokens
+
+    async def _begin_family(
+        self, request: ProtocolRequest, client: Client, part: SessionPart
+    ) -> None:
+        if part.family is None:
+            return
+        realm = request.realm.realm
+        end = client_session_ends_at(
+            realm.session_limits, part.session, client.session_limits, part.client_session
+        )
+        async with self._database.write() as stores:
+            await stores.refresh_tokens.begin(
+                realm.id,
+                part.family,
+                session_id=part.session.id,
+                token_id=part.refresh_id,
+                expires_at=end,
+            )
+
+
+def _require_offline_role(user: UserEntry) -> None:
+    """Refuse an offline session to a user who has lost the realm's role for it."""
+    if OFFLINE_ACCESS not in user.roles.realm:
+        text = "Offline tokens not allowed for the user or client"
+        raise refused("not_allowed", text, EventError.NOT_ALLOWED)
+
+
+def _rotates(request: ProtocolRequest) -> bool:
+    return request.realm.realm.refresh_tokens.revoke_on_use
+
+
+def _note_session(request: ProtocolRequest, user: User, part: SessionPart) -> None:
+    event = request.event
+    event.user_id, event.session_id = user.id, part.session.id
+    event.details[Detail.REFRESH_TOKEN_TYPE] = OFFLINE if part.session.offline else REFRESH
+    event.details[Detail.REFRESH_TOKEN_ID] = part.refresh_id
