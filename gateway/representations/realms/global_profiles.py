@@ -149,7 +149,11 @@ _TABLE: Final[tuple[tuple[str, str, tuple[_Executor, ...]], ...]] = (
     (
         "saml-security-profile",
         "Secure SAML clients",
-        (("saml-secure-client-uris", {}), ("saml-signature-enforcer", {}), ("saml-avoid-redirect", {})),
+        (
+            ("saml-secure-client-uris", {}),
+            ("saml-signature-enforcer", {}),
+            ("saml-avoid-redirect", {}),
+        ),
     ),
 )
 
