@@ -47,6 +47,20 @@ _PUBLIC_METADATA: Final = (
 )
 
 
+_CHALLENGED: Final = (
+    Exemption(
+        RealmCheck.ENABLED,
+        "a bearer is answered by WWW-Authenticate alone; the endpoint rejects every token of a"
+        " disabled realm",
+    ),
+)
+_ENDING: Final = (
+    Exemption(
+        RealmCheck.ENABLED, "clients may end the sessions of a disabled realm: it gives no access"
+    ),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ProtocolEndpoints:
     """The rules of the endpoints that take parameters."""
@@ -74,8 +88,9 @@ def build_routes(
             partial(userinfo, each.userinfo),
             ("GET", "HEAD", "POST"),
             NO_STORE,
+            _CHALLENGED,
         ),
-        _Row(f"{_PROTOCOL}/logout", partial(log_out, each.logout), post, NO_STORE),
+        _Row(f"{_PROTOCOL}/logout", partial(log_out, each.logout), post, NO_STORE, _ENDING),
         _Row(f"{_PROTOCOL}/certs", get_keys, exempt=_PUBLIC_METADATA),
         _Row(
             "/realms/{realm}/.well-known/openid-configuration",

@@ -45,7 +45,7 @@ class RefreshToken:
         self, request: ProtocolRequest, caller: AuthenticatedClient
     ) -> TokenResponse:
         client = caller.entry.client
-        text = request.parameters.get("refresh_token")
+        text = request.parameters.raw("refresh_token")
         if text is None:
             raise OAuthError("invalid_request", "No refresh token")
         token = read_refresh_token(request, client, text)
@@ -88,7 +88,7 @@ def _granted(request: ProtocolRequest, client: Client, token: PresentedToken) ->
 
     Keycloak refuses none that the client could have asked for at the sign-in.
     """
-    asked = request.parameters.get("scope")
+    asked = request.parameters.raw("scope")
     if asked is None:
         return still_granted(request.realm, client, token.scopes)
     grant_scopes(request.realm, client, asked)
