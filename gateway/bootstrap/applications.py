@@ -17,6 +17,7 @@ from gateway.admin.access import (
     AccountControl,
     AdminAccess,
 )
+from gateway.admin.path_objects import PathObjects
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
@@ -138,6 +139,7 @@ def _routes(
         AdminAuthentication(context, access_tokens),
         AdminAccess(database),
         AccountControl(database),
+        PathObjects(database),
     )
     routes = [
         *build_routes(context, protocol_endpoints(grants, clients, access_tokens), metrics),

@@ -49,12 +49,14 @@ class FieldError:
     """One refused field: `path` as in `clients[0].attributes.x`, `given` safe to print.
 
     `sentence` says what is wrong where "given" and "expected" do not, as of a missing thing.
+    `mistyped` is set for JSON of another type than the field's.
     """
 
     path: str
     given: str
     allowed: str
     sentence: str = field(default="", kw_only=True)
+    mistyped: bool = field(default=False, kw_only=True)
 
     def __str__(self) -> str:
         if self.sentence:
@@ -72,6 +74,11 @@ class InvalidInput(RealmgateError):
             shown.append(f"and {len(errors) - _MOST_SHOWN} more")
         super().__init__("; ".join(shown))
         self.errors = errors
+
+    @property
+    def mistyped(self) -> bool:
+        """Whether a field is JSON of another type than it has to be."""
+        return any(error.mistyped for error in self.errors)
 
 
 class RealmNotFound(RealmgateError):

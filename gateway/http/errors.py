@@ -45,6 +45,7 @@ from gateway.representations.user_profiles import ProfileViolated
 
 WRONG_CONTENT_TYPE: Final = "The content-type header value did not match the value in @Consumes"
 _CHANGED_SINCE: Final = "It has changed since it was read: read it again"
+UNPARSED: Final = "Cannot parse the JSON"
 UNMATCHED: Final = "Unable to find matching target resource method"
 
 
@@ -132,8 +133,16 @@ def _refused_input(error: AlreadyExists | InvalidInput | UnusableSetting) -> Rep
             return json_reply(error.document, status=HTTPStatus.BAD_REQUEST)
         case UnknownField():
             return prose_error(HTTPStatus.BAD_REQUEST, _unrecognized(error))
+        case InvalidInput() if error.mistyped:
+            return _mistyped(error)
         case _:
             return _explained(HTTPStatus.BAD_REQUEST, str(error))
+
+
+def _mistyped(error: InvalidInput) -> Reply:
+    """Return Keycloak's refusal, which names no field, and with it what is wrong."""
+    document = {"error": "unknown_error", "error_description": UNPARSED, "errorMessage": str(error)}
+    return json_reply(document, status=HTTPStatus.BAD_REQUEST)
 
 
 def _unrecognized(error: UnknownField) -> str:
@@ -163,7 +172,7 @@ def _refused_administration(error: AdminRefusal) -> Reply | None:
     match error:
         case MalformedBody():
             name = "unknown_error" if error.shape else "invalid_request"
-            return oauth_error(name, "Cannot parse the JSON")
+            return oauth_error(name, UNPARSED)
         case InvalidRequest():
             return _invalid_request(error)
         case NotSupported():

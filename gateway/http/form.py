@@ -27,14 +27,15 @@ class FormRefused(Exception):
         self.description = description
 
 
-def require_form_type(content_type: bytes | None) -> None:
-    """Raise FormRefused for anything but a URL-encoded form in UTF-8."""
-    if content_type is None:
-        raise FormRefused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "no content type")
-    kind, _, parameters = content_type.partition(b";")
+def is_form(content_type: bytes | None) -> bool:
+    """Tell whether a body is a URL-encoded form; raises FormRefused for one that is not UTF-8."""
+    kind, _, parameters = (content_type or b"").partition(b";")
+    if kind.strip().lower() != _FORM:
+        return False
     charset = parameters.strip().lower().removeprefix(b"charset=").strip(b'"')
-    if kind.strip().lower() != _FORM or charset not in {b"", b"utf-8"}:
-        raise FormRefused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "not a URL-encoded form")
+    if charset not in {b"", b"utf-8"}:
+        raise FormRefused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "not UTF-8")
+    return True
 
 
 async def read_body(

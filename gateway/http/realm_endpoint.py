@@ -19,7 +19,7 @@ from gateway.http.cross_origin import CrossOrigin, origins_at
 from gateway.http.edge.facts import EdgeFacts
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
-from gateway.http.form import parse_form, query_names, read_body, require_form_type
+from gateway.http.form import is_form, parse_form, query_names, read_body
 from gateway.http.guarded_endpoint import Exemption, GuardedEndpoint
 from gateway.http.replies import Headers, Reply
 from gateway.protocol.errors import OAuthError
@@ -147,6 +147,7 @@ class RealmEndpoint(GuardedEndpoint):
             return Parameters()
         sent = exchange.facts.headers.values
         body = await read_body(receive, sent.get(b"content-length"))
-        if body:
-            require_form_type(sent.get(b"content-type"))
+        # Another kind of body, or one without a type, counts as an empty form, as in Keycloak.
+        if not is_form(sent.get(b"content-type")):
+            body = b""
         return Parameters.of(parse_form(body), query_names(scope["query_string"]))

@@ -63,6 +63,20 @@ _PUBLIC: Final = (
 )
 
 
+_CHALLENGED: Final = (
+    Exemption(
+        RealmCheck.ENABLED,
+        "a bearer is answered by WWW-Authenticate alone; the endpoint rejects every token of a"
+        " disabled realm",
+    ),
+)
+_ENDING: Final = (
+    Exemption(
+        RealmCheck.ENABLED, "clients may end the sessions of a disabled realm: it gives no access"
+    ),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ProtocolEndpoints:
     """The rules of the endpoints that take parameters."""
@@ -102,6 +116,7 @@ def build_routes(
             partial(userinfo, each.userinfo),
             ("GET", "HEAD", "POST"),
             NO_STORE,
+            _CHALLENGED,
             cross_origin=FOR_SESSIONS,
         ),
         _Row(
@@ -109,6 +124,7 @@ def build_routes(
             partial(log_out, each.logout),
             post,
             NO_STORE,
+            _ENDING,
             cross_origin=FOR_SESSIONS,
         ),
         _Row(f"{_PROTOCOL}/certs", get_keys, exempt=_PUBLIC, cross_origin=PUBLIC_METADATA),

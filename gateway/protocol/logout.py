@@ -25,7 +25,7 @@ class LogoutEndpoint:
         caller = await self._clients.authenticate(request)
         if request.parameters.repeated:
             raise duplicated_parameter()
-        text = request.parameters.get("refresh_token")
+        text = request.parameters.raw("refresh_token")
         if text is None:
             raise OAuthError("invalid_request", "No refresh token")
         token = read_refresh_token(request, caller.entry.client, text, may_be_expired=True)

@@ -1,8 +1,11 @@
 """The token endpoint: the checks that every grant shares, in Keycloak's order.
 
-grant_type -> client authentication -> repeated parameters -> the grant itself.
+grant_type -> client authentication -> repeated parameters -> the grant itself. A grant that
+Keycloak has and the gateway does not support passes the same checks before it is refused.
 Spec: RFC 6749 §3.2; Keycloak: 1.1
 """
+
+from collections.abc import Mapping
 
 from gateway.domain.events import Detail
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
@@ -11,6 +14,7 @@ from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.grants import GRANTS, Grant
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens import TokenResponse
+from gateway.protocol.unsupported_grants import UNSUPPORTED_GRANTS, unsupported_grant
 
 
 class TokenEndpoint:
@@ -18,7 +22,10 @@ class TokenEndpoint:
 
     def __init__(self, services: GrantServices, clients: ClientAuthenticator) -> None:
         self._clients = clients
-        self._grants = {name: make(services) for name, make in GRANTS.items()}
+        self._grants: Mapping[str, Grant] = {
+            **UNSUPPORTED_GRANTS,
+            **{name: make(services) for name, make in GRANTS.items()},
+        }
 
     async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, TokenResponse]:
         """Return who asked and the tokens; raises OAuthError or StoreUnavailable."""
@@ -41,7 +48,7 @@ class TokenEndpoint:
             raise OAuthError("invalid_request", "Missing form parameter: grant_type")
         grant = self._grants.get(grant_type)
         if grant is None:
-            raise OAuthError("unsupported_grant_type", "Unsupported grant_type")
+            raise unsupported_grant()
         request.event.begin(grant.event)
         request.event.details[Detail.GRANT_TYPE] = grant_type
         return grant

@@ -17,6 +17,7 @@ from gateway.protocol.scopes import OPENID, ClaimsContext, resolve_claims, still
 from gateway.protocol.tokens import AccessTokens, ActiveToken
 
 _SCHEME = "bearer"
+_PARTS = 2
 
 
 class UserinfoEndpoint:
@@ -32,11 +33,10 @@ class UserinfoEndpoint:
         """
         request.event.begin(EventType.USER_INFO_REQUEST)
         request.event.details[Detail.AUTH_METHOD] = "validate_access_token"
-        token = bearer_token(request)
-        if token is None:
-            failure = EventFailure(EventError.INVALID_TOKEN, "Missing token")
-            raise BearerChallenge(reason="no token", event=failure)
+        token = _only_token(request)
         active = await self._active(request, token)
+        if not request.realm.realm.enabled:
+            raise _session_not_found()
         names = str(active.claims.get("scope", "")).split()
         if OPENID not in names:
             text, status = "Missing openid scope", HTTPStatus.FORBIDDEN
@@ -76,13 +76,37 @@ def _unverified(error: Exception, event: EventFailure | None) -> BearerChallenge
     return BearerChallenge("invalid_token", text, reason=str(error), event=event)
 
 
-def bearer_token(request: ProtocolRequest) -> str | None:
-    """Return the token of the Authorization header, or of the form. Spec: RFC 6750 §2."""
-    header = request.authorization or ""
-    scheme, _, token = header.partition(" ")
-    if scheme.lower() == _SCHEME and token.strip():
-        return token.strip()
-    return request.parameters.get("access_token")
+def _session_not_found() -> BearerChallenge:
+    """Return the refusal of a genuine token in a disabled realm. Keycloak: 12.3 (26.7)."""
+    error = EventError.USER_SESSION_NOT_FOUND
+    return BearerChallenge("invalid_token", error, event=EventFailure(error))
+
+
+def _only_token(request: ProtocolRequest) -> str:
+    """Return the token of the header or of the form; raises BearerChallenge.
+
+    Spec: RFC 6750 §2 (one method a request), §3.1
+    """
+    header, form = _bearer(request.authorization), request.parameters.raw("access_token")
+    if header is not None and form is not None:
+        raise _malformed("More than one method used for including an access token")
+    if form is not None and request.parameters.repeated:
+        raise _malformed("Duplicate parameter")
+    token = form if header is None else header
+    if token is None:
+        failure = EventFailure(EventError.INVALID_TOKEN, "Missing token")
+        raise BearerChallenge(reason="no token", event=failure)
+    return token
+
+
+def _malformed(text: str) -> BearerChallenge:
+    failure = EventFailure(EventError.INVALID_REQUEST, text)
+    return BearerChallenge("invalid_request", text, status=HTTPStatus.BAD_REQUEST, event=failure)
+
+
+def _bearer(authorization: str | None) -> str | None:
+    parts = (authorization or "").split()
+    return parts[1] if len(parts) == _PARTS and parts[0].lower() == _SCHEME else None
 
 
 def _claims(request: ProtocolRequest, active: ActiveToken) -> dict[str, Any]:

@@ -17,8 +17,10 @@ from gateway.representations.refusals import (
     attempt,
     describe,
     join,
+    mistyped,
     raise_all,
     refused,
+    refused_items,
     require_known,
 )
 from gateway.representations.roles import RoleName, parse_role_names
@@ -139,13 +141,13 @@ def parse_group_paths(value: Any, path: str) -> tuple[str, ...]:
 
 def _identity(value: Any) -> str | None:
     if value is not None and not isinstance(value, str):
-        raise refused("id", value, "text")
+        raise mistyped("id", value, "text")
     return value
 
 
 def _read_level(value: Any, path: str, depth: int) -> tuple[GroupInput, ...]:
     if not isinstance(value, list) or len(value) > _MOST:
-        raise refused(path, value, f"a list of at most {_MOST} groups")
+        raise refused_items(path, value, list, f"a list of at most {_MOST} groups")
     if value and depth > _DEEPEST:
         raise refused(path, value, f"at most {_DEEPEST} groups one below the other")
     errors: list[FieldError] = []
@@ -166,7 +168,7 @@ def _read_level(value: Any, path: str, depth: int) -> tuple[GroupInput, ...]:
 
 def _read(value: Any, path: str, depth: int) -> GroupInput:
     if not isinstance(value, Mapping):
-        raise refused(path, value, "an object")
+        raise mistyped(path, value, "an object")
     errors: list[FieldError] = []
     given = _NAMES.collect(value, path, errors, allowed="a field of a group")
     name_at, name = given.get("name", (join(path, "name"), None))

@@ -7,7 +7,7 @@ tidies its URLs makes of /roles/.. its realm.
 
 from typing import Any
 
-from gateway.representations.refusals import refused
+from gateway.representations.refusals import refused_text
 from gateway.representations.shapes import Verbatim
 
 _RESERVED = frozenset(" :/?#[]@!$&'()*+,;=\\%<>{}|^\"`")
@@ -20,7 +20,7 @@ class UrlName(Verbatim):
 
     def read(self, value: Any, path: str) -> str:
         if not _is_printable_name(value) or set(value) & _RESERVED or value in _DOTS:
-            raise refused(
+            raise refused_text(
                 path, value, f"1 to {_LONGEST} visible characters without spaces and reserved ones"
             )
         return str(value)
@@ -31,7 +31,7 @@ class VisibleName(Verbatim):
 
     def read(self, value: Any, path: str) -> str:
         if not _is_printable_name(value) or " " in value:
-            raise refused(path, value, f"1 to {_LONGEST} visible characters without spaces")
+            raise refused_text(path, value, f"1 to {_LONGEST} visible characters without spaces")
         return str(value)
 
 
@@ -40,7 +40,9 @@ class PrintableName(Verbatim):
 
     def read(self, value: Any, path: str) -> str:
         if not _is_printable_name(value) or value.strip() != value or value in _DOTS:
-            raise refused(path, value, f"1 to {_LONGEST} printable characters, none of them hidden")
+            raise refused_text(
+                path, value, f"1 to {_LONGEST} printable characters, none of them hidden"
+            )
         return str(value)
 
 

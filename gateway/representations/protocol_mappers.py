@@ -13,7 +13,14 @@ from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
 from gateway.domain.errors import FieldError
 from gateway.representations.field_table import FieldTable, Setting
 from gateway.representations.names import UrlName
-from gateway.representations.refusals import attempt, describe, join, raise_all, refused
+from gateway.representations.refusals import (
+    attempt,
+    describe,
+    join,
+    mistyped,
+    raise_all,
+    refused_items,
+)
 from gateway.representations.repetitions import repeated
 from gateway.representations.shapes import Flag, OneOf, Text, TextMap
 
@@ -43,7 +50,8 @@ class ProtocolMappers:
     def read(self, value: Any, path: str) -> tuple[ProtocolMapper, ...]:
         """Return the mappers; one without an id has an empty one until `with_ids`."""
         if not isinstance(value, list) or len(value) > MOST_MAPPERS:
-            raise refused(path, value, f"a list of at most {MOST_MAPPERS} protocol mappers")
+            allowed = f"a list of at most {MOST_MAPPERS} protocol mappers"
+            raise refused_items(path, value, list, allowed)
         errors: list[FieldError] = []
         mappers = tuple(
             attempt(errors, _NONE, parse_mapper, item, f"{path}[{index}]")
@@ -102,7 +110,7 @@ def require_known_fields(document: Mapping[str, Any], path: str = "") -> None:
 def parse_mapper(value: Any, path: str) -> ProtocolMapper:
     """Return one mapper, its id empty where none was given; raises InvalidInput."""
     if not isinstance(value, dict):
-        raise refused(path, value, "an object")
+        raise mistyped(path, value, "an object")
     errors: list[FieldError] = []
     given = MAPPER_TABLE.collect(value, path, errors)
     updates = MAPPER_TABLE.read_settings(given, errors)

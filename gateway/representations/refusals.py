@@ -49,6 +49,22 @@ def refused(path: str, value: Any, allowed: str) -> InvalidInput:
     return InvalidInput((FieldError(path, describe(value), allowed),))
 
 
+def mistyped(path: str, value: Any, allowed: str) -> InvalidInput:
+    """Return the refusal of a field that is JSON of another type."""
+    return InvalidInput((FieldError(path, describe(value), allowed, mistyped=True),))
+
+
+def refused_text(path: str, value: Any, allowed: str) -> InvalidInput:
+    """Return the refusal of a text, of its type where it is none."""
+    refusal = refused if value is None or isinstance(value, str) else mistyped
+    return refusal(path, value, allowed)
+
+
+def refused_items(path: str, value: Any, kind: type, allowed: str) -> InvalidInput:
+    """Return the refusal of a list or an object, of its type where it is not of that `kind`."""
+    return (refused if isinstance(value, kind) else mistyped)(path, value, allowed)
+
+
 def refused_secret(path: str, allowed: str) -> InvalidInput:
     """Return the refusal of a field whose value must not be shown."""
     return InvalidInput((FieldError(path, "a hidden value", allowed),))

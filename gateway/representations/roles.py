@@ -14,9 +14,11 @@ from gateway.representations.names import PrintableName
 from gateway.representations.refusals import (
     attempt,
     join,
+    mistyped,
     parse_each,
     raise_all,
     refused,
+    refused_items,
     require_known,
 )
 from gateway.representations.shapes import Shape, Text, TextList, TextLists, without_empty
@@ -62,7 +64,7 @@ class DefaultRole:
 
     def read(self, value: Any, path: str) -> str:
         if not isinstance(value, Mapping):
-            raise refused(path, value, "a role")
+            raise mistyped(path, value, "a role")
         return PrintableName().read(value.get("name"), join(path, "name"))
 
     def write(self, value: str) -> dict[str, Any]:
@@ -97,7 +99,7 @@ def parse_roles(value: Any, path: str) -> tuple[RoleInput, ...]:
     found: list[RoleInput] = attempt(errors, [], _read_list, *realm, None)
     at, lists = clients
     if lists is not None and not isinstance(lists, Mapping):
-        raise refused(at, lists, "an object of lists of roles")
+        raise mistyped(at, lists, "an object of lists of roles")
     for client, roles in (lists or {}).items():
         found += attempt(errors, [], _read_list, join(at, client), roles, client)
     raise_all(errors)
@@ -112,7 +114,7 @@ def parse_role_names(realm: tuple[str, Any], clients: tuple[str, Any]) -> tuple[
     names = [RoleName(name) for name in _names(*realm)]
     at, lists = clients
     if lists is not None and not isinstance(lists, Mapping):
-        raise refused(at, lists, "an object of lists of role names")
+        raise mistyped(at, lists, "an object of lists of role names")
     for client, roles in (lists or {}).items():
         names += [RoleName(name, client) for name in _names(join(at, client), roles)]
     return tuple(names)
@@ -211,13 +213,13 @@ def _read_list(path: str, value: Any, client: str | None) -> list[RoleInput]:
     if value is None:
         return []
     if not isinstance(value, list) or len(value) > _MOST:
-        raise refused(path, value, f"a list of at most {_MOST} roles")
+        raise refused_items(path, value, list, f"a list of at most {_MOST} roles")
     return parse_each(value, _read, path, client)
 
 
 def _read(value: Any, path: str, client: str | None) -> RoleInput:
     if not isinstance(value, Mapping):
-        raise refused(path, value, "an object")
+        raise mistyped(path, value, "an object")
     errors: list[FieldError] = []
     given = _NAMES.collect(value, path, errors, allowed="a field of a role")
     name_at, name = given.get("name", (join(path, "name"), None))

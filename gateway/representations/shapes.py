@@ -13,7 +13,16 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 from gateway.domain.errors import FieldError
 from gateway.representations.json_input import check_json, check_text
-from gateway.representations.refusals import attempt, join, parse_each, raise_all, refused
+from gateway.representations.refusals import (
+    attempt,
+    join,
+    mistyped,
+    parse_each,
+    raise_all,
+    refused,
+    refused_items,
+    refused_text,
+)
 
 MAX_INTEGER = 2**31 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -56,7 +65,7 @@ class Flag(Verbatim):
     def read(self, value: Any, path: str) -> bool:
         flag = _SPELLED_FLAGS.get(value) if isinstance(value, str) else value
         if not isinstance(flag, bool):
-            raise refused(path, value, "true or false")
+            raise mistyped(path, value, "true or false")
         return flag
 
 
@@ -71,7 +80,7 @@ class Count(Verbatim):
     def read(self, value: Any, path: str) -> int:
         number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
         if isinstance(number, bool) or not isinstance(number, int):
-            raise refused(path, value, self._allowed())
+            raise mistyped(path, value, self._allowed())
         if not self.least <= number <= self.most:
             raise refused(path, value, self._allowed())
         return number
@@ -153,7 +162,7 @@ class Text(Verbatim):
 
     def read(self, value: Any, path: str) -> str:
         if not isinstance(value, str) or not self.least <= len(value) <= self.most:
-            raise refused(path, value, f"text of {self.least} to {self.most} characters")
+            raise refused_text(path, value, f"text of {self.least} to {self.most} characters")
         check_text(value, path)
         return value
 
@@ -180,7 +189,7 @@ class TextList:
 
     def read(self, value: Any, path: str) -> tuple[str, ...]:
         if not isinstance(value, list) or len(value) > _MAX_ENTRIES:
-            raise refused(path, value, f"a list of at most {_MAX_ENTRIES} texts")
+            raise refused_items(path, value, list, f"a list of at most {_MAX_ENTRIES} texts")
         return tuple(parse_each(value, self.item.read, path))
 
     def write(self, value: tuple[str, ...]) -> list[str]:
@@ -195,7 +204,7 @@ class TextMap:
 
     def read(self, value: Any, path: str) -> dict[str, str]:
         if not isinstance(value, Mapping) or len(value) > _MAX_ENTRIES:
-            raise refused(path, value, f"an object of at most {_MAX_ENTRIES} texts")
+            raise refused_items(path, value, Mapping, f"an object of at most {_MAX_ENTRIES} texts")
         errors: list[FieldError] = []
         texts: dict[str, str] = {}
         for name, item in value.items():
@@ -219,7 +228,8 @@ class TextLists:
 
     def read(self, value: Any, path: str) -> dict[str, tuple[str, ...]]:
         if not isinstance(value, Mapping) or len(value) > _MAX_ENTRIES:
-            raise refused(path, value, f"an object of at most {_MAX_ENTRIES} lists of texts")
+            allowed = f"an object of at most {_MAX_ENTRIES} lists of texts"
+            raise refused_items(path, value, Mapping, allowed)
         errors: list[FieldError] = []
         lists: dict[str, tuple[str, ...]] = {}
         for name, item in value.items():
@@ -252,7 +262,7 @@ class VerbatimList(Verbatim):
 
     def read(self, value: Any, path: str) -> list[Any]:
         if not isinstance(value, list):
-            raise refused(path, value, "a list")
+            raise mistyped(path, value, "a list")
         check_json(value, path)
         return value
 
@@ -263,6 +273,6 @@ class VerbatimObject(Verbatim):
 
     def read(self, value: Any, path: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise refused(path, value, "an object")
+            raise mistyped(path, value, "an object")
         check_json(value, path)
         return value

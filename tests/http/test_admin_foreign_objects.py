@@ -46,19 +46,16 @@ NO_OBJECT: Final[Mapping[str, str]] = {
 
 After the word before it, where one of that name stands for an object elsewhere.
 """
-_CERTIFICATES: Final = "/admin/realms/{realm}/clients/{client_id}/certificates/{attr}"
 ANSWERED_ALL_THE_SAME: Final = {
     "/admin/realms/{realm}/attack-detection/brute-force/users/{user_id}": {200, 204},
     "/admin/realms/{realm}/authentication/executions/{id}/config/{config}": {200, 404},
     "/admin/realms/{realm}/authentication/flows/{alias}/executions/execution": {400},
     "/admin/realms/{realm}/authentication/flows/{alias}/executions/flow": {400},
     "/admin/realms/{realm}/clients-initial-access/{access_id}": {204},
-    f"{_CERTIFICATES}/upload": {400},
-    f"{_CERTIFICATES}/upload-certificate": {400},
 }
 """Where Keycloak answers otherwise: a user who does not exist has never failed, the step before a
-configuration is passed over, a flow to add to is part of what is sent, a token that is gone is
-gone, and a form is judged first.
+configuration is passed over, a flow to add to is part of what is sent, and a token that is gone is
+gone.
 """
 MAPPER: Final = {
     "name": "mapper",

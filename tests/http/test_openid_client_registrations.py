@@ -339,7 +339,11 @@ def test_a_scope_that_an_administrator_gave_is_kept(service: Registration) -> No
             "invalid_client_metadata",
         ),
         ({"token_endpoint_auth_method": "private_key_jwt"}, "invalid_client_metadata"),
-        ({"jwks": {"keys": []}}, "invalid_client_metadata"),
+        (
+            {"token_endpoint_auth_method": "private_key_jwt", "jwks": {"keys": []}},
+            "invalid_client_metadata",
+        ),
+        ({"jwks": {}}, "invalid_client_metadata"),
         ({"jwks": {"keys": [{"kty": "oct", "k": "AQ"}]}}, "invalid_client_metadata"),
         ({"jwks": JWKS, "jwks_uri": "https://a"}, "invalid_client_metadata"),
         ({"jwks_uri": "nope"}, "invalid_client_metadata"),

@@ -18,7 +18,7 @@ REFUSALS = {
         {"client_id": "consent"},
         (400, "invalid_client", "Client requires user consent"),
     ),
-    "no user name": ({"username": ""}, (401, "invalid_request", "Missing parameter: username")),
+    "an empty user name": ({"username": ""}, CREDENTIALS),
     "unknown scope": ({"scope": "x"}, (400, "invalid_scope", "Invalid scopes: x")),
     "unknown user": ({"username": "nobody"}, CREDENTIALS),
     "wrong password": ({"username": "bob", "password": "x"}, CREDENTIALS),

@@ -15,6 +15,8 @@ UNPROVED = (401, "unauthorized_client", "Invalid client or Invalid client creden
 PUBLIC = (401, "unauthorized_client", "Public client not allowed to retrieve service account")
 NO_ACCOUNT = (401, "unauthorized_client", "Client not enabled to retrieve service account")
 UNBOUND = (400, "invalid_request", "Client Certification missing for MTLS HoK Token Binding")
+EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+UNSIGNED = (400, "invalid_client", "Parameter client_assertion_type is missing")
 REPEATED = (400, "invalid_request", "duplicated parameter")
 Answer = tuple[int, str, str]
 
@@ -24,6 +26,22 @@ REFUSALS: dict[str, tuple[str, Answer]] = {
     "no grant_type, something twice": ("a=1&a=1", MISSING),
     "empty grant_type": ("grant_type=", UNSUPPORTED),
     "unknown grant_type and client": ("grant_type=x&client_id=nobody", UNSUPPORTED),
+    "a grant of Keycloak, no client": ("grant_type=authorization_code", UNKNOWN),
+    "a grant of Keycloak, wrong secret": (
+        f"grant_type={EXCHANGE}&client_id=svc&client_secret=x",
+        UNPROVED,
+    ),
+    "a grant of Keycloak, something twice": (
+        f"grant_type={EXCHANGE}&client_id=svc&{S}&a=1&a=1",
+        REPEATED,
+    ),
+    "a grant of Keycloak": (f"grant_type={EXCHANGE}&client_id=svc&{S}", UNSUPPORTED),
+    "a client that signs, its secret": (f"{G}&client_id=signs&{S}", UNSIGNED),
+    "a client that signs, nothing": (f"{G}&client_id=signs", UNSIGNED),
+    "a client that signs, an assertion": (
+        f"{G}&client_id=signs&client_assertion=a.b.c&client_assertion_type=x",
+        UNPROVED,
+    ),
     "grant_type in another case": (f"grant_type=Client_Credentials&client_id=svc&{S}", UNSUPPORTED),
     "unknown grant_type before a known one": (f"grant_type=x&{G}&client_id=svc&{S}", UNSUPPORTED),
     "no client": (G, UNKNOWN),
@@ -136,8 +154,14 @@ def test_a_wrong_method_is_405(wire: Wire, method: str) -> None:
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain", "multipart/form-data"])
-def test_a_wrong_content_type_is_415(wire: Wire, content_type: str) -> None:
+def test_a_body_that_is_no_form_counts_as_an_empty_one(wire: Wire, content_type: str) -> None:
     response = wire.post("token", GRANT | SVC, Content_Type=content_type)
+    assert (response.status_code, *response.json().values()) == MISSING
+
+
+def test_a_form_in_another_encoding_is_415(wire: Wire) -> None:
+    """Keycloak ignores the parameter: two readers would see two forms."""
+    response = wire.post("token", GRANT | SVC, Content_Type=f"{FORM}; charset=utf-16")
     assert response.status_code == 415
     assert response.json() == {
         "error": "The content-type header value did not match the value in @Consumes"

@@ -77,6 +77,7 @@ CLIENTS = [
     client("nosa", serviceAccountsEnabled=False),
     client("disabled", enabled=False),
     client("saml", protocol="saml"),
+    client("signs", clientAuthenticatorType="client-secret-jwt"),
     client("bound", attributes=BOUND, protocolMappers=[audience("bound"), audience("svc2")]),
     client("aud", protocolMappers=[audience("aud"), audience("svc2")]),
     client("stale", notBefore=2_147_483_647, protocolMappers=[audience("svc2")]),

@@ -25,7 +25,6 @@ from gateway.representations.json_input import is_plain_text, parse_json
 _JSON: Final = b"application/json"
 _TEXT: Final = b"text/plain"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-_KINDS: Final = {Media.OBJECT: dict, Media.LIST: list}
 
 
 async def read_admin_body(receive: Receive, headers: EdgeHeaders, wanted: Body) -> Any:
@@ -73,9 +72,15 @@ def _json(body: bytes, media: Media) -> Any:
         value = parse_json(body, "the body")
     except InvalidInput as error:
         raise MalformedBody(str(error)) from error
-    if not isinstance(value, _KINDS.get(media, object)):
+    if not _is_of(media, value):
         raise MalformedBody(f"not {media}", shape=True)
     return value
+
+
+def _is_of(media: Media, value: Any) -> bool:
+    if media is Media.LIST:
+        return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    return media is not Media.OBJECT or isinstance(value, dict)
 
 
 def _text(body: bytes) -> str:

@@ -1,8 +1,8 @@
 """What every admin endpoint does by its row of the table, in this order.
 
 HTTPS (403), caller (401), HTTPS for the caller's realm (403), realm (404), method (405), role
-(403), rights of the object that the path names (403), body (400, 413, 415). A caller without the
-role learns nothing of what is in a realm.
+(403), rights of the object that the path names (403), objects that the path leads through (404),
+body (400, 413, 415). A caller without the role learns nothing of what is in a realm.
 Keycloak: 7 (resolution order), 9; 0.3 (headers). Keycloak does not check `sslRequired` here.
 """
 
@@ -19,9 +19,14 @@ from gateway.admin.access import (
     AdminAccess,
     Caller,
     Forbidden,
+    InvalidRequest,
+    MalformedBody,
     NotFound,
     Rights,
+    UnknownPage,
 )
+from gateway.admin.path_objects import PathObjects
+from gateway.domain.errors import InvalidInput, UnusableSetting
 from gateway.domain.limits.event_loop import free_in_slices
 from gateway.domain.limits.large_documents import LARGE_DOCUMENT, clear_locals, large_document
 from gateway.domain.ports.directory import RealmEntry
@@ -29,13 +34,14 @@ from gateway.domain.realm import Realm
 from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.bodies import read_admin_body
 from gateway.http.admin.controlled_paths import controlled_path
+from gateway.http.admin.located_objects import LocatedObjects
 from gateway.http.admin.operations import Decided, Operation
 from gateway.http.admin.requests import AdminRequest
 from gateway.http.cross_origin import ADMIN_API
 from gateway.http.edge.headers import EdgeHeaders
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
-from gateway.http.form import parse_form
+from gateway.http.form import FormRefused, parse_form
 from gateway.http.guarded_endpoint import Exemption, GuardedEndpoint, RealmCheck
 from gateway.http.path_segments import escaped_path
 from gateway.http.realm_endpoint import RealmContext
@@ -44,6 +50,10 @@ from gateway.protocol.parameters import Parameters
 
 _MOST_IN_QUERY: Final = 250
 """All names of events may be asked for at once."""
+_INPUT_ERRORS: Final = (
+    *(FormRefused, MalformedBody, UnknownPage),
+    *(InvalidInput, InvalidRequest, UnusableSetting),
+)
 _EXEMPT: Final = (
     Exemption(
         RealmCheck.ENABLED,
@@ -61,6 +71,7 @@ class AdminServices:
     authentication: AdminAuthentication
     access: AdminAccess
     control: AccountControl
+    path_objects: PathObjects
 
 
 class AdminEndpoint(GuardedEndpoint):
@@ -78,6 +89,7 @@ class AdminEndpoint(GuardedEndpoint):
         self._controlled = {
             method: controlled_path(row) for method, row in self._operations.items()
         }
+        self._located = LocatedObjects.of(route)
         self._services = services
         # Answers hold secrets and personal data of all kinds: no row has to remember it.
         super().__init__(
@@ -112,7 +124,6 @@ class AdminEndpoint(GuardedEndpoint):
             controls=self._controlled[scope["method"]].objects(scope["path_params"]),
         )
         await self._services.control.require(acting)
-        body = operation.body
         pairs = tuple(parse_form(scope["query_string"], _MOST_IN_QUERY))
         request = AdminRequest(
             acting=acting,
@@ -122,18 +133,13 @@ class AdminEndpoint(GuardedEndpoint):
             public_url=self._services.context.public_url,
             url_path=_url_path(scope),
         )
-        if body is None:
-            return await operation.handler(request)
-        if not _is_large(headers):
-            document = await read_admin_body(receive, headers, body)
-            return await operation.handler(replace(request, body=document))
-        with large_document():
-            held: list[object] = [await read_admin_body(receive, headers, body)]
-            try:
-                return await operation.handler(replace(request, body=held[0]))
-            finally:
-                clear_locals(sys.exception())
-                await free_in_slices(held)
+        try:
+            return await _perform(operation, request, receive, headers)
+        except _INPUT_ERRORS:
+            # Only a refused request pays for the look-up: the use cases find the same objects.
+            located = self._located.objects(scope["path_params"])
+            await self._services.path_objects.require(realm, located)
+            raise
 
     def _realm(
         self, scope: Scope, entry: RealmEntry | None, caller: Caller, exchange: Exchange
@@ -144,6 +150,24 @@ class AdminEndpoint(GuardedEndpoint):
             raise NotFound("Realm not found.")
         exchange.security_headers = caller.realm.security_headers
         return caller.realm
+
+
+async def _perform(
+    operation: Operation, request: AdminRequest, receive: Receive, headers: EdgeHeaders
+) -> Reply:
+    body = operation.body
+    if body is None:
+        return await operation.handler(request)
+    if not _is_large(headers):
+        document = await read_admin_body(receive, headers, body)
+        return await operation.handler(replace(request, body=document))
+    with large_document():
+        held: list[object] = [await read_admin_body(receive, headers, body)]
+        try:
+            return await operation.handler(replace(request, body=held[0]))
+        finally:
+            clear_locals(sys.exception())
+            await free_in_slices(held)
 
 
 def _require(operation: Operation, rights: Rights) -> None:

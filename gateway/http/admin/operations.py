@@ -51,7 +51,7 @@ class Media(StrEnum):
     """The kind of a request body."""
 
     OBJECT = "a JSON object"
-    LIST = "a JSON array"
+    LIST = "a JSON array of objects"
     JSON = "any JSON"
     TEXT = "plain text"
     FORM = "a multipart form"

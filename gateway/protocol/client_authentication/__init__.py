@@ -28,6 +28,8 @@ METHODS: Final[Mapping[str, type[ClientAuthenticationMethod]]] = {
 METHOD_NAMES: Final = tuple(name for method in METHODS.values() for name in method.names)
 """The names of all methods, as discovery lists them."""
 _NO_PROOF: Final = "none"
+_BY_ASSERTION: Final = frozenset({"client-jwt", "client-secret-jwt"})
+"""Authenticators of Keycloak that read a signed JWT; none is accepted in this version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class ClientAuthenticator:
             )
         _require_offered(client, request)
         if not client.public_client:
-            await self._method(client).authenticate(client, request, credentials)
+            await self._method(client, request).authenticate(client, request, credentials)
         # Keycloak names the method also where a public client needed none.
         request.event.details[Detail.CLIENT_AUTH_METHOD] = client.client_authenticator_type
         if client.protocol != "openid-connect":
@@ -97,14 +99,27 @@ class ClientAuthenticator:
         method = _NO_PROOF if client.public_client else client.client_authenticator_type
         return AuthenticatedClient(entry, method)
 
-    def _method(self, client: Client) -> ClientAuthenticationMethod:
+    def _method(self, client: Client, request: ProtocolRequest) -> ClientAuthenticationMethod:
         method = self._methods.get(client.client_authenticator_type)
         if method is None:
+            _require_assertion(client, request)
             raise ClientAuthenticationFailed(
                 "unauthorized_client",
                 reason=f"no client authentication method {client.client_authenticator_type!r} here",
             )
         return method
+
+
+def _require_assertion(client: Client, request: ProtocolRequest) -> None:
+    """Refuse a client that has to send an assertion and sends none, such as its secret.
+
+    Spec: RFC 7523 §2.2; Keycloak: `client-jwt`, `client-secret-jwt` (26.7)
+    """
+    needed = client.client_authenticator_type in _BY_ASSERTION
+    if needed and request.parameters.raw("client_assertion") is None:
+        failure = EventFailure(EventError.INVALID_CLIENT_CREDENTIALS)
+        text = "Parameter client_assertion_type is missing"
+        raise OAuthError("invalid_client", text, event=failure)
 
 
 def _require_offered(client: Client, request: ProtocolRequest) -> None:

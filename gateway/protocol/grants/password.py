@@ -79,7 +79,7 @@ class Password:
 
 def _credentials(request: ProtocolRequest) -> SubmittedCredentials:
     sent = request.parameters
-    username = sent.get("username")
+    username = sent.raw("username")
     if username is None:
         text, status = "Missing parameter: username", HTTPStatus.UNAUTHORIZED
         failure = EventFailure(EventError.USER_NOT_FOUND)

@@ -45,7 +45,7 @@ class RefreshToken:
         self, request: ProtocolRequest, caller: AuthenticatedClient
     ) -> TokenResponse:
         client = caller.entry.client
-        text = request.parameters.get("refresh_token")
+        text = request.parameters.raw("refresh_token")
         if text is None:
             raise OAuthError("invalid_request", "No refresh token")
         token = read_refresh_token(request, client, text)
@@ -91,7 +91,7 @@ def _narrowed(request: ProtocolRequest, client: Client, kept: GrantedScopes) -> 
     The next refresh token has all of them again (RFC 6749 §6). Keycloak refuses none that the
     client could have asked for at the sign-in.
     """
-    asked = request.parameters.get("scope")
+    asked = request.parameters.raw("scope")
     if asked is None:
         return kept
     grant_scopes(request.realm, client, asked)

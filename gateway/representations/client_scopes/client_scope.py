@@ -16,7 +16,7 @@ from gateway.domain.errors import FieldError
 from gateway.representations.field_table import FieldTable, Given, Setting
 from gateway.representations.names import UrlName
 from gateway.representations.protocol_mappers import ProtocolMappers, restore_mappers, with_ids
-from gateway.representations.refusals import join, raise_all, refused
+from gateway.representations.refusals import join, mistyped, raise_all, refused_text
 from gateway.representations.setting_effects import ineffective_of_scope
 from gateway.representations.shapes import OneOf, Text, TextMap, Verbatim
 
@@ -31,7 +31,7 @@ class ScopeName(Verbatim):
     def read(self, value: Any, path: str) -> str:
         if not is_scope_name(value):
             allowed = "1 to 255 visible ASCII characters without quotes and backslashes"
-            raise refused(path, value, allowed)
+            raise refused_text(path, value, allowed)
         return str(value)
 
 
@@ -67,7 +67,7 @@ def parse_client_scope(
     Raises InvalidInput with every wrong field.
     """
     if not isinstance(document, Mapping):
-        raise refused(path or "clientScope", document, "an object")
+        raise mistyped(path or "clientScope", document, "an object")
     errors: list[FieldError] = []
     given = CLIENT_SCOPE_TABLE.collect(document, path, errors)
     before = base or ClientScope(str(uuid4()), realm_id, "")

@@ -19,7 +19,7 @@ from gateway.representations.json_input import is_plain_text
 from gateway.representations.masking import MASK
 from gateway.representations.names import PrintableName, UrlName
 from gateway.representations.protocol_mappers import ProtocolMappers, restore_mappers, with_ids
-from gateway.representations.refusals import attempt, join, raise_all, refused, refused_secret
+from gateway.representations.refusals import attempt, join, mistyped, raise_all, refused_secret
 from gateway.representations.setting_effects import ineffective_of_client
 from gateway.representations.shapes import (
     Count,
@@ -122,7 +122,7 @@ def parse_client(
     reports them. Raises InvalidInput with every wrong field.
     """
     if not isinstance(document, Mapping):
-        raise refused(path or "client", document, "an object")
+        raise mistyped(path or "client", document, "an object")
     errors: list[FieldError] = []
     given = CLIENT_FIELDS.collect(document, path, errors)
     before = base or _created(given, realm_id, path, inherited or InheritedScopes(), errors)

@@ -11,7 +11,13 @@ from gateway.domain.realm import Realm
 from gateway.representations.field_table import FieldTable, StoredOnly
 from gateway.representations.realms.global_profiles import global_profiles
 from gateway.representations.realms.realm import parse_realm, render_realm
-from gateway.representations.refusals import join, raise_all, refused, require_known
+from gateway.representations.refusals import (
+    join,
+    mistyped,
+    raise_all,
+    refused_items,
+    require_known,
+)
 from gateway.representations.secret_rotation import SECRET_ROTATION, parse_secret_rotation
 from gateway.representations.setting_effects import GLOBAL_PROFILES
 from gateway.representations.shapes import Flag, Text, TextList, Verbatim, VerbatimObject
@@ -169,8 +175,8 @@ def _items(value: Any, path: str) -> list[tuple[Mapping[str, Any], str]]:
     if value is None:
         return []
     if not isinstance(value, list) or len(value) > _MOST:
-        raise refused(path, value, f"a list of at most {_MOST}")
+        raise refused_items(path, value, list, f"a list of at most {_MOST}")
     for index, item in enumerate(value):
         if not isinstance(item, Mapping):
-            raise refused(f"{path}[{index}]", item, "an object")
+            raise mistyped(f"{path}[{index}]", item, "an object")
     return [(item, f"{path}[{index}]") for index, item in enumerate(value)]

@@ -20,7 +20,7 @@ from gateway.representations.realms.password_policy import check_hash_cost
 from gateway.representations.realms.security_headers import with_lasting
 from gateway.representations.realms.sign_in import left_out
 from gateway.representations.realms.smtp import keep_secrets, render_unmasked
-from gateway.representations.refusals import describe_name, join, raise_all, refused
+from gateway.representations.refusals import describe_name, join, mistyped, raise_all
 from gateway.representations.roles import role_members
 from gateway.representations.setting_effects import (
     ineffective_of_realm,
@@ -64,7 +64,7 @@ def parse_realm(
     field.
     """
     if not isinstance(document, Mapping):
-        raise refused(path or "realm", document, "an object")
+        raise mistyped(path or "realm", document, "an object")
     errors: list[FieldError] = []
     given = REALM_TABLE.collect(document, path, errors)
     if base is not None:

@@ -28,7 +28,7 @@ from gateway.representations.refusals import (
     join,
     parse_each,
     raise_all,
-    refused,
+    refused_items,
 )
 from gateway.representations.shapes import Choice, Count, Flag, Shape, Text, TextMap
 
@@ -225,9 +225,9 @@ def _read_items(
     items: Any, at: str, read: Callable[[Mapping[str, Any], str], ReadT]
 ) -> list[ReadT]:
     if not isinstance(items, list) or len(items) > _MOST:
-        raise refused(at, items, f"a list of at most {_MOST} objects")
+        raise refused_items(at, items, list, f"a list of at most {_MOST} objects")
     raise_all(
-        FieldError(f"{at}[{index}]", "something else", "an object")
+        FieldError(f"{at}[{index}]", "something else", "an object", mistyped=True)
         for index, item in enumerate(items)
         if not isinstance(item, Mapping)
     )

@@ -163,7 +163,7 @@ def _read_keys(metadata: Mapping[str, Any], document: dict[str, Any]) -> None:
 
 def _key_set(jwks: Mapping[str, Any]) -> str:
     keys = jwks.get("keys")
-    if not isinstance(keys, list) or not keys or any(_holds_private(key) for key in keys):
+    if not isinstance(keys, list) or any(_holds_private(key) for key in keys):
         raise refused("jwks", "another object", "a set of public keys")
     return json.dumps(jwks, separators=(",", ":"))
 
@@ -186,12 +186,16 @@ def _read_authentication(metadata: Mapping[str, Any], document: dict[str, Any]) 
         return
     if method not in AUTHENTICATORS:
         raise refused("token_endpoint_auth_method", method, ", ".join(("none", *AUTHENTICATORS)))
-    if method == "private_key_jwt" and not {"jwks", "jwks_uri"} & metadata.keys():
-        raise refused("jwks", None, "jwks or jwks_uri for private_key_jwt")
+    if method == "private_key_jwt" and not _names_keys(metadata):
+        raise refused("jwks", "no key", "jwks or jwks_uri for private_key_jwt")
     document["publicClient"] = False
     document["clientAuthenticatorType"] = AUTHENTICATORS[method]
     if AUTHENTICATORS[method] == "client-secret":
         attributes[METHOD_ATTRIBUTE] = method
+
+
+def _names_keys(metadata: Mapping[str, Any]) -> bool:
+    return "jwks_uri" in metadata or bool(metadata.get("jwks", {}).get("keys"))
 
 
 def _read_flows(metadata: Mapping[str, Any], document: dict[str, Any]) -> None:

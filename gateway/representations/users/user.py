@@ -20,7 +20,7 @@ from gateway.domain.users import Credential, User, canonical_name
 from gateway.representations.field_table import FieldTable, Given, Setting, StoredOnly, parse_given
 from gateway.representations.groups import parse_group_paths
 from gateway.representations.names import UrlName, VisibleName
-from gateway.representations.refusals import attempt, join, raise_all, refused
+from gateway.representations.refusals import attempt, join, mistyped, raise_all, refused
 from gateway.representations.shapes import (
     Count,
     Flag,
@@ -134,7 +134,7 @@ def parse_user(
     `base`, it stays as it is there, id and creation always. Raises InvalidInput.
     """
     if not isinstance(document, Mapping):
-        raise refused(path or "user", document, "an object")
+        raise mistyped(path or "user", document, "an object")
     errors: list[FieldError] = []
     given = USER_TABLE.collect(document, path, errors)
     if base is None and "username" not in given:
@@ -235,7 +235,7 @@ def _read_groups(given: Given) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise refused(at, value, "a list of paths of groups")
+        raise mistyped(at, value, "a list of paths of groups")
     paths = [
         item if not isinstance(item, str) or item.startswith("/") else f"/{item}" for item in value
     ]
