@@ -62,6 +62,11 @@ class FieldError:
         return f"{self.path}: {self.given} given, {self.allowed} expected"
 
 
+@dataclass(frozen=True, slots=True)
+class RepeatedName(FieldError):
+    """A unique name that the input has more than once."""
+
+
 class InvalidInput(RealmgateError):
     """Input with one or more refused fields; nothing was changed."""
 
@@ -72,6 +77,11 @@ class InvalidInput(RealmgateError):
             shown.append(f"and {len(errors) - _MOST_SHOWN} more")
         super().__init__("; ".join(shown))
         self.errors = errors
+
+    @property
+    def is_conflict(self) -> bool:
+        """Whether repeated names are all that is wrong."""
+        return bool(self.errors) and all(isinstance(error, RepeatedName) for error in self.errors)
 
 
 class RealmNotFound(RealmgateError):

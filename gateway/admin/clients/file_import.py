@@ -12,8 +12,8 @@ from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
 from gateway.domain.ports.storage import Stores
 from gateway.representations.clients import InheritedScopes, given_field, parse_client
-from gateway.representations.refusals import attempt, describe, raise_all
-from gateway.representations.repetitions import repeated
+from gateway.representations.refusals import attempt, raise_all
+from gateway.representations.repetitions import repeated_names
 from gateway.representations.spelling import snake_case
 
 _SCOPES: Final = "defaultClientScopes"
@@ -70,10 +70,8 @@ def _changes(
         client = attempt(errors, None, partial(read, base=before, path=path), item)
         if client is not None:
             changes.append(ClientChange(_prepared(item, client, before, clock), before))
-    errors.extend(
-        FieldError(at, f"{describe(name)} twice", "each client once")
-        for name in sorted(repeated(change.client.client_id for change in changes))
-    )
+    names = (change.client.client_id for change in changes)
+    errors.extend(repeated_names(names, at, "each client once"))
     raise_all(errors)
     return tuple(changes)
 
