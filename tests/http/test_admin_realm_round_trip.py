@@ -203,3 +203,47 @@ def test_a_new_service_account_joins_the_default_groups(
     document = {"clientId": "posted", "serviceAccountsEnabled": True}
     assert administration.ask("POST", f"{realm}/clients", document=document).status_code == CREATED
     assert account_of(administration, "posted")["groups"] == ["/all new"]
+
+
+def names(scopes: list[dict[str, Any]]) -> list[str]:
+    return sorted(scope["name"] for scope in scopes)
+
+
+def test_a_realm_with_client_scopes_of_its_own_has_these_and_offline_access(
+    administration: Administration,
+) -> None:
+    make(
+        administration,
+        "scoped",
+        clientScopes=[{"name": "own"}, {"name": "own-saml", "protocol": "saml"}],
+        defaultDefaultClientScopes=["own", "own-saml"],
+        defaultOptionalClientScopes=[],
+        clients=[
+            {"clientId": "usual", "serviceAccountsEnabled": True},
+            {"clientId": "saml", "protocol": "saml"},
+            {"clientId": "chosen", "defaultClientScopes": ["own", "unknown", "own-saml"]},
+        ],
+    )
+    realm = exported(administration, "scoped")
+    assert administration.ask("DELETE", "scoped").status_code == DONE
+    assert names(realm["clientScopes"]) == ["offline_access", "own", "own-saml"]
+    assert realm["defaultOptionalClientScopes"] == ["offline_access"]
+    mapped = {"clientScope": "offline_access", "roles": ["offline_access"]}
+    assert realm["scopeMappings"] == [mapped]
+    given = {
+        client["clientId"]: (client["defaultClientScopes"], client["optionalClientScopes"])
+        for client in realm["clients"]
+    }
+    assert given["usual"] == (["own"], ["offline_access"])
+    assert given["chosen"] == (["own"], [])
+    assert given["saml"] == (["own-saml"], [])
+    assert given["account"] == ([], ["offline_access"])
+
+
+def test_a_new_saml_client_of_a_file_has_the_saml_scopes(administration: Administration) -> None:
+    make(administration, "scoped", clients=[{"clientId": "saml", "protocol": "saml"}])
+    realm = exported(administration, "scoped")
+    assert administration.ask("DELETE", "scoped").status_code == DONE
+    (client,) = (one for one in realm["clients"] if one["clientId"] == "saml")
+    assert {"role_list", "AuthnContextClassRef"} <= set(client["defaultClientScopes"])
+    assert client["optionalClientScopes"] == []

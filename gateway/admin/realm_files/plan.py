@@ -13,8 +13,8 @@ from gateway.admin.access import (
     default_role_ids,
 )
 from gateway.admin.client_scopes import (
-    inherited_by_clients,
     read_scopes,
+    scopes_of_clients,
     store_defaults,
     store_scope_mappings,
     store_scopes,
@@ -151,13 +151,11 @@ class RealmPlanner:
         realm_id, clients, scopes = plan.realm.id, plan.clients, plan.scopes
         with collect_refusals(errors):
             scopes = await read_scopes(stores, realm_id, document, path)
-        inherited = await inherited_by_clients(stores, realm_id, scopes)
+        known = await scopes_of_clients(stores, realm_id, scopes)
         with collect_refusals(errors):
             items = await asyncio.to_thread(embedded, document, "clients", path)
             at = join(path, "clients")
-            clients = await read_clients(
-                stores, realm_id, items, at, self.clock, inherited=inherited
-            )
+            clients = await read_clients(stores, realm_id, items, at, self.clock, scopes=known)
         raise_all(errors)
         plan = replace(plan, clients=clients, scopes=scopes)
         if not report_ineffective:
