@@ -64,6 +64,11 @@ class FieldError:
         return f"{self.path}: {self.given} given, {self.allowed} expected"
 
 
+@dataclass(frozen=True, slots=True)
+class RepeatedName(FieldError):
+    """A unique name that the input has more than once."""
+
+
 class InvalidInput(RealmgateError):
     """Input with one or more refused fields; nothing was changed."""
 
@@ -79,6 +84,11 @@ class InvalidInput(RealmgateError):
     def mistyped(self) -> bool:
         """Whether a field is JSON of another type than it has to be."""
         return any(error.mistyped for error in self.errors)
+
+    @property
+    def is_conflict(self) -> bool:
+        """Whether repeated names are all that is wrong."""
+        return bool(self.errors) and all(isinstance(error, RepeatedName) for error in self.errors)
 
 
 class RealmNotFound(RealmgateError):

@@ -135,6 +135,8 @@ def _refused_input(error: AlreadyExists | InvalidInput | UnusableSetting) -> Rep
             return prose_error(HTTPStatus.BAD_REQUEST, _unrecognized(error))
         case InvalidInput() if error.mistyped:
             return _mistyped(error)
+        case InvalidInput() if error.is_conflict:
+            return _explained(HTTPStatus.CONFLICT, str(error))
         case _:
             return _explained(HTTPStatus.BAD_REQUEST, str(error))
 

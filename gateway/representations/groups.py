@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway.domain.errors import FieldError
+from gateway.domain.errors import FieldError, RepeatedName
 from gateway.domain.groups import Group
 from gateway.domain.roles import EffectiveRoles
 from gateway.representations.field_table import parse_fields, parse_given, without_none
@@ -158,7 +158,7 @@ def _read_level(value: Any, path: str, depth: int) -> tuple[GroupInput, ...]:
     groups = tuple(group for group in read if group is not None)
     first = {group.name: group for group in reversed(groups)}
     errors.extend(
-        FieldError(join(group.at, "name"), describe(group.name), "a name that no sibling has")
+        RepeatedName(join(group.at, "name"), describe(group.name), "a name that no sibling has")
         for group in groups
         if first[group.name] is not group
     )

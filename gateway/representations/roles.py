@@ -10,7 +10,7 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError
 from gateway.domain.roles import ListedRole, Role
 from gateway.representations.field_table import parse_fields
-from gateway.representations.names import PrintableName
+from gateway.representations.names import PrintableName, UrlName
 from gateway.representations.refusals import (
     attempt,
     join,
@@ -21,6 +21,7 @@ from gateway.representations.refusals import (
     refused_items,
     require_known,
 )
+from gateway.representations.repetitions import repeated_names
 from gateway.representations.shapes import Shape, Text, TextList, TextLists, without_empty
 from gateway.representations.spelling import Names
 
@@ -54,6 +55,8 @@ class RoleInput:
     composites: tuple[RoleName, ...]
     path: str
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    id: str | None = None
+    """The id of a new role; None for a generated one."""
 
 
 class DefaultRole:
@@ -102,6 +105,7 @@ def parse_roles(value: Any, path: str) -> tuple[RoleInput, ...]:
         raise mistyped(at, lists, "an object of lists of roles")
     for client, roles in (lists or {}).items():
         found += attempt(errors, [], _read_list, join(at, client), roles, client)
+    errors.extend(repeated_names((role.id for role in found if role.id), path, "each id once"))
     raise_all(errors)
     return tuple(found)
 
@@ -214,7 +218,9 @@ def _read_list(path: str, value: Any, client: str | None) -> list[RoleInput]:
         return []
     if not isinstance(value, list) or len(value) > _MOST:
         raise refused_items(path, value, list, f"a list of at most {_MOST} roles")
-    return parse_each(value, _read, path, client)
+    roles = parse_each(value, _read, path, client)
+    raise_all(repeated_names((role.role.name for role in roles), path, "each role once"))
+    return roles
 
 
 def _read(value: Any, path: str, client: str | None) -> RoleInput:
@@ -230,8 +236,14 @@ def _read(value: Any, path: str, client: str | None) -> RoleInput:
     composites = attempt(errors, (), _read_composites, parts, at)
     at, lists = given.get("attributes", ("", {}))
     attributes = attempt(errors, {}, TextLists().read, lists, at)
+    identity = None
+    if "id" in given:
+        at, identity = given["id"]
+        identity = attempt(errors, None, UrlName().read, identity, at)
     raise_all(errors)
-    return RoleInput(RoleName(name, client), description or None, composites, path, attributes)
+    return RoleInput(
+        RoleName(name, client), description or None, composites, path, attributes, identity
+    )
 
 
 def _reference(item: Any, path: str) -> RoleReference:

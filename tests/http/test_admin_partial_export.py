@@ -137,3 +137,25 @@ def test_an_export_has_the_flows_the_actions_and_the_texts_of_a_realms_own(
     assert flow.items() <= next(each for each in flows if each["alias"] == "by page").items()
     assert "Another one" in [each["name"] for each in actions]
     assert texts == {"de": {"hello": "Hallo"}}
+
+
+def test_roles_are_exported_by_client_if_clients_are(
+    administration: Administration, parts: str
+) -> None:
+    whole = give(administration, parts, WHOLE).json()
+    assert whole["roles"]["client"]["nc"][0]["name"] == "ncr"
+    assert whole["roles"]["client"]["admin-cli"] == []
+    groups = give(administration, parts, "?exportGroupsAndRoles=true").json()
+    assert groups["roles"].keys() == {"realm"}
+    assert "clientScopeMappings" not in groups
+    assert "defaultGroups" not in groups
+
+
+def test_a_service_account_is_exported_without_credentials(
+    administration: Administration, parts: str
+) -> None:
+    users = give(administration, parts, "?exportClients=true").json()["users"]
+    (account,) = (user for user in users if user["username"] == "service-account-nc")
+    assert not {"credentials", "clientRoles"} & account.keys()
+    assert (account["totp"], account["disableableCredentialTypes"]) == (False, [])
+    assert account["serviceAccountClientId"] == "nc"

@@ -92,7 +92,7 @@ def test_a_realm_brings_its_users_clients_roles_and_groups(
         ({"realm": "x" * 256}, 400, "realm"),
         ({"realm": 5}, 400, "realm"),
         ({"realm": "bad", "passwordPolicy": "foo(3)"}, 400, "passwordPolicy"),
-        ({"realm": "bad", "clients": [{"clientId": "a"}, {"clientId": "a"}]}, 400, "twice"),
+        ({"realm": "bad", "clients": [{"clientId": "a"}, {"clientId": "a"}]}, 409, "twice"),
         ({"realm": "bad", "users": [{"username": "a", "realmRoles": ["no"]}]}, 400, "no"),
         (
             {"realm": "bad", "users": [{"id": "1", "username": "a"}, {"id": "1", "username": "b"}]},

@@ -40,10 +40,12 @@ class RoleIndex:
         self._realm = realm
         self._clients = clients
         self._roles: dict[RoleName, Role] = {}
+        self._ids: set[str] = set()
 
     async def load(self) -> None:
         names = {identity: client_id for client_id, identity in self._clients.items()}
         for role in await self._stores.roles.list(self._realm.id):
+            self._ids.add(role.id)
             client = names.get(role.client) if role.client else None
             if role.client is None or client is not None:
                 self._roles[RoleName(role.name, client)] = role
@@ -61,7 +63,10 @@ class RoleIndex:
         return tuple(sorted(found, key=lambda name: (name.client or "", name.name)))
 
     async def add(self, given: Iterable[RoleInput]) -> None:
-        """Add the roles that are missing, and add to all of them their composites."""
+        """Add the roles that are missing, and add to all of them their composites.
+
+        A role keeps its id from the file where no other role has it.
+        """
         roles = tuple(given)
         for role in roles:
             if role.role not in self._roles:
@@ -115,8 +120,9 @@ class RoleIndex:
         if given.role.client is not None and client is None:
             shown = describe(given.role.client)
             raise InvalidInput((FieldError(given.path, shown, "a client of the realm"),))
+        identity = str(uuid4()) if given.id is None or given.id in self._ids else given.id
         role = Role(
-            id=str(uuid4()),
+            id=identity,
             realm_id=self._realm.id,
             name=given.role.name,
             description=given.description,
@@ -124,6 +130,7 @@ class RoleIndex:
             attributes=given.attributes,
         )
         await self._stores.roles.add(role)
+        self._ids.add(role.id)
         self.changed = True
         return role
 

@@ -8,7 +8,12 @@ from gateway.admin.client_scopes.administration import (
     get_client_scope,
     with_scope_renamed,
 )
-from gateway.admin.client_scopes.choice import chosen_from, chosen_scopes, inherited_from
+from gateway.admin.client_scopes.choice import (
+    ScopeChoice,
+    chosen_from,
+    chosen_scopes,
+    inherited_from,
+)
 from gateway.admin.client_scopes.defaults import default_client_scopes, ensure_client_scopes
 from gateway.admin.client_scopes.evaluation import (
     OF_THE_REALM,
@@ -19,8 +24,8 @@ from gateway.admin.client_scopes.evaluation import (
     in_scope,
 )
 from gateway.admin.client_scopes.file_import import (
-    inherited_by_clients,
     read_scopes,
+    scopes_of_clients,
     store_defaults,
     store_scope_mappings,
     store_scopes,

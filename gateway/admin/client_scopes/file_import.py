@@ -12,16 +12,15 @@ from typing import Any
 from gateway.admin.access import (
     RoleIndex,
 )
-from gateway.admin.client_scopes.choice import inherited_by_lists
+from gateway.admin.client_scopes.defaults import OFFLINE_ACCESS, default_client_scopes
 from gateway.domain.client_scopes import ClientScope, RealmDefault
-from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.errors import FieldError
 from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder
 from gateway.domain.realm import Realm
 from gateway.representations.client_scopes import ScopeMapping, ScopesInput, parse_realm_scopes
-from gateway.representations.clients import InheritedScopes
 from gateway.representations.refusals import collect_refusals, describe, join, raise_all, refused
+from gateway.representations.roles import RoleName
 
 
 async def read_scopes(
@@ -30,30 +29,43 @@ async def read_scopes(
     """Return the client scopes of the file; raises InvalidInput."""
     known = await _by_name(stores, realm_id) if realm_id else {}
     # Very many scopes take seconds to check: other requests go on meanwhile.
-    return await asyncio.to_thread(parse_realm_scopes, document, realm_id, known, path)
+    given = await asyncio.to_thread(parse_realm_scopes, document, realm_id, known, path)
+    return given if known else _with_offline_access(given, document, realm_id)
 
 
-async def inherited_by_clients(
+def _with_offline_access(
+    given: ScopesInput, document: Mapping[str, Any], realm_id: str
+) -> ScopesInput:
+    """Return the scopes of a new realm; one with scopes of its own has offline access too."""
+    has_own = document.get("clientScopes", document.get("client_scopes")) is not None
+    if not has_own or any(scope.name == OFFLINE_ACCESS for scope in given.scopes):
+        return given
+    (scope,) = (one for one in default_client_scopes(realm_id) if one.name == OFFLINE_ACCESS)
+    roles = (RoleName(OFFLINE_ACCESS),)
+    mapping = ScopeMapping(None, OFFLINE_ACCESS, roles, "scopeMappings")
+    optional = given.optional
+    return replace(
+        given,
+        scopes=(*given.scopes, scope),
+        optional=None if optional is None else (*optional, OFFLINE_ACCESS),
+        mappings=(*given.mappings, mapping),
+    )
+
+
+async def scopes_of_clients(
     stores: Stores, realm_id: str, given: ScopesInput
-) -> InheritedScopes:
-    """Return the scopes of clients that name none: those of new clients after the import.
+) -> tuple[ClientScope, ...]:
+    """Return the client scopes of the realm after the import, with how new clients get them.
 
     A new realm whose file has no scopes gets the built-in ones.
     """
     known = await _by_name(stores, realm_id) if realm_id else {}
     known |= {scope.name: scope for scope in given.scopes}
-    usual = InheritedScopes()
-    kinds: dict[str, RealmDefault | None] = {
-        **dict.fromkeys(usual.default, RealmDefault.DEFAULT),
-        **dict.fromkeys(usual.optional, RealmDefault.OPTIONAL),
-    }
-    if known:
-        kinds = {
-            scope.name: scope.realm_default
-            for scope in known.values()
-            if scope.protocol == OPENID_CONNECT
-        }
-    return inherited_by_lists({name: _kind(name, kind, given) for name, kind in kinds.items()})
+    scopes = tuple(known.values()) or default_client_scopes(realm_id)
+    return tuple(
+        replace(scope, realm_default=_kind(scope.name, scope.realm_default, given))
+        for scope in scopes
+    )
 
 
 async def store_scopes(stores: Stores, realm: Realm, given: ScopesInput) -> bool:

@@ -31,7 +31,12 @@ from gateway.admin.clients.listing import (
 )
 from gateway.admin.clients.nodes import ClientNodes
 from gateway.admin.clients.policies import POLICIES, PROFILES, ClientPolicies
-from gateway.admin.clients.preparation import ensure_service_account
+from gateway.admin.clients.preparation import (
+    add_service_account,
+    lacks_service_account,
+    service_account,
+    service_account_name,
+)
 from gateway.admin.clients.protocol_mappers import (
     MapperOwner,
     OwnerKind,

@@ -26,8 +26,9 @@ from gateway.admin.clients.access import (
     require_may_widen_scope,
 )
 from gateway.admin.clients.preparation import (
+    add_service_account,
     changed_client,
-    ensure_service_account,
+    lacks_service_account,
     prepared_client,
     service_account_name,
     with_rotation_applied,
@@ -217,9 +218,14 @@ class ClientAdministration:
 
     async def _add_account(self, change: Change, client: Client) -> None:
         stores, realm = change.stores, change.realm
-        granted = await default_role_ids(stores, realm)
+        if not await lacks_service_account(stores, client):
+            return
+        role_ids = await default_role_ids(stores, realm)
+        group_ids = tuple(await stores.groups.default(realm.id))
         try:
-            await ensure_service_account(stores, client, granted, self.clock)
+            await add_service_account(
+                stores, client, self.clock, role_ids=role_ids, group_ids=group_ids
+            )
         except AlreadyExists as error:
             raise AlreadyExists(f"Client {client.client_id} already exists") from error
 

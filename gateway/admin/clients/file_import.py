@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
+from gateway.admin.client_scopes import ScopeChoice, inherited_from
 from gateway.admin.clients.preparation import changed_client, prepared_client
+from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
 from gateway.domain.ports.storage import Stores
-from gateway.representations.clients import InheritedScopes, given_field, parse_client
-from gateway.representations.refusals import attempt, describe, raise_all
-from gateway.representations.repetitions import repeated
+from gateway.representations.clients import given_field, parse_client
+from gateway.representations.refusals import attempt, raise_all
+from gateway.representations.repetitions import repeated_names
 from gateway.representations.spelling import snake_case
 
 _SCOPES: Final = "defaultClientScopes"
@@ -42,9 +44,11 @@ async def read_clients(
     at: str,
     clock: Clock,
     *,
-    inherited: InheritedScopes,
+    scopes: Sequence[ClientScope],
 ) -> tuple[ClientChange, ...]:
-    """Return what the file changes; new clients that name no client scopes have `inherited`.
+    """Return what the file changes; `scopes` are those of the realm after the import.
+
+    A new client that names no scopes gets those of the realm's lists, and none that it lacks.
 
     The caller reports settings without effect. Raises InvalidInput with every wrong field.
     """
@@ -52,16 +56,18 @@ async def read_clients(
     names = await asyncio.to_thread(lambda: sorted({_name(item) for _, item in items}))
     found = await stores.clients.named(realm_id, names) if realm_id else ()
     known = {client.client_id: client for client in found}
+    inherited = inherited_from(scopes)
     read = partial(parse_client, realm_id=realm_id, inherited=inherited, report_ineffective=True)
-    return await asyncio.to_thread(_changes, items, known, at, clock, read)
+    prepare = partial(_prepared, clock=clock, choice=ScopeChoice(scopes))
+    return await asyncio.to_thread(_changes, items, known, at, read, prepare)
 
 
 def _changes(
     items: Items,
     known: Mapping[str, Client],
     at: str,
-    clock: Clock,
     read: Callable[..., Client],
+    prepare: Callable[..., Client],
 ) -> tuple[ClientChange, ...]:
     errors: list[FieldError] = []
     changes: list[ClientChange] = []
@@ -69,11 +75,9 @@ def _changes(
         before = known.get(_name(item))
         client = attempt(errors, None, partial(read, base=before, path=path), item)
         if client is not None:
-            changes.append(ClientChange(_prepared(item, client, before, clock), before))
-    errors.extend(
-        FieldError(at, f"{describe(name)} twice", "each client once")
-        for name in sorted(repeated(change.client.client_id for change in changes))
-    )
+            changes.append(ClientChange(prepare(item, client, before), before))
+    names = (change.client.client_id for change in changes)
+    errors.extend(repeated_names(names, at, "each client once"))
     raise_all(errors)
     return tuple(changes)
 
@@ -85,12 +89,17 @@ def _name(item: Mapping[str, Any]) -> str:
 
 
 def _prepared(
-    item: Mapping[str, Any], client: Client, before: Client | None, clock: Clock
+    item: Mapping[str, Any],
+    client: Client,
+    before: Client | None,
+    *,
+    clock: Clock,
+    choice: ScopeChoice,
 ) -> Client:
     if before:
-        return changed_client(client, before, clock)
+        return choice.of(changed_client(client, before, clock))
     prepared = prepared_client(client, clock)
-    if given_field(item, _SCOPES) is None:
-        return prepared
-    # As the file says, or the next import of the same file would change it.
-    return replace(prepared, default_client_scopes=client.default_client_scopes)
+    if given_field(item, _SCOPES) is not None:
+        # As the file says, or the next import of the same file would change it.
+        prepared = replace(prepared, default_client_scopes=client.default_client_scopes)
+    return choice.of(prepared)

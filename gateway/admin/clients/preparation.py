@@ -16,7 +16,7 @@ from gateway.domain.clock import Clock
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
-from gateway.domain.users import User
+from gateway.domain.users import SERVICE_ACCOUNT_PREFIX, User, canonical_name
 from gateway.representations.clients import (
     with_creation_attributes,
     with_rotated_secret,
@@ -101,27 +101,34 @@ def _rotated(client: Client, rotation: SecretRotation, clock: Clock) -> Client:
 
 def service_account_name(client: Client) -> str:
     """Return the user name of the client's service account."""
-    return f"service-account-{client.client_id.lower()}"
+    return SERVICE_ACCOUNT_PREFIX + canonical_name(client.client_id)
 
 
-async def ensure_service_account(
-    stores: Stores, client: Client, role_ids: tuple[str, ...], clock: Clock, *, new: bool = False
-) -> bool:
-    """Add the client's service account if enabled and missing; return whether it was added."""
+async def lacks_service_account(stores: Stores, client: Client, *, new: bool = False) -> bool:
+    """Return whether the client is to have a service account and has none; `new` ones have none."""
     if not client.service_accounts_enabled:
         return False
-    if not new and await stores.users.find_service_account(client.realm_id, client.id):
-        return False
-    user = User(
-        id=str(uuid4()),
-        realm_id=client.realm_id,
-        username=service_account_name(client),
-        enabled=True,
-        created_at=clock.now(),
-        service_account_client=client.id,
-    )
-    await store_new_user(stores, NewUser(user, role_ids=role_ids))
-    return True
+    return new or await stores.users.find_service_account(client.realm_id, client.id) is None
+
+
+async def add_service_account(
+    stores: Stores,
+    client: Client,
+    clock: Clock,
+    *,
+    role_ids: tuple[str, ...],
+    group_ids: tuple[str, ...],
+) -> None:
+    """Add the service account of a client that lacks it, with these roles and groups."""
+    user = User(str(uuid4()), client.realm_id, "", enabled=True, created_at=clock.now())
+    account = service_account(client, user)
+    await store_new_user(stores, NewUser(account, role_ids=role_ids, group_ids=group_ids))
+
+
+def service_account(client: Client, user: User) -> User:
+    """Return the user as the service account of the client."""
+    name = service_account_name(client)
+    return replace(user, username=name, service_account_client=client.id)
 
 
 def _with_scope(client: Client) -> Client:

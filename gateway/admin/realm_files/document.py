@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Any, Final, Self
 
+from gateway.authentication.one_time_password import OTP
 from gateway.authentication.realm_profile import stored_profile
 from gateway.domain.client_scopes import RealmDefault
 from gateway.domain.clients import Client
@@ -24,7 +25,7 @@ from gateway.representations.groups import render_groups
 from gateway.representations.realms import render_realm, render_sign_in
 from gateway.representations.roles import render_role
 from gateway.representations.user_profiles import render_profile_component
-from gateway.representations.users import render_credential, render_user
+from gateway.representations.users import full_user, render_credential
 
 _BATCH: Final = 500
 _OF_SIGN_IN: Final = (
@@ -70,14 +71,19 @@ class RealmDocument:
     def settings(self) -> dict[str, Any]:
         return render_realm(self._realm, masked=self._masked)
 
-    async def roles(self) -> dict[str, Any]:
-        clients: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    async def roles(self, *, clients: bool = True) -> dict[str, Any]:
+        """Return the roles of the realm, and where `clients`, those of each client."""
+        of_clients: dict[str, list[dict[str, Any]]] = {
+            client.client_id: [] for client in self._clients.values()
+        }
         realm: list[dict[str, Any]] = []
         async for role in in_slices(self._roles.values()):
             parts = {part: names for part, names in self._names(role.composites).items() if names}
             written = render_role(role, parts)
-            (realm if role.client is None else clients[self._public(role.client)]).append(written)
-        return {"realm": realm, "client": dict(clients)}
+            (realm if role.client is None else of_clients[self._public(role.client)]).append(
+                written
+            )
+        return {"realm": realm, "client": of_clients} if clients else {"realm": realm}
 
     async def groups(self) -> list[dict[str, Any]]:
         granted = await self._stores.groups.granted(self._realm.id)
@@ -116,7 +122,8 @@ class RealmDocument:
                 of_realm.append({**holder, "roles": names["realm"]})
             for client, roles in names["client"].items():
                 of_clients.setdefault(client, []).append({**holder, "roles": roles})
-        return {"scopeMappings": of_realm, "clientScopeMappings": dict(sorted(of_clients.items()))}
+        found = {"scopeMappings": of_realm, "clientScopeMappings": dict(sorted(of_clients.items()))}
+        return {name: mappings for name, mappings in found.items() if mappings}
 
     async def _holders(self, *, clients: bool) -> list[tuple[dict[str, str], frozenset[str]]]:
         realm_id, mappings = self._realm.id, self._stores.role_scopes
@@ -155,22 +162,26 @@ class RealmDocument:
     async def users(
         self, *, service_accounts_only: bool = False
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the users by name, read in batches."""
+        """Yield the users by name, read in batches; service accounts alone have no credentials."""
         last = ""
         while batch := await self._stores.user_batches.after(
             self._realm.id, last, _BATCH, accounts_only=service_accounts_only
         ):
             for whole in batch:
-                yield self._user(whole)
+                written = self._user(whole)
+                if service_accounts_only:
+                    del written["credentials"]
+                yield written
             last = batch[-1].user.username
 
     def _user(self, whole: WholeUser) -> dict[str, Any]:
         user = whole.user
         names = self._names(whole.role_ids)
         paths = [self._groups[group].path for group in whole.group_ids if group in self._groups]
-        written = render_user(user) | {
+        one_time = any(credential.type == OTP for credential in whole.credentials)
+        written = full_user(user, totp=one_time) | {
             "realmRoles": names["realm"],
-            "clientRoles": names["client"],
+            **({"clientRoles": names["client"]} if names["client"] else {}),
             "groups": sorted(paths),
         }
         if user.service_account_client is not None:

@@ -69,9 +69,8 @@ class PartialExport:
             parts = await RealmDocument(stores, realm, masked=True).loaded()
             document = await realm_document(stores, realm)
             if groups_and_roles:
-                document["roles"] = await parts.roles()
+                document["roles"] = await parts.roles(clients=clients)
                 document["groups"] = await parts.groups()
-                document["defaultGroups"] = parts.default_groups()
             document |= await parts.scopes()
             document |= await parts.scope_mappings(clients=clients)
             if clients:

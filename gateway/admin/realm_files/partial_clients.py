@@ -14,14 +14,14 @@ from gateway.admin.changes import Change
 from gateway.admin.clients import ClientAdministration, default_clients
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
-from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
+from gateway.domain.errors import AlreadyExists, FieldError
 from gateway.domain.limits.event_loop import free_in_slices, in_slices
 from gateway.domain.realm import Realm
 from gateway.representations.clients import given_field, new_client_document
 from gateway.representations.masking import MASK
 from gateway.representations.realm_files import Action, IfExists, Kind, Outcome
 from gateway.representations.refusals import describe, describe_name, raise_all
-from gateway.representations.repetitions import repeated
+from gateway.representations.repetitions import repeated_names
 from gateway.representations.setting_effects import IneffectiveSetting, ineffective_of_client
 
 
@@ -104,10 +104,7 @@ def _named(
         for at, name, _ in named
         if not isinstance(name, str)
     )
-    twice = sorted(repeated(name for _, name, _ in named))
-    if twice:
-        given = f"{describe(twice[0])} twice"
-        raise InvalidInput((FieldError("clients", given, "each client once"),))
+    raise_all(repeated_names((name for _, name, _ in named), "clients", "each client once"))
     return [(name, item) for _, name, item in named]
 
 

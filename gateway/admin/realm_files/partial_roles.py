@@ -32,7 +32,7 @@ async def import_roles(
     replaced = existing if policy is IfExists.OVERWRITE else []
     for role in (*added, *replaced):
         require_changeable_role(change.acting, role.role.client, role.role.name)
-    await index.add(added)
+    await index.add([replace(role, id=None) for role in added])
     for role in replaced:
         before = known[role.role]
         if before is not None:

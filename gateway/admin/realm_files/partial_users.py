@@ -1,7 +1,7 @@
 """Users of a partial import. Keycloak: 7.1 (partialImport)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.admin.access import (
     ControlledObject,
@@ -57,7 +57,7 @@ class PartialUsers:
         await require_may_grant(self.change.acting, self.change.stores, prepared.role_ids)
         await require_may_join(self.change.acting, self.change.stores, prepared.group_ids)
         if new.service_account_of is not None:
-            account = await self._grant(new, prepared, before)
+            account = await self._replace_account(new, prepared, before)
             return Outcome(action, Kind.USER, new.user.username, account.id)
         if before is not None:
             await self._remove(new, before)
@@ -78,7 +78,10 @@ class PartialUsers:
         controlled = ControlledObject(ObjectKind.USER, user.id)
         await require_may_control(self.change.acting, self.change.stores, controlled, lock=True)
 
-    async def _grant(self, new: UserInput, prepared: NewUser, before: User | None) -> User:
+    async def _replace_account(
+        self, new: UserInput, prepared: NewUser, before: User | None
+    ) -> User:
+        """Re-create a service account as the import has it; it keeps its name and its client."""
         stores, realm_id = self.change.stores, self.change.realm.id
         client = self.new_clients.get(new.service_account_of or "")
         account = before
@@ -88,8 +91,12 @@ class PartialUsers:
             at, allowed = f"{new.path}.serviceAccountClientId", "a client with a service account"
             raise refused(at, new.service_account_of, allowed)
         await self._require_may_control(account)
-        await stores.roles.grant(realm_id, account.id, prepared.role_ids)
-        return account
+        await stores.users.remove(realm_id, account.id)
+        await self.online_sessions.end_of_user(realm_id, account.id)
+        owner = account.service_account_client
+        user = replace(prepared.user, username=account.username, service_account_client=owner)
+        await store_new_user(stores, replace(prepared, user=user, credentials=()))
+        return user
 
 
 def _exists(new: UserInput) -> AlreadyExists:

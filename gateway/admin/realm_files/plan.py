@@ -10,23 +10,26 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gateway.admin.access import (
-    RoleIndex,
     default_role_ids,
 )
 from gateway.admin.client_scopes import (
-    inherited_by_clients,
     read_scopes,
+    scopes_of_clients,
     store_defaults,
     store_scope_mappings,
     store_scopes,
 )
-from gateway.admin.clients import ClientChange, ensure_service_account, read_clients
+from gateway.admin.clients import (
+    ClientChange,
+    add_service_account,
+    lacks_service_account,
+    read_clients,
+)
 from gateway.admin.flows import check_overrides, store_sign_in
 from gateway.admin.groups import GivenGroups, RealmIndexes, load_groups, read_realm_groups
 from gateway.admin.keys import ensure_signing_keys, signing_algorithms
 from gateway.admin.realm_files.files import embedded
 from gateway.admin.realm_files.user_inputs import (
-    ROLE_LISTS,
     UserInput,
     UserPreparation,
     new_passwords,
@@ -51,7 +54,6 @@ from gateway.representations.refusals import (
     describe_name,
     join,
     raise_all,
-    refused,
 )
 from gateway.representations.roles import RoleInput, parse_roles
 from gateway.representations.setting_effects import (
@@ -149,13 +151,11 @@ class RealmPlanner:
         realm_id, clients, scopes = plan.realm.id, plan.clients, plan.scopes
         with collect_refusals(errors):
             scopes = await read_scopes(stores, realm_id, document, path)
-        inherited = await inherited_by_clients(stores, realm_id, scopes)
+        known = await scopes_of_clients(stores, realm_id, scopes)
         with collect_refusals(errors):
             items = await asyncio.to_thread(embedded, document, "clients", path)
             at = join(path, "clients")
-            clients = await read_clients(
-                stores, realm_id, items, at, self.clock, inherited=inherited
-            )
+            clients = await read_clients(stores, realm_id, items, at, self.clock, scopes=known)
         raise_all(errors)
         plan = replace(plan, clients=clients, scopes=scopes)
         if not report_ineffective:
@@ -182,10 +182,11 @@ class RealmPlanner:
         new_scopes |= await store_scope_mappings(stores, realm, plan.scopes, roles)
         master = await ensure_administration(stores, realm)
         new_profile = await import_profile(stores, realm, plan.profile)
-        accounts = await self._service_accounts(stores, plan)
         groups = await load_groups(stores, realm)
         await groups.take(stores, realm, plan.groups, roles)
-        users = await self._users(stores, plan, RealmIndexes(roles, groups), accounts)
+        indexes = RealmIndexes(roles, groups)
+        accounts = await self._service_accounts(stores, plan, indexes)
+        users = await self._users(stores, plan, indexes)
         beyond_clients = (
             realm != plan.before
             or any((new_keys, new_sign_in, new_scopes, roles.changed, groups.changed))
@@ -203,51 +204,51 @@ class RealmPlanner:
             topics=topics if master is None else (*topics, realm_topic(master.id)),
         )
 
-    async def _service_accounts(self, stores: Stores, plan: RealmPlan) -> frozenset[str]:
-        """Add missing service accounts; return the public names of their clients."""
-        default = await default_role_ids(stores, plan.realm)
-        return frozenset(
-            [
-                change.client.client_id
-                async for change in in_slices(plan.clients)
-                if await ensure_service_account(
-                    stores, change.client, default, self.clock, new=change.before is None
+    async def _service_accounts(
+        self, stores: Stores, plan: RealmPlan, indexes: RealmIndexes
+    ) -> frozenset[str]:
+        """Add missing service accounts, as the file has them; return the names of their clients."""
+        role_ids = await default_role_ids(stores, plan.realm)
+        given = {user.service_account_of: user async for user in in_slices(plan.users)}
+        errors: list[FieldError] = []
+        added: list[str] = []
+        async for change in in_slices(plan.clients):
+            client = change.client
+            if not await lacks_service_account(stores, client, new=change.before is None):
+                continue
+            added.append(client.client_id)
+            account = given.get(client.client_id)
+            if account is None:
+                await add_service_account(
+                    stores, client, self.clock, role_ids=role_ids, group_ids=indexes.groups.default
                 )
-            ]
-        )
+                continue
+            with collect_refusals(errors):
+                prepared = await self._preparation(plan, indexes).service_account(account, client)
+                await store_new_user(stores, prepared)
+        raise_all(errors)
+        return frozenset(added)
 
-    async def _users(
-        self, stores: Stores, plan: RealmPlan, indexes: RealmIndexes, accounts: frozenset[str]
-    ) -> int:
-        """Add new users and return their number; grant new service accounts their roles.
+    def _preparation(self, plan: RealmPlan, indexes: RealmIndexes) -> UserPreparation:
+        return UserPreparation(plan.realm, indexes, self.passwords, self.gate)
+
+    async def _users(self, stores: Stores, plan: RealmPlan, indexes: RealmIndexes) -> int:
+        """Add new users and return their number.
 
         Known users keep password and roles: a file imported again must not set them back.
         """
-        preparation = UserPreparation(plan.realm, indexes, self.passwords, self.gate)
+        preparation = self._preparation(plan, indexes)
         errors: list[FieldError] = []
         added = 0
         for new in plan.users:
+            if new.service_account_of is not None:
+                continue
             with collect_refusals(errors):
-                if new.service_account_of in accounts:
-                    await _grant_service_account(stores, plan.realm, indexes.roles, new)
-                elif new.service_account_of is None:
-                    name = new.user.username
-                    if await stores.users.find_by_username(plan.realm.id, name) is None:
-                        await store_new_user(stores, await preparation.prepared(new))
-                        added += 1
+                if await stores.users.find_by_username(plan.realm.id, new.user.username) is None:
+                    await store_new_user(stores, await preparation.prepared(new))
+                    added += 1
         raise_all(errors)
         return added
-
-
-async def _grant_service_account(
-    stores: Stores, realm: Realm, roles: RoleIndex, new: UserInput
-) -> None:
-    account = await stores.users.find_by_username(realm.id, new.user.username)
-    if account is None or account.service_account_client is None:
-        at, allowed = f"{new.path}.username", "the user name of the service account"
-        raise refused(at, new.user.username, allowed)
-    role_ids = roles.ids(new.roles, new.path, ROLE_LISTS)
-    await stores.roles.grant(realm.id, account.id, role_ids)
 
 
 def _topics_of_clients(plan: RealmPlan, accounts: frozenset[str]) -> tuple[str, ...]:

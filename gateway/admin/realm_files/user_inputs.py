@@ -9,9 +9,11 @@ from uuid import uuid4
 from gateway.admin.access import (
     default_role,
 )
+from gateway.admin.clients import service_account, service_account_name
 from gateway.admin.groups import RealmIndexes
 from gateway.admin.realm_files.files import embedded
 from gateway.admin.users import NewPasswords, NewUser
+from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
 from gateway.domain.ports.passwords import PasswordMaker
@@ -26,8 +28,10 @@ from gateway.representations.refusals import (
     collect_refusals,
     join,
     raise_all,
+    refused,
     refused_secret,
 )
+from gateway.representations.repetitions import repeated_names
 from gateway.representations.roles import RoleName, parse_role_names
 from gateway.representations.spelling import Names
 from gateway.representations.users import NewPassword, parse_credentials, parse_user
@@ -60,8 +64,15 @@ def read_users(
         attempt(errors, None, read_user_input, item, realm, at, clock)
         for at, item in embedded(document, "users", path)
     ]
+    users = tuple(user for user in read if user is not None)
+    at = join(path, "users")
+    names = (new.user.username for new in users)
+    errors.extend(repeated_names(names, at, "each user name once"))
+    if not realm.login.duplicate_emails_allowed:
+        addresses = (new.user.email for new in users if new.user.email)
+        errors.extend(repeated_names(addresses, at, "each address once"))
     raise_all(errors)
-    return tuple(user for user in read if user is not None)
+    return users
 
 
 async def unknown_users(
@@ -80,6 +91,8 @@ def read_user_input(item: Mapping[str, Any], realm: Realm, path: str, clock: Clo
     errors: list[FieldError] = []
     fields = _NAMES.collect(item, path, errors)
     given = {name: value for name, (_, value) in fields.items() if value is not None}
+    if "serviceAccountClientId" in given and item.get("enabled") is None:
+        item = {**item, "enabled": True}
     now = clock.now()
     unknown = User("", realm.id, "", enabled=False, created_at=now)
     user = attempt(errors, unknown, partial(parse_user, now=now, path=path), item, realm.id)
@@ -140,6 +153,18 @@ class UserPreparation:
             for index, credential in enumerate(new.credentials)
         ]
         return NewUser(user, tuple(credentials), role_ids, group_ids, new.path)
+
+    async def service_account(self, new: UserInput, client: Client) -> NewUser:
+        """Return the service account of the client, ready to be stored, without credentials.
+
+        Raises InvalidInput for another name, and for what is unknown.
+        """
+        name = service_account_name(client)
+        if new.user.username != name:
+            at, allowed = join(new.path, "username"), f"{name}, after the client"
+            raise refused(at, new.user.username, allowed)
+        prepared = await self.prepared(replace(new, credentials=()))
+        return replace(prepared, user=service_account(client, prepared.user))
 
     async def _hashed(
         self, credential: NewPassword | Credential, user: User, path: str

@@ -19,7 +19,11 @@ from gateway.admin.access import (
     default_role,
     load_roles,
 )
-from gateway.admin.client_scopes import ensure_client_scopes
+from gateway.admin.client_scopes import (
+    chosen_from,
+    default_client_scopes,
+    ensure_client_scopes,
+)
 from gateway.admin.clients import (
     ACCOUNT,
     ACCOUNT_CONSOLE,
@@ -151,9 +155,10 @@ async def _add_clients(
 ) -> tuple[str, ...]:
     """Add the clients that are missing; return their names."""
     added = []
+    scopes = await stores.client_scopes.list(realm.id) or default_client_scopes(realm.id)
     for document in documents:
         if await stores.clients.find_by_client_id(realm.id, document["clientId"]) is None:
-            await stores.clients.add(parse_client(document, realm.id))
+            await stores.clients.add(chosen_from(scopes, parse_client(document, realm.id)))
             added.append(document["clientId"])
     return tuple(added)
 

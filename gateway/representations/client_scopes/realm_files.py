@@ -11,8 +11,8 @@ from gateway.domain.client_scopes import ClientScope
 from gateway.domain.errors import FieldError
 from gateway.representations.client_scopes.client_scope import ScopeName, parse_client_scope
 from gateway.representations.names import PrintableName
-from gateway.representations.refusals import attempt, describe, join, raise_all, refused
-from gateway.representations.repetitions import repeated
+from gateway.representations.refusals import attempt, join, raise_all, refused
+from gateway.representations.repetitions import repeated_names
 from gateway.representations.roles import RoleName, parse_role_names
 from gateway.representations.shapes import TextList
 from gateway.representations.spelling import Names
@@ -62,10 +62,8 @@ def parse_realm_scopes(
     collected = _NAMES.collect(document, path, errors)
     given = {name: collected.get(name, (join(path, name), None)) for name in _FIELDS}
     scopes = _read_all(*given["clientScopes"], errors, _read_scope, realm_id, known)
-    errors.extend(
-        FieldError(given["clientScopes"][0], f"{describe(name)} twice", "each client scope once")
-        for name in sorted(repeated(scope.name for scope in scopes))
-    )
+    names = (scope.name for scope in scopes)
+    errors.extend(repeated_names(names, given["clientScopes"][0], "each client scope once"))
     default = _names(*given["defaultDefaultClientScopes"], errors)
     optional = _names(*given["defaultOptionalClientScopes"], errors)
     mappings = _read_all(*given["scopeMappings"], errors, _mapping, None)

@@ -16,10 +16,10 @@ from uuid import uuid4
 from gateway.domain.errors import FieldError
 from gateway.domain.user_profile.merging import Sent
 from gateway.domain.user_profile.profile import EMAIL, FIRST_NAME, LAST_NAME, USERNAME
-from gateway.domain.users import Credential, User, canonical_name
+from gateway.domain.users import SERVICE_ACCOUNT_PREFIX, Credential, User, canonical_name
 from gateway.representations.field_table import FieldTable, Given, Setting, StoredOnly, parse_given
 from gateway.representations.groups import parse_group_paths
-from gateway.representations.names import UrlName, VisibleName
+from gateway.representations.names import PrintableName, UrlName, VisibleName
 from gateway.representations.refusals import attempt, join, mistyped, raise_all, refused
 from gateway.representations.shapes import (
     Count,
@@ -70,9 +70,15 @@ class UserInput:
 
 
 class Username(Verbatim):
-    """A user name; neither capitals nor the composition of accents make a difference."""
+    """A user name; neither capitals nor the composition of accents make a difference.
+
+    It has no spaces, except where a service account is named after a client that has some.
+    """
 
     def read(self, value: Any, path: str) -> str:
+        if isinstance(value, str) and value.lower().startswith(SERVICE_ACCOUNT_PREFIX):
+            of_client = value[len(SERVICE_ACCOUNT_PREFIX) :]
+            return canonical_name(SERVICE_ACCOUNT_PREFIX + PrintableName().read(of_client, path))
         return VisibleName().read(canonical_name(VisibleName().read(value, path)), path)
 
 
