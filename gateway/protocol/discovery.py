@@ -42,7 +42,7 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "registration_endpoint": endpoints["registration_endpoint"],
         "token_endpoint_auth_methods_supported": list(METHOD_NAMES),
         "introspection_endpoint_auth_methods_supported": list(METHOD_NAMES),
-        "introspection_signing_alg_values_supported": [realm.realm.default_signature_algorithm],
+        "introspection_signing_alg_values_supported": [realm.realm.signature_algorithm],
         "claims_supported": list(_CLAIMS),
         "claim_types_supported": ["normal"],
         "scopes_supported": [OPENID, *scopes_of(realm).shown],
