@@ -1,7 +1,9 @@
 """JSON of flows, authenticators and required actions."""
 
+from gateway.representations.flows.authenticator_properties import SECRETS
 from gateway.representations.flows.authenticators import (
     AUTHENTICATORS,
+    NEEDS_PAGES,
     ROLES,
     SUB_FLOW_CHOICES,
     Role,
@@ -9,7 +11,9 @@ from gateway.representations.flows.authenticators import (
 )
 from gateway.representations.flows.defaults import default_configs, default_flows, default_id
 from gateway.representations.flows.flow import (
+    PRIORITY,
     ExecutionChange,
+    known_settings,
     parse_change,
     parse_config,
     parse_execution,
@@ -19,6 +23,7 @@ from gateway.representations.flows.flow import (
     render_execution,
     render_executions,
     render_flow,
+    unmasked,
 )
 from gateway.representations.flows.required_action import (
     ACTION_NAMES,
