@@ -22,6 +22,7 @@ _TITLES = {
     Place.REALM_FIELD: "Fields of realms",
     Place.REALM_ATTRIBUTE: "Attributes of realms",
     Place.EXECUTOR: "Executors of client policies",
+    Place.AUTHENTICATOR: "Authenticators of flows",
 }
 _ORDER = tuple(Effect)
 

@@ -3,7 +3,11 @@
 SignInRefused
 ├── InvalidUserCredentials    one public text for unknown, wrong and locked
 ├── AccountDisabled           only after the right password
-└── AccountNotSetUp           only after the right password
+├── AccountNotSetUp           only after the right password
+├── AccessDenied              only after the right password
+├── SessionLimitExceeded      only after the right password
+├── CertificateRejected       instead of a password
+└── WrongCode                 becomes InvalidUserCredentials where the failure is counted
 
 Keycloak: 1.5, 4.2
 """
@@ -58,3 +62,34 @@ class AccountNotSetUp(SignInRefused):
 
     def __init__(self) -> None:
         super().__init__(EventError.RESOLVE_REQUIRED_ACTIONS)
+
+
+class AccessDenied(SignInRefused):
+    """The password was right; a later step of the flow refuses. `text` is for the client."""
+
+    def __init__(self, event_error: str, user_id: str, text: str) -> None:
+        super().__init__(event_error, user_id)
+        self.text = text
+
+
+class SessionLimitExceeded(SignInRefused):
+    """The user has as many sessions as the flow allows. `text` is for the client."""
+
+    def __init__(self, user_id: str, text: str) -> None:
+        super().__init__(EventError.GENERIC_AUTHENTICATION_ERROR, user_id)
+        self.text = text
+
+
+class CertificateRejected(SignInRefused):
+    """No certificate identifies a user. `text` is for the client."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(EventError.INVALID_USER_CREDENTIALS)
+        self.text = text
+
+
+class WrongCode(SignInRefused):
+    """The password was right, the one-time password was not."""
+
+    def __init__(self, user_id: str) -> None:
+        super().__init__(EventError.INVALID_USER_CREDENTIALS, user_id)

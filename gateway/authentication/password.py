@@ -1,4 +1,4 @@
-"""Sign-in by user name or e-mail address, password, and a code where a device is set up.
+"""Sign-in by user name or e-mail address, password, and what the flow asks for besides.
 
 A guesser learns nothing: an unknown user, a wrong password and a locked account take the same work,
 one hash at the realm's cost included, and end in the same refusal; so does a wrong code. The answer
@@ -12,22 +12,25 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gateway.authentication.brute_force_guard import Attempt, BruteForceGuard
+from gateway.authentication.direct_grant import FlowRunner, SignIn, identity_in
 from gateway.authentication.errors import (
     AccountDisabled,
     AccountNotSetUp,
     InvalidUserCredentials,
     Lockout,
+    WrongCode,
 )
-from gateway.authentication.one_time_password import OneTimePasswordCheck, first_device
+from gateway.authentication.one_time_password import first_device
 from gateway.authentication.permanent_lockout import is_locked_for_good, lock_for_good
 from gateway.authentication.realm_profile import has_complete_profile
+from gateway.domain.certificates import ClientCertificate
+from gateway.domain.clients import Client
 from gateway.domain.errors import Overloaded, StoreUnavailable
 from gateway.domain.events import EventError
 from gateway.domain.flows import (
     UPDATE_PASSWORD,
     VERIFY_EMAIL,
     VERIFY_PROFILE,
-    SecondFactor,
     SignInDemands,
 )
 from gateway.domain.login_failures import Admission, FailureOutcome
@@ -42,11 +45,27 @@ from gateway.representations.users import PASSWORD
 
 @dataclass(frozen=True, slots=True)
 class SubmittedCredentials:
-    """What the user has sent; a missing password or required code counts as a wrong one."""
+    """What the user has sent; a missing password or required code counts as a wrong one.
 
-    username: str
+    The name is None where a certificate identifies the user.
+    """
+
+    username: str | None
     password: Secret | None
     code: Secret | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The client that asks for the sign-in, from an address; `scopes` are those it requests.
+
+    `certificate` is that of the TLS connection.
+    """
+
+    client: Client
+    address: str
+    scopes: frozenset[str] = frozenset()
+    certificate: ClientCertificate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,47 +86,58 @@ class PasswordLogin:
         database: Database,
         passwords: PasswordHasher,
         guard: BruteForceGuard,
-        one_time_passwords: OneTimePasswordCheck,
+        flows: FlowRunner,
         invalidation: Invalidation,
     ) -> None:
         self._database = database
         self._passwords = passwords
         self._guard = guard
-        self._one_time_passwords = one_time_passwords
+        self._flows = flows
         self._invalidation = invalidation
 
     async def authenticate(
         self,
         realm: Realm,
         given: SubmittedCredentials,
+        caller: Caller,
         *,
-        address: str,
         now: datetime,
         demands: SignInDemands = SignInDemands(),  # noqa: B008 - a frozen value
     ) -> User:
         """Return the user; raises SignInRefused, Overloaded or StoreUnavailable.
 
-        `address` is where the attempt comes from, `demands` what the realm asks for.
+        `demands` is what the realm asks for.
         """
-        account = await self._find(realm, given.username)
+        certificate = demands.flow.certificate
+        by_password = certificate is None
+        name = given.username or ""
+        if certificate is not None:
+            name = identity_in(caller.certificate, certificate)
+        account = await self._find(realm, name)
         password = given.password or Secret("")
         async with self._guard.attempt(realm.brute_force, realm.id, account.guarded_as) as attempt:
-            right = await self._is_right(realm, account, password, attempt)
-            if account.user is None or account.credential is None or not right:
-                raise await self._refusal(realm, account, attempt, address)
-            if not account.user.enabled:
-                raise AccountDisabled(account.user.id)
-            device = None if demands.second_factor is SecondFactor.NEVER else account.device
-            if device is not None and not await self._one_time_passwords.is_right(
-                realm, device, given.code, now
-            ):
-                raise await self._refusal(realm, account, attempt, address, second_factor=True)
-            if device is None and demands.second_factor is SecondFactor.ALWAYS:
-                raise AccountNotSetUp
-            await self._check_set_up(realm, account.user, account.credential, now, demands.off)
+            if by_password:
+                proved = await self._is_right(realm, account, password, attempt)
+            else:
+                proved = attempt.admitted and _may_sign_in(account.user)
+            user = account.user
+            if user is None or not proved:
+                raise await self._refusal(realm, account, attempt, caller.address)
+            if not user.enabled:
+                raise AccountDisabled(user.id)
+            client, scopes = caller.client, caller.scopes
+            sign_in = SignIn(realm, client, scopes, user, account.device, given.code, now)
+            try:
+                await self._flows.run(demands.flow.steps, sign_in)
+            except WrongCode as wrong:
+                raise await self._refusal(
+                    realm, account, attempt, caller.address, second_factor=True
+                ) from wrong
+            await self._check_set_up(realm, user, account.credential, now, demands.off)
             await attempt.succeeded()
-        await self._strengthen(realm, account.credential, password)
-        return account.user
+        if by_password and account.credential is not None:
+            await self._strengthen(realm, account.credential, password)
+        return user
 
     async def _find(self, realm: Realm, username: str) -> _Account:
         """Find the account with one query, the same for unknown users."""
@@ -135,7 +165,7 @@ class PasswordLogin:
             iterations=policy.hash_iterations,
         )
         # An empty password never signs in, even where one was imported.
-        return right and bool(given.reveal())
+        return right and credential is not None and bool(given.reveal())
 
     async def _refusal(
         self,
@@ -168,13 +198,18 @@ class PasswordLogin:
             await self._invalidation.publish([user_topic(realm.id, user.id)])
 
     async def _check_set_up(
-        self, realm: Realm, user: User, credential: Credential, now: datetime, off: frozenset[str]
+        self,
+        realm: Realm,
+        user: User,
+        credential: Credential | None,
+        now: datetime,
+        off: frozenset[str],
     ) -> None:
         """Raise AccountNotSetUp where a required action is open.
 
         Actions in `off` are required only where an administrator has set them for the user.
         """
-        if UPDATE_PASSWORD not in off and _is_too_old(realm, credential, now):
+        if UPDATE_PASSWORD not in off and credential and _is_too_old(realm, credential, now):
             await self._demand_new_password(realm, user)
             raise AccountNotSetUp
         unverified = realm.login.verify_email and not user.email_verified

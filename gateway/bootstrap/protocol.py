@@ -1,6 +1,7 @@
 """Builds what answers requests of OAuth 2.0 and OpenID Connect."""
 
 from gateway.authentication.brute_force_guard import BruteForceGuard
+from gateway.authentication.direct_grant import flow_runner
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password import PasswordLogin
 from gateway.bootstrap.services import Services
@@ -22,13 +23,14 @@ def grant_services(services: Services, metrics: Metrics) -> GrantServices:
     directory, database = services.directory, services.database
     guard = BruteForceGuard(services.login_failures, metrics)
     codes = OneTimePasswordCheck(services.one_time_passwords, services.one_time_marks, database)
+    flows = flow_runner(codes, directory, services.online_sessions)
     sessions = Sessions(services.online_sessions, database)
     return GrantServices(
         directory=directory,
         database=database,
         sessions=sessions,
         password_login=PasswordLogin(
-            database, services.passwords, guard, codes, services.invalidation
+            database, services.passwords, guard, flows, services.invalidation
         ),
         refresh_tokens=RefreshTokens(directory, database, sessions),
     )

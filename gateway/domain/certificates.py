@@ -33,11 +33,14 @@ class CertificateFacts:
 class PresentedCertificate(CertificateFacts):
     """The certificate of a TLS client.
 
-    `thumbprint` is base64url(SHA-256(DER)) without padding, the value of `x5t#S256`.
+    `thumbprint` is base64url(SHA-256(DER)) without padding, the value of `x5t#S256`. `emails` and
+    `principal_names` (UPN) are those of its subject's alternative names.
     """
 
     thumbprint: str
     der: bytes = field(repr=False)
+    emails: tuple[str, ...] = ()
+    principal_names: tuple[str, ...] = ()
 
 
 class ProxyVerdict(StrEnum):

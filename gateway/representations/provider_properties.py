@@ -26,6 +26,8 @@ class Kind(StrEnum):
     CHOICES = "MultivaluedList"
     TEXTS = "MultivaluedString"
     FILE = "File"
+    ROLE = "Role"
+    AREA = "Text"
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def parse_policy(document: Mapping[str, Any]) -> IfExists:
     require_known_resources(document)
     name = _POLICY if document.get(_POLICY) is not None else _FORMER_POLICY
     value = document.get(name)
-    return IfExists.FAIL if value is None else Choice(IfExists).read(value, name)
+    return (None if value is None else Choice(IfExists).read(value, name)) or IfExists.FAIL
 
 
 def render_outcomes(

@@ -112,13 +112,27 @@ def render_cryptography() -> dict[str, Any]:
     }
 
 
-def render_providers(providers: Mapping[str, Collection[str]]) -> dict[str, Any]:
-    """Return what there is of each kind, by Keycloak's name of the kind."""
+def render_providers(
+    providers: Mapping[str, Collection[str]], limitations: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what there is of each kind, by Keycloak's name of the kind.
+
+    `limitations` says of providers, by id, what they cannot do.
+    """
     every = {"password-policy": list(RULES), **providers}
     return {
-        kind: {"internal": False, "providers": {str(name): {"order": 0} for name in every[kind]}}
+        kind: {
+            "internal": False,
+            "providers": {str(name): _provider(limitations.get(name)) for name in every[kind]},
+        }
         for kind in sorted(every)
     }
+
+
+def _provider(limitation: str | None) -> dict[str, Any]:
+    if limitation is None:
+        return {"order": 0}
+    return {"order": 0, "operationalInfo": {"limitation": limitation}}
 
 
 def render_password_policies() -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from gateway.authentication.errors import (
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.domain.errors import SecretUnreadable, StoreUnavailable
-from gateway.domain.flows import SecondFactor, SignInDemands
+from gateway.domain.flows import SignInDemands
 from gateway.domain.realm import OtpPolicy
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User
@@ -26,6 +26,8 @@ from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually
 from tests.support.password_logins import (
+    ALWAYS_CODE,
+    NEVER_CODE,
     RULES,
     WRONG,
     Gateway,
@@ -125,7 +127,7 @@ async def test_who_has_no_device_needs_no_code(
 async def test_where_a_code_is_always_required_a_user_without_a_device_does_not_sign_in(
     database: SqlDatabase, open_gateway: OpenGateway
 ) -> None:
-    gateway, always = open_gateway(), SignInDemands(SecondFactor.ALWAYS)
+    gateway, always = open_gateway(), SignInDemands(ALWAYS_CODE)
     await _store(database)
     with pytest.raises(AccountNotSetUp):
         await gateway.sign_in(REALM, code=code(), demands=always)
@@ -138,7 +140,7 @@ async def test_where_a_code_is_always_required_a_user_without_a_device_does_not_
 async def test_where_a_code_is_never_required_the_password_is_enough(
     database: SqlDatabase, open_gateway: OpenGateway
 ) -> None:
-    gateway, never = open_gateway(), SignInDemands(SecondFactor.NEVER)
+    gateway, never = open_gateway(), SignInDemands(NEVER_CODE)
     await _store(database, device())
     await gateway.sign_in(REALM, demands=never)
     await _refused(gateway, code(), password=WRONG, demands=never)

@@ -524,4 +524,8 @@ async def test_every_refusal_is_of_the_drawn_tree() -> None:
         "InvalidUserCredentials",
         "AccountDisabled",
         "AccountNotSetUp",
+        "AccessDenied",
+        "SessionLimitExceeded",
+        "CertificateRejected",
+        "WrongCode",
     }

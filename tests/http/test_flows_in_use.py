@@ -15,7 +15,7 @@ from tests.support.wire import DEVICE, DEVICE_KEY
 FLOWS = "authentication/flows"
 ACTIONS = "authentication/required-actions"
 KEY = base64.b32encode(DEVICE_KEY.encode()).decode()
-BINDINGS = ("directGrantFlow", "clientAuthenticationFlow")
+BINDINGS = ("directGrantFlow", "clientAuthenticationFlow", "browserFlow")
 RIGHT, WRONG = (200, ""), (400, "Invalid user credentials")
 NOT_SET_UP = (400, "Account is not fully set up")
 NO_METHOD = (401, "Invalid client or Invalid client credentials")
@@ -186,7 +186,6 @@ def test_a_flow_in_use_that_asks_for_no_password_is_refused_with_its_reason(
         ("directGrantFlow", ""),
         ("clientAuthenticationFlow", "direct grant"),
         ("clientAuthenticationFlow", "none"),
-        ("browserFlow", "direct grant"),
         ("browserFlow", "none"),
     ],
 )
@@ -198,10 +197,13 @@ def test_a_flow_is_not_used_for_what_it_cannot_do(
     assert realm.get("")[binding] == before
 
 
-def test_a_flow_of_pages_of_ones_own_is_not_used_before_there_are_pages(realm: OwnRealm) -> None:
+@pytest.mark.parametrize("alias", ["mine", "direct grant"])
+def test_any_flow_is_bound_for_pages_and_changed_while_it_is(realm: OwnRealm, alias: str) -> None:
     copied(realm, "browser", "mine")
-    status, text = realm.told("PUT", "", {"browserFlow": "mine"})
-    assert (status, text.startswith("'mine' is a flow of pages")) == (400, True)
+    realm.done("PUT", "", {"browserFlow": alias})
+    assert realm.get("")["browserFlow"] == alias
+    assert requiring(realm, "mine", "Cookie", "DISABLED") == (204, "")
+    assert realm.get(_of("mine"))[0]["requirement"] == "DISABLED"
 
 
 def test_a_flow_in_use_is_not_taken_away(realm: OwnRealm) -> None:
@@ -233,16 +235,24 @@ def test_a_client_may_have_a_flow_of_its_own(realm: OwnRealm) -> None:
     assert signed_in(realm, "coded", CLIENT) == WRONG
 
 
-def test_a_client_has_no_flow_that_could_not_act(realm: OwnRealm) -> None:
+def test_a_client_has_no_flow_of_the_password_grant_that_could_not_act(realm: OwnRealm) -> None:
     flows = {flow["alias"]: flow["id"] for flow in realm.get(FLOWS)}
     for refused in (
         {"direct_grant": "none"},
         {"direct_grant": flows["browser"]},
-        {"browser": flows["browser"]},
-        {"browser": flows["direct grant"]},
+        {"browser": "none"},
     ):
         assert _override(realm, **refused)[0] == 400, refused
     assert realm.get(f"clients?clientId={CLIENT}")[0]["authenticationFlowBindingOverrides"] == {}
+
+
+@pytest.mark.parametrize("alias", ["browser", "direct grant"])
+def test_a_client_may_have_any_flow_for_pages(realm: OwnRealm, alias: str) -> None:
+    flows = {flow["alias"]: flow["id"] for flow in realm.get(FLOWS)}
+    assert _override(realm, browser=flows[alias])[0] == 204
+    client = realm.get(f"clients?clientId={CLIENT}")[0]
+    assert client["authenticationFlowBindingOverrides"] == {"browser": flows[alias]}
+    assert signed_in(realm, "plain", CLIENT) == RIGHT
 
 
 def test_a_new_client_has_no_flow_that_could_not_act(realm: OwnRealm) -> None:

@@ -6,21 +6,26 @@ from dataclasses import replace
 from datetime import timedelta
 
 from gateway.authentication.brute_force_guard import BruteForceGuard
+from gateway.authentication.direct_grant import flow_runner
 from gateway.authentication.one_time_password import OneTimePasswordCheck
-from gateway.authentication.password import PasswordLogin, SubmittedCredentials
+from gateway.authentication.password import Caller, PasswordLogin, SubmittedCredentials
+from gateway.crypto.keys import PyJwtKeyFactory
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords.hasher import PooledPasswordHasher, hash_password
-from gateway.domain.flows import SignInDemands
+from gateway.domain.flows import DirectGrantFlow, FlowStep, Requirement, SignInDemands
+from gateway.domain.flows.direct_grant import CODE
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import BruteForce, LoginSettings, PasswordPolicy, PasswordRule, Realm
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential, User
+from gateway.storage.cache import RealmCache
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.login_failures import RedisLoginFailures
 from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
+from gateway.storage.redis.sessions import RedisSessions
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
-from tests.support.stored_values import credential, realm, user
+from tests.support.stored_values import client, credential, realm, user
 from tests.support.timed_scripts import scripts_at
 
 ALGORITHM, ITERATIONS = "pbkdf2-sha256", 1_000
@@ -28,6 +33,8 @@ PASSWORD = Secret("correct horse battery staple")
 WRONG = Secret("incorrect horse battery staple")
 ADDRESS = "192.0.2.1"
 STANDARD_DEMANDS = SignInDemands()
+ALWAYS_CODE = DirectGrantFlow(steps=(FlowStep(Requirement.REQUIRED, CODE),))
+NEVER_CODE = DirectGrantFlow()
 RULES = BruteForce(protected=True, failure_factor=3, quick_login_check=timedelta(0))
 
 
@@ -149,7 +156,10 @@ class Gateway:
         self.invalidation = RememberedTopics()
         guard = BruteForceGuard(self.failures, self.metrics)
         codes = OneTimePasswordCheck(PyOtp(), RedisOneTimeMarks(self.client), database)
-        self.login = PasswordLogin(database, self.hasher, guard, codes, self.invalidation)
+        directory = RealmCache(database.lookups, PyJwtKeyFactory(), clock, self.invalidation)
+        sessions = RedisSessions(self.client, clock, scripts_at(clock))
+        flows = flow_runner(codes, directory, sessions)
+        self.login = PasswordLogin(database, self.hasher, guard, flows, self.invalidation)
 
     async def sign_in(
         self,
@@ -162,7 +172,7 @@ class Gateway:
         """Sign in now."""
         given = SubmittedCredentials(username, password, None if code is None else Secret(code))
         return await self.login.authenticate(
-            realm, given, address=ADDRESS, now=self.clock.now(), demands=demands
+            realm, given, Caller(client(), ADDRESS), now=self.clock.now(), demands=demands
         )
 
     async def close(self) -> None:

@@ -1,20 +1,35 @@
-"""What a flow comes to, and which ones are of no use. Keycloak: DefaultAuthenticationFlow."""
+"""What a flow comes to, and which ones cannot be used. Keycloak: DefaultAuthenticationFlow."""
 
 from dataclasses import replace
 
 import pytest
 
 from gateway.domain.errors import UnusableSetting
-from gateway.domain.flows.effects import (
+from gateway.domain.flows import (
+    STANDARD_GRANT,
+    AuthenticatorConfig,
+    CertificateOptions,
+    DirectGrantFlow,
+    Execution,
+    Flow,
+    FlowKind,
+    Flows,
+    FlowStep,
+    IdentitySource,
+    Requirement,
+    SignInFlow,
+    client_methods,
+    direct_grant_flow,
+)
+from gateway.domain.flows.direct_grant import (
+    CERTIFICATE,
     CODE,
+    DENY,
     PASSWORD,
     USER_CONFIGURED,
+    USER_ROLE,
     USERNAME,
-    SecondFactor,
-    client_methods,
-    second_factor,
 )
-from gateway.domain.flows.flows import Execution, Flow, FlowKind, Flows, Requirement
 
 REQUIRED, DISABLED = Requirement.REQUIRED, Requirement.DISABLED
 ALTERNATIVE, CONDITIONAL = Requirement.ALTERNATIVE, Requirement.CONDITIONAL
@@ -29,7 +44,7 @@ def steps(*named: tuple[str, Requirement]) -> tuple[Execution, ...]:
             priority=index,
             authenticator=None if name == "part" else name,
             flow="part" if name == "part" else None,
-            config=None,
+            config=f"config of {name}",
         )
         for index, (name, requirement) in enumerate(named)
     )
@@ -47,17 +62,21 @@ FIRST = ((USERNAME, REQUIRED), (PASSWORD, REQUIRED))
 PLAIN = flow("plain", *FIRST)
 
 
-def factor(*named: tuple[str, Requirement], part: Flow | None = None) -> SecondFactor:
-    """Return what a flow of these steps asks for."""
+def grant(
+    *named: tuple[str, Requirement], part: Flow | None = None, **config: str
+) -> DirectGrantFlow:
+    """Return what a flow of these steps comes to; `config` is that of the first."""
     made = flow("made", *named)
-    return second_factor(Flows((made, *(() if part is None else (part,)))), made)
+    own = AuthenticatorConfig(f"config of {named[0][0]}", "own", tuple(config.items()))
+    flows = Flows((made, *(() if part is None else (part,))), {own.id: own})
+    return direct_grant_flow(flows, made)
 
 
 def test_no_other_kind_of_flow_and_no_part_of_one_begins_a_sign_in() -> None:
-    assert second_factor(Flows((PLAIN,)), PLAIN) is SecondFactor.NEVER
+    assert direct_grant_flow(Flows((PLAIN,)), PLAIN) == DirectGrantFlow()
     for wrong in (replace(PLAIN, kind=FlowKind.CLIENT), replace(PLAIN, top_level=False)):
         with pytest.raises(UnusableSetting, match="begins a sign-in"):
-            second_factor(Flows((wrong,)), wrong)
+            direct_grant_flow(Flows((wrong,)), wrong)
 
 
 @pytest.mark.parametrize(
@@ -65,70 +84,106 @@ def test_no_other_kind_of_flow_and_no_part_of_one_begins_a_sign_in() -> None:
     [
         (),
         ((USERNAME, REQUIRED),),
+        ((USERNAME, REQUIRED), ("allow-access-authenticator", REQUIRED)),
         ((PASSWORD, REQUIRED), (USERNAME, REQUIRED)),
         ((USERNAME, REQUIRED), (PASSWORD, DISABLED)),
         ((USERNAME, REQUIRED), (PASSWORD, ALTERNATIVE)),
+        ((USERNAME, ALTERNATIVE), (PASSWORD, ALTERNATIVE)),
         ((USERNAME, DISABLED), (PASSWORD, REQUIRED)),
+        ((CERTIFICATE, ALTERNATIVE), (CODE, ALTERNATIVE)),
     ],
 )
-def test_name_and_password_are_asked_for_by_every_flow(
+def test_every_flow_identifies_the_user_first(
     named: tuple[tuple[str, Requirement], ...],
 ) -> None:
     with pytest.raises(UnusableSetting, match="user name first and for the password next"):
-        factor(*named)
+        direct_grant_flow(Flows((flow("made", *named),)), flow("made", *named))
 
 
-@pytest.mark.parametrize(
-    ("named", "asked"),
-    [
-        ((CODE, REQUIRED), SecondFactor.ALWAYS),
-        ((CODE, DISABLED), SecondFactor.NEVER),
-        ((CODE, ALTERNATIVE), SecondFactor.NEVER),
-    ],
-)
-def test_a_code_is_asked_of_everybody_or_of_nobody(
-    named: tuple[str, Requirement], asked: SecondFactor
-) -> None:
-    assert factor(*FIRST, named) is asked
+def test_disabled_and_alternative_steps_beside_required_ones_take_no_part() -> None:
+    assert grant(*FIRST, (CODE, DISABLED)) == DirectGrantFlow()
+    assert grant(*FIRST, (CODE, ALTERNATIVE)) == DirectGrantFlow()
+    assert grant(*FIRST, (CODE, REQUIRED)).steps == (FlowStep(REQUIRED, CODE),)
 
 
-@pytest.mark.parametrize(
-    ("outer", "condition", "code", "asked"),
-    [
-        (CONDITIONAL, REQUIRED, REQUIRED, SecondFactor.WHERE_SET_UP),
-        (CONDITIONAL, REQUIRED, ALTERNATIVE, SecondFactor.WHERE_SET_UP),
-        (CONDITIONAL, REQUIRED, DISABLED, SecondFactor.NEVER),
-        (CONDITIONAL, DISABLED, REQUIRED, SecondFactor.NEVER),
-        (REQUIRED, REQUIRED, REQUIRED, SecondFactor.ALWAYS),
-        (REQUIRED, REQUIRED, DISABLED, SecondFactor.NEVER),
-        (DISABLED, REQUIRED, REQUIRED, SecondFactor.NEVER),
-    ],
-)
-def test_a_part_asks_for_a_code_of_who_has_a_device(
-    outer: Requirement, condition: Requirement, code: Requirement, asked: SecondFactor
-) -> None:
-    part = flow("part", (USER_CONFIGURED, condition), (CODE, code))
-    assert factor(*FIRST, ("part", outer), part=part) is asked
+def test_a_conditional_sub_flow_keeps_its_conditions_and_another_one_has_none() -> None:
+    part = flow("part", (USER_CONFIGURED, REQUIRED), (CODE, REQUIRED))
+    inner = SignInFlow("part", (FlowStep(REQUIRED, USER_CONFIGURED),), (FlowStep(REQUIRED, CODE),))
+    conditional = grant(*FIRST, ("part", CONDITIONAL), part=part)
+    assert conditional.steps == (FlowStep(CONDITIONAL, flow=inner),)
+    assert conditional.steps[0].requirement is STANDARD_GRANT.steps[0].requirement
+    required = grant(*FIRST, ("part", REQUIRED), part=part)
+    assert required.steps == (FlowStep(REQUIRED, flow=replace(inner, conditions=())),)
 
 
 @pytest.mark.parametrize(
     "part",
     [
-        None,
         flow("part", (CODE, REQUIRED), kind=FlowKind.FORM),
         flow("part", (USER_CONFIGURED, REQUIRED), ("webauthn-authenticator", REQUIRED)),
-        flow("part", (CODE, REQUIRED), ("webauthn-authenticator", REQUIRED)),
-        flow("part", ("conditional-user-role", REQUIRED), (CODE, REQUIRED)),
+        flow("part", ("auth-otp-form", ALTERNATIVE), (CODE, ALTERNATIVE)),
+        flow("part", ("conditional-level-of-authentication", REQUIRED), (CODE, REQUIRED)),
+        flow("part", (PASSWORD, REQUIRED)),
+        flow("part", ("part", REQUIRED)),
     ],
 )
-def test_what_else_a_part_may_ask_for_is_of_no_use(part: Flow | None) -> None:
-    with pytest.raises(UnusableSetting, match=r"code of those|and for nothing else"):
-        factor(*FIRST, ("part", CONDITIONAL), part=part)
+def test_what_cannot_act_in_a_password_grant_makes_a_flow_unusable(part: Flow) -> None:
+    with pytest.raises(UnusableSetting, match=r"cannot act at this place|no flow that can be run"):
+        grant(*FIRST, ("part", CONDITIONAL), part=part)
 
 
-def test_one_thing_at_most_follows_the_password() -> None:
-    with pytest.raises(UnusableSetting, match="one thing at most"):
-        factor(*FIRST, (CODE, REQUIRED), ("part", REQUIRED), part=flow("part", (CODE, REQUIRED)))
+def test_what_cannot_act_may_be_disabled() -> None:
+    part = flow(
+        "part", (USER_ROLE, REQUIRED), ("webauthn-authenticator", DISABLED), (DENY, REQUIRED)
+    )
+    (step,) = grant(*FIRST, ("part", CONDITIONAL), part=part).steps
+    assert step.flow is not None
+    assert [each.authenticator for each in step.flow.steps] == [DENY]
+
+
+def test_a_certificate_identifies_the_user_by_what_is_set() -> None:
+    assert grant((CERTIFICATE, REQUIRED)).certificate == CertificateOptions()
+    named = {"x509-cert-auth.mapping-source-selection": "Subject's Common Name"}
+    found = grant((CERTIFICATE, REQUIRED), (CODE, REQUIRED), **named)
+    assert found.certificate == CertificateOptions(IdentitySource.COMMON_NAME)
+    assert found.steps == (FlowStep(REQUIRED, CODE),)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("mapping-source-selection", "Full Certificate in PEM format"),
+        ("mapper-selection", "Custom Attribute Mapper"),
+        ("crl-checking-enabled", "true"),
+        ("crldp-checking-enabled", "true"),
+        ("ocsp-checking-enabled", "true"),
+        ("canonical-dn-enabled", "true"),
+        ("keyusage", "digitalSignature"),
+        ("extendedkeyusage", "1.2.3"),
+        ("certificate-policy", "1.2.3"),
+    ],
+)
+def test_a_demand_on_certificates_that_cannot_act_makes_a_flow_unusable(
+    name: str, value: str
+) -> None:
+    with pytest.raises(UnusableSetting, match=name):
+        grant((CERTIFICATE, REQUIRED), **{f"x509-cert-auth.{name}": value})
+
+
+def test_sub_flows_that_contain_one_another_deeply_make_a_flow_unusable() -> None:
+    chain = [
+        replace(flow(f"flow-{depth}"), top_level=False).with_executions(
+            [Execution(f"step-{depth}", REQUIRED, 0, flow=f"flow-{depth + 1}")]
+        )
+        for depth in range(12)
+    ]
+    made = flow("made", *FIRST, ("part", REQUIRED))
+    first = made.with_executions(
+        replace(each, flow="flow-0") if each.flow else each for each in made.executions
+    )
+    last = replace(flow("flow-12", (DENY, REQUIRED)), top_level=False)
+    with pytest.raises(UnusableSetting, match="no flow that can be run"):
+        direct_grant_flow(Flows((first, *chain, last)), first)
 
 
 def test_methods_of_clients_are_those_that_are_on() -> None:

@@ -55,15 +55,17 @@ class FlowAdministration:
         return render_executions(work.flows, work.get_by_alias(alias), work.configs)
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
-        """Create an empty flow; executions that are sent with it are ignored, as in Keycloak."""
+        """Create an empty flow; executions that are sent with it are ignored, as in Keycloak.
+
+        One that is not said to be of the top level is no flow of the realm's list.
+        """
         draft = parse_flow(document)
-        if draft.top_level is False:
-            raise InvalidRequest("A sub-flow is created in its parent flow")
         flow = Flow(
             id=draft.id or str(uuid4()),
             alias=draft.alias or "",
             kind=draft.kind or FlowKind.BASIC,
             description=draft.description or "",
+            top_level=draft.top_level is True,
             built_in=draft.built_in is True,
         )
         async with changing_flows(self._changes, acting) as (change, work):
@@ -85,7 +87,7 @@ class FlowAdministration:
                 raise AlreadyExists("Failed to update flow with empty alias name")
             if draft.alias != flow.alias:
                 require_alias(work, draft.alias, "update", "Flow alias name already exists")
-            for name in ("providerId", "topLevel", "builtIn", "authenticationExecutions"):
+            for name in ("providerId", "topLevel", "builtIn"):
                 if document.get(name) not in (None, shown[name]):
                     raise InvalidRequest(f"{name} of a flow cannot be changed in this way")
             description = flow.description if draft.description is None else draft.description
@@ -100,11 +102,8 @@ class FlowAdministration:
             change.require_match(_render(work, flow))
             if flow.built_in:
                 raise InvalidRequest("Can't delete built in flow", WireFamily.PROSE)
-            root = work.flows.root(flow_id)
-            if root.id != flow_id:
-                raise InvalidRequest(
-                    f"'{flow.alias}' is a part of '{root.alias}': delete its execution"
-                )
+            if work.flows.is_part(flow_id):
+                raise InvalidRequest(f"'{flow.alias}' is a sub-flow: delete its execution")
             work.remove(flow_id)
             _record(change, OperationType.DELETE, f"{_PATH}/{flow_id}")
 
@@ -122,14 +121,19 @@ class FlowAdministration:
 
 
 def require_alias(work: FlowUnitOfWork, alias: str, verb: str, taken: str) -> None:
-    """Raise AlreadyExists, or InvalidRequest for a character that Keycloak allows in no alias."""
+    """Raise AlreadyExists, or InvalidRequest for a character that is not allowed."""
     if not alias:
         raise AlreadyExists(f"Failed to {verb} flow with empty alias name")
+    require_plain(alias)
+    if work.flows.named(alias) is not None:
+        raise AlreadyExists(taken)
+
+
+def require_plain(alias: str) -> None:
+    """Raise InvalidRequest for a character that Keycloak allows in no alias."""
     for character in alias:
         if character in _RESERVED or not character.isprintable():
             raise InvalidRequest(f"Character {character!a} not allowed.", WireFamily.PROSE)
-    if work.flows.named(alias) is not None:
-        raise AlreadyExists(taken)
 
 
 def _copied(work: FlowUnitOfWork, flow: Flow, name: str, prefix: str) -> Flow:

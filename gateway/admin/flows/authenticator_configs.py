@@ -5,19 +5,16 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import (
-    Acting,
-    InvalidRequest,
-    NotFound,
-)
+from gateway.admin.access import Acting, NotFound
 from gateway.admin.changes import Changes
+from gateway.admin.flows.administration import require_plain
 from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.flows import AuthenticatorConfig, Execution, Flow
+from gateway.domain.flows import AuthenticatorConfig
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.representations.flows import AUTHENTICATORS, parse_config, render_config
+from gateway.representations.flows import parse_config, render_config, unmasked
 
 _PATH: Final = "authentication/config"
 _KIND: Final = ResourceType.AUTHENTICATOR_CONFIG
@@ -32,18 +29,31 @@ class AuthenticatorConfigs:
 
     async def one(self, realm: Realm, config_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
-            return render_config(_one(await FlowUnitOfWork.open(stores, realm), config_id))
+            return _render(await FlowUnitOfWork.open(stores, realm), config_id)
 
-    async def create(self, acting: Acting, execution_id: str, document: Mapping[str, Any]) -> str:
+    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
+        """Create a configuration that no execution has; raises InvalidRequest, AlreadyExists."""
+        config = parse_config(document, document.get("id") or str(uuid4()))
+        async with changing_flows(self._changes, acting) as (change, work):
+            _require_alias(config)
+            if any(each.alias == config.alias for each in work.configs.values()):
+                raise AlreadyExists(
+                    f"Authentication execution configuration {config.alias} already exists"
+                )
+            if config.id in work.configs:
+                raise AlreadyExists("Duplicate resource error")
+            work.configs[config.id] = config
+            change.record(OperationType.CREATE, _KIND, f"{_PATH}/{config.id}", document)
+        return config.id
+
+    async def configure(
+        self, acting: Acting, execution_id: str, document: Mapping[str, Any]
+    ) -> str:
         """Configure an execution; raises NotFound, InvalidRequest or AlreadyExists."""
         config = parse_config(document, str(uuid4()))
         async with changing_flows(self._changes, acting) as (change, work):
             parent, step = work.get_execution(execution_id)
-            if not config.alias:
-                raise AlreadyExists(
-                    "Failed to create authentication execution configuration with empty alias name"
-                )
-            _require_known(step, config)
+            _require_alias(config)
             work.configs.pop(step.config or "", None)
             work.configs[config.id] = config
             work.put(parent.exchanging(replace(step, config=config.id)))
@@ -55,18 +65,18 @@ class AuthenticatorConfigs:
     async def replace(self, acting: Acting, config_id: str, document: Mapping[str, Any]) -> None:
         config = parse_config(document, config_id)
         async with changing_flows(self._changes, acting) as (change, work):
-            change.require_match(render_config(_one(work, config_id)))
-            _, step = _user(work, config_id)
-            _require_known(step, config)
-            work.configs[config_id] = config
+            change.require_match(_render(work, config_id))
+            work.configs[config_id] = unmasked(config, _one(work, config_id))
             change.record(OperationType.UPDATE, _KIND, f"{_PATH}/{config_id}", document)
 
     async def remove(self, acting: Acting, config_id: str) -> None:
         async with changing_flows(self._changes, acting) as (change, work):
-            change.require_match(render_config(_one(work, config_id)))
-            parent, step = _user(work, config_id)
+            change.require_match(_render(work, config_id))
             del work.configs[config_id]
-            work.put(parent.exchanging(replace(step, config=None)))
+            for flow in work.flows:
+                for step in flow.executions:
+                    if step.config == config_id:
+                        work.put(work.get(flow.id).exchanging(replace(step, config=None)))
             change.record(OperationType.DELETE, _KIND, f"{_PATH}/{config_id}")
 
 
@@ -77,21 +87,13 @@ def _one(work: FlowUnitOfWork, config_id: str) -> AuthenticatorConfig:
     return config
 
 
-def _user(work: FlowUnitOfWork, config_id: str) -> tuple[Flow, Execution]:
-    """Return the execution with that configuration, and its flow."""
-    for flow in work.flows:
-        for execution in flow.executions:
-            if execution.config == config_id:
-                return flow, execution
-    raise NotFound("Could not find authenticator config")
+def _require_alias(config: AuthenticatorConfig) -> None:
+    if not config.alias:
+        raise AlreadyExists(
+            "Failed to create authentication execution configuration with empty alias name"
+        )
+    require_plain(config.alias)
 
 
-def _require_known(step: Execution, config: AuthenticatorConfig) -> None:
-    """Raise InvalidRequest or UnusableSetting for what the authenticator does not support."""
-    known = AUTHENTICATORS.get(step.authenticator or "")
-    properties = {} if known is None else {each.name: each for each in known.properties}
-    for name, value in config.config:
-        if name not in properties:
-            raise InvalidRequest(f"'{name}' is not a property of '{step.authenticator}'")
-        if value:
-            properties[name].read((value,))
+def _render(work: FlowUnitOfWork, config_id: str) -> dict[str, Any]:
+    return render_config(_one(work, config_id), work.flows.configured(config_id))

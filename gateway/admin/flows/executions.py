@@ -24,7 +24,6 @@ from gateway.domain.realm import Realm
 from gateway.representations.flows import (
     AUTHENTICATORS,
     ROLES,
-    SUB_FLOW_CHOICES,
     ExecutionChange,
     Role,
     parse_change,
@@ -70,14 +69,14 @@ class ExecutionAdministration:
         async with changing_flows(self._changes, acting) as (change, work):
             parent = _open_parent(work, alias, "sub-flow", WireFamily.MESSAGE)
             require_alias(work, name, "create", "New flow alias name already exists")
-            if parent.kind is not FlowKind.BASIC:
-                raise InvalidRequest(f"'{parent.alias}' takes no sub-flows")
             form = given.get("provider") if kind is FlowKind.FORM else None
-            if kind is FlowKind.FORM:
-                _require_role(form, Role.FORM)
             part = Flow(str(uuid4()), name, kind, given.get("description") or "", top_level=False)
             step = Execution(
-                str(uuid4()), Requirement.DISABLED, _priority(parent, given), form, part.id
+                str(uuid4()),
+                Requirement.DISABLED,
+                _priority(parent, given),
+                form,
+                part.id,
             )
             work.put(part)
             work.put(parent.with_executions((*parent.executions, step)))
@@ -92,13 +91,15 @@ class ExecutionAdministration:
         if draft.flow is not None:
             raise InvalidRequest("Add a sub-flow with authentication/flows/{alias}")
         async with changing_flows(self._changes, acting) as (change, work):
+            if draft.parent is None:
+                raise InvalidRequest("parent flow not set on new execution", WireFamily.PROSE)
             parent = work.flows.find(draft.parent)
             if parent is None:
                 raise InvalidRequest("execution parent flow does not exist", WireFamily.PROSE)
             _require_open(parent, "It is illegal to add execution to a built in flow")
             provider = _known(parent, draft.authenticator)
-            _require_choice(draft.requirement, AUTHENTICATORS[provider].choices)
-            step = Execution(str(uuid4()), draft.requirement, draft.priority, provider)
+            priority = _next_priority(parent) if draft.priority is None else draft.priority
+            step = Execution(str(uuid4()), draft.requirement, priority, provider)
             work.put(parent.with_executions((*parent.executions, step)))
             change.record(OperationType.CREATE, _STEP, f"{_EXECUTIONS}/{step.id}", document)
         return step.id
@@ -113,8 +114,6 @@ class ExecutionAdministration:
             work.get_by_alias(alias, "flow not found")
             parent, step = work.get_execution(given.id or "")
             part = work.flows.find(step.flow)
-            if given.requirement is not None and given.requirement is not step.requirement:
-                _require_choice(given.requirement, _choices(step, part))
             changed = replace(
                 step,
                 requirement=given.requirement or step.requirement,
@@ -183,28 +182,18 @@ def _require_role(provider: str | None, role: Role) -> str:
 
 
 def _kind(text: str | None) -> FlowKind:
-    """Return the kind of a sub-flow; Keycloak takes any text, and what is no form is basic."""
-    return FlowKind.FORM if text == FlowKind.FORM.value else FlowKind.BASIC
+    """Return the kind of a sub-flow; Keycloak takes any text, an unknown one is basic here."""
+    return FlowKind(text) if text in set(FlowKind) else FlowKind.BASIC
 
 
 def _priority(parent: Flow, given: Mapping[str, Any]) -> int:
     """Return the priority of a new execution: last, unless given."""
     priority: int | None = given.get("priority")
-    if priority is not None:
-        return priority
+    return _next_priority(parent) if priority is None else priority
+
+
+def _next_priority(parent: Flow) -> int:
     return parent.executions[-1].priority + 1 if parent.executions else 0
-
-
-def _choices(step: Execution, part: Flow | None) -> tuple[Requirement, ...]:
-    if part is not None:
-        return SUB_FLOW_CHOICES[part.kind]
-    known = AUTHENTICATORS.get(step.authenticator or "")
-    return tuple(Requirement) if known is None else known.choices
-
-
-def _require_choice(requirement: Requirement, choices: Iterable[Requirement]) -> None:
-    if requirement not in choices:
-        raise InvalidRequest(f"The requirement {requirement} is not one of {', '.join(choices)}")
 
 
 def _rename(work: FlowUnitOfWork, part: Flow, given: ExecutionChange) -> None:

@@ -1,18 +1,19 @@
 """Flows, configurations, required actions and texts of a realm file.
 
-A flow with the same alias is changed; removed is only a sub-flow that no flow contains any more. A
-new realm takes the ids of the file, since
-its clients name flows by id. A bound flow without effect refuses the file: a password grant that
-checks less than it did elsewhere is worse than none.
+A flow with the same alias is changed; removed is only a sub-flow that no flow contains any more.
+A flow that a file names twice has the executions of both, as in Keycloak. A new realm takes the ids
+of the file, since its clients name flows by id. A bound flow without effect refuses the file: a
+password grant that checks less than it did elsewhere is worse than none.
 Keycloak: realm import
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.flows.unit_of_work import remove_document
+from gateway.admin.flows.unit_of_work import MOST_CONFIGURED, remove_document
 from gateway.admin.flows.uses import EFFECTS, realm_flows
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput, UnusableSetting
@@ -33,15 +34,18 @@ from gateway.representations.flows import (
     actions_in,
     config_document,
     configs_in,
+    default_configs,
     default_flows,
     flow_document,
+    unmasked,
 )
 from gateway.representations.realms import FlowInput, SignInInput, StepInput
 from gateway.representations.refusals import describe, raise_all, refused
-from gateway.representations.repetitions import repeated
 from gateway.representations.spelling import camel_case
 
 _FLOW, _CONFIG = DocumentKind.AUTHENTICATION_FLOW, DocumentKind.AUTHENTICATOR_CONFIG
+_ALWAYS_THERE = "delete_account"
+"""The required action that Keycloak adds to those of a file."""
 _ACTION, _TEXTS = DocumentKind.REQUIRED_ACTION, DocumentKind.LOCALIZATION
 
 
@@ -50,15 +54,15 @@ async def store_sign_in(
 ) -> bool:
     """Store what the file brings; return whether anything has changed. Raises InvalidInput.
 
-    The required actions of a new realm are those of its file, where it has any.
+    The required actions of a new realm are those of its file, where it lists any or none.
     """
     changed = await _store_flows(stores, realm, given, new=before is None)
     for action in given.actions:
         if action not in actions_in(await stores.documents.list(realm.id, _ACTION)):
             stored = {action.alias: action_document(action)}
             changed |= await _put(stores, realm.id, _ACTION, stored)
-    if before is None and given.actions:
-        named = {action.alias for action in given.actions}
+    if before is None and given.has_actions:
+        named = {_ALWAYS_THERE, *(action.alias for action in given.actions)}
         gone = {each.alias: GONE for each in DEFAULT_ACTIONS if each.alias not in named}
         changed |= await _put(stores, realm.id, _ACTION, gone)
     for locale, texts in (given.texts or {}).items():
@@ -90,10 +94,11 @@ async def _store_flows(stores: Stores, realm: Realm, given: SignInInput, *, new:
     known = await realm_flows(stores, realm)
     configs = configs_in(realm_id, await documents.list(realm_id, _CONFIG))
     ids_by_alias = {config.alias: config.id for config in configs.values()}
-    brought = [
+    named = (
         replace(config, id=ids_by_alias.get(config.alias) or config.id or str(uuid4()))
         for config in given.configs
-    ]
+    )
+    brought = [unmasked(config, configs.get(config.id)) for config in named]
     by_alias = {config.alias: config for config in (*configs.values(), *brought)}
     merge = _Merge(known, by_alias, given.flows, new=new)
     flows = merge.flows()
@@ -105,12 +110,25 @@ async def _store_flows(stores: Stores, realm: Realm, given: SignInInput, *, new:
     kept = {
         config.id: config_document(config) for config in brought if config != configs.get(config.id)
     }
+    size = sum(each.size for each in {**configs, **{each.id: each for each in brought}}.values())
+    if size > MOST_CONFIGURED:
+        allowed = f"at most {MOST_CONFIGURED} characters in the realm"
+        raise refused("authenticatorConfig", f"{size} characters", allowed)
     changed = await _put(stores, realm_id, _FLOW, stored)
+    changed |= await _put(stores, realm_id, _CONFIG, kept)
+    await _remove(stores, realm_id, merge)
+    return changed or bool(merge.orphans)
+
+
+async def _remove(stores: Stores, realm_id: str, merge: "_Merge") -> None:
+    """Remove the orphans, with the configurations that no other flow has."""
     for flow in merge.orphans:
         is_default = flow.id in default_flows(realm_id)
         await remove_document(stores, realm_id, _FLOW, flow.id, is_default=is_default)
-        changed = True
-    return await _put(stores, realm_id, _CONFIG, kept) or changed
+        own = {step.config for step in flow.executions if step.config is not None}
+        for config in sorted(own - merge.configured):
+            is_default = config in default_configs(realm_id)
+            await remove_document(stores, realm_id, _CONFIG, config, is_default=is_default)
 
 
 _Name = tuple[str | None, str | None]
@@ -130,23 +148,20 @@ class _Merge:
     ) -> None:
         self._known = known
         self._configs = configs
-        self._given = given
+        self._given = _merged(given)
         self.orphans: list[Flow] = []
         """Sub-flows of the realm that no flow contains any more; `flows` finds them."""
+        self.configured: set[str] = set()
+        """The configurations of all other flows; `flows` finds them."""
         self._ids = {flow.alias: flow.id for flow in known}
         taken = {flow.id for flow in known}
-        for flow in given:
+        for flow in self._given:
             own = flow.id if flow.id not in taken else None
             if flow.alias not in self._ids or (new and own):
                 self._ids[flow.alias] = own or str(uuid4())
 
     def flows(self) -> list[Flow]:
-        aliases = repeated(flow.alias for flow in self._given)
-        errors = [
-            FieldError(f"{flow.path}.alias", describe(flow.alias), "each flow once")
-            for flow in self._given
-            if flow.alias in aliases
-        ]
+        errors: list[FieldError] = []
         flows: list[Flow] = []
         for given in self._given:
             errors += [
@@ -160,16 +175,19 @@ class _Merge:
         flows += self._repointed()
         merged = {flow.alias: flow for flow in (*self._known, *flows)}
         self.orphans = self._orphans(merged)
+        self.configured = {
+            step.config for flow in merged.values() for step in flow.executions if step.config
+        }
         _require_tree([*merged.values()])
         return [flow for flow in flows if flow.alias in merged]
 
     def _orphans(self, merged: dict[str, Flow]) -> list[Flow]:
         """Take sub-flows that nothing contains any more out of `merged`, and return them."""
         given = {flow.alias for flow in self._given}
-        before = {part for flow in self._known for part in _parts(flow)}
+        before = {part for flow in self._known for part in flow.parts}
         found: list[Flow] = []
         while True:
-            contained = {part for flow in merged.values() for part in _parts(flow)}
+            contained = {part for flow in merged.values() for part in flow.parts}
             orphans = [
                 flow
                 for flow in merged.values()
@@ -190,7 +208,7 @@ class _Merge:
         }
         given = {flow.alias for flow in self._given}
         for flow in self._known:
-            if flow.alias not in given and any(part in moved for part in _parts(flow)):
+            if flow.alias not in given and any(part in moved for part in flow.parts):
                 steps = (
                     replace(step, flow=moved.get(step.flow or "", step.flow))
                     for step in flow.executions
@@ -199,7 +217,9 @@ class _Merge:
 
     def _flow(self, given: FlowInput) -> Flow:
         known = self._known.named(given.alias)
-        ids = {} if known is None else {self._name(step): step.id for step in known.executions}
+        ids: defaultdict[_Name, list[str]] = defaultdict(list)
+        for step in () if known is None else known.executions:
+            ids[self._name(step)].append(step.id)
         steps = [self._step(step, ids) for step in given.steps]
         return Flow(
             id=self._ids[given.alias],
@@ -210,10 +230,12 @@ class _Merge:
             built_in=given.built_in,
         ).with_executions(steps)
 
-    def _step(self, given: StepInput, ids: Mapping[_Name, str]) -> Execution:
+    def _step(self, given: StepInput, ids: Mapping[_Name, list[str]]) -> Execution:
+        """Return the execution; it takes the next of the ids of those with the same name."""
         config = self._configs.get(given.config) if given.config else None
+        known = ids.get((given.authenticator, given.flow))
         return Execution(
-            id=ids.get((given.authenticator, given.flow)) or str(uuid4()),
+            id=known.pop(0) if known else str(uuid4()),
             requirement=given.requirement,
             priority=given.priority,
             authenticator=given.authenticator,
@@ -227,18 +249,23 @@ class _Merge:
 
 
 def _require_tree(flows: list[Flow]) -> None:
-    """Raise InvalidInput for a flow that is a part of itself, or of two others."""
-    parts = [part for flow in flows for part in _parts(flow)]
+    """Raise InvalidInput for a flow that is a part of itself."""
     every = Flows(flows)
     for flow in flows:
-        inner = (part for each in every.below(flow.id) for part in _parts(each))
-        if parts.count(flow.id) > 1 or flow.id in set(inner):
-            given = f"{describe(flow.alias)} as a part of itself, or of two flows"
-            raise InvalidInput((FieldError("authenticationFlows", given, "a part of one flow"),))
+        if any(flow.id in each.parts for each in every.below(flow.id)):
+            given = f"{describe(flow.alias)} as a part of itself"
+            raise InvalidInput((FieldError("authenticationFlows", given, "a part of others"),))
 
 
-def _parts(flow: Flow) -> list[str]:
-    return [step.flow for step in flow.executions if step.flow is not None]
+def _merged(given: Iterable[FlowInput]) -> tuple[FlowInput, ...]:
+    """Return each alias once, with the executions of all flows that have it."""
+    merged: dict[str, FlowInput] = {}
+    for flow in given:
+        first = merged.get(flow.alias)
+        merged[flow.alias] = (
+            flow if first is None else replace(first, steps=(*first.steps, *flow.steps))
+        )
+    return tuple(merged.values())
 
 
 async def _put(

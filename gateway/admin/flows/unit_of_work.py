@@ -3,7 +3,7 @@
 A flow in use may only be changed to what takes effect; a flow that is not in use may be anything.
 """
 
-from collections.abc import AsyncIterator, Container, Mapping
+from collections.abc import AsyncIterator, Container, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -30,6 +30,8 @@ from gateway.representations.flows import (
 _MAX_FLOWS: Final = 300
 """Flows of a realm, sub-flows included: every gateway holds all of them."""
 _MAX_EXECUTIONS: Final = 50
+MOST_CONFIGURED: Final = 256 * 1024
+"""Characters of all configurations of a realm: every gateway holds them as well."""
 _FLOW, _CONFIG = DocumentKind.AUTHENTICATION_FLOW, DocumentKind.AUTHENTICATOR_CONFIG
 
 
@@ -50,7 +52,7 @@ class FlowUnitOfWork:
 
     @property
     def flows(self) -> Flows:
-        return Flows(self._flows.values())
+        return Flows(self._flows.values(), self.configs)
 
     def get_by_alias(self, alias: str, missing: str = "Flow not found") -> Flow:
         flow = self.flows.named(alias)
@@ -79,11 +81,13 @@ class FlowUnitOfWork:
             raise InvalidRequest(f"A realm has at most {_MAX_FLOWS} flows")
 
     def remove(self, flow_id: str) -> None:
-        """Remove a flow with its sub-flows and their configurations."""
-        for flow in self.flows.below(flow_id):
-            del self._flows[flow.id]
-            for execution in flow.executions:
-                self.configs.pop(execution.config or "", None)
+        """Remove a flow with its configurations, and the sub-flows that no other one contains."""
+        flow = self._flows.pop(flow_id)
+        for execution in flow.executions:
+            self.configs.pop(execution.config or "", None)
+        for part in flow.parts:
+            if part in self._flows and not self.flows.is_part(part):
+                self.remove(part)
 
     async def store(self, change: Change) -> None:
         """Check and store what has changed; raises InvalidRequest."""
@@ -99,6 +103,8 @@ class FlowUnitOfWork:
         )
         configs = {name: config_document(config) for name, config in self.configs.items()}
         changed = self._changed_configs()
+        if changed:
+            _require_small(self.configs.values())
         await _store(
             stores,
             realm_id,
@@ -125,6 +131,14 @@ class FlowUnitOfWork:
             for flow in self._flows.values()
             if any(execution.config in changed for execution in flow.executions)
         }
+
+
+def _require_small(configs: Iterable[AuthenticatorConfig]) -> None:
+    size = sum(each.size for each in configs)
+    if size > MOST_CONFIGURED:
+        raise InvalidRequest(
+            f"The configurations of a realm have at most {MOST_CONFIGURED} characters"
+        )
 
 
 async def _store(

@@ -1,6 +1,6 @@
 """What uses a flow, and what a flow in use must amount to.
 
-Flows of pages may be any that exist: this version has no pages, so nobody signs in by them.
+Flows of pages may be any that exist: this version has no pages, so no user signs in by them.
 Keycloak: the flow bindings of realms and clients
 """
 
@@ -11,13 +11,13 @@ from gateway.admin.access import (
     InvalidRequest,
 )
 from gateway.domain.clients import Client
-from gateway.domain.flows import DIRECT_GRANT, Flow, Flows, client_methods, second_factor
+from gateway.domain.flows import DIRECT_GRANT, Flow, Flows, client_methods, direct_grant_flow
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import FlowBindings, Realm
 from gateway.representations.flows import flows_in
 
 EFFECTS: Final[Mapping[str, Callable[[Flows, Flow], object]]] = {
-    "direct_grant": second_factor,
+    "direct_grant": direct_grant_flow,
     "client_authentication": client_methods,
 }
 """What a flow bound for that use amounts to; raises UnusableSetting. Other uses are pages."""
@@ -49,10 +49,11 @@ async def require_effective(
 
 def _roots(states: tuple[Flows, Flows], changed: Iterable[str]) -> set[str]:
     return {
-        flows.root(flow_id).id
+        root
         for flow_id in changed
         for flows in states
         if flows.find(flow_id) is not None
+        for root in flows.roots(flow_id)
     }
 
 
@@ -86,13 +87,15 @@ async def require_usable_overrides(
         if flow is None:
             raise InvalidRequest(f"There is no flow with the id '{flow_id}'")
         if name == DIRECT_GRANT:
-            second_factor(flows, flow)
+            direct_grant_flow(flows, flow)
 
 
 async def realm_flows(stores: Stores, realm: Realm) -> Flows:
     """Return all flows of a realm."""
-    documents = await stores.documents.list(realm.id, DocumentKind.AUTHENTICATION_FLOW)
-    return flows_in(realm.id, documents)
+    documents = stores.documents
+    flows = await documents.list(realm.id, DocumentKind.AUTHENTICATION_FLOW)
+    configs = await documents.list(realm.id, DocumentKind.AUTHENTICATOR_CONFIG)
+    return flows_in(realm.id, flows, configs)
 
 
 async def _uses(stores: Stores, realm: Realm, root: Flow) -> set[str]:

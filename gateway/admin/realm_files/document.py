@@ -154,7 +154,10 @@ class RealmDocument:
         flows, configs, actions = (stored[kind] for kind in _OF_SIGN_IN)
         texts = await documents.list(realm_id, DocumentKind.LOCALIZATION)
         written = render_sign_in(
-            flows_in(realm_id, flows), configs_in(realm_id, configs), actions_in(actions)
+            flows_in(realm_id, flows, configs),
+            configs_in(realm_id, configs),
+            actions_in(actions),
+            masked=self._masked,
         )
         stored_only = written if flows or configs or actions else {}
         return stored_only | ({"localizationTexts": texts} if texts else {})

@@ -9,13 +9,17 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from cryptography import x509
+
 from gateway.crypto import base64url
 from gateway.crypto.x509.authorities import AuthorityBundle
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
 from gateway.crypto.x509.requirements import require_client
 from gateway.domain.certificates import CertificationPath, PresentedCertificate
+from gateway.domain.distinguished_names.der import decode_value
 from gateway.domain.limits.caches import SizedCache
 
+_PRINCIPAL_NAME: Final = x509.ObjectIdentifier("1.3.6.1.4.1.311.20.2.3")
 REMEMBERED_BYTES: Final = 5 * 512 * 1024
 """Memory of a worker for parsed certificates: a thousand usual ones, or fewer large ones."""
 
@@ -57,7 +61,29 @@ def _presented(parsed: ParsedCertificate, der: bytes) -> PresentedCertificate:
         digest=parsed.digest,
         thumbprint=base64url.encode(parsed.digest),
         der=der,
+        emails=_emails(parsed),
+        principal_names=_principal_names(parsed),
     )
+
+
+def _emails(parsed: ParsedCertificate) -> tuple[str, ...]:
+    names = parsed.extension(x509.SubjectAlternativeName)
+    return () if names is None else tuple(names.get_values_for_type(x509.RFC822Name))
+
+
+def _principal_names(parsed: ParsedCertificate) -> tuple[str, ...]:
+    """Return the user principal names; one that is not text is left out."""
+    names = parsed.extension(x509.SubjectAlternativeName)
+    others = () if names is None else names.get_values_for_type(x509.OtherName)
+    values = (_decoded(other.value) for other in others if other.type_id == _PRINCIPAL_NAME)
+    return tuple(value for value in values if isinstance(value, str))
+
+
+def _decoded(encoded: bytes) -> str | bytes:
+    try:
+        return decode_value(encoded)
+    except ValueError:
+        return encoded
 
 
 class X509Authorities:

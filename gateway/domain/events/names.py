@@ -39,6 +39,7 @@ class EventError:
     CLIENT_DISABLED: Final = "client_disabled"
     CLIENT_NOT_FOUND: Final = "client_not_found"
     CONSENT_DENIED: Final = "consent_denied"
+    GENERIC_AUTHENTICATION_ERROR: Final = "generic_authentication_error"
     INVALID_CLIENT: Final = "invalid_client"
     INVALID_CLIENT_CREDENTIALS: Final = "invalid_client_credentials"
     INVALID_REQUEST: Final = "invalid_request"

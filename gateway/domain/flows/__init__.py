@@ -1,6 +1,15 @@
 """Authentication flows, required actions, and what they require of a sign-in."""
 
-from gateway.domain.flows.effects import SecondFactor, client_methods, second_factor
+from gateway.domain.flows.certificate_options import CertificateOptions, IdentitySource
+from gateway.domain.flows.direct_grant import (
+    ACTING,
+    STANDARD_GRANT,
+    DirectGrantFlow,
+    FlowStep,
+    SignInFlow,
+    direct_grant_flow,
+)
+from gateway.domain.flows.effects import client_methods
 from gateway.domain.flows.flows import (
     AuthenticatorConfig,
     Execution,

@@ -1,13 +1,14 @@
 """Flows: in which order a sign-in, or a client's proof, asks for what.
 
-A flow has executions, each an authenticator or a flow of its own. What a flow comes to, where it is
-in use, is the business of `flow_effects`.
+A flow has executions, each an authenticator or a flow of its own.
 Keycloak: AuthenticationFlowModel, AuthenticationExecutionModel
 """
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
 
 
 class Requirement(StrEnum):
@@ -17,6 +18,9 @@ class Requirement(StrEnum):
     CONDITIONAL = "CONDITIONAL"
     ALTERNATIVE = "ALTERNATIVE"
     DISABLED = "DISABLED"
+
+
+_REQUIRING: Final = (Requirement.REQUIRED, Requirement.CONDITIONAL)
 
 
 class FlowKind(StrEnum):
@@ -41,6 +45,11 @@ class Execution:
     flow: str | None = None
     config: str | None = None
 
+    @property
+    def is_condition(self) -> bool:
+        """Tell whether it decides about its flow, by Keycloak's names of authenticators."""
+        return (self.authenticator or "").startswith("conditional-")
+
 
 @dataclass(frozen=True, slots=True)
 class Flow:
@@ -49,13 +58,41 @@ class Flow:
     id: str
     alias: str
     kind: FlowKind
-    description: str = ""
+    description: str | None = ""
     top_level: bool = True
     built_in: bool = False
     executions: tuple[Execution, ...] = ()
 
     def with_executions(self, executions: Iterable[Execution]) -> "Flow":
         return replace(self, executions=tuple(sorted(executions, key=lambda one: one.priority)))
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The ids of its sub-flows."""
+        return tuple(each.flow for each in self.executions if each.flow is not None)
+
+    @property
+    def effective(self) -> tuple[Execution, ...]:
+        """The executions that take part: alternatives only where nothing is required.
+
+        Conditions take no part: they decide whether their flow is run.
+        """
+        enabled = tuple(
+            each
+            for each in self.executions
+            if each.requirement is not Requirement.DISABLED and not each.is_condition
+        )
+        required = tuple(each for each in enabled if each.requirement in _REQUIRING)
+        return required or enabled
+
+    @property
+    def conditions(self) -> tuple[Execution, ...]:
+        """The enabled conditions."""
+        return tuple(
+            each
+            for each in self.executions
+            if each.requirement is not Requirement.DISABLED and each.is_condition
+        )
 
     def exchanging(self, execution: Execution) -> "Flow":
         return self.with_executions(
@@ -71,18 +108,24 @@ class AuthenticatorConfig:
     alias: str | None
     config: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def size(self) -> int:
+        """Its characters, and some for each entry."""
+        return 100 + sum(len(name) + len(value) + 16 for name, value in self.config)
+
 
 class Flows:
-    """All flows of a realm."""
+    """All flows of a realm, and the configurations of their executions by id."""
 
-    def __init__(self, flows: Iterable[Flow]) -> None:
+    def __init__(
+        self, flows: Iterable[Flow], configs: Mapping[str, AuthenticatorConfig] | None = None
+    ) -> None:
         self._by_id = {flow.id: flow for flow in flows}
-        self._parents = {
-            execution.flow: flow.id
-            for flow in self._by_id.values()
-            for execution in flow.executions
-            if execution.flow is not None
-        }
+        self._configs = configs or {}
+        self._parents: defaultdict[str, set[str]] = defaultdict(set)
+        for flow in self._by_id.values():
+            for part in flow.parts:
+                self._parents[part].add(flow.id)
 
     def __iter__(self) -> Iterator[Flow]:
         return iter(self._by_id.values())
@@ -104,13 +147,33 @@ class Flows:
                     return flow, execution
         return None
 
-    def root(self, flow_id: str) -> Flow:
-        """Return the flow that begins where this one is a part; itself where it is none."""
-        seen = {flow_id}
-        while (parent := self._parents.get(flow_id)) is not None and parent not in seen:
-            seen.add(parent)
-            flow_id = parent
-        return self._by_id[flow_id]
+    def config_of(self, execution: Execution) -> Mapping[str, str]:
+        """Return what is set of an execution."""
+        config = self._configs.get(execution.config or "")
+        return {} if config is None else dict(config.config)
+
+    def configured(self, config_id: str) -> str | None:
+        """Return the authenticator with that configuration; None where no execution has it."""
+        for flow in self:
+            for execution in flow.executions:
+                if execution.config == config_id:
+                    return execution.authenticator
+        return None
+
+    def is_part(self, flow_id: str) -> bool:
+        """Tell whether any flow contains this one."""
+        return bool(self._parents.get(flow_id))
+
+    def roots(self, flow_id: str) -> set[str]:
+        """Return the ids of the flows that contain this one and are no parts; itself if none."""
+        seen: set[str] = set()
+        waiting = [flow_id]
+        while waiting:
+            found = waiting.pop()
+            if found not in seen:
+                seen.add(found)
+                waiting += self._parents.get(found, ())
+        return {found for found in seen if not self.is_part(found)} or {flow_id}
 
     def below(self, flow_id: str) -> tuple[Flow, ...]:
         """Return the flow and all that it consists of."""
@@ -120,5 +183,5 @@ class Flows:
             flow = self._by_id.get(waiting.pop())
             if flow is not None and flow.id not in found:
                 found[flow.id] = flow
-                waiting += [each.flow for each in flow.executions if each.flow is not None]
+                waiting += flow.parts
         return tuple(found.values())

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.domain.errors import UnusableSetting
-from gateway.domain.flows.effects import CLIENT_METHODS, SecondFactor, client_methods, second_factor
+from gateway.domain.flows.direct_grant import (
+    STANDARD_GRANT,
+    DirectGrantFlow,
+    direct_grant_flow,
+)
+from gateway.domain.flows.effects import CLIENT_METHODS, client_methods
 from gateway.domain.flows.flows import Flow, Flows
 from gateway.domain.realm import FlowBindings
 
@@ -54,18 +59,18 @@ class RequiredAction:
 
 @dataclass(frozen=True, slots=True)
 class SignInDemands:
-    """What a sign-in asks for; `off` are required actions that nothing asks for by itself."""
+    """What a sign-in requires; `off` are required actions that nothing requires by itself."""
 
-    second_factor: SecondFactor = SecondFactor.WHERE_SET_UP
+    flow: DirectGrantFlow = STANDARD_GRANT
     off: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class SignInRules:
-    """The rules of a realm. `second_factor` None refuses every sign-in: the flow is unusable."""
+    """The rules of a realm. `direct_grant` None refuses every sign-in: the flow is unusable."""
 
-    second_factor: SecondFactor | None = SecondFactor.WHERE_SET_UP
-    second_factors: Mapping[str, SecondFactor] = field(default_factory=dict)
+    direct_grant: DirectGrantFlow | None = STANDARD_GRANT
+    direct_grants: Mapping[str, DirectGrantFlow] = field(default_factory=dict)
     """By id of a flow, for clients that have one of their own."""
     client_methods: frozenset[str] = CLIENT_METHODS
     off: frozenset[str] = frozenset()
@@ -77,8 +82,8 @@ class SignInRules:
         None refuses every sign-in: the flow was removed, or is unusable.
         """
         own = overrides.get(DIRECT_GRANT)
-        factor = self.second_factor if own is None else self.second_factors.get(own)
-        return None if factor is None else SignInDemands(factor, self.off)
+        flow = self.direct_grant if own is None else self.direct_grants.get(own)
+        return None if flow is None else SignInDemands(flow, self.off)
 
 
 STANDARD: Final = SignInRules()
@@ -88,21 +93,25 @@ def sign_in_rules(
     bindings: FlowBindings, flows: Flows, actions: Iterable[RequiredAction], known: Iterable[str]
 ) -> SignInRules:
     """Return what flows and actions come to; of `known` aliases those not among them are off."""
-    factors = {flow.id: factor for flow in flows if (factor := _factor(flows, flow)) is not None}
+    grants = {
+        flow.id: found
+        for flow in flows
+        if flow.top_level and (found := _grant(flows, flow)) is not None
+    }
     grant = flows.named(bindings.direct_grant)
     clients = flows.named(bindings.client_authentication)
     enabled = {action.alias for action in actions if action.enabled}
     return SignInRules(
-        second_factor=None if grant is None else factors.get(grant.id),
-        second_factors=factors,
+        direct_grant=None if grant is None else grants.get(grant.id),
+        direct_grants=grants,
         client_methods=frozenset() if clients is None else _methods(flows, clients),
         off=frozenset(known) - enabled,
     )
 
 
-def _factor(flows: Flows, flow: Flow) -> SecondFactor | None:
+def _grant(flows: Flows, flow: Flow) -> DirectGrantFlow | None:
     try:
-        return second_factor(flows, flow)
+        return direct_grant_flow(flows, flow)
     except UnusableSetting:
         return None
 

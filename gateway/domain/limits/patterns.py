@@ -167,6 +167,20 @@ class PatternMatches:
         return verdict
 
 
+def first_group(pattern: str, text: str) -> str | None:
+    """Return the first group of the pattern's first match in the text, in any case of letters.
+
+    None where nothing matches, the pattern has no group, or trying every place would take long.
+    """
+    prepared = _prepare(f"(?i:{pattern})")
+    if len(text) > LONGEST_FOR_PATTERN or not isinstance(prepared, _Prepared):
+        return None
+    if _steps(prepared, text) * (len(text) + 1) > INLINE_STEPS:
+        return None
+    found = prepared.compiled.search(text)
+    return found[1] if found is not None and prepared.compiled.groups else None
+
+
 def matches_at_once() -> PatternMatches:
     """Return matches that leave nothing pending: where there is no event loop to hold up."""
     return PatternMatches(inline=math.inf)

@@ -6,11 +6,7 @@ Keycloak: 7.4
 from collections.abc import Awaitable
 from typing import Final
 
-from gateway.admin.access import (
-    AdminRole,
-    InvalidRequest,
-    NotFound,
-)
+from gateway.admin.access import AdminRole, NotFound
 from gateway.admin.clients import QUERY_CLIENTS
 from gateway.admin.flows import (
     AuthenticatorConfigs,
@@ -187,13 +183,13 @@ def _configurations(configs: AuthenticatorConfigs) -> tuple[Operation, ...]:
         rows.post(
             of_execution,
             "Create the authenticator configuration of an execution",
-            lambda r: created(r, configs.create(r.acting, r.path["id"], r.body)),
+            lambda r: created(r, configs.configure(r.acting, r.path["id"], r.body)),
             body=Body(schema),
         ),
         rows.post(
             every,
-            "Not supported: create a configuration below its execution",
-            _refuse_configuration,
+            "Create an authenticator configuration that no execution has",
+            lambda r: created(r, configs.create(r.acting, r.body)),
             body=Body(schema),
         ),
         rows.get(f"{of_execution}/{{config}}", read, get, returns=schema),
@@ -212,11 +208,6 @@ def _configurations(configs: AuthenticatorConfigs) -> tuple[Operation, ...]:
             versioned=True,
         ),
     )
-
-
-async def _refuse_configuration(_: AdminRequest) -> Reply:
-    """Refuse a configuration without an execution: it could have no effect."""
-    raise InvalidRequest("A configuration belongs to an execution: it is made below that one")
 
 
 def _providers() -> tuple[Operation, ...]:

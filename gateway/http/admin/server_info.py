@@ -27,7 +27,7 @@ from gateway.protocol.claims.mapper import ClaimMapper
 from gateway.protocol.client_authentication import METHODS
 from gateway.protocol.grants import GRANTS
 from gateway.representations.clients import INSTALLATIONS
-from gateway.representations.flows import Role, of_role
+from gateway.representations.flows import NEEDS_PAGES, Role, of_role
 from gateway.representations.protocol_mapper_types import render_built_in, render_mapper_type
 from gateway.representations.server_info import (
     Machine,
@@ -64,7 +64,7 @@ class ServerInformation:
                 "themes": {kind: [] for kind in _THEMES},
                 "socialProviders": [],
                 "identityProviders": [],
-                "providers": render_providers(self._providers()),
+                "providers": render_providers(self._providers(), _limitations()),
                 "protocolMapperTypes": {OPENID_CONNECT: _mapper_types()},
                 "builtinProtocolMappers": {OPENID_CONNECT: _built_in_mappers()},
                 "clientInstallations": {OPENID_CONNECT: _installations()},
@@ -122,6 +122,11 @@ def server_operations(
             query=(Query("currentRealm"),),
         ),
     )
+
+
+def _limitations() -> dict[str, str]:
+    """Return why an authenticator of users cannot act, by its id."""
+    return {each.id: NEEDS_PAGES for each in of_role(Role.USER) if not each.acts}
 
 
 def _mapper_types() -> list[dict[str, Any]]:

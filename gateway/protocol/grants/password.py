@@ -1,17 +1,21 @@
 """password: a user signs in through the client. Spec: RFC 6749 §4.3; Keycloak: 1.5 (26.7)."""
 
+from dataclasses import dataclass
 from datetime import UTC
 from http import HTTPStatus
 from typing import Final
 
 from gateway.authentication.errors import (
+    AccessDenied,
     AccountDisabled,
     AccountNotSetUp,
+    CertificateRejected,
     InvalidUserCredentials,
     Lockout,
+    SessionLimitExceeded,
     SignInRefused,
 )
-from gateway.authentication.password import SubmittedCredentials
+from gateway.authentication.password import Caller, SubmittedCredentials
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.directory import UserEntry
@@ -21,7 +25,7 @@ from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import grant_scopes
+from gateway.protocol.scopes import GrantedScopes, grant_scopes
 from gateway.protocol.session_tokens import SessionTokens
 from gateway.protocol.tokens import TokenResponse
 
@@ -47,23 +51,27 @@ class Password:
         _require_allowed(client)
         granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
         request.event.details[Detail.AUTH_METHOD] = OPENID_CONNECT
-        user = await self._authenticate(request, client, _credentials(request))
+        user = await self._authenticate(request, client, granted)
         entry = await self._entry(request, user)
         return await self._tokens.issue(
             request, caller.entry, entry, granted, grant=_GRANT_SHORTCUT
         )
 
     async def _authenticate(
-        self, request: ProtocolRequest, client: Client, given: SubmittedCredentials
+        self, request: ProtocolRequest, client: Client, granted: GrantedScopes
     ) -> User:
         demands = request.realm.sign_in.demands(client.flow_overrides)
         if demands is None:  # a flow that has gone since the client was given it
             raise _refused(request, InvalidUserCredentials(EventError.NOT_ALLOWED))
+        given = _credentials(request, needs_name=demands.flow.certificate is None)
+        caller = Caller(
+            *(client, request.remote_address, frozenset(granted.names), request.certificate)
+        )
         try:
             return await self._login.authenticate(
                 request.realm.realm,
                 given,
-                address=request.remote_address,
+                caller,
                 now=request.now,
                 demands=demands,
             )
@@ -77,14 +85,15 @@ class Password:
         return entry
 
 
-def _credentials(request: ProtocolRequest) -> SubmittedCredentials:
+def _credentials(request: ProtocolRequest, *, needs_name: bool) -> SubmittedCredentials:
     sent = request.parameters
     username = sent.raw("username")
-    if username is None:
+    if username is None and needs_name:
         text, status = "Missing parameter: username", HTTPStatus.UNAUTHORIZED
         failure = EventFailure(EventError.USER_NOT_FOUND)
         raise OAuthError("invalid_request", text, status=status, event=failure)
-    request.event.details[Detail.USERNAME] = username
+    if username is not None:
+        request.event.details[Detail.USERNAME] = username
     password, code = sent.get("password"), sent.get("otp") or sent.get("totp")
     return SubmittedCredentials(
         username,
@@ -104,24 +113,47 @@ def _require_allowed(client: Client) -> None:
 
 def _refused(request: ProtocolRequest, refusal: SignInRefused) -> OAuthError:
     """Return what the client reads of it; the event tells more."""
-    text, reason = _texts_of(refusal)
     request.event.user_id = refusal.user_id
     if refusal.lockout is not None:
         request.event.beside.append(_locked_out(refusal.lockout))
-    failure = EventFailure(refusal.event_error, reason)
-    return OAuthError("invalid_grant", text, reason=refusal.event_error, event=failure)
+    answer = _answer_to(refusal)
+    failure = EventFailure(refusal.event_error, answer.reason)
+    return OAuthError(
+        answer.error,
+        answer.text,
+        status=answer.status,
+        reason=refusal.event_error,
+        event=failure,
+    )
 
 
-def _texts_of(refusal: SignInRefused) -> tuple[str, str | None]:
-    """Return what the client reads, and what the event gives as the reason."""
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the client reads of a refusal, and what the event gives as the reason."""
+
+    text: str
+    reason: str | None = None
+    error: str = "invalid_grant"
+    status: HTTPStatus = HTTPStatus.BAD_REQUEST
+
+
+def _answer_to(refusal: SignInRefused) -> _Answer:
     match refusal:
         case AccountDisabled():
-            return "Account disabled", None
+            return _Answer("Account disabled")
         case AccountNotSetUp():
-            return "Account is not fully set up", "Account is not fully set up"
+            return _Answer("Account is not fully set up", "Account is not fully set up")
+        case AccessDenied():
+            return _Answer(refusal.text, None, "access_denied", HTTPStatus.UNAUTHORIZED)
+        case SessionLimitExceeded():
+            error = EventError.GENERIC_AUTHENTICATION_ERROR
+            return _Answer(refusal.text, None, error, HTTPStatus.FORBIDDEN)
+        case CertificateRejected():
+            return _Answer(refusal.text, None, "invalid_request", HTTPStatus.UNAUTHORIZED)
         case _:
             service = refusal.event_error == EventError.INVALID_USER
-            return "Invalid user credentials", "User is a service account" if service else None
+            reason = "User is a service account" if service else None
+            return _Answer("Invalid user credentials", reason)
 
 
 def _locked_out(lockout: Lockout) -> tuple[EventType, dict[str, str]]:

@@ -1,7 +1,9 @@
 """JSON of flows, authenticators and required actions."""
 
+from gateway.representations.flows.authenticator_properties import SECRETS
 from gateway.representations.flows.authenticators import (
     AUTHENTICATORS,
+    NEEDS_PAGES,
     ROLES,
     SUB_FLOW_CHOICES,
     Role,
@@ -13,7 +15,9 @@ from gateway.representations.flows.flow import (
     EXECUTION_CHANGE_FIELDS,
     EXECUTION_FIELDS,
     FLOW_FIELDS,
+    PRIORITY,
     ExecutionChange,
+    known_settings,
     parse_change,
     parse_config,
     parse_execution,
@@ -23,6 +27,7 @@ from gateway.representations.flows.flow import (
     render_execution,
     render_executions,
     render_flow,
+    unmasked,
 )
 from gateway.representations.flows.required_action import (
     ACTION_FIELDS,

@@ -152,7 +152,7 @@ def default_flows(realm_id: str) -> Mapping[str, Flow]:
             id=default_id(realm_id, "flow", alias),
             alias=alias,
             kind=FlowKind(kind),
-            description=description,
+            description=description or None,
             top_level=alias not in _SUB_FLOWS,
             built_in=True,
             executions=tuple(_execution(realm_id, alias, **step) for step in steps),

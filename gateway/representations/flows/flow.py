@@ -5,16 +5,19 @@ AuthenticationExecutionRepresentation, AuthenticatorConfigRepresentation: strict
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind, Flows, Requirement
 from gateway.representations.field_table import parse_strictly, without_none
+from gateway.representations.flows.authenticator_properties import SECRETS
 from gateway.representations.flows.authenticators import AUTHENTICATORS, SUB_FLOW_CHOICES
+from gateway.representations.masking import MASK
 from gateway.representations.names import UrlName
 from gateway.representations.refusals import attempt, raise_all
 from gateway.representations.shapes import (
+    MAX_INTEGER,
     Choice,
     Count,
     Flag,
@@ -27,6 +30,8 @@ from gateway.representations.shapes import (
 
 _TEXT: Final = Text(most=255)
 _LONG: Final = Text(most=2000)
+PRIORITY: Final = Count(least=-MAX_INTEGER)
+"""The place of an execution; negative ones are first."""
 FLOW_FIELDS: Final[Mapping[str, Shape]] = {
     "id": UrlName(),
     "alias": _TEXT,
@@ -39,7 +44,7 @@ FLOW_FIELDS: Final[Mapping[str, Shape]] = {
 EXECUTION_CHANGE_FIELDS: Final[Mapping[str, Shape]] = {
     "id": _TEXT,
     "requirement": Choice(Requirement),
-    "priority": Count(),
+    "priority": PRIORITY,
     "displayName": _TEXT,
     "description": _LONG,
     "authenticationFlow": Flag(),
@@ -56,7 +61,7 @@ EXECUTION_FIELDS: Final[Mapping[str, Shape]] = {
     "id": _TEXT,
     "authenticator": _TEXT,
     "requirement": Choice(Requirement),
-    "priority": Count(),
+    "priority": PRIORITY,
     "parentFlow": _TEXT,
     "flowId": _TEXT,
     "authenticatorConfig": _TEXT,
@@ -100,7 +105,7 @@ class ExecutionDraft:
 
     authenticator: str | None
     requirement: Requirement
-    priority: int
+    priority: int | None
     parent: str | None
     flow: str | None
 
@@ -129,7 +134,7 @@ def parse_execution(document: Mapping[str, Any]) -> ExecutionDraft:
     return ExecutionDraft(
         values.get("authenticator"),
         values.get("requirement", Requirement.DISABLED),
-        values.get("priority", 0),
+        values.get("priority"),
         values.get("parentFlow"),
         values.get("flowId"),
     )
@@ -139,8 +144,22 @@ def parse_config(document: Mapping[str, Any], config_id: str) -> AuthenticatorCo
     """Return what was sent under that id; raises InvalidInput."""
     values = parse_strictly(document, CONFIG_FIELDS, "AuthenticatorConfigRepresentation")
     return AuthenticatorConfig(
-        config_id, values.get("alias"), tuple(values.get("config", {}).items())
+        config_id, values.get("alias"), known_settings(values.get("config", {}))
     )
+
+
+def known_settings(config: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return what is kept of a configuration: no empty texts, no secrets of other services."""
+    return tuple((name, value) for name, value in config.items() if value and name not in SECRETS)
+
+
+def unmasked(
+    config: AuthenticatorConfig, before: AuthenticatorConfig | None
+) -> AuthenticatorConfig:
+    """Return the configuration with the values of before that were sent back as a mask."""
+    known = {} if before is None else dict(before.config)
+    values = ((name, known.get(name, "") if text == MASK else text) for name, text in config.config)
+    return replace(config, config=tuple((name, value) for name, value in values if value))
 
 
 def parse_names(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,17 +174,18 @@ def parse_names(document: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, str)
     }
     if document.get("priority") is not None:
-        given["priority"] = attempt(errors, None, Count().read, document["priority"], "priority")
+        given["priority"] = attempt(errors, None, PRIORITY.read, document["priority"], "priority")
     raise_all(errors)
     return given
 
 
 def render_flow(flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorConfig]) -> Any:
     """Return the JSON object."""
+    described = {} if flow.description is None else {"description": flow.description}
     return {
         "id": flow.id,
         "alias": flow.alias,
-        "description": flow.description,
+        **described,
         "providerId": flow.kind.value,
         "topLevel": flow.top_level,
         "builtIn": flow.built_in,
@@ -183,9 +203,18 @@ def render_flow(flows: Flows, flow: Flow, configs: Mapping[str, AuthenticatorCon
     }
 
 
-def render_config(config: AuthenticatorConfig) -> dict[str, Any]:
-    """Return the JSON object."""
-    return without_none({"id": config.id, "alias": config.alias, "config": dict(config.config)})
+def render_config(config: AuthenticatorConfig, authenticator: str | None = None) -> dict[str, Any]:
+    """Return the JSON object.
+
+    What is no property of the authenticator is masked, for it may be a secret; None masks nothing.
+    """
+    known = AUTHENTICATORS.get(authenticator or "")
+    names = {each.name for each in known.properties} if known is not None else set()
+    values = {
+        name: value if authenticator is None or name in names else MASK
+        for name, value in config.config
+    }
+    return without_none({"id": config.id, "alias": config.alias, "config": values})
 
 
 def render_execution(parent: Flow, execution: Execution) -> dict[str, Any]:
@@ -237,7 +266,7 @@ def _of_authenticator(
 def _of_part(execution: Execution, part: Flow) -> dict[str, Any]:
     return {
         "displayName": part.alias,
-        "description": part.description or None,
+        "description": part.description,
         "requirementChoices": [each.value for each in SUB_FLOW_CHOICES[part.kind]],
         "configurable": False,
         "authenticationFlow": True,

@@ -18,6 +18,7 @@ from gateway.domain.flows import (
     SignInRules,
     sign_in_rules,
 )
+from gateway.domain.ports.storage import DocumentKind
 from gateway.domain.realm import FlowBindings
 from gateway.representations.field_table import without_none
 from gateway.representations.flows.defaults import default_configs, default_flows
@@ -47,7 +48,7 @@ def flow_document(flow: Flow) -> dict[str, Any]:
     }
 
 
-def flows_in(realm_id: str, documents: Documents) -> Flows:
+def flows_in(realm_id: str, documents: Documents, configs: Documents) -> Flows:
     """Return the flows of a realm: those of a new one, and what is stored."""
     stored = {name: _flow(name, each) for name, each in documents.items() if each != GONE}
     aliases = {flow.alias: flow for flow in stored.values()}
@@ -58,7 +59,8 @@ def flows_in(realm_id: str, documents: Documents) -> Flows:
     ]
     known = {flow.id for flow in first}
     others = sorted(stored.values(), key=lambda flow: flow.alias)
-    return Flows((*first, *(flow for flow in others if flow.id not in known)))
+    every = (*first, *(flow for flow in others if flow.id not in known))
+    return Flows(every, configs_in(realm_id, configs))
 
 
 def config_document(config: AuthenticatorConfig) -> dict[str, Any]:
@@ -97,10 +99,16 @@ def actions_in(documents: Documents) -> tuple[RequiredAction, ...]:
 
 
 def rules_in(
-    realm_id: str, bindings: FlowBindings, flows: Documents, actions: Documents
+    realm_id: str, bindings: FlowBindings, documents: Mapping[DocumentKind, Documents]
 ) -> SignInRules:
-    """Return what the stored flows and actions of a realm come to."""
-    return sign_in_rules(bindings, flows_in(realm_id, flows), actions_in(actions), REQUIRED_ACTIONS)
+    """Return what the stored flows, configurations and actions of a realm come to."""
+    flows = flows_in(
+        realm_id,
+        documents.get(DocumentKind.AUTHENTICATION_FLOW, {}),
+        documents.get(DocumentKind.AUTHENTICATOR_CONFIG, {}),
+    )
+    actions = actions_in(documents.get(DocumentKind.REQUIRED_ACTION, {}))
+    return sign_in_rules(bindings, flows, actions, REQUIRED_ACTIONS)
 
 
 def _execution_document(execution: Execution) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The sign-in of a realm in a realm file: flows, configurations of steps, required actions.
 
-Steps name their flows and configurations by alias. Left out are settings that no step of ours reads
-(some are secrets), and unknown required actions.
+Steps name their flows and configurations by alias. Left out are secrets of services that no step
+asks, and unknown required actions.
 Keycloak: RealmRepresentation (authenticationFlows, authenticatorConfig, requiredActions)
 """
 
@@ -14,8 +14,10 @@ from gateway.domain.flows import AuthenticatorConfig, FlowKind, Flows, RequiredA
 from gateway.representations.field_table import parse_fields
 from gateway.representations.flows import (
     ACTION_NAMES,
-    AUTHENTICATORS,
     MAXIMUM_AGE,
+    PRIORITY,
+    SECRETS,
+    known_settings,
     render_action,
     render_config,
     render_flow,
@@ -47,7 +49,7 @@ _STEP: Final[Mapping[str, Shape]] = {
     "authenticatorConfig": _NAME,
     "flowAlias": _NAME,
     "requirement": Choice(Requirement),
-    "priority": Count(),
+    "priority": PRIORITY,
 }
 _CONFIG: Final[Mapping[str, Shape]] = {
     "id": UrlName(),
@@ -85,7 +87,7 @@ class FlowInput:
     alias: str
     id: str | None
     kind: FlowKind
-    description: str
+    description: str | None
     top_level: bool
     built_in: bool
     steps: tuple[StepInput, ...]
@@ -99,6 +101,8 @@ class SignInInput:
     configs: tuple[AuthenticatorConfig, ...] = ()
     """Those without an id have an empty one."""
     actions: tuple[RequiredAction, ...] = ()
+    has_actions: bool = False
+    """Whether there is a list of actions, which may be empty."""
     texts: Mapping[str, Mapping[str, str]] | None = None
 
 
@@ -113,7 +117,8 @@ def parse_sign_in(document: Mapping[str, Any], path: str) -> SignInInput:
         texts = attempt(errors, None, parse_localization, texts, join(path, "localizationTexts"))
     raise_all(errors)
     known = tuple(action for action in actions if action is not None)
-    return SignInInput(tuple(flows), tuple(configs), known, texts)
+    has_actions = document.get("requiredActions") is not None
+    return SignInInput(tuple(flows), tuple(configs), known, has_actions, texts)
 
 
 def left_out(document: Mapping[str, Any]) -> Iterator[str]:
@@ -124,24 +129,26 @@ def left_out(document: Mapping[str, Any]) -> Iterator[str]:
     for item in _objects(document.get("authenticatorConfig")):
         config = item.get("config")
         for name in config if isinstance(config, Mapping) else ():
-            if name not in _KNOWN_SETTINGS:
+            if name in SECRETS:
                 yield f"authenticatorConfig.config.{describe_name(name)}"
 
 
 def render_sign_in(
-    flows: Flows, configs: Mapping[str, AuthenticatorConfig], actions: Iterable[RequiredAction]
+    flows: Flows,
+    configs: Mapping[str, AuthenticatorConfig],
+    actions: Iterable[RequiredAction],
+    *,
+    masked: bool = False,
 ) -> dict[str, Any]:
-    """Return the parts of a realm file."""
+    """Return the parts of a realm file; `masked` hides what may be a secret."""
     return {
         "authenticationFlows": [render_flow(flows, flow, configs) for flow in flows],
-        "authenticatorConfig": [render_config(config) for config in configs.values()],
+        "authenticatorConfig": [
+            render_config(config, flows.configured(config.id) if masked else None)
+            for config in configs.values()
+        ],
         "requiredActions": [render_action(action) for action in actions],
     }
-
-
-_KNOWN_SETTINGS: Final = frozenset(
-    {each.name for known in AUTHENTICATORS.values() for each in known.properties}
-)
 
 
 def _read_flow(item: Mapping[str, Any], at: str) -> FlowInput:
@@ -154,7 +161,7 @@ def _read_flow(item: Mapping[str, Any], at: str) -> FlowInput:
         alias=values["alias"],
         id=values.get("id"),
         kind=values.get("providerId", FlowKind.BASIC),
-        description=values.get("description", ""),
+        description=values.get("description"),
         top_level=values.get("topLevel", False),
         built_in=values.get("builtIn", False),
         steps=tuple(steps),
@@ -178,8 +185,8 @@ def _read_config(item: Mapping[str, Any], at: str) -> AuthenticatorConfig:
     errors: list[FieldError] = []
     values = _read_named(item, _CONFIG, at, errors)
     raise_all(errors)
-    known = [each for each in values.get("config", {}).items() if each[0] in _KNOWN_SETTINGS]
-    return AuthenticatorConfig(values.get("id", ""), values["alias"], tuple(known))
+    settings = known_settings(values.get("config", {}))
+    return AuthenticatorConfig(values.get("id", ""), values["alias"], settings)
 
 
 def _read_action(item: Mapping[str, Any], at: str) -> RequiredAction | None:

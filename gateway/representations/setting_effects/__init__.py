@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from gateway.representations.setting_effects.authenticators import AUTHENTICATOR_ROWS
 from gateway.representations.setting_effects.client_rows import (
     CLIENT_ATTRIBUTE_ROWS,
     CLIENT_FIELD_ROWS,
@@ -30,5 +31,6 @@ SETTING_ROWS: Final[tuple[SettingRow, ...]] = (
     *REALM_FIELD_ROWS,
     *REALM_ATTRIBUTE_ROWS,
     *EXECUTOR_ROWS,
+    *AUTHENTICATOR_ROWS,
 )
 """Every setting, by place."""

@@ -18,6 +18,7 @@ class Place(StrEnum):
     REALM_FIELD = "realm"
     REALM_ATTRIBUTE = "realm attribute"
     EXECUTOR = "client policy executor"
+    AUTHENTICATOR = "authenticator"
 
 
 class Effect(StrEnum):

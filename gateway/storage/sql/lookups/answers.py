@@ -176,11 +176,10 @@ def _scopes(row: Any) -> tuple[RoleBoundScope, ...]:
 
 
 def _sign_in(realm: Realm, row: Any) -> SignInRules:
-    found: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    found: defaultdict[DocumentKind, dict[str, Any]] = defaultdict(dict)
     for kind, name, document in _items(row.documents):
-        found[kind][name] = json.loads(document)
-    flows = found[DocumentKind.AUTHENTICATION_FLOW]
-    return rules_in(realm.id, realm.flows, flows, found[DocumentKind.REQUIRED_ACTION])
+        found[DocumentKind(kind)][name] = json.loads(document)
+    return rules_in(realm.id, realm.flows, found)
 
 
 def _names(items: list[list[Any]]) -> EffectiveRoles:

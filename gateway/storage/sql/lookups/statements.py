@@ -46,7 +46,11 @@ CREDENTIAL_COLUMNS: Final = tuple(credentials.c)
 GROUP_COLUMNS: Final = (groups.c.id, groups.c.name, groups.c.parent, groups.c.attributes)
 """Before whether the user is a member."""
 SCOPE_COLUMNS: Final = (client_scopes.c.id, client_scopes.c.realm_default, client_scopes.c.document)
-_OF_SIGN_IN: Final = (DocumentKind.AUTHENTICATION_FLOW, DocumentKind.REQUIRED_ACTION)
+_OF_SIGN_IN: Final = (
+    DocumentKind.AUTHENTICATION_FLOW,
+    DocumentKind.AUTHENTICATOR_CONFIG,
+    DocumentKind.REQUIRED_ACTION,
+)
 """The documents that define sign-in rules."""
 
 _REALM: Final = bindparam("realm_id", type_=Name)

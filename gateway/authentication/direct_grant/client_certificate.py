@@ -1,0 +1,57 @@
+"""`direct-grant-auth-x509-username`: the certificate of the TLS client names the user.
+
+Only a certificate that is trusted in the realm counts. Keycloak: 11.2
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from gateway.authentication.errors import CertificateRejected
+from gateway.domain.certificates import ClientCertificate, PresentedCertificate
+from gateway.domain.distinguished_names import DistinguishedName
+from gateway.domain.flows import CertificateOptions, IdentitySource
+from gateway.domain.limits.patterns import first_group
+
+_EMAIL_ADDRESS: Final = "1.2.840.113549.1.9.1"
+
+
+def identity_in(certificate: ClientCertificate | None, options: CertificateOptions) -> str:
+    """Return the user name or e-mail address; raises CertificateRejected."""
+    if certificate is None or not certificate.binds:
+        raise CertificateRejected("X509 client certificate is missing.")
+    if not certificate.identifies:
+        raise CertificateRejected("Certificate validation's failed.")
+    identity = _identity(certificate.leaf, options)
+    if not identity:
+        raise CertificateRejected("Unable to extract user identity from specified certificate")
+    return identity
+
+
+def _identity(leaf: PresentedCertificate, options: CertificateOptions) -> str | None:
+    match options.source:
+        case IdentitySource.SUBJECT:
+            return first_group(options.pattern, leaf.subject.legacy_rendering())
+        case IdentitySource.ISSUER:
+            return first_group(options.pattern, leaf.issuer.legacy_rendering())
+        case IdentitySource.EMAIL:
+            return _only(_values(leaf.subject, _EMAIL_ADDRESS))
+        case IdentitySource.COMMON_NAME:
+            return _only(leaf.subject.common_names)
+        case IdentitySource.ALTERNATIVE_EMAIL:
+            return _only(leaf.emails)
+        case IdentitySource.PRINCIPAL_NAME:
+            return _only(leaf.principal_names)
+        case IdentitySource.SERIAL_NUMBER:
+            return f"{leaf.serial:x}" if options.hexadecimal else str(leaf.serial)
+        case IdentitySource.THUMBPRINT:
+            return leaf.digest.hex()
+
+
+def _values(name: DistinguishedName, oid: str) -> Iterable[str | bytes]:
+    return (attribute.value for attribute in name.attributes if attribute.oid == oid)
+
+
+def _only(values: Iterable[str | bytes]) -> str | None:
+    """Return the only value; None where there is none, several, or one that is not text."""
+    found = tuple(values)
+    return found[0] if len(found) == 1 and isinstance(found[0], str) else None

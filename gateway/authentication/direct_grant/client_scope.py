@@ -1,0 +1,19 @@
+"""`conditional-client-scope`: the request asks for a client scope."""
+
+from typing import ClassVar
+
+from gateway.authentication.direct_grant.sign_in import Config, SignIn, is_set
+from gateway.domain.flows import SignInFlow
+from gateway.domain.flows.direct_grant import CLIENT_SCOPE
+
+
+class RequestedClientScope:
+    """Matches requests with the client scope `client_scope`; `negate` turns it round."""
+
+    id: ClassVar = CLIENT_SCOPE
+
+    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+        """Return whether the scope is one of the defaults or was requested."""
+        del flow
+        name = config.get("client_scope")
+        return bool(name) and (name in sign_in.scopes) != is_set(config, "negate")

@@ -1,0 +1,22 @@
+"""`conditional-sub-flow-executed`: an earlier sub-flow succeeded, or did not."""
+
+from typing import ClassVar
+
+from gateway.authentication.direct_grant.sign_in import Config, SignIn
+from gateway.domain.flows import SignInFlow
+from gateway.domain.flows.direct_grant import SUB_FLOW_EXECUTED
+
+
+class SubFlowExecuted:
+    """Matches where the sub-flow `flow_to_check` has the result `check_result`."""
+
+    id: ClassVar = SUB_FLOW_EXECUTED
+
+    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+        """Return whether it has."""
+        del flow
+        alias = config.get("flow_to_check")
+        if not alias:
+            return False
+        wanted = config.get("check_result", "executed") == "executed"
+        return (alias in sign_in.completed) == wanted
