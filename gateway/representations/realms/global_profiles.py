@@ -149,12 +149,16 @@ _TABLE: Final[tuple[tuple[str, str, tuple[_Executor, ...]], ...]] = (
     (
         "saml-security-profile",
         "Secure SAML clients",
-        (("saml-secure-client-uris", {}), ("saml-signature-enforcer", {}), ("saml-avoid-redirect", {})),
+        (
+            ("saml-secure-client-uris", {}),
+            ("saml-signature-enforcer", {}),
+            ("saml-avoid-redirect", {}),
+        ),
     ),
 )
 
 
-def global_profiles() -> list[dict[str, Any]]:
+def list_global_profiles() -> list[dict[str, Any]]:
     """Return their representations, in Keycloak's order."""
     return [
         {
