@@ -118,7 +118,7 @@ class RegistrationRequests:
             ours = self.tokens.read(request.realm, token, request.now)
         except InvalidToken:
             return Registrar(await self._bearer(request, token), token=token)
-        return Registrar(acting, ours.kind, ours.id, token)
+        return Registrar(acting, ours.kind, ours.id, ours.anonymous, token)
 
     async def _bearer(self, request: ProtocolRequest, token: str) -> Acting:
         realm = request.realm.realm

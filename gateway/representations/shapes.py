@@ -5,7 +5,7 @@ number, a number or boolean for a text of a map or of attributes), and no furthe
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -122,12 +122,12 @@ class OneOf(Verbatim):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Generic[ChoiceT]):
-    """One of an enumeration's values; `any_case` takes them in capitals as well.
+    """One of the values of enumerations; `any_case` takes them in capitals as well.
 
     The empty text stands for `empty`, and is refused where that is None.
     """
 
-    choices: type[ChoiceT]
+    choices: Iterable[ChoiceT]
     any_case: bool = False
     empty: ChoiceT | None = None
 

@@ -80,5 +80,5 @@ class PartialExport:
                     account async for account in parts.users(service_accounts_only=True)
                 ]
             document |= await parts.components()
-            document |= await parts.sign_in()
+            document |= await parts.sign_in(whole=True)
         return document | {"identityProviders": [], "identityProviderMappers": []}

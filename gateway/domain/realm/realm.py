@@ -9,7 +9,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
-from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.keys import SignatureAlgorithm, SigningAlgorithm
 from gateway.domain.realm.lifetimes import RefreshTokenPolicy, SessionLimits, TokenLifespans
 from gateway.domain.realm.password_policy import PasswordPolicy
 from gateway.domain.realm.security_headers import SecurityHeaders
@@ -91,7 +91,7 @@ class Realm:
     """`displayNameHtml`: the same with mark-up."""
     not_before: int = 0
     """`notBefore`: tokens issued earlier are rejected; seconds since 1970, 0 rejects none."""
-    default_signature_algorithm: SignatureAlgorithm = SignatureAlgorithm.RS256
+    default_signature_algorithm: SigningAlgorithm = SignatureAlgorithm.RS256
     """`defaultSignatureAlgorithm`: signs tokens of clients that name no other."""
     ssl_required: SslRequired = SslRequired.EXTERNAL
     """`sslRequired`: which requests must come over TLS."""

@@ -77,9 +77,7 @@ UNSUPPORTED: Final = (
     UnsupportedFeature(
         "Users", _BROKERING, _USER, {"federated-identity/{provider}": "POST DELETE"}
     ),
-    UnsupportedFeature(
-        "Users", f"User consent {_LATER}", _USER, {"consents/{client}": "DELETE"}
-    ),
+    UnsupportedFeature("Users", f"User consent {_LATER}", _USER, {"consents/{client}": "DELETE"}),
     UnsupportedFeature(
         "Users",
         f"Sending email with an action link {_LATER}",
@@ -251,12 +249,6 @@ UNSUPPORTED: Final = (
         "SAML is not supported",
         _CLIENT,
         {"evaluate-scopes/generate-example-saml-response": "GET"},
-    ),
-    UnsupportedFeature(
-        "Clients",
-        "Client registration policies are fixed and listed as components",
-        "",
-        {"client-registration-policy/providers": "GET"},
     ),
 )
 
