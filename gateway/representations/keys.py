@@ -7,7 +7,7 @@ Keycloak: the providers of org.keycloak.keys.KeyProvider, KeysMetadataRepresenta
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from gateway.domain.errors import UnusableSetting
@@ -84,7 +84,10 @@ KEY_PROVIDERS: Final = (
     ),
     _provider(
         *(KeyProvider.ECDSA_GENERATED, "Makes an elliptic curve key"),
-        _flag(_CERTIFIED, "Generate Certificate", "Whether it gets a certificate", "false"),
+        replace(
+            _flag(_CERTIFIED, "Generate Certificate", "Whether it gets a certificate", "false"),
+            as_boolean=True,
+        ),
         _choice(_CURVE, "Elliptic Curve", "The curve", ("P-256", "P-384", "P-521")),
     ),
     _provider(
@@ -201,8 +204,9 @@ def _is_kept(name: str, config: Config) -> bool:
 
 
 def _config(key: RealmKey) -> dict[str, str]:
-    shown = dict(key.config) or standard_config(key.algorithm, key.priority)
-    if not key.config and key.algorithm is SignatureAlgorithm.RS256:
+    standard = key.provider is None  # Nobody has set anything.
+    shown = standard_config(key.algorithm, key.priority) if standard else dict(key.config)
+    if standard and key.algorithm is SignatureAlgorithm.RS256:
         del shown["algorithm"]  # Keycloak leaves unsaid what is usual
     if key.provider is KeyProvider.RSA:
         shown = {PRIVATE_KEY: MASK, **shown}

@@ -411,6 +411,20 @@ def test_a_malformed_component_is_refused_and_nothing_is_made(
     assert keys(realm) == before
 
 
+def test_a_key_without_settings_is_shown_without_any(realm: OwnRealm) -> None:
+    sent = {"name": "bare", "providerId": "aes-generated", "providerType": TYPE}
+    key_id = realm.created("components", sent)
+    assert realm.get(f"components/{key_id}")["config"] == {}
+    realm.done("PUT", f"components/{key_id}", {**sent, "id": key_id, "name": "renamed"})
+    assert realm.get(f"components?name=renamed&type={TYPE}")[0]["config"] == {}
+    assert metadata(realm, key_id)["providerPriority"] == 0
+
+
+def test_settings_that_a_provider_does_not_have_are_not_shown(realm: OwnRealm) -> None:
+    key_id = realm.created("components", component("aes-generated", priority="1", other="2"))
+    assert realm.get(f"components/{key_id}")["config"] == {"priority": ["1"]}
+
+
 def test_an_id_may_be_chosen_and_only_once(realm: OwnRealm) -> None:
     sent = {**component("eddsa-generated"), "id": "chosen"}
     assert realm.created("components", sent) == "chosen"

@@ -63,6 +63,9 @@ def test_an_export_has_no_secret_and_no_users_but_service_accounts(
         assert secret not in whole.text
     document = whole.json()
     assert client(document, "nc")["secret"] == MASK
+    assert document["users"][0]["clientRoles"]["realm-management"]
+    assert document["keycloakVersion"].startswith("26.")
+    assert document["roles"]["client"]["admin-cli"] == []
     assert [one["username"] for one in document["users"]] == [
         "service-account-manager",
         "service-account-nc",
@@ -81,6 +84,8 @@ def test_an_export_has_only_what_is_asked_for(administration: Administration, pa
     assert not {"clients", "users", "roles", "groups"} & plain.keys()
     clients = give(administration, parts, "?exportClients=true").json()
     assert {"clients", "users"} <= clients.keys()
+    shown = {"credentials", "realmRoles", "clientRoles", "groups"}
+    assert not any(shown & one.keys() for one in clients["users"])
     assert not {"roles", "groups"} & clients.keys()
     groups = give(administration, parts, "?exportGroupsAndRoles=true").json()
     assert {"roles", "groups"} <= groups.keys()

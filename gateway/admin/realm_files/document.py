@@ -73,13 +73,15 @@ class RealmDocument:
         return render_realm(self._realm, masked=self._masked)
 
     async def roles(self) -> dict[str, Any]:
-        clients: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        clients: dict[str, list[dict[str, Any]]] = {
+            client.client_id: [] for client in self._clients.values()
+        }
         realm: list[dict[str, Any]] = []
         async for role in in_slices(self._roles.values()):
             parts = {part: names for part, names in self._names(role.composites).items() if names}
             written = render_role(role, parts)
             (realm if role.client is None else clients[self._public(role.client)]).append(written)
-        return {"realm": realm, "client": dict(clients)}
+        return {"realm": realm, "client": clients}
 
     async def groups(self) -> list[dict[str, Any]]:
         granted = await self._stores.groups.granted(self._realm.id)

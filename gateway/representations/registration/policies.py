@@ -51,7 +51,7 @@ POLICY_PROVIDERS: Final = (
     _provider(
         *("allowed-client-templates", "Which client scopes a client may name"),
         _property(ALLOWED_SCOPES, Kind.CHOICES),
-        _property(DEFAULT_SCOPES, Kind.FLAG, "true"),
+        replace(_property(DEFAULT_SCOPES, Kind.FLAG, "true"), as_boolean=True),
     ),
     _provider(
         *("registration-web-origins", "Not supported: other origins cannot register clients"),
