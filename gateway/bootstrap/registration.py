@@ -8,20 +8,23 @@ from gateway.admin.registration import (
     ClientRegistration,
     ClientRegistrationTokens,
     InitialAccesses,
+    PolicyProviders,
     RegistrationTokens,
     RegistrationUseCases,
 )
 from gateway.bootstrap.services import Services
 from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.registration import RegistrationRequests
+from gateway.protocol.scopes import MAPPER_TYPES
 from gateway.protocol.tokens import AccessTokens
 
 
 def registration_use_cases(services: Services, tokens: RegistrationTokens) -> RegistrationUseCases:
-    """Return every use case of registration tokens."""
+    """Return every use case of registration tokens and policies."""
     return RegistrationUseCases(
         client_tokens=ClientRegistrationTokens(services.changes, tokens),
         initial_accesses=InitialAccesses(services.database, services.changes, tokens),
+        policy_providers=PolicyProviders(services.database, MAPPER_TYPES),
     )
 
 

@@ -122,7 +122,7 @@ class RegistrationRequests:
         except InvalidToken:
             return Registrar(await self._bearer(request, token), token=token)
         request.page.require(ours.origins)
-        return Registrar(acting, ours.kind, ours.id, token)
+        return Registrar(acting, ours.kind, ours.id, ours.anonymous, token)
 
     async def _bearer(self, request: ProtocolRequest, token: str) -> Acting:
         realm = request.realm.realm

@@ -1,15 +1,19 @@
 """Keys of a realm: their providers as components, and what may be known of them.
 
-A key that cannot be used here is refused: sizes below 2048 bits, curves and algorithms that no
-token is signed with.
+A key that cannot be used safely is refused: RSA keys below 2048 bits, HMAC secrets shorter than
+the hash, curves that no token is signed with. Keys for encryption are listed and published; nothing
+is encrypted or decrypted with them yet, and their descriptions say so.
 Keycloak: the providers of org.keycloak.keys.KeyProvider, KeysMetadataRepresentation
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from gateway.domain.errors import UnusableSetting
 from gateway.domain.keys import (
+    SHORTEST_SECRETS,
+    EncryptionAlgorithm,
     KeyAlgorithm,
     KeyProvider,
     KeyStatus,
@@ -46,6 +50,7 @@ _CURVES: Final[Mapping[str, SignatureAlgorithm]] = {
     "Ed25519": SignatureAlgorithm.EDDSA,
 }
 _CURVE_OF: Final = {algorithm: curve for curve, algorithm in _CURVES.items()}
+_RSA_ENCRYPTION: Final = ("RSA-OAEP", "RSA-OAEP-256", "RSA1_5")
 _RSA: Final = tuple(a.value for a in SignatureAlgorithm if a.value[:2] in {"RS", "PS"})
 
 
@@ -53,8 +58,10 @@ def _flag(name: str, label: str, text: str, standard: str) -> Property:
     return Property(name, label, text, Kind.FLAG, standard)
 
 
-def _choice(name: str, label: str, text: str, options: tuple[str, ...]) -> Property:
-    return Property(name, label, text, Kind.CHOICE, options[0], options)
+def _choice(
+    name: str, label: str, text: str, options: tuple[str, ...], standard: str | None = None
+) -> Property:
+    return Property(name, label, text, Kind.CHOICE, standard or options[0], options)
 
 
 _STANDING: Final = (
@@ -77,7 +84,10 @@ KEY_PROVIDERS: Final = (
     ),
     _provider(
         *(KeyProvider.ECDSA_GENERATED, "Makes an elliptic curve key"),
-        _flag(_CERTIFIED, "Generate Certificate", "Whether it gets a certificate", "false"),
+        replace(
+            _flag(_CERTIFIED, "Generate Certificate", "Whether it gets a certificate", "false"),
+            as_boolean=True,
+        ),
         _choice(_CURVE, "Elliptic Curve", "The curve", ("P-256", "P-384", "P-521")),
     ),
     _provider(
@@ -86,9 +96,20 @@ KEY_PROVIDERS: Final = (
     ),
     _provider(
         KeyProvider.HMAC_GENERATED,
-        "Makes a secret key, which signs refresh tokens and, for clients that ask, by HMAC",
-        _choice("secretSize", "Secret size", "In bytes", ("64", "128", "256", "512")),
+        "Makes a secret key, which signs refresh tokens, and tokens of clients that use HMAC",
+        _choice("secretSize", "Secret size", "In bytes", ("32", "64", "128", "256", "512"), "128"),
         _choice("algorithm", "Algorithm", "What the key signs with", tuple(SecretAlgorithm)),
+    ),
+    _provider(
+        KeyProvider.RSA_ENC_GENERATED,
+        "Makes an RSA key for encryption: published, but no content encrypted with it is read yet",
+        _choice("keySize", "Key size", "In bits", ("2048", "3072", "4096")),
+        _choice("algorithm", "Algorithm", "What senders encrypt with", _RSA_ENCRYPTION),
+    ),
+    _provider(
+        KeyProvider.AES_GENERATED,
+        "Makes a secret key for encryption: nothing is encrypted with it yet",
+        _choice("secretSize", "Secret size", "In bytes", ("16", "24", "32"), "32"),
     ),
     _provider(
         *(KeyProvider.RSA, "Takes an RSA key that was made elsewhere"),
@@ -125,10 +146,12 @@ def parse_key_settings(provider: KeyProvider, config: Config) -> KeySettings:
     values = parse_properties(_PROPERTIES[provider], config)
     size = next((values[name] for name in _SIZES if values.get(name)), None)
     given = values.get(PRIVATE_KEY)
+    algorithm = _algorithm(provider, values)
+    _require_length(algorithm, size)
     return KeySettings(
         priority=int(values["priority"] or 0),
         status=_status(values),
-        algorithm=_algorithm(values),
+        algorithm=algorithm,
         size=None if size is None else int(size),
         certified=values.get(_CERTIFIED, "true") == "true",
         private_key=None if given in {None, MASK} else Secret(str(given)),
@@ -166,6 +189,8 @@ def standard_name(algorithm: KeyAlgorithm, provider: KeyProvider) -> str:
 
 def standard_config(algorithm: KeyAlgorithm, priority: int) -> dict[str, str]:
     """Return the settings of a key that the program itself has made."""
+    if algorithm is EncryptionAlgorithm.AES:
+        return {"priority": str(priority)}
     curve = _CURVE_OF.get(algorithm) if isinstance(algorithm, SignatureAlgorithm) else None
     if curve is None:
         return {"priority": str(priority), "algorithm": algorithm.value}
@@ -179,8 +204,9 @@ def _is_kept(name: str, config: Config) -> bool:
 
 
 def _config(key: RealmKey) -> dict[str, str]:
-    shown = dict(key.config) or standard_config(key.algorithm, key.priority)
-    if not key.config and key.algorithm is SignatureAlgorithm.RS256:
+    standard = key.provider is None  # Nobody has set anything.
+    shown = standard_config(key.algorithm, key.priority) if standard else dict(key.config)
+    if standard and key.algorithm is SignatureAlgorithm.RS256:
         del shown["algorithm"]  # Keycloak leaves unsaid what is usual
     if key.provider is KeyProvider.RSA:
         shown = {PRIVATE_KEY: MASK, **shown}
@@ -197,7 +223,15 @@ def _status(values: Mapping[str, str | None]) -> KeyStatus:
     return KeyStatus.PASSIVE if values["active"] == "false" else KeyStatus.ACTIVE
 
 
-def _algorithm(values: Mapping[str, str | None]) -> KeyAlgorithm:
+def _require_length(algorithm: KeyAlgorithm, size: str | None) -> None:
+    least = SHORTEST_SECRETS.get(algorithm, 0)
+    if size is not None and int(size) < least:
+        raise UnusableSetting(f"'Secret size' should be at least {least} for {algorithm}")
+
+
+def _algorithm(provider: KeyProvider, values: Mapping[str, str | None]) -> KeyAlgorithm:
+    if provider is KeyProvider.AES_GENERATED:
+        return EncryptionAlgorithm.AES
     curve = values.get(_CURVE) or values.get(_EDWARDS_CURVE)
     return key_algorithm(str(values.get("algorithm"))) if curve is None else _CURVES[curve]
 
@@ -233,7 +267,7 @@ def _write(shown: ShownKey) -> dict[str, Any]:
         "algorithm": key.algorithm.value,
         "publicKey": data.public_key,
         "certificate": data.certificate,
-        "use": "SIG",
+        "use": "ENC" if isinstance(key.algorithm, EncryptionAlgorithm) else "SIG",
         "validTo": end,
     }
     return without_none(document)

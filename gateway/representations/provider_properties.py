@@ -42,6 +42,8 @@ class Property:
     options: tuple[str, ...] = ()
     secret: bool = False
     required: bool = False
+    as_boolean: bool = False
+    """The default is described as a JSON boolean, as Keycloak does for some."""
 
     def read(self, values: tuple[str, ...]) -> str | None:
         """Return the value, or what holds without one; raises UnusableSetting."""
@@ -62,6 +64,9 @@ class Property:
         if self.kind is Kind.NUMBER and not _is_number(text):
             raise UnusableSetting(f"'{self.label}' should be a number")
 
+    def _default(self) -> str | bool | None:
+        return self.standard == "true" if self.as_boolean else self.standard
+
     def document(self) -> dict[str, Any]:
         # Keycloak calls a number a text where a form shows it as one.
         kind = Kind.TEXT if self.kind is Kind.NUMBER else self.kind
@@ -70,7 +75,7 @@ class Property:
             "label": self.label,
             "helpText": self.help,
             "type": kind.value,
-            **({} if self.standard is None else {"defaultValue": self.standard}),
+            **({} if self.standard is None else {"defaultValue": self._default()}),
             **({"options": list(self.options)} if self.options else {}),
             "secret": self.secret,
             "required": self.required,

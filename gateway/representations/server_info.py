@@ -38,6 +38,20 @@ _FEATURES: Final = (
 """Keycloak's features that clients ask for, and which of them are here."""
 
 
+_THEMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "account": ("base", "keycloak.v3"),
+    "admin": ("base", "keycloak.v2"),
+    "common": ("keycloak",),
+    "email": ("base", "keycloak"),
+    "login": ("base", "keycloak", "keycloak.v2"),
+    "welcome": ("keycloak",),
+}
+"""Names of Keycloak's themes by kind, which clients look up before they store one.
+
+There are no pages yet: a theme is stored with the realm, and none changes what is shown.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """The process and its machine, for administrators of the server."""
@@ -110,6 +124,11 @@ def render_cryptography() -> dict[str, Any]:
             "clientSignatureAsymmetricAlgorithms": sorted(SignatureAlgorithm),
         }
     }
+
+
+def render_themes() -> dict[str, Any]:
+    """Return the themes that a realm may name."""
+    return {kind: [{"name": name} for name in names] for kind, names in _THEMES.items()}
 
 
 def render_providers(

@@ -5,7 +5,7 @@ boolean for a text; the empty text for a boolean or number is null.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -131,12 +131,12 @@ class OneOf(Verbatim):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Generic[ChoiceT]):
-    """One of an enumeration's values; `any_case` takes them in capitals as well.
+    """One of the values of enumerations; `any_case` takes them in capitals as well.
 
     If `optional`, the empty text is accepted as None: nothing was chosen.
     """
 
-    choices: type[ChoiceT]
+    choices: Iterable[ChoiceT]
     any_case: bool = False
     optional: bool = False
 

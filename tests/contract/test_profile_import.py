@@ -6,7 +6,8 @@ from typing import Any
 
 from gateway.authentication.realm_profile import profile_document
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.representations.user_profiles.component import StoredProfile, render_profile_component
+from gateway.representations.component_files import render_components
+from gateway.representations.user_profiles import PROFILE_TYPE, StoredProfile, profile_component
 from gateway.representations.user_profiles.profile import standard_user_profile
 from tests.support.realm_imports import Imports
 from tests.support.realm_texts import export_realm
@@ -19,7 +20,8 @@ def profiled(scope: str = "", **attribute: object) -> dict[str, Any]:
     profile = standard_user_profile()
     selector = {"selector": {"scopes": [scope]}} if scope else {}
     profile["attributes"].append({"name": "badge", **selector, "multivalued": False, **attribute})
-    return {**ACME, "components": render_profile_component(StoredProfile("", profile))}
+    component = profile_component("acme", StoredProfile("", profile))
+    return {**ACME, "components": render_components([component])}
 
 
 async def stored(imports: Imports) -> Mapping[str, Any]:
@@ -68,10 +70,12 @@ async def test_an_export_has_the_profile_that_was_given_and_none_where_there_is_
 ) -> None:
     imports = imports_everywhere
     await imports.run(ACME)
-    assert "components" not in json.loads(await export_realm(imports.database, "acme"))
+    assert (
+        PROFILE_TYPE not in json.loads(await export_realm(imports.database, "acme"))["components"]
+    )
     await imports.run(profiled())
     exported = await export_realm(imports.database, "acme")
-    ((component,),) = json.loads(exported)["components"].values()
+    (component,) = json.loads(exported)["components"][PROFILE_TYPE]
     assert json.loads(component["config"]["kc.user.profile.config"][0]) == await stored(imports)
     await imports.run(json.loads(exported))
     assert await export_realm(imports.database, "acme") == exported
@@ -103,6 +107,6 @@ async def test_an_import_says_that_other_components_are_left_out(
 ) -> None:
     (one,) = await imports_everywhere.run(profiled())
     assert one.not_imported == ()
-    keys = {"org.keycloak.keys.KeyProvider": [{"providerId": "rsa-generated"}]}
-    (other,) = await imports_everywhere.run({**ACME, "components": keys})
+    users = {"org.keycloak.storage.UserStorageProvider": [{"providerId": "ldap"}]}
+    (other,) = await imports_everywhere.run({**ACME, "components": users})
     assert other.not_imported == ("components",)

@@ -66,6 +66,8 @@ def test_a_realm_has_the_keys_that_it_was_created_with(realm: OwnRealm) -> None:
     assert {name: key["config"] for name, key in found.items()} == {
         "ecdsa-generated": {"priority": ["100"], "ecdsaEllipticCurveKey": ["P-256"]},
         "hmac-generated-hs512": {"priority": ["100"], "algorithm": ["HS512"]},
+        "rsa-enc-generated": {"priority": ["100"], "algorithm": ["RSA-OAEP"]},
+        "aes-generated": {"priority": ["100"]},
     }
     assert {key["parentId"] for key in found.values()} == {"keyed"}
 
@@ -299,7 +301,7 @@ def test_keys_are_listed_by_priority_and_a_superseded_one_as_passive(
 
 
 def test_a_secret_key_is_told_of_without_its_material(realm: OwnRealm) -> None:
-    (secret,) = (key for key in realm.get("keys")["keys"] if key["type"] == "OCT")
+    (secret,) = (key for key in realm.get("keys")["keys"] if key["algorithm"] == "HS512")
     assert set(secret) == {
         *("providerId", "providerPriority", "kid", "status", "type", "algorithm", "use")
     }
@@ -327,8 +329,8 @@ def test_a_secret_key_is_told_of_without_its_material(realm: OwnRealm) -> None:
             {"privateKey": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"},
             None,
         ),
-        ("rsa-enc-generated", {}, "'rsa-enc-generated' is not offered: no token is encrypted"),
-        ("aes-generated", {}, None),
+        ("rsa-enc", {}, "'rsa-enc' is not offered: no token is encrypted"),
+        ("ecdh-generated", {}, None),
         ("java-keystore", {"keystore": "/etc/passwd"}, None),
         ("unknown", {}, "Invalid provider type or no such provider"),
     ],
@@ -409,10 +411,26 @@ def test_a_malformed_component_is_refused_and_nothing_is_made(
     assert keys(realm) == before
 
 
+def test_a_key_without_settings_is_shown_without_any(realm: OwnRealm) -> None:
+    sent = {"name": "bare", "providerId": "aes-generated", "providerType": TYPE}
+    key_id = realm.created("components", sent)
+    assert realm.get(f"components/{key_id}")["config"] == {}
+    realm.done("PUT", f"components/{key_id}", {**sent, "id": key_id, "name": "renamed"})
+    assert realm.get(f"components?name=renamed&type={TYPE}")[0]["config"] == {}
+    assert metadata(realm, key_id)["providerPriority"] == 0
+
+
+def test_settings_that_a_provider_does_not_have_are_not_shown(realm: OwnRealm) -> None:
+    key_id = realm.created("components", component("aes-generated", priority="1", other="2"))
+    assert realm.get(f"components/{key_id}")["config"] == {"priority": ["1"]}
+
+
 def test_an_id_may_be_chosen_and_only_once(realm: OwnRealm) -> None:
     sent = {**component("eddsa-generated"), "id": "chosen"}
     assert realm.created("components", sent) == "chosen"
-    assert realm.told("POST", "components", sent) == (409, "Duplicate resource error")
+    taken = realm.ask("POST", "components", sent)
+    refusal = {"error": "conflict", "error_description": "Duplicate resource error"}
+    assert (taken.status_code, taken.json()) == (409, refusal)
 
 
 def test_a_component_put_back_as_it_was_fetched_changes_nothing(realm: OwnRealm) -> None:
@@ -461,7 +479,8 @@ def test_what_could_be_added_is_told_with_its_settings(realm: OwnRealm) -> None:
     path = f"components/{keys(realm)[0]['id']}/sub-component-types"
     found = {each["id"]: each for each in realm.get(f"{path}?type={TYPE}")}
     assert sorted(found) == [
-        *("ecdsa-generated", "eddsa-generated", "hmac-generated", "rsa", "rsa-generated")
+        *("aes-generated", "ecdsa-generated", "eddsa-generated", "hmac-generated"),
+        *("rsa", "rsa-enc-generated", "rsa-generated"),
     ]
     (secret,) = (each for each in found["rsa"]["properties"] if each["secret"])
     assert (secret["name"], secret["required"]) == ("privateKey", True)

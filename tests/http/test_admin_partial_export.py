@@ -63,6 +63,9 @@ def test_an_export_has_no_secret_and_no_users_but_service_accounts(
         assert secret not in whole.text
     document = whole.json()
     assert client(document, "nc")["secret"] == MASK
+    assert document["users"][0]["clientRoles"]["realm-management"]
+    assert document["keycloakVersion"].startswith("26.")
+    assert document["roles"]["client"]["admin-cli"] == []
     assert [one["username"] for one in document["users"]] == [
         "service-account-manager",
         "service-account-nc",
@@ -81,6 +84,8 @@ def test_an_export_has_only_what_is_asked_for(administration: Administration, pa
     assert not {"clients", "users", "roles", "groups"} & plain.keys()
     clients = give(administration, parts, "?exportClients=true").json()
     assert {"clients", "users"} <= clients.keys()
+    shown = {"credentials", "realmRoles", "clientRoles", "groups"}
+    assert not any(shown & one.keys() for one in clients["users"])
     assert not {"roles", "groups"} & clients.keys()
     groups = give(administration, parts, "?exportGroupsAndRoles=true").json()
     assert {"roles", "groups"} <= groups.keys()
@@ -116,11 +121,53 @@ def test_an_export_makes_another_realm(administration: Administration, parts: st
         assert administration.ask("DELETE", "copied").status_code == DONE
 
 
-def test_an_export_has_the_flows_the_actions_and_the_texts_of_a_realms_own(
+def test_an_export_has_the_flows_and_actions_of_a_new_realm(
     administration: Administration, parts: str
 ) -> None:
+    exported = give(administration, parts).json()
+    flows = {flow["alias"]: flow for flow in exported["authenticationFlows"]}
+    assert {"browser", "direct grant", "forms", "clients", "registration form"} <= set(flows)
+    nested = {
+        step["flowAlias"]
+        for flow in flows.values()
+        for step in flow["authenticationExecutions"]
+        if step.get("flowAlias")
+    }
+    assert nested <= set(flows)
+    configured = {
+        step["authenticatorConfig"]
+        for flow in flows.values()
+        for step in flow["authenticationExecutions"]
+        if step.get("authenticatorConfig")
+    }
+    assert configured == {config["alias"] for config in exported["authenticatorConfig"]}
+    shown = administration.ask("GET", f"{parts}/authentication/required-actions").json()
+    assert exported["requiredActions"] == shown
+    assert exported["localizationTexts"] == {}
+
+
+def test_an_export_has_the_components_without_the_material_of_keys(
+    administration: Administration, parts: str
+) -> None:
+    exported = give(administration, parts).json()["components"]
+    listed = administration.ask("GET", f"{parts}/components").json()
+    by_type: dict[str, list[dict[str, Any]]] = {}
+    for component in listed:
+        kind = component.pop("providerType")
+        del component["parentId"]
+        by_type.setdefault(kind, []).append({**component, "subComponents": {}})
+    assert exported == by_type
+    keys = exported["org.keycloak.keys.KeyProvider"]
+    assert {"ecdsa-generated", "rsa-enc-generated", "aes-generated", "hmac-generated"} == {
+        key["providerId"] for key in keys
+    }
+    assert not {"privateKey", "secret"} & {name for key in keys for name in key["config"]}
+
+
+def test_an_export_has_the_flows_the_actions_and_the_texts_of_a_realms_own(
+    administration: Administration,
+) -> None:
     names = ("authenticationFlows", "requiredActions", "localizationTexts")
-    assert not set(names) & set(give(administration, parts).json())
     name = "exported-flows"
     flow = {"alias": "by page", "topLevel": True, "description": "Own"}
     action = {"alias": "UPDATE_PASSWORD", "name": "Another one", "enabled": True}

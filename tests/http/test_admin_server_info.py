@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from gateway import __version__
+from gateway.domain.keys import KeyProvider
 from gateway.listeners import LISTENERS
 from gateway.policies import POLICIES
 from gateway.protocol.claims import CLAIM_MAPPERS
+from gateway.protocol.client_authentication import METHODS
 from gateway.protocol.grants import GRANTS
 from gateway.representations.realms.password_policy import RULES
 from gateway.representations.server_info import render_password_policies
@@ -56,6 +58,36 @@ def test_what_is_listed_is_what_there_is(administration: Administration) -> None
     installed = {each["id"] for each in found["clientInstallations"]["openid-connect"]}
     assert "keycloak-oidc-keycloak-json" in installed
     assert set(found["themes"]) >= {"login", "email", "account", "admin"}
+
+
+def test_themes_are_named_as_clients_look_them_up(administration: Administration) -> None:
+    """Terraform refuses a realm whose theme is not listed."""
+    themes = info(administration)["themes"]
+    named = {kind: {theme["name"] for theme in listed} for kind, listed in themes.items()}
+    assert named == {
+        "account": {"base", "keycloak.v3"},
+        "admin": {"base", "keycloak.v2"},
+        "common": {"keycloak"},
+        "email": {"base", "keycloak"},
+        "login": {"base", "keycloak", "keycloak.v2"},
+        "welcome": {"keycloak"},
+    }
+
+
+def test_component_types_are_those_that_there_are(administration: Administration) -> None:
+    types = info(administration)["componentTypes"]
+    ids = {kind: {each["id"] for each in listed} for kind, listed in types.items()}
+    assert ids["org.keycloak.keys.KeyProvider"] == set(KeyProvider)
+    assert ids["org.keycloak.protocol.ProtocolMapper"] == set(CLAIM_MAPPERS)
+    assert ids["org.keycloak.authentication.ClientAuthenticator"] == set(METHODS)
+    assert "auth-username-password-form" in ids["org.keycloak.authentication.Authenticator"]
+    policies = "org.keycloak.services.clientregistration.policy.ClientRegistrationPolicy"
+    assert {"trusted-hosts", "max-clients", "client-disabled"} <= ids[policies]
+    assert "length" in ids["org.keycloak.validate.Validator"]
+    for listed in types.values():
+        for each in listed:
+            assert set(each) == {"id", "helpText", "properties", "metadata"}
+            assert each["helpText"]
 
 
 def test_every_rule_and_every_mapper_has_a_name_for_people() -> None:

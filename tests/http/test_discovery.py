@@ -67,7 +67,9 @@ def test_a_key_set_holds_public_members_only(wire: Wire) -> None:
     private = {"d", "p", "q", "dp", "dq", "qi", "k"}
     keys = wire.get(protocol("wire", "certs")).json()["keys"]
     assert {key["alg"] for key in keys} >= {"RS256", "ES256", "EdDSA"}
-    assert all(key["use"] == "sig" and not private & set(key) for key in keys)
+    assert not any(private & set(key) for key in keys)
+    assert {key["alg"] for key in keys if key["use"] == "enc"} == {"RSA-OAEP"}
+    assert {key["use"] for key in keys} == {"sig", "enc"}
 
 
 def test_the_realms_document_carries_its_rsa_key(wire: Wire) -> None:

@@ -16,7 +16,7 @@ from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.representations.realms import (
-    global_profiles,
+    list_global_profiles,
     render_policies,
     render_profiles,
     with_policies,
@@ -39,7 +39,7 @@ class Part:
 
 PROFILES: Final = Part(
     *("client-policies/profiles", render_profiles, with_profiles),
-    {"globalProfiles": global_profiles()},
+    {"globalProfiles": list_global_profiles()},
 )
 POLICIES: Final = Part(
     *("client-policies/policies", render_policies, with_policies), {"globalPolicies": []}

@@ -9,32 +9,27 @@ Keycloak: org.keycloak.keys.KeyProvider
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
     InvalidRequest,
     NotFound,
-    WireFamily,
     require_every_right,
 )
 from gateway.admin.changes import Change, Changes
-from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
+from gateway.admin.components import NO_SUCH_COMPONENT, component_path, duplicate_component
+from gateway.admin.keys.maker import KeyMaker
 from gateway.admin.keys.signing import ensure_fallback
-from gateway.admin.keys.work import run_key_work
 from gateway.domain.clock import Clock
-from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.keys import KeyProvider, RealmKey
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
-from gateway.domain.secrets import Secret
 from gateway.representations.component import Component, merged, render_component
 from gateway.representations.keys import (
-    CERTIFICATE,
     KEY_PROVIDER_TYPE,
     KEY_PROVIDERS,
     KeySettings,
@@ -43,14 +38,8 @@ from gateway.representations.keys import (
     same_material,
 )
 
-_UNSUPPORTED: Final = {
-    "aes-generated": "nothing is encrypted with a secret key of the realm",
-    "ecdh-generated": "no token is encrypted",
-    "java-keystore": "keys are not read from files of the server: import one with 'rsa'",
-    "rsa-enc": "no token is encrypted",
-    "rsa-enc-generated": "no token is encrypted",
-}
-"""Providers of Keycloak that could have no effect here, and why."""
+_OF_ONE_MATERIAL: Final = frozenset({KeyProvider.RSA_GENERATED, KeyProvider.RSA_ENC_GENERATED})
+"""Providers whose key stays as it is where only its algorithm changes."""
 _MAX_KEYS: Final = 100
 """Keys of a realm: every gateway holds all of them."""
 
@@ -67,31 +56,25 @@ class KeyComponents:
     keys: KeyFactory
     clock: Clock
 
+    @property
+    def _maker(self) -> KeyMaker:
+        return KeyMaker(self.keys, self.clock)
+
     async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
         return tuple(map(key_component, await stores.keys.list(realm.id)))
 
     async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
         """Add a key and return its id; raises Forbidden for a private key."""
-        provider = _provider(given)
-        settings = parse_key_settings(provider, merged({}, given.config))
+        provider, settings = self._maker.settings(given)
         _require_may_import(acting, settings)
-        made = await self._generate(acting.realm, provider, settings)
-        key = replace(
-            made,
-            id=given.id or made.id,
-            name=given.name or provider.value,
-            provider=provider,
-            priority=settings.priority,
-            status=settings.status,
-        )
-        key = replace(key, config=self._kept(settings, key))
+        key = await self._maker.new_key(acting.realm, given, provider, settings)
         async with self.changes.begin(acting) as change:
             keys = await change.stores.keys.list_for_update(change.realm.id)
             if len(keys) >= _MAX_KEYS:
                 raise InvalidRequest(f"A realm has at most {_MAX_KEYS} keys: remove an old one")
             if any(other.id == key.id for other in keys):
-                raise AlreadyExists("Duplicate resource error")
-            await change.stores.keys.add(self._with_unique_kid(key, keys))
+                raise duplicate_component()
+            await change.stores.keys.add(self._maker.with_unique_kid(key, keys))
             change.invalidate(realm_topic(change.realm.id))
             path = component_path(key.id)
             change.record(OperationType.CREATE, ResourceType.COMPONENT, path, document)
@@ -130,7 +113,7 @@ class KeyComponents:
         if replace(current, private_key=before.private_key) != before:
             return False
         others = tuple(other for other in keys if other.id != before.id)
-        await stores.keys.replace(self._with_unique_kid(key, others), material=True)
+        await stores.keys.replace(self._maker.with_unique_kid(key, others), material=True)
         await ensure_fallback(stores, realm, before.algorithm, self.keys, change.now)
         change.invalidate(realm_topic(realm.id))
         return True
@@ -150,7 +133,7 @@ class KeyComponents:
             key = replace(key, status=settings.status, retire_at=None)
         name = given.name or key_component(before).name
         key = replace(key, name=name, provider=provider, priority=settings.priority)
-        return replace(key, config=self._kept(settings, key))
+        return replace(key, config=self._maker.kept(settings, key))
 
     async def _with_new_material(
         self, realm: Realm, before: RealmKey, was: KeySettings, settings: KeySettings
@@ -160,10 +143,10 @@ class KeyComponents:
         if provider is not KeyProvider.RSA and settings.size == was.size:
             if settings.algorithm is was.algorithm:
                 return self._certified(realm, before, settings)
-            if provider is KeyProvider.RSA_GENERATED:
+            if provider in _OF_ONE_MATERIAL:
                 return replace(before, algorithm=settings.algorithm)
         sent = settings.private_key or before.private_key
-        made = await self._generate(realm, provider, replace(settings, private_key=sent))
+        made = await self._maker.material(realm, provider, replace(settings, private_key=sent))
         same = made.private_key.matches(before.private_key.reveal())
         return replace(
             before,
@@ -177,47 +160,6 @@ class KeyComponents:
         if not settings.certified:
             return replace(key, certificate=None)
         return self.keys.certified(key, realm.name, self.clock.now())
-
-    async def _generate(
-        self, realm: Realm, provider: KeyProvider, settings: KeySettings
-    ) -> RealmKey:
-        """Generate the material off the event loop: an RSA key takes up to a second."""
-        make = partial(self.keys.generate, size=settings.size, certified=settings.certified)
-        if provider is KeyProvider.RSA:
-            make = partial(
-                self.keys.imported,
-                private_key=settings.private_key or Secret(""),
-                certificate=settings.certificate,
-            )
-        now = self.clock.now()
-        return await run_key_work(realm.id, make, realm.id, realm.name, settings.algorithm, now)
-
-    def _with_unique_kid(self, key: RealmKey, others: tuple[RealmKey, ...]) -> RealmKey:
-        """Return the key under a kid that no other has; raises InvalidRequest."""
-        taken = {other.kid for other in others}
-        if key.kid not in taken:
-            return key
-        key = self.keys.apart(key)
-        if key.kid in taken:
-            raise InvalidRequest("The realm has this key, with this algorithm, already")
-        return key
-
-    def _kept(self, settings: KeySettings, key: RealmKey) -> Mapping[str, str]:
-        """Return the settings to store: of an imported key also its certificate."""
-        certificate = self.keys.public_data(key).certificate
-        if key.provider is not KeyProvider.RSA or certificate is None:
-            return settings.config
-        return {CERTIFICATE: certificate, **settings.config}
-
-
-def _provider(given: Component) -> KeyProvider:
-    if given.provider_id in _UNSUPPORTED:
-        raise InvalidRequest(
-            f"'{given.provider_id}' is not offered: {_UNSUPPORTED[given.provider_id]}"
-        )
-    if given.provider_id not in set(KeyProvider):
-        raise InvalidRequest(NO_SUCH_PROVIDER, WireFamily.PROSE)
-    return KeyProvider(given.provider_id)
 
 
 def _require_may_import(acting: Acting, settings: KeySettings) -> None:

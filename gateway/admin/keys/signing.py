@@ -1,4 +1,4 @@
-"""Keys for every algorithm that a realm or one of its clients uses.
+"""Keys for every algorithm that a realm or one of its clients uses, and those of a new realm.
 
 Keycloak: realm keys of a new realm, and the fallback keys it makes for what clients ask
 """
@@ -6,14 +6,17 @@ Keycloak: realm keys of a new realm, and the fallback keys it makes for what cli
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from gateway.admin.keys.work import run_key_work
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.keys import (
     FALLBACK_PRIORITY,
+    EncryptionAlgorithm,
     KeyAlgorithm,
     SecretAlgorithm,
+    SigningAlgorithm,
     maker,
     signing_key,
 )
@@ -22,8 +25,11 @@ from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.keys import standard_config
 
+ENCRYPTION_OF_NEW_REALMS: Final = (EncryptionAlgorithm.RSA_OAEP, EncryptionAlgorithm.AES)
+"""The encryption keys that a realm is created with."""
 
-def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[KeyAlgorithm, ...]:
+
+def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[SigningAlgorithm, ...]:
     """Return the algorithms that the realm signs with, its default one first.
 
     Refresh tokens, which only the realm reads, take a secret key.
@@ -33,7 +39,7 @@ def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[KeyAlgo
     return tuple(dict.fromkeys((*standard, *chosen)))
 
 
-async def ensure_signing_keys(
+async def ensure_keys(
     stores: Stores,
     realm: Realm,
     algorithms: Iterable[KeyAlgorithm],

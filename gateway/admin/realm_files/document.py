@@ -1,14 +1,15 @@
 """The parts of one realm as a file has them, read within one transaction.
 
-Signing keys are never exported. Keycloak: realm export, partial export
+Keys are exported without their material. Keycloak: realm export, partial export
 """
 
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Any, Final, Self
 
+from gateway.admin.registration import realm_policies
+from gateway.admin.users import profile_components
 from gateway.authentication.one_time_password import OTP
-from gateway.authentication.realm_profile import stored_profile
 from gateway.domain.client_scopes import RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.groups import Group
@@ -20,11 +21,12 @@ from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
 from gateway.representations.client_scopes import render_client_scope
 from gateway.representations.clients import render_client
+from gateway.representations.component_files import render_components
 from gateway.representations.flows import actions_in, configs_in, flows_in
 from gateway.representations.groups import render_groups
+from gateway.representations.keys import key_component
 from gateway.representations.realms import render_realm, render_sign_in
 from gateway.representations.roles import render_role
-from gateway.representations.user_profiles import render_profile_component
 from gateway.representations.users import full_user, render_credential
 
 _BATCH: Final = 500
@@ -143,12 +145,15 @@ class RealmDocument:
         return found
 
     async def components(self) -> dict[str, Any]:
-        """Return the user profile, where the realm has one of its own."""
-        stored = await stored_profile(self._stores, self._realm.id)
-        return {} if stored is None else {"components": render_profile_component(stored)}
+        """Return registration policies, the user profile where the realm has its own, and keys."""
+        stores, realm = self._stores, self._realm
+        keys = map(key_component, await stores.keys.list(realm.id))
+        policies = await realm_policies(stores, realm.id)
+        profile = await profile_components(stores, realm)
+        return {"components": render_components((*policies, *profile, *keys))}
 
-    async def sign_in(self) -> dict[str, Any]:
-        """Return flows, actions and texts, where the realm has any of its own."""
+    async def sign_in(self, *, whole: bool = False) -> dict[str, Any]:
+        """Return flows, actions and texts: those of the realm alone, or all where `whole`."""
         realm_id, documents = self._realm.id, self._stores.documents
         stored = {kind: await documents.list(realm_id, kind) for kind in _OF_SIGN_IN}
         flows, configs, actions = (stored[kind] for kind in _OF_SIGN_IN)
@@ -159,8 +164,8 @@ class RealmDocument:
             actions_in(actions),
             masked=self._masked,
         )
-        stored_only = written if flows or configs or actions else {}
-        return stored_only | ({"localizationTexts": texts} if texts else {})
+        stored_only = written if whole or flows or configs or actions else {}
+        return stored_only | ({"localizationTexts": texts} if whole or texts else {})
 
     async def users(
         self, *, service_accounts_only: bool = False

@@ -5,7 +5,7 @@ Users are read in batches, so a realm of a million takes no more memory than one
 Keycloak: realm export; 7.1 (partial-export)
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -19,9 +19,12 @@ from gateway.admin.realm_files.document import RealmDocument
 from gateway.admin.realms import realm_document
 from gateway.domain.errors import RealmNotFound
 from gateway.domain.ports.storage import Database
+from gateway.representations.server_info import COMPATIBLE_WITH
 
 _VIEW_CLIENTS: Final = (AdminRole.VIEW_CLIENTS, AdminRole.MANAGE_CLIENTS)
 _VIEW_GROUPS: Final = (AdminRole.QUERY_GROUPS, AdminRole.VIEW_USERS, AdminRole.MANAGE_USERS)
+_IF_ANY: Final = frozenset({"clientScopeMappings", "defaultGroups", "scopeMappings", "users"})
+"""Parts of a partial export that are left out where they are empty."""
 _END: Final = b"\n}\n"
 _INDENT: Final = b"\n    "
 
@@ -76,8 +79,23 @@ class PartialExport:
             if clients:
                 document["clients"] = await parts.clients()
                 document["users"] = [
-                    account async for account in parts.users(service_accounts_only=True)
+                    _account(account, roles=groups_and_roles)
+                    async for account in parts.users(service_accounts_only=True)
                 ]
             document |= await parts.components()
-            document |= await parts.sign_in()
-        return document | {"identityProviders": [], "identityProviderMappers": []}
+            document |= await parts.sign_in(whole=True)
+        return {
+            **{name: part for name, part in document.items() if part or name not in _IF_ANY},
+            "identityProviders": [],
+            "identityProviderMappers": [],
+            "keycloakVersion": COMPATIBLE_WITH,
+        }
+
+
+def _account(user: Mapping[str, Any], *, roles: bool) -> dict[str, Any]:
+    """Return a service account as Keycloak exports it, its roles and groups where `roles`."""
+    left_out = {"credentials"} if roles else {"credentials", "realmRoles", "clientRoles", "groups"}
+    written = {name: value for name, value in user.items() if name not in left_out}
+    if not written.get("clientRoles"):
+        written.pop("clientRoles", None)
+    return {**written, "totp": False, "disableableCredentialTypes": []}

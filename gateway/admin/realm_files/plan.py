@@ -27,7 +27,8 @@ from gateway.admin.clients import (
 )
 from gateway.admin.flows import check_overrides, store_sign_in
 from gateway.admin.groups import GivenGroups, RealmIndexes, load_groups, read_realm_groups
-from gateway.admin.keys import ensure_signing_keys, signing_algorithms
+from gateway.admin.keys import ensure_keys, signing_algorithms
+from gateway.admin.realm_files.component_import import store_keys, store_policies
 from gateway.admin.realm_files.files import embedded
 from gateway.admin.realm_files.user_inputs import (
     UserInput,
@@ -47,6 +48,7 @@ from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.client_scopes import ScopesInput
+from gateway.representations.component_files import ComponentsInput, parse_components
 from gateway.representations.realms import SignInInput, create_realm, merge_realm, parse_sign_in
 from gateway.representations.refusals import (
     attempt,
@@ -101,6 +103,7 @@ class RealmPlan:
     users: tuple[UserInput, ...]
     profile: StoredProfile | None
     sign_in: SignInInput
+    components: ComponentsInput
 
     def ineffective(self) -> tuple[IneffectiveSetting, ...]:
         """Return the settings of the file that do not protect as it says."""
@@ -171,7 +174,9 @@ class RealmPlanner:
             await stores.realms.replace(realm)
         clients = [change.client async for change in in_slices(plan.clients)]
         algorithms = await asyncio.to_thread(signing_algorithms, realm, clients)
-        new_keys = await ensure_signing_keys(stores, realm, algorithms, self.keys, self.clock)
+        new = plan.before is None
+        new_keys = await store_keys(stores, realm, plan.components, self.keys, self.clock, new=new)
+        new_keys |= await ensure_keys(stores, realm, algorithms, self.keys, self.clock)
         new_sign_in = await store_sign_in(stores, realm, plan.before, plan.sign_in)
         await check_overrides(stores, realm, clients)
         new_scopes = await store_scopes(stores, realm, plan.scopes)
@@ -180,6 +185,7 @@ class RealmPlanner:
         roles = await ensure_realm_defaults(stores, realm, plan.roles)
         new_scopes |= await store_defaults(stores, realm, plan.scopes)
         new_scopes |= await store_scope_mappings(stores, realm, plan.scopes, roles)
+        await store_policies(stores, realm, plan.components, new=new)
         master = await ensure_administration(stores, realm)
         new_profile = await import_profile(stores, realm, plan.profile)
         groups = await load_groups(stores, realm)
@@ -278,6 +284,7 @@ def _read_parts(
         users=attempt(errors, (), read_users, document, realm, path, clock),
         profile=attempt(errors, None, parse_profile_component, document, path),
         sign_in=attempt(errors, SignInInput(), parse_sign_in, document, path),
+        components=attempt(errors, ComponentsInput(), parse_components, document, path),
     )
 
 

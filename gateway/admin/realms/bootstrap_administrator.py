@@ -4,7 +4,7 @@ Keycloak: KC_BOOTSTRAP_ADMIN_USERNAME, KC_BOOTSTRAP_ADMIN_PASSWORD
 """
 
 from gateway.admin.access import ADMIN, default_role_ids
-from gateway.admin.keys import ensure_signing_keys, signing_algorithms
+from gateway.admin.keys import ENCRYPTION_OF_NEW_REALMS, ensure_keys, signing_algorithms
 from gateway.admin.realms.defaults import ensure_realm_defaults
 from gateway.admin.users import NewPasswords, NewUser, store_new_user
 from gateway.domain.clock import Clock
@@ -41,7 +41,8 @@ async def ensure_administrator(
         if realm is None:
             realm = create_realm({"realm": MASTER, "enabled": True})
             await stores.realms.add(realm)
-        await ensure_signing_keys(stores, realm, signing_algorithms(realm, ()), keys, clock)
+            await ensure_keys(stores, realm, ENCRYPTION_OF_NEW_REALMS, keys, clock)
+        await ensure_keys(stores, realm, signing_algorithms(realm, ()), keys, clock)
         user = parse_user({"username": username, "enabled": True}, realm.id, now=clock.now())
         if await stores.users.find_by_username(realm.id, user.username) is not None:
             return False

@@ -20,7 +20,7 @@ from gateway.admin.clients import renamed_clients
 from gateway.admin.events import require_known_listeners
 from gateway.admin.flows import require_bindable
 from gateway.admin.groups import GivenGroups, load_groups, read_realm_groups
-from gateway.admin.keys import ensure_signing_keys
+from gateway.admin.keys import ensure_keys
 from gateway.admin.realms.listing import realm_document
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
@@ -68,7 +68,7 @@ class RealmChanges:
             elif realm != before:
                 await change.stores.realms.replace(realm)
             algorithms = (realm.signature_algorithm,)
-            await ensure_signing_keys(change.stores, realm, algorithms, self.keys, self.clock)
+            await ensure_keys(change.stores, realm, algorithms, self.keys, self.clock)
             await _set_default_groups(change, document)
             change.becomes(realm)
             change.invalidate(realm_topic(realm.id))

@@ -29,7 +29,7 @@ from gateway.admin.clients import (
     require_may_widen_scope,
 )
 from gateway.admin.registration.formats import INVALID_METADATA, Format
-from gateway.admin.registration.policies import require_allowed_mappers, require_allowed_scopes
+from gateway.admin.registration.policies import Policies
 from gateway.admin.registration.registrars import (
     Registrar,
     RegistrationRefused,
@@ -71,6 +71,8 @@ class ClientRegistration:
         self, registrar: Registrar, sent: Format, document: Mapping[str, Any]
     ) -> ClientView:
         registrar.require_new()
+        anonymous = registrar.registers_anonymously
+        await self._require_sender(registrar, anonymous=anonymous)
         with _metadata_refused():
             whole = new_client_document(sent.new_client(document))
             async with self.changes.begin(registrar.acting, alone=True) as change:
@@ -78,11 +80,19 @@ class ClientRegistration:
                     change, registrar.token_id
                 ):
                     raise not_authorized("No remaining count on initial access token")
-                await require_allowed_scopes(change, _scopes(whole))
-                client = await self._registered(change, whole)
-                require_allowed_mappers(client, None)
-                token = await self.tokens.give(change, client)
+                policies = await Policies.load(change.stores, change.realm.id, anonymous=anonymous)
+                await policies.require_room(change.stores)
+                client = await self._registered(change, policies.completed(whole))
+                await policies.require(change.stores, client, scopes=_scopes(whole))
+                token = await self.tokens.give(change, client, anonymous=anonymous)
         return ClientView(client, token=Secret(token))
+
+    async def _require_sender(self, registrar: Registrar, *, anonymous: bool) -> None:
+        """Require that a request may come from its address, before it costs more than a look-up."""
+        acting = registrar.acting
+        async with self.database.read() as stores:
+            policies = await Policies.load(stores, acting.realm.id, anonymous=anonymous)
+        policies.require_sender(acting.address)
 
     async def _registered(self, change: Change, whole: Mapping[str, Any]) -> Client:
         try:
@@ -96,6 +106,8 @@ class ClientRegistration:
         async with self.database.read() as stores:
             found = await stores.clients.find_by_client_id(acting.realm.id, client_id)
             client = await registrar.require_view(stores, found)
+            policies = await Policies.load(stores, acting.realm.id, anonymous=registrar.anonymous)
+            policies.require_sender(acting.address)
             masked = bool(await clients_out_of_reach(acting, stores, [client]))
             roles = await has_roles(stores, client)
         token = Secret(registrar.token) if registrar.is_client and registrar.token else None
@@ -116,24 +128,34 @@ class ClientRegistration:
                 before = await self._get_for_update(change, registrar, client_id)
                 if given_field(document, sent.client_id) != client_id:
                     raise RegistrationRefused(INVALID_METADATA, "Client Identifier modified")
-                after = await self._merged(change, before, sent, document)
+                after = await self._merged(change, registrar, before, sent, document)
                 require_changeable_clients(acting, before.client_id, after.client_id)
                 await require_may_widen_scope(acting, change.stores, before, after)
                 by_itself = registrar.is_client
                 after = await self.clients.store(change, before, after, by_itself=by_itself)
-                token = await self.tokens.give(change, after) if by_itself else None
+                token = None
+                if by_itself:
+                    anonymous = registrar.anonymous
+                    token = await self.tokens.give(change, after, anonymous=anonymous)
                 masked = bool(await clients_out_of_reach(acting, change.stores, [after]))
         return ClientView(after, masked=masked, token=Secret(token) if token else None)
 
     async def _merged(
-        self, change: Change, before: Client, sent: Format, document: Mapping[str, Any]
+        self,
+        change: Change,
+        registrar: Registrar,
+        before: Client,
+        sent: Format,
+        document: Mapping[str, Any],
     ) -> Client:
+        stores, anonymous = change.stores, registrar.anonymous
+        policies = await Policies.load(stores, change.realm.id, anonymous=anonymous)
+        policies.require_sender(registrar.acting.address)
         after = self.clients.merged(before, sent.changed_client(document))
-        require_allowed_mappers(after, before)
         scopes = sent.scopes(document)
+        await policies.require(stores, after, before=before, scopes=scopes)
         if scopes is None:
             return after
-        await require_allowed_scopes(change, scopes, before)
         optional = tuple(name for name in scopes if name not in after.default_client_scopes)
         return await chosen_scopes(change.stores, replace(after, optional_client_scopes=optional))
 
@@ -141,6 +163,10 @@ class ClientRegistration:
         with _forbidden(Forbidden, InvalidRequest):
             async with self.changes.begin(registrar.acting) as change:
                 client = await self._get_for_update(change, registrar, client_id)
+                policies = await Policies.load(
+                    change.stores, change.realm.id, anonymous=registrar.anonymous
+                )
+                policies.require_sender(registrar.acting.address)
                 self.clients.require_removable(registrar.acting, client)
                 await self.clients.remove_client(change, client)
 

@@ -1,146 +1,84 @@
-"""What registered clients may not have, shown as components that cannot be changed.
+"""The client registration policies in effect: what callers may register, and how.
 
-A client is registered with a token only: `Trusted Hosts`, which governs anonymous callers, trusts
-no host here. Keycloak: the policies of a new realm (26.7)
+Anonymous callers and the clients that they registered are subject to the policies of `anonymous`,
+all others to those of `authenticated`. Keycloak: ClientRegistrationPolicyManager (26.7)
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
 
-from gateway.admin.access import (
-    Acting,
-    InvalidRequest,
-    NotFound,
-)
-from gateway.admin.changes import Change, Changes
-from gateway.admin.components import NO_SUCH_COMPONENT
+from gateway.admin.registration.policy_components import realm_policies
+from gateway.admin.registration.policy_rules import RULES, PolicyViolation, Registration, Rule
 from gateway.admin.registration.registrars import refused_by_policy
 from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Stores
-from gateway.domain.realm import Realm
-from gateway.representations.component import Component, Config, merged, render_component
-from gateway.representations.flows import default_id
-from gateway.representations.provider_properties import ProviderDescription
-
-POLICY_TYPE: Final = "org.keycloak.services.clientregistration.policy.ClientRegistrationPolicy"
-_ANONYMOUS: Final = "anonymous"
-_AUTHENTICATED: Final = "authenticated"
-_BOTH: Final = (_ANONYMOUS, _AUTHENTICATED)
-_ALLOWED_MAPPERS: Final = (
-    "oidc-address-mapper",
-    "oidc-full-name-mapper",
-    "oidc-sha256-pairwise-sub-mapper",
-    "oidc-usermodel-attribute-mapper",
-    "oidc-usermodel-property-mapper",
-    "saml-role-list-mapper",
-    "saml-user-attribute-mapper",
-    "saml-user-property-mapper",
-)
-_POLICIES: Final[tuple[tuple[str, str, tuple[str, ...], Config], ...]] = (
-    (
-        "Trusted Hosts",
-        "trusted-hosts",
-        (_ANONYMOUS,),
-        {
-            "host-sending-registration-request-must-match": ("true",),
-            "client-uris-must-match": ("true",),
-        },
-    ),
-    ("Consent Required", "consent-required", (_ANONYMOUS,), {}),
-    ("Full Scope Disabled", "scope", (_ANONYMOUS,), {}),
-    ("Max Clients Limit", "max-clients", (_ANONYMOUS,), {"max-clients": ("200",)}),
-    (
-        *("Allowed Protocol Mapper Types", "allowed-protocol-mappers", _BOTH),
-        {"allowed-protocol-mapper-types": _ALLOWED_MAPPERS},
-    ),
-    (
-        *("Allowed Client Scopes", "allowed-client-templates", _BOTH),
-        {"allow-default-scopes": ("true",)},
-    ),
-    ("Allowed Registration Web Origins", "registration-web-origins", _BOTH, {}),
-)
-_ALWAYS_GIVEN: Final = frozenset({"service_account"})
-"""Scopes that come with a setting of the client."""
-_FIXED: Final = "The policies of client registration cannot be changed in this version"
+from gateway.representations.clients import with_fields
+from gateway.representations.component import Component
+from gateway.representations.registration import ANONYMOUS, AUTHENTICATED
 
 
-class RegistrationPolicies:
-    """The components of one type, which are the same in every realm."""
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """The policies of a realm for one caller; what they do not permit is RegistrationRefused."""
 
-    type = POLICY_TYPE
-    providers: tuple[ProviderDescription, ...] = ()
+    realm_id: str
+    policies: tuple[Component, ...]
 
-    def __init__(self, changes: Changes) -> None:
-        self._changes = changes
+    @classmethod
+    async def load(cls, stores: Stores, realm_id: str, *, anonymous: bool) -> Self:
+        """Read the policies for a caller."""
+        sub_type = ANONYMOUS if anonymous else AUTHENTICATED
+        every = await realm_policies(stores, realm_id)
+        return cls(realm_id, tuple(policy for policy in every if policy.sub_type == sub_type))
 
-    async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
-        del stores
-        return _policies(realm)
+    def require_sender(self, address: str | None) -> None:
+        """Require that requests may come from the address."""
+        for policy in self.policies:
+            with _refused_by(policy) as rule:
+                rule.sender(policy, address)
 
-    async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
-        del acting, given, document
-        raise InvalidRequest(_FIXED)
+    async def require_room(self, stores: Stores) -> None:
+        """Require that the realm may have one more client."""
+        for policy in self.policies:
+            with _refused_by(policy) as rule:
+                most = rule.most_clients(policy)
+                if most is not None and len(await stores.clients.ids(self.realm_id)) >= most:
+                    raise PolicyViolation(f"It's allowed to have max {most} clients per realm")
 
-    async def replace(
-        self, acting: Acting, component_id: str, given: Component, document: Mapping[str, Any]
+    def completed(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the document of a new client with the fields that policies set."""
+        whole = dict(document)
+        for policy in self.policies:
+            whole = with_fields(whole, _rule(policy).forced)
+        return whole
+
+    async def require(
+        self,
+        stores: Stores,
+        after: Client,
+        *,
+        before: Client | None = None,
+        scopes: Collection[str] | None = None,
     ) -> None:
-        """Accept a policy that is sent unchanged."""
-        del document
-        async with self._changes.begin(acting) as change:
-            current = _one(change.realm, component_id)
-            change.require_match(render_component(current))
-            sent = (given.name, given.provider_id, given.sub_type)
-            known = (current.name, current.provider_id, current.sub_type)
-            changed = any(new not in (None, old) for new, old in zip(sent, known, strict=True))
-            if changed or merged(current.config, given.config) != current.config:
-                raise InvalidRequest(_FIXED)
-
-    async def remove(self, acting: Acting, component_id: str) -> None:
-        _one(acting.realm, component_id)
-        raise InvalidRequest(_FIXED)
+        """Require that a client may be registered, or changed, as `after` says."""
+        listed = await stores.client_scopes.list(self.realm_id) if scopes else ()
+        offered = {scope.name for scope in listed if scope.realm_default is not None}
+        registration = Registration(after, before, scopes, offered)
+        for policy in self.policies:
+            with _refused_by(policy) as rule:
+                rule.client(policy, registration)
 
 
-def require_allowed_mappers(after: Client, before: Client | None) -> None:
-    """Raise RegistrationRefused for a mapper type that is not allowed; known mappers stay."""
-    known = before.protocol_mappers if before else ()
-    for mapper in after.protocol_mappers:
-        if mapper not in known and mapper.mapper_type not in _ALLOWED_MAPPERS:
-            raise refused_by_policy(
-                "Allowed Protocol Mapper Types", "ProtocolMapper type not allowed"
-            )
+def _rule(policy: Component) -> Rule:
+    return RULES[str(policy.provider_id)]
 
 
-async def require_allowed_scopes(
-    change: Change, wanted: Iterable[str], before: Client | None = None
-) -> None:
-    """Raise RegistrationRefused for a scope that the realm does not offer to new clients."""
-    scopes = await change.stores.client_scopes.list(change.realm.id)
-    offered = {scope.name for scope in scopes if scope.realm_default is not None}
-    held = {*before.default_client_scopes, *before.optional_client_scopes} if before else set()
-    if not {*wanted} <= offered | held | _ALWAYS_GIVEN:
-        raise refused_by_policy(
-            "Allowed Client Scopes", "Not permitted to use specified clientScope"
-        )
-
-
-def _one(realm: Realm, component_id: str) -> Component:
-    found = next((each for each in _policies(realm) if each.id == component_id), None)
-    if found is None:
-        raise NotFound(NO_SUCH_COMPONENT)
-    return found
-
-
-def _policies(realm: Realm) -> tuple[Component, ...]:
-    return tuple(
-        Component(
-            id=default_id(realm.id, "component", f"{name}\n{sub_type}"),
-            name=name,
-            provider_id=provider,
-            provider_type=POLICY_TYPE,
-            parent_id=realm.id,
-            sub_type=sub_type,
-            config=config,
-        )
-        for name, provider, sub_types, config in _POLICIES
-        for sub_type in sub_types
-    )
+@contextmanager
+def _refused_by(policy: Component) -> Iterator[Rule]:
+    """Yield the rule of a policy, whose name is part of the refusal."""
+    try:
+        yield _rule(policy)
+    except PolicyViolation as error:
+        raise refused_by_policy(policy.name or "", str(error)) from error

@@ -2,8 +2,8 @@
 
 A bearer has the rights of its roles over the realm. A registration access token acts as its client
 and has no administrative rights; an initial access token registers one more client. A caller
-without a token may do nothing, because no realm trusts a host. Keycloak: client registration
-service, its default policies
+without a token registers clients as far as the policies for anonymous callers permit: those of a
+new realm trust no host. Keycloak: client registration service
 """
 
 from dataclasses import dataclass, field
@@ -55,11 +55,15 @@ class RegistrationRefused(AdminRefusal):
 
 @dataclass(frozen=True, slots=True)
 class Registrar:
-    """The caller. `token` is the one that was sent, `token_id` the id of one of our own `kind`."""
+    """The caller. `token` is the one that was sent, `token_id` the id of one of our own `kind`.
+
+    `anonymous` where its client was registered without a token.
+    """
 
     acting: Acting
     kind: TokenKind | None = None
     token_id: str = ""
+    anonymous: bool = False
     token: str | None = field(default=None, repr=False)
 
     @property
@@ -67,12 +71,15 @@ class Registrar:
         """Tell whether the caller acts as a registered client."""
         return self.kind is TokenKind.REGISTRATION
 
+    @property
+    def registers_anonymously(self) -> bool:
+        """Return whether a client that the caller registers counts as one without a token."""
+        return not self._is_bearer and self.kind is not TokenKind.INITIAL
+
     def require_new(self) -> None:
-        """Raise RegistrationRefused unless the caller may register a client."""
+        """Raise RegistrationRefused for a bearer who may not register clients."""
         if self._is_bearer:
             self._require(*_CREATE)
-        elif self.kind is not TokenKind.INITIAL:
-            raise refused_by_policy("Trusted Hosts", "Host not trusted.")
 
     async def require_view(self, stores: Stores, client: Client | None) -> Client:
         """Return the client; raises RegistrationRefused unless the caller may view it."""

@@ -16,9 +16,8 @@ from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import Directory, RealmEntry
 from gateway.domain.realm import Realm
-from gateway.representations.registration import InitialAccess
+from gateway.representations.registration import ANONYMOUS, AUTHENTICATED, InitialAccess
 
-_AUTHENTICATED: Final = "authenticated"
 _ORIGINS: Final = "allowed-origins"
 
 
@@ -31,10 +30,14 @@ class TokenKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RegistrationToken:
-    """A verified token. Pages of `origins` may use it."""
+    """A verified token; `anonymous` where its client was registered without a token.
+
+    Pages of `origins` may use it.
+    """
 
     kind: TokenKind
     id: str
+    anonymous: bool = False
     origins: tuple[str, ...] = ()
 
 
@@ -46,14 +49,16 @@ class RegistrationTokens:
         self._directory = directory
         self._issuer = issuer
 
-    async def give(self, change: Change, client: Client) -> str:
-        """Issue a registration access token; it is the only valid one of the client."""
+    async def give(self, change: Change, client: Client, *, anonymous: bool = False) -> str:
+        """Issue a registration access token; it is the only valid one of the client.
+
+        `anonymous`: the client was registered without a token.
+        """
         token_id = str(uuid4())
         await change.stores.clients.set_registration_token(client.realm_id, client.id, token_id)
         claims = self._claims(change.realm, change.now, TokenKind.REGISTRATION, token_id, 0)
-        return await self._signed(
-            change.realm, {**claims, "registration_auth": _AUTHENTICATED}, change.now
-        )
+        claims["registration_auth"] = ANONYMOUS if anonymous else AUTHENTICATED
+        return await self._signed(change.realm, claims, change.now)
 
     async def initial(self, realm: Realm, access: InitialAccess, now: datetime) -> str:
         claims = self._claims(realm, now, TokenKind.INITIAL, access.id, access.expires_at)
@@ -70,7 +75,9 @@ class RegistrationTokens:
             raise InvalidToken("no token for registering clients")
         if not isinstance(expires, int) or 0 < expires <= now.timestamp():
             raise InvalidToken("expired")
-        return RegistrationToken(TokenKind(kind), token_id, tuple(claims.get(_ORIGINS, ())))
+        anonymous = claims.get("registration_auth") == ANONYMOUS
+        origins = tuple(claims.get(_ORIGINS, ()))
+        return RegistrationToken(TokenKind(kind), token_id, anonymous, origins)
 
     def _claims(
         self, realm: Realm, now: datetime, kind: TokenKind, token_id: str, expires: int

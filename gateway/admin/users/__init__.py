@@ -23,7 +23,12 @@ from gateway.admin.users.listing import (
 from gateway.admin.users.lockouts import Lockout, Lockouts
 from gateway.admin.users.new_passwords import NewPasswords, PasswordChanges
 from gateway.admin.users.precomputed_hashes import PrecomputedHashes
-from gateway.admin.users.profiles import ProfileComponents, UserProfiles, import_profile
+from gateway.admin.users.profiles import (
+    ProfileComponents,
+    UserProfiles,
+    import_profile,
+    profile_components,
+)
 from gateway.admin.users.storing import NewUser, require_free_names, store_new_user, store_new_users
 
 

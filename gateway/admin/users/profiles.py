@@ -38,6 +38,7 @@ from gateway.representations.user_profiles import (
     StoredProfile,
     parse_profile_text,
     parse_user_profile,
+    profile_component,
     render_metadata,
     require_usable_profile,
 )
@@ -116,6 +117,12 @@ async def _require_usable(stores: Stores, realm: Realm, profile: StoredProfile) 
     require_usable_profile(profile.document, [scope.name for scope in scopes])
 
 
+async def profile_components(stores: Stores, realm: Realm) -> tuple[Component, ...]:
+    """Return the user profile as a component, where the realm has one of its own."""
+    stored = await stored_profile(stores, realm.id)
+    return () if stored is None else (profile_component(realm.id, stored),)
+
+
 class ProfileComponents:
     """The components of one type: the user profile."""
 
@@ -126,8 +133,7 @@ class ProfileComponents:
         self._changes = changes
 
     async def list(self, stores: Stores, realm: Realm) -> tuple[Component, ...]:
-        stored = await stored_profile(stores, realm.id)
-        return () if stored is None else (_component(realm, stored),)
+        return await profile_components(stores, realm)
 
     async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
         """Store a profile and return its id.
@@ -175,19 +181,8 @@ async def _known(change: Change, component_id: str) -> StoredProfile:
     stored = await stored_profile(change.stores, change.realm.id)
     if stored is None or stored.id != component_id:
         raise NotFound(NO_SUCH_COMPONENT)
-    change.require_match(render_component(_component(change.realm, stored)))
+    change.require_match(render_component(profile_component(change.realm.id, stored)))
     return stored
-
-
-def _component(realm: Realm, stored: StoredProfile) -> Component:
-    return Component(
-        id=stored.id,
-        name=stored.name,
-        provider_id=PROFILE_PROVIDER,
-        provider_type=PROFILE_TYPE,
-        parent_id=realm.id,
-        config={PROFILE_CONFIG: (stored.config,)},
-    )
 
 
 def _require_provider(given: Component) -> None:

@@ -1,4 +1,4 @@
-"""How a public signing key is published: the members and their order as Keycloak writes them.
+"""How a public key is published: the members and their order as Keycloak writes them.
 
 Spec: RFC 7517 §4, RFC 7518 §6.2, §6.3, RFC 8037 §2. Keycloak: kid, kty, alg, use, x5c, x5t,
 x5t#S256, then the key itself; x5c in plain base64, all else base64url.
@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from gateway.crypto import base64url
 from gateway.crypto.certificates import load_stored_certificate
 from gateway.crypto.public_keys import PublicKey
-from gateway.domain.keys import RealmKey
+from gateway.domain.keys import EncryptionAlgorithm, RealmKey
 
 _CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
 
@@ -48,7 +48,8 @@ def key_kind(public_key: PublicKey) -> str:
 def public_jwk(key: RealmKey, public_key: PublicKey) -> dict[str, Any]:
     """Return the JWK of `key`; nothing private is read."""
     kind, numbers = _numbers(public_key)
-    head = {"kid": key.kid, "kty": kind, "alg": key.algorithm.value, "use": "sig"}
+    use = "enc" if isinstance(key.algorithm, EncryptionAlgorithm) else "sig"
+    head = {"kid": key.kid, "kty": kind, "alg": key.algorithm.value, "use": use}
     return head | _certificate(key.certificate) | numbers
 
 

@@ -48,10 +48,10 @@ def generate_rsa_key(bits: int = RSA_BITS) -> rsa.RSAPrivateKey:
 
 
 def generate_private_key(
-    algorithm: SignatureAlgorithm,
+    algorithm: KeyAlgorithm,
     rsa_key: Callable[[], rsa.RSAPrivateKey] = generate_rsa_key,
 ) -> PrivateKey:
-    """Generate a key for `algorithm`."""
+    """Generate a key for `algorithm`, which is not a symmetric one."""
     if algorithm is SignatureAlgorithm.EDDSA:
         return ed25519.Ed25519PrivateKey.generate()
     curve = _CURVES.get(algorithm)

@@ -23,13 +23,15 @@ from gateway.crypto.public_keys import PublicKey
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import (
     INTERNAL_TYPES,
+    EncryptionAlgorithm,
     HeaderType,
-    KeyAlgorithm,
     KeyStatus,
     RealmKey,
     SecretAlgorithm,
     SignatureAlgorithm,
+    SigningAlgorithm,
     effective_status,
+    is_symmetric,
     signing_key,
     verifies,
 )
@@ -64,10 +66,21 @@ class ParsedKey:
         return self._algorithm.verify(token.signing_input, self._public, token.signature)
 
 
+class PublishedKey:
+    """A key of which only the public part is used: senders encrypt with it."""
+
+    __slots__ = ("jwk", "record")
+
+    def __init__(self, record: RealmKey) -> None:
+        self.record = record
+        self.jwk = public_jwk(record, load_private_key(record).public_key())
+
+
 class PyJwtKeyRing:
     """The KeyRing of one realm.
 
-    Tokens for clients are signed by public-key algorithms or, where a client chose it, by HMAC.
+    Tokens for clients are signed by public-key algorithms or, where client or realm chose it, by
+    HMAC. Encryption keys are published and verify nothing.
     Tokens for the gateways are distinguished by the claim `typ`: see INTERNAL_TYPES.
     """
 
@@ -84,6 +97,12 @@ class PyJwtKeyRing:
             for record in usable
             if isinstance(record.algorithm, SecretAlgorithm)
         }
+        self._encryption_keys = tuple(
+            PublishedKey(record)
+            for record in usable
+            if isinstance(record.algorithm, EncryptionAlgorithm)
+            and not is_symmetric(record.algorithm)
+        )
         self._every_key: Mapping[str, ParsedKey | ParsedSecretKey] = {
             **self._secret_keys,
             **self._keys,
@@ -92,7 +111,7 @@ class PyJwtKeyRing:
     def sign(
         self,
         claims: Mapping[str, Any],
-        algorithm: KeyAlgorithm,
+        algorithm: SigningAlgorithm,
         now: datetime,
         header_type: HeaderType = HeaderType.JWT,
     ) -> str:
@@ -118,14 +137,16 @@ class PyJwtKeyRing:
             raise InvalidToken("not an internal token")
         return claims
 
-    def _signer(self, algorithm: KeyAlgorithm, now: datetime) -> RealmKey:
+    def _signer(self, algorithm: SigningAlgorithm, now: datetime) -> RealmKey:
         record = signing_key(self._records, algorithm, now)
         if record is None:
             raise LookupError(f"the realm has no active {algorithm} key")
         return record
 
     def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
-        return tuple(key.jwk for key in self._published(now))
+        for_encryption = (key for key in self._encryption_keys if verifies(key.record, now))
+        signing = (key.jwk for key in self._published(now))
+        return (*signing, *(key.jwk for key in for_encryption))
 
     def public_key(self, now: datetime) -> str | None:
         signing = (key for key in self._published(now) if self._signs(key.record, now))

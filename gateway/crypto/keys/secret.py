@@ -1,4 +1,4 @@
-"""A realm's secret key: signs refresh tokens, and tokens of clients that choose HS256 to HS512.
+"""A realm's symmetric keys: HMAC keys sign refresh tokens, and tokens where HS256 to HS512 is set.
 
 The algorithm is that of the key record. Keycloak: the OCT keys of a realm, kid a UUID.
 Spec: RFC 7518 §3.2
@@ -15,10 +15,18 @@ from uuid import uuid4
 from gateway.crypto import base64url
 from gateway.crypto.keys import compact_jws
 from gateway.domain.errors import SecretUnreadable
-from gateway.domain.keys import HeaderType, RealmKey, SecretAlgorithm
+from gateway.domain.keys import (
+    SHORTEST_SECRETS,
+    EncryptionAlgorithm,
+    HeaderType,
+    KeyAlgorithm,
+    RealmKey,
+    SecretAlgorithm,
+)
 from gateway.domain.secrets import Secret
 
-_BYTES = 64
+_HMAC_BYTES = 64
+_AES_BYTES = 32
 _DIGESTS: Final[Mapping[str, str]] = {
     SecretAlgorithm.HS256: "sha256",
     SecretAlgorithm.HS384: "sha384",
@@ -26,8 +34,10 @@ _DIGESTS: Final[Mapping[str, str]] = {
 }
 
 
-def generate_secret_key(size: int = _BYTES) -> tuple[str, Secret]:
-    """Return kid and key material of `size` bytes."""
+def generate_secret_key(algorithm: KeyAlgorithm, size: int | None = None) -> tuple[str, Secret]:
+    """Return kid and key material of `size` bytes, None for the standard size."""
+    standard = _AES_BYTES if algorithm is EncryptionAlgorithm.AES else _HMAC_BYTES
+    size = standard if size is None else size
     return str(uuid4()), Secret(base64.b64encode(secrets.token_bytes(size)).decode("ascii"))
 
 
@@ -59,6 +69,6 @@ def _material(record: RealmKey) -> bytes:
         material = base64.b64decode(record.private_key.reveal(), validate=True)
     except (binascii.Error, ValueError) as error:
         raise SecretUnreadable(f"the secret key {record.kid} is not base64") from error
-    if len(material) < _BYTES:
+    if len(material) < SHORTEST_SECRETS[record.algorithm]:
         raise SecretUnreadable(f"the secret key {record.kid} is too short")
     return material

@@ -1,4 +1,4 @@
-"""Signing keys of a realm, generated or imported, with the certificates that Keycloak publishes.
+"""Keys of a realm, generated or imported, with the certificates that Keycloak publishes.
 
 An imported key is checked in full once: what is read from the store is trusted. One that is too
 short is refused, and one so long that signing with it would stop a worker.
@@ -32,7 +32,7 @@ from gateway.crypto.keys.ring import PyJwtKeyRing
 from gateway.crypto.keys.secret import generate_secret_key
 from gateway.crypto.pem import CERTIFICATE_LABELS, unwrap
 from gateway.domain.errors import UnusableSetting
-from gateway.domain.keys import KeyAlgorithm, KeyStatus, RealmKey, SecretAlgorithm
+from gateway.domain.keys import KeyAlgorithm, KeyStatus, RealmKey, is_symmetric
 from gateway.domain.limits.key_documents import LimitExceeded
 from gateway.domain.ports.signing import PublicKeyData
 from gateway.domain.secrets import Secret
@@ -61,8 +61,8 @@ class PyJwtKeyFactory:
         size: int | None = None,
         certified: bool = True,
     ) -> RealmKey:
-        if isinstance(algorithm, SecretAlgorithm):
-            kid, material = generate_secret_key(*() if size is None else (size,))
+        if is_symmetric(algorithm):
+            kid, material = generate_secret_key(algorithm, size)
             return _record(realm_id, algorithm, now, kid=kid, material=material)
         make = self._rsa_key if size is None else partial(generate_rsa_key, size)
         key = generate_private_key(algorithm, make)
@@ -93,7 +93,7 @@ class PyJwtKeyFactory:
         return replace(key, kid=key_id(public, key.algorithm.value))
 
     def public_data(self, key: RealmKey) -> PublicKeyData:
-        if isinstance(key.algorithm, SecretAlgorithm):
+        if is_symmetric(key.algorithm):
             return PublicKeyData("OCT")
         public = load_private_key(key).public_key()
         kind, information = key_kind(public), key_information(public)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from gateway.domain.keys import KeyAlgorithm, SecretAlgorithm, SignatureAlgorithm
+from gateway.domain.keys import SecretAlgorithm, SignatureAlgorithm, SigningAlgorithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class ClientSessionLimits:
     """`client.offline.session.max.lifespan`: the same of an offline session."""
 
 
-ChosenAlgorithm = KeyAlgorithm | str | None
+ChosenAlgorithm = SigningAlgorithm | str | None
 """What a client chose: None is the realm's default, a plain str one that nothing signs with."""
 
 
@@ -84,7 +84,7 @@ class ClientSigning:
     introspection_jwt: bool = False
     """`client.introspection.response.allow.jwt.claim.enabled`: it may ask for the member `jwt`."""
 
-    def algorithms(self) -> Iterator[KeyAlgorithm]:
+    def algorithms(self) -> Iterator[SigningAlgorithm]:
         """Yield the algorithms that the realm needs keys for."""
         for chosen in (self.access_token, self.id_token, self.userinfo):
             if isinstance(chosen, SignatureAlgorithm | SecretAlgorithm):

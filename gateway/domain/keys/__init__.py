@@ -4,6 +4,8 @@ from gateway.domain.keys.key import (
     ALGORITHMS_OF_CLIENTS,
     FALLBACK_PRIORITY,
     INTERNAL_TYPES,
+    SHORTEST_SECRETS,
+    EncryptionAlgorithm,
     HeaderType,
     KeyAlgorithm,
     KeyProvider,
@@ -11,6 +13,8 @@ from gateway.domain.keys.key import (
     RealmKey,
     SecretAlgorithm,
     SignatureAlgorithm,
+    SigningAlgorithm,
+    is_symmetric,
     key_algorithm,
     maker,
 )

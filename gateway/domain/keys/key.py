@@ -1,5 +1,7 @@
 """Realm keys as they are stored: who signs, who only verifies, who is gone.
 
+Encryption keys are stored beside them: listed and published, they neither sign nor verify.
+
 A key is what Keycloak calls a key provider: who makes it is named by `provider`, which of several
 signs by `priority`.
 Keycloak: KeysMetadata (ACTIVE signs and verifies, PASSIVE verifies, DISABLED neither), components
@@ -40,17 +42,46 @@ class SecretAlgorithm(StrEnum):
     HS384 = "HS384"
 
 
-KeyAlgorithm = SignatureAlgorithm | SecretAlgorithm
+SHORTEST_SECRETS: Final[Mapping[str, int]] = {
+    SecretAlgorithm.HS256: 32,
+    SecretAlgorithm.HS384: 48,
+    SecretAlgorithm.HS512: 64,
+}
+"""The least length of a secret in bytes: that of the hash. Spec: RFC 7518 §3.2."""
+
+
+class EncryptionAlgorithm(StrEnum):
+    """What a key is for that encrypts: nothing does yet.
+
+    The public key of an RSA algorithm is published, so that senders can encrypt; the AES key is
+    the realm's own. Spec: RFC 7518 §4.1. Keycloak: KeysMetadata (use ENC)
+    """
+
+    RSA_OAEP = "RSA-OAEP"
+    RSA_OAEP_256 = "RSA-OAEP-256"
+    RSA1_5 = "RSA1_5"
+    AES = "AES"
+
+
+SigningAlgorithm = SignatureAlgorithm | SecretAlgorithm
+KeyAlgorithm = SigningAlgorithm | EncryptionAlgorithm
 
 
 def key_algorithm(name: str) -> KeyAlgorithm:
     """Return the algorithm of that name; raises ValueError."""
+    if name in set(EncryptionAlgorithm):
+        return EncryptionAlgorithm(name)
     if name in set(SecretAlgorithm):
         return SecretAlgorithm(name)
     return SignatureAlgorithm(name)
 
 
-ALGORITHMS_OF_CLIENTS: Final[tuple[KeyAlgorithm, ...]] = (*SignatureAlgorithm, *SecretAlgorithm)
+def is_symmetric(algorithm: KeyAlgorithm) -> bool:
+    """Return whether the key is secret random bytes, of which nothing is published."""
+    return isinstance(algorithm, SecretAlgorithm) or algorithm is EncryptionAlgorithm.AES
+
+
+ALGORITHMS_OF_CLIENTS: Final[tuple[SigningAlgorithm, ...]] = (*SignatureAlgorithm, *SecretAlgorithm)
 """What a client may choose for its tokens and signed responses: never `none`."""
 
 
@@ -81,8 +112,10 @@ class KeyStatus(StrEnum):
 
 
 class KeyProvider(StrEnum):
-    """Where a key comes from: made here, of one of four kinds, or imported (`rsa`)."""
+    """Where a key comes from: generated here, of one of six kinds, or imported (`rsa`)."""
 
+    AES_GENERATED = "aes-generated"
+    RSA_ENC_GENERATED = "rsa-enc-generated"
     RSA_GENERATED = "rsa-generated"
     ECDSA_GENERATED = "ecdsa-generated"
     EDDSA_GENERATED = "eddsa-generated"
@@ -92,6 +125,9 @@ class KeyProvider(StrEnum):
 
 def maker(algorithm: KeyAlgorithm) -> KeyProvider:
     """Return who makes keys for `algorithm`."""
+    if isinstance(algorithm, EncryptionAlgorithm):
+        symmetric = algorithm is EncryptionAlgorithm.AES
+        return KeyProvider.AES_GENERATED if symmetric else KeyProvider.RSA_ENC_GENERATED
     if isinstance(algorithm, SecretAlgorithm):
         return KeyProvider.HMAC_GENERATED
     if algorithm is SignatureAlgorithm.EDDSA:
@@ -108,10 +144,10 @@ FALLBACK_PRIORITY: Final = -100
 
 @dataclass(frozen=True, slots=True)
 class RealmKey:
-    """A signing key of one realm: `algorithm` is pinned to it.
+    """A key of one realm, which signs or is for encryption: `algorithm` is pinned to it.
 
-    `private_key` is PKCS#8 PEM, base64 of random bytes for a secret algorithm; `certificate` is
-    PEM (self-signed, CN=realm; None for EdDSA and for secret algorithms).
+    `private_key` is PKCS#8 PEM, base64 of random bytes for a symmetric algorithm; `certificate` is
+    PEM (self-signed, CN=realm; None for EdDSA and for symmetric algorithms).
     `active_from` lets a new key be published before it signs.
     `retire_at` is when a PASSIVE key leaves the JWKS; None for an ACTIVE one.
     `config` is what an administrator has set of it, as it was written; may be empty.

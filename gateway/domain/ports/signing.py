@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from gateway.domain.keys import HeaderType, KeyAlgorithm, RealmKey
+from gateway.domain.keys import HeaderType, KeyAlgorithm, RealmKey, SigningAlgorithm
 from gateway.domain.secrets import Secret
 
 
@@ -15,7 +15,7 @@ class KeyRing(Protocol):
     def sign(
         self,
         claims: Mapping[str, Any],
-        algorithm: KeyAlgorithm,
+        algorithm: SigningAlgorithm,
         now: datetime,
         header_type: HeaderType = HeaderType.JWT,
     ) -> str:
@@ -41,7 +41,7 @@ class KeyRing(Protocol):
         """Return the claims of a token that `sign_for_ourselves` made; raises InvalidToken."""
 
     def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
-        """Return the public keys to publish, the signing ones first. Spec: RFC 7517."""
+        """Return the public keys to publish, those that sign first. Spec: RFC 7517."""
 
     def public_key(self, now: datetime) -> str | None:
         """Return base64 of the SubjectPublicKeyInfo of the RSA key that signs; None without one."""
@@ -75,7 +75,7 @@ class KeyFactory(Protocol):
     ) -> RealmKey:
         """Generate an ACTIVE key, `certified` with a certificate of its own where its kind may.
 
-        `size` is in bits for an RSA key, in bytes for a secret one.
+        `size` is in bits for an RSA key, in bytes for a symmetric one.
         """
 
     def imported(

@@ -9,7 +9,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
-from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.keys import SignatureAlgorithm, SigningAlgorithm
 from gateway.domain.realm.lifetimes import RefreshTokenPolicy, SessionLimits, TokenLifespans
 from gateway.domain.realm.password_policy import PasswordPolicy
 from gateway.domain.realm.security_headers import SecurityHeaders
@@ -91,8 +91,11 @@ class Realm:
     """`displayNameHtml`: the same with mark-up."""
     not_before: int = 0
     """`notBefore`: tokens issued earlier are rejected; seconds since 1970, 0 rejects none."""
-    default_signature_algorithm: SignatureAlgorithm | None = SignatureAlgorithm.RS256
-    """`defaultSignatureAlgorithm`: as it was set; None is the empty text."""
+    default_signature_algorithm: SigningAlgorithm | None = SignatureAlgorithm.RS256
+    """`defaultSignatureAlgorithm`: signs tokens of clients that name no other.
+
+    None where the empty text was set, which means RS256.
+    """
     ssl_required: SslRequired = SslRequired.EXTERNAL
     """`sslRequired`: which requests must come over TLS."""
     token_lifespans: TokenLifespans = field(default_factory=TokenLifespans)
@@ -118,7 +121,7 @@ class Realm:
     """
 
     @property
-    def signature_algorithm(self) -> SignatureAlgorithm:
+    def signature_algorithm(self) -> SigningAlgorithm:
         """The algorithm that signs tokens of clients that name no other."""
         return self.default_signature_algorithm or SignatureAlgorithm.RS256
 

@@ -1,8 +1,9 @@
-""".../clients/{id}/registration-access-token and .../clients-initial-access. Keycloak: 7.3."""
+"""Registration access tokens, initial access tokens, registration policies. Keycloak: 7.3."""
 
 from http import HTTPStatus
 
 from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS
+from gateway.admin.realms import VIEW_REALM
 from gateway.admin.registration import InitialAccesses, RegistrationUseCases
 from gateway.http.admin.operations import REALM, Body, Media, Operation, Resource
 from gateway.http.admin.requests import AdminRequest, constant, document, done
@@ -11,7 +12,7 @@ from gateway.representations.registration import convert_description
 
 
 def registration_operations(registration: RegistrationUseCases) -> tuple[Operation, ...]:
-    """Return every row about the tokens with which clients register themselves."""
+    """Return every row about how clients register themselves: tokens and policies."""
     rows = Resource(REALM, "Registration of clients", VIEW_CLIENTS, MANAGE_CLIENTS)
     tokens, accesses = registration.client_tokens, registration.initial_accesses
     path, schema = "/clients-initial-access", "ClientInitialAccessPresentation"
@@ -30,6 +31,13 @@ def registration_operations(registration: RegistrationUseCases) -> tuple[Operati
             body=Body(media=Media.TEXT),
             returns="ClientRepresentation",
             status=200,
+        ),
+        rows.get(
+            "/client-registration-policy/providers",
+            "List the providers of client registration policies and their settings",
+            lambda r: document(registration.policy_providers.list(r.realm)),
+            returns="[ComponentTypeRepresentation]",
+            allowed=VIEW_REALM,
         ),
         rows.get(
             path,

@@ -17,7 +17,8 @@ from gateway.admin.components import Components
 from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.clock import Clock
 from gateway.domain.flows import REQUIRED_ACTIONS
-from gateway.domain.keys import KeyProvider
+from gateway.domain.keys import ALGORITHMS_OF_CLIENTS, KeyProvider
+from gateway.http.admin.component_types import component_types
 from gateway.http.admin.operations import Decided, Operation, Query, Resource
 from gateway.http.admin.requests import AdminRequest, document, document_reply
 from gateway.http.edge.certificate_lookup import LOOKUPS
@@ -29,6 +30,7 @@ from gateway.protocol.grants import GRANTS
 from gateway.representations.clients import INSTALLATIONS
 from gateway.representations.flows import NEEDS_PAGES, Role, of_role
 from gateway.representations.protocol_mapper_types import render_built_in, render_mapper_type
+from gateway.representations.registration import POLICY_PROVIDERS
 from gateway.representations.server_info import (
     Machine,
     render_cryptography,
@@ -37,9 +39,9 @@ from gateway.representations.server_info import (
     render_password_policies,
     render_providers,
     render_system,
+    render_themes,
 )
 
-_THEMES: Final = ("account", "admin", "common", "email", "login", "welcome")
 _KIBIBYTE: Final = 1024
 
 
@@ -61,14 +63,14 @@ class ServerInformation:
                 **render_system(self._clock.now(), __version__, machine),
                 **render_features(),
                 **render_cryptography(),
-                "themes": {kind: [] for kind in _THEMES},
+                "themes": render_themes(),
                 "socialProviders": [],
                 "identityProviders": [],
                 "providers": render_providers(self._providers(), _limitations()),
                 "protocolMapperTypes": {OPENID_CONNECT: _mapper_types()},
                 "builtinProtocolMappers": {OPENID_CONNECT: _built_in_mappers()},
                 "clientInstallations": {OPENID_CONNECT: _installations()},
-                "componentTypes": self._components.types(),
+                "componentTypes": component_types(self._components),
                 "passwordPolicies": render_password_policies(),
                 "enums": render_enums(),
             }
@@ -78,6 +80,7 @@ class ServerInformation:
         return {
             "authenticator": [each.id for each in of_role(Role.USER)],
             "client-authenticator": list(METHODS),
+            "client-registration-policy": [each.id for each in POLICY_PROVIDERS],
             "eventsListener": sorted(self._listeners),
             "form-action": [each.id for each in of_role(Role.FORM_ACTION)],
             "form-authenticator": [each.id for each in of_role(Role.FORM)],
@@ -86,6 +89,7 @@ class ServerInformation:
             "oauth2-grant-type": list(GRANTS),
             "protocol-mapper": list(CLAIM_MAPPERS),
             "required-action": sorted(REQUIRED_ACTIONS),
+            "signature": list(ALGORITHMS_OF_CLIENTS),
             "x509cert-lookup": list(LOOKUPS),
         }
 

@@ -249,12 +249,6 @@ UNSUPPORTED: Final = (
         _CLIENT,
         {"evaluate-scopes/generate-example-saml-response": "GET"},
     ),
-    UnsupportedFeature(
-        "Clients",
-        "Client registration policies are fixed and listed as components",
-        "",
-        {"client-registration-policy/providers": "GET"},
-    ),
 )
 
 

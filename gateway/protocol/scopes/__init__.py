@@ -14,4 +14,4 @@ from gateway.protocol.scopes.granted import (
     scopes_of,
     still_granted,
 )
-from gateway.protocol.scopes.mapper_checks import check_mapper
+from gateway.protocol.scopes.mapper_checks import MAPPER_TYPES, check_mapper

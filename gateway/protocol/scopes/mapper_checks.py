@@ -35,6 +35,8 @@ STORED_ONLY: Final = frozenset(
     }
 )
 """Keycloak's mappers that are stored without an effect: what they serve is not supported."""
+MAPPER_TYPES: Final = (*CLAIM_MAPPERS, *sorted(STORED_ONLY))
+"""All types that a mapper may have."""
 
 _ROLE_LISTS: Final = frozenset(
     {"oidc-usermodel-realm-role-mapper", "oidc-usermodel-client-role-mapper"}

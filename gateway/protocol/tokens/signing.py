@@ -14,9 +14,9 @@ from gateway.domain.clients import ChosenAlgorithm, Client
 from gateway.domain.keys import (
     ALGORITHMS_OF_CLIENTS,
     HeaderType,
-    KeyAlgorithm,
     SecretAlgorithm,
     SignatureAlgorithm,
+    SigningAlgorithm,
 )
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.requests import ProtocolRequest
@@ -28,7 +28,7 @@ _HASHES: Final[Mapping[str, str]] = {
 """The hash of each algorithm; that of EdDSA is the one of Ed25519 (RFC 8032 §5.1)."""
 
 
-def signing_algorithm(request: ProtocolRequest, chosen: ChosenAlgorithm) -> KeyAlgorithm:
+def signing_algorithm(request: ProtocolRequest, chosen: ChosenAlgorithm) -> SigningAlgorithm:
     """Return the client's choice, or else the realm's default; raises OAuthError."""
     if chosen is None:
         return request.realm.realm.signature_algorithm
@@ -82,7 +82,7 @@ def access_token_hash(request: ProtocolRequest, client: Client, access_token: st
 def _sign(
     request: ProtocolRequest,
     claims: Mapping[str, Any],
-    algorithm: KeyAlgorithm,
+    algorithm: SigningAlgorithm,
     header_type: HeaderType,
 ) -> str:
     try:

@@ -32,6 +32,7 @@ from gateway.representations.clients.requests import (
     given_field,
     new_client_document,
     nodes_of,
+    with_fields,
     with_nodes,
     with_protocol_defaults,
 )
@@ -46,4 +47,10 @@ from gateway.representations.clients.secret_times import (
     without_rotated_secret,
 )
 from gateway.representations.clients.settings import SECRET_EXPIRES
-from gateway.representations.clients.uris import WrongAddress, explained, wrong_addresses
+from gateway.representations.clients.uris import (
+    WrongAddress,
+    explained,
+    own_urls,
+    redirect_uris,
+    wrong_addresses,
+)

@@ -38,6 +38,13 @@ def given_field(document: Mapping[str, Any], name: str) -> Any:
     return document.get(snake_case(name)) if value is None else value
 
 
+def with_fields(document: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document with the fields, whichever way it spells them."""
+    spellings = {spelling for name in fields for spelling in (name, snake_case(name))}
+    others = {name: value for name, value in document.items() if name not in spellings}
+    return {**others, **fields}
+
+
 def new_client_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the whole document of a client to add; raises UnknownField."""
     CLIENT_FIELDS.require_known(document, _REPRESENTATION)

@@ -85,6 +85,18 @@ def wrong_addresses(client: Client) -> tuple[WrongAddress, ...]:
     return tuple(_wrong(client))
 
 
+def own_urls(client: Client) -> Iterator[str]:
+    """Yield the root, base and admin URL, as they were given."""
+    for name in ("rootUrl", *_KEPT):
+        if address := client.document.get(name):
+            yield address
+
+
+def redirect_uris(client: Client) -> tuple[str, ...]:
+    """Return the redirect URIs, as they were given."""
+    return tuple(client.document.get("redirectUris", ()))
+
+
 def explained(wrong: Iterable[WrongAddress]) -> str:
     """Return what is wrong as one public text without repetitions."""
     return "; ".join(dict.fromkeys(one.text for one in wrong))

@@ -7,7 +7,7 @@ from gateway.representations.realms.client_policies import (
     with_profiles,
 )
 from gateway.representations.realms.fields import IMPORTED, NOT_IMPORTED
-from gateway.representations.realms.global_profiles import global_profiles
+from gateway.representations.realms.global_profiles import list_global_profiles
 from gateway.representations.realms.localization import (
     MOST_LOCALES,
     MOST_TEXTS,

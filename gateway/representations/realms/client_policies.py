@@ -9,7 +9,7 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.realm import Realm
 from gateway.representations.field_table import FieldTable, StoredOnly
-from gateway.representations.realms.global_profiles import global_profiles
+from gateway.representations.realms.global_profiles import list_global_profiles
 from gateway.representations.realms.realm import parse_realm, render_realm
 from gateway.representations.refusals import (
     join,
@@ -86,7 +86,7 @@ def render_policies(realm: Realm) -> dict[str, Any]:
 def with_profiles(realm: Realm, document: Mapping[str, Any]) -> Realm:
     """Return the realm with other profiles; raises UnknownField, InvalidInput, RefusedPolicies."""
     profiles = _read_entries(
-        *(document, "profiles", _PROFILE, "ClientProfile", global_profiles()),
+        *(document, "profiles", _PROFILE, "ClientProfile", list_global_profiles()),
         nameless="client profile without its name not allowed.",
         repeated="proposed client profile name duplicated.",
     )
@@ -134,6 +134,11 @@ def _read_entries(
     names = [entry.get("name") for entry in entries]
     if not all(names):
         raise RefusedPolicies(nameless)
+    taken = {profile["name"] for profile in of_every_realm}.intersection(names)
+    if taken:
+        raise RefusedPolicies(
+            f"Proposed profile name '{min(taken)}' is duplicated as a global profile"
+        )
     if len(set(names)) != len(names):
         raise RefusedPolicies(repeated)
     return entries

@@ -6,7 +6,7 @@ The order is that of Keycloak's answer. Keycloak: RealmRepresentation, creation 
 from datetime import timedelta
 from typing import Final
 
-from gateway.domain.keys import SignatureAlgorithm
+from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.realm import BruteForceStrategy, OtpAlgorithm, OtpType, SslRequired
 from gateway.representations.field_table import Setting, StoredOnly
 from gateway.representations.names import UrlName
@@ -80,7 +80,8 @@ def _web_authn(kind: str, resident_key: str) -> tuple[StoredOnly, ...]:
     )
 
 
-_ALGORITHM: Final = Choice(SignatureAlgorithm, optional=True)
+_ALGORITHM: Final = Choice(ALGORITHMS_OF_CLIENTS, optional=True)
+"""Terraform sends the empty text for the default."""
 _OTP_APPLICATIONS = ["totpAppFreeOTPName", "totpAppGoogleName", "totpAppMicrosoftAuthenticatorName"]
 
 REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (

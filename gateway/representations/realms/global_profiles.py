@@ -1,7 +1,7 @@
 """The client profiles that every realm of Keycloak has: shown, and never changed.
 
 None of their executors acts; a policy that would demand something by one of them cannot be enabled
-(`setting_effects/policies.py`). Descriptions are our own. Keycloak: default client profiles (26.7)
+(`setting_effects/policies.py`). Descriptions are our own. Keycloak: global client profiles (26.7)
 """
 
 from collections.abc import Mapping
@@ -158,7 +158,7 @@ _TABLE: Final[tuple[tuple[str, str, tuple[_Executor, ...]], ...]] = (
 )
 
 
-def global_profiles() -> list[dict[str, Any]]:
+def list_global_profiles() -> list[dict[str, Any]]:
     """Return their representations, in Keycloak's order."""
     return [
         {

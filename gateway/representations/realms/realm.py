@@ -14,6 +14,7 @@ from gateway.domain.errors import FieldError
 from gateway.domain.realm import MASTER, Realm, SecurityHeaders, TokenLifespans
 from gateway.domain.roles import Role
 from gateway.representations.clients import CLIENT_FIELDS, is_left_out
+from gateway.representations.component_files import carries_unread_components
 from gateway.representations.field_table import FieldTable, Given
 from gateway.representations.realms.fields import COMPUTED, IMPORTED, NOT_IMPORTED, REALM_FIELDS
 from gateway.representations.realms.password_policy import check_hash_cost
@@ -27,7 +28,6 @@ from gateway.representations.setting_effects import (
     with_mirrored,
     with_written,
 )
-from gateway.representations.user_profiles import carries_other_components
 from gateway.representations.users import USER_TABLE
 
 REALM_TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED)
@@ -247,7 +247,7 @@ def resources_not_imported(document: Mapping[str, Any]) -> tuple[str, ...]:
         name
         for name in sorted(NOT_IMPORTED)
         if given.get(name, ("", None))[1]
-        and (name != "components" or carries_other_components(document))
+        and (name != "components" or carries_unread_components(document))
     ]
     secrets = {
         f"clients.attributes.{describe_name(name)}"

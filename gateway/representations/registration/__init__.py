@@ -15,3 +15,23 @@ from gateway.representations.registration.openid import (
     requested_scopes,
 )
 from gateway.representations.registration.openid_answer import Registered, render_metadata
+from gateway.representations.registration.policies import (
+    ALLOWED_MAPPERS,
+    ALLOWED_SCOPES,
+    ANONYMOUS,
+    AUTHENTICATED,
+    DEFAULT_SCOPES,
+    MAX_CLIENTS,
+    POLICY_PROVIDERS,
+    POLICY_TYPE,
+    SENDER_MUST_MATCH,
+    TRUSTED_HOSTS,
+    URIS_MUST_MATCH,
+    checked_config,
+    default_policies,
+    described_policies,
+    is_on,
+    policies_in,
+    policy_document,
+    single_value,
+)

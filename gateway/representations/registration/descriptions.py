@@ -1,6 +1,6 @@
 """Descriptions of clients in other formats, as the representation of the admin API.
 
-Keycloak: client-description-converter (keycloak, openid-connect)
+Keycloak: client registration, client-description-converter (keycloak, openid-connect)
 """
 
 import json

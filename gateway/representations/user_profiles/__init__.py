@@ -5,10 +5,9 @@ from gateway.representations.user_profiles.component import (
     PROFILE_PROVIDER,
     PROFILE_TYPE,
     StoredProfile,
-    carries_other_components,
     parse_profile_component,
     parse_profile_text,
-    render_profile_component,
+    profile_component,
     restored_profile,
 )
 from gateway.representations.user_profiles.metadata import render_metadata

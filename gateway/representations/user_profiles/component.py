@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
+from gateway.representations.component import Component
 from gateway.representations.json_input import parse_json
 from gateway.representations.refusals import join, refused
 from gateway.representations.user_profiles.profile import parse_user_profile
@@ -77,23 +78,16 @@ def parse_profile_component(document: Mapping[str, Any], path: str) -> StoredPro
             raise refused(at, other, f"one component, and in its config {PROFILE_CONFIG}")
 
 
-def render_profile_component(profile: StoredProfile) -> dict[str, Any]:
-    """Return `components` of a realm file."""
-    component = {
-        "id": profile.id,
-        "providerId": PROFILE_PROVIDER,
-        "subComponents": {},
-        "config": {PROFILE_CONFIG: [profile.config]},
-    }
-    return {PROFILE_TYPE: [component]}
-
-
-def carries_other_components(document: Mapping[str, Any]) -> bool:
-    """Tell whether a realm file has components of any other kind."""
-    components = document.get("components")
-    if not isinstance(components, Mapping):
-        return bool(components)
-    return any(items for name, items in components.items() if name != PROFILE_TYPE)
+def profile_component(realm_id: str, profile: StoredProfile) -> Component:
+    """Return the profile of a realm as its component."""
+    return Component(
+        id=profile.id,
+        name=profile.name,
+        provider_id=PROFILE_PROVIDER,
+        provider_type=PROFILE_TYPE,
+        parent_id=realm_id,
+        config={PROFILE_CONFIG: (profile.config,)},
+    )
 
 
 def _text(profile: Mapping[str, Any]) -> str:

@@ -15,11 +15,11 @@ from gateway.domain.errors import InvalidToken
 from gateway.domain.keys.key import (
     INTERNAL_TYPES,
     HeaderType,
-    KeyAlgorithm,
     KeyStatus,
     RealmKey,
     SecretAlgorithm,
     SignatureAlgorithm,
+    SigningAlgorithm,
 )
 from tests.support.tokens import assemble, header_of
 
@@ -74,7 +74,7 @@ def test_an_internal_token_is_signed_for_no_client(
     key_factory: PyJwtKeyFactory,
     secret: RealmKey,
     public: RealmKey,
-    algorithm: KeyAlgorithm,
+    algorithm: SigningAlgorithm,
     kind: str,
 ) -> None:
     ring = key_factory.ring((secret, public))

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from gateway.domain.errors import InvalidInput
+from gateway.representations.component_files import carries_unread_components, render_components
 from gateway.representations.user_profiles.component import (
     PROFILE_TYPE,
     StoredProfile,
-    carries_other_components,
     parse_profile_component,
-    render_profile_component,
+    profile_component,
     restored_profile,
 )
 from gateway.representations.user_profiles.profile import parse_user_profile, standard_user_profile
@@ -40,7 +40,7 @@ def test_a_profile_is_written_as_it_is_read() -> None:
     profile = standard_user_profile()
     for text in (None, json.dumps(profile, indent=2)):
         kept = StoredProfile("its-id", profile, text)
-        written = {"components": render_profile_component(kept)}
+        written = {"components": render_components([profile_component("demo", kept)])}
         assert parse_profile_component(written, "") == StoredProfile("", profile, kept.config)
 
 
@@ -105,9 +105,27 @@ def test_a_profile_that_cannot_be_read_is_told_with_its_place(
     assert refused.value.errors[0].path == path
 
 
-def test_other_components_are_noticed() -> None:
-    keys = {"org.keycloak.keys.KeyProvider": [{"providerId": "rsa"}]}
-    assert not carries_other_components(carrying(standard_user_profile()))
-    assert not carries_other_components({"components": {"org.keycloak.keys.KeyProvider": []}})
-    assert carries_other_components({"components": keys})
-    assert not carries_other_components({})
+@pytest.mark.parametrize(
+    ("components", "unread"),
+    [
+        ({}, False),
+        ({"org.keycloak.keys.KeyProvider": []}, False),
+        ({"org.keycloak.keys.KeyProvider": [{"providerId": "aes-generated"}]}, False),
+        ({"org.keycloak.keys.KeyProvider": [{"providerId": "rsa"}]}, True),
+        ({"org.keycloak.keys.KeyProvider": [{"providerId": "java-keystore"}]}, True),
+        ({"org.keycloak.storage.UserStorageProvider": [{"providerId": "ldap"}]}, True),
+        (
+            {
+                "org.keycloak.keys.KeyProvider": [
+                    {"providerId": "hmac-generated", "config": {"secret": ["of another server"]}}
+                ]
+            },
+            True,
+        ),
+    ],
+)
+def test_components_and_material_that_an_import_ignores_are_noticed(
+    components: dict[str, Any], *, unread: bool
+) -> None:
+    profile = carrying(standard_user_profile())["components"]
+    assert carries_unread_components({"components": {**profile, **components}}) is unread
