@@ -9,6 +9,7 @@ from gateway.admin.access.access import (
     Rights,
     may_create_realms,
     operator,
+    rights_of,
     rights_over,
 )
 from gateway.admin.access.administration_roles import (

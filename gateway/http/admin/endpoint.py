@@ -16,11 +16,11 @@ from starlette.types import Receive, Scope
 from gateway.admin.access import (
     AccountControl,
     Acting,
-    AdminAccess,
     Caller,
     Forbidden,
     NotFound,
     Rights,
+    rights_of,
 )
 from gateway.domain.limits.event_loop import free_in_slices
 from gateway.domain.limits.large_documents import LARGE_DOCUMENT, clear_locals, large_document
@@ -58,7 +58,6 @@ class AdminServices:
 
     context: RealmContext
     authentication: AdminAuthentication
-    access: AdminAccess
     control: AccountControl
 
 
@@ -93,11 +92,11 @@ class AdminEndpoint(GuardedEndpoint):
     ) -> Reply:
         caller = await self._services.authentication.caller(exchange)
         self._require_https(caller.realm, exchange)
-        realm = self._realm(scope, entry, caller, exchange)
+        realm = await self._realm(scope, entry, caller, exchange)
         operation = self._operations.get(scope["method"])
         if operation is None:
             raise MethodNotAllowed(self.methods)
-        rights = await self._services.access.rights(caller, realm)
+        rights = rights_of(caller, realm)
         _require(operation, rights)
         headers = exchange.facts.headers
         acting = Acting(
@@ -132,15 +131,20 @@ class AdminEndpoint(GuardedEndpoint):
                 clear_locals(sys.exception())
                 await free_in_slices(held)
 
-    def _realm(
+    async def _realm(
         self, scope: Scope, entry: RealmEntry | None, caller: Caller, exchange: Exchange
     ) -> Realm:
-        if entry is not None:
-            return entry.realm
-        if "realm" in scope["path_params"]:
+        name = scope["path_params"].get("realm")
+        if name is None:
+            exchange.security_headers = caller.realm.security_headers
+            return caller.realm
+        # Changes may have been read with the caller: it is looked up in memory a second time.
+        current = await self._find_realm(name, exchange)
+        if current is None:
             raise NotFound("Realm not found.")
-        exchange.security_headers = caller.realm.security_headers
-        return caller.realm
+        if current is not entry:
+            self._require_https(current.realm, exchange)
+        return current.realm
 
 
 def _require(operation: Operation, rights: Rights) -> None:
