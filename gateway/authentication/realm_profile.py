@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from gateway.domain.limits.caches import cached
 from gateway.domain.limits.patterns import evaluate
 from gateway.domain.ports.storage import Database, DocumentKind, Stores
 from gateway.domain.realm import MASTER, LoginSettings, Realm
@@ -81,12 +82,23 @@ async def profile_rules(stores: Stores, realm: Realm) -> UserProfile:
     """Return the rules that hold."""
     if has_free_attributes(realm):
         return _FREE
-    return rules_in(realm, await profile_document(stores, realm))
+    stored = await stored_profile(stores, realm.id)
+    demanding = realm.name != MASTER
+    rules = _standard_rules(demanding) if stored is None else rules_of(stored.document)
+    return _with_locale(realm, rules)
 
 
 def rules_in(realm: Realm, document: Mapping[str, Any]) -> UserProfile:
     """Return the rules of a document; where users choose a language, that is an attribute too."""
-    rules = rules_of(document)
+    return _with_locale(realm, rules_of(document))
+
+
+@cached(256 * 1024)
+def _standard_rules(demanding: bool) -> UserProfile:  # noqa: FBT001 - the key of the cache
+    return rules_of(standard_user_profile(demanding=demanding))
+
+
+def _with_locale(realm: Realm, rules: UserProfile) -> UserProfile:
     if not realm.localization.enabled or _LOCALE.name in rules.attributes:
         return rules
     return replace(rules, attributes={_LOCALE.name: _LOCALE, **rules.attributes})

@@ -13,10 +13,7 @@ from starlette.types import ASGIApp
 from structlog.typing import FilteringBoundLogger
 
 from gateway import __version__
-from gateway.admin.access import (
-    AccountControl,
-    AdminAccess,
-)
+from gateway.admin.access import AccountControl
 from gateway.admin.path_objects import PathObjects
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.admin_api import admin_operations
@@ -136,15 +133,15 @@ def _routes(
     )
     admin = AdminServices(
         context,
-        AdminAuthentication(context, access_tokens),
-        AdminAccess(database),
+        AdminAuthentication(context, access_tokens, services.revocations),
         AccountControl(database),
         PathObjects(database),
     )
     routes = [
+        # First: it says quickly that a URL is none of the admin API.
+        build_admin_routes(operations, admin),
         *build_routes(context, protocol_endpoints(grants, clients, access_tokens), metrics),
         build_registration_route(registrations, context),
-        build_admin_routes(operations, admin),
     ]
     return routes, operations
 

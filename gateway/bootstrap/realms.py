@@ -1,16 +1,23 @@
 """Builds the administrative use cases of realms."""
 
-from gateway.admin.realms import Localizations, RealmChanges, RealmListing, RealmUseCases
+from gateway.admin.realms import (
+    Localizations,
+    RealmChanges,
+    RealmDocuments,
+    RealmListing,
+    RealmUseCases,
+)
 from gateway.bootstrap.services import Services
 from gateway.listeners import LISTENERS
 
 
 def realm_use_cases(services: Services) -> RealmUseCases:
     """Return every use case of realms."""
+    database = services.database
     return RealmUseCases(
-        listing=RealmListing(services.database),
+        listing=RealmListing(database, RealmDocuments(database, services.invalidation)),
         changes=RealmChanges(
-            database=services.database,
+            database=database,
             changes=services.changes,
             keys=services.keys,
             clock=services.clock,
@@ -18,5 +25,5 @@ def realm_use_cases(services: Services) -> RealmUseCases:
             login_failures=services.login_failures,
             listeners=LISTENERS,
         ),
-        localizations=Localizations(services.database, services.changes),
+        localizations=Localizations(database, services.changes),
     )

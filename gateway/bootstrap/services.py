@@ -21,6 +21,7 @@ from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.login_failures import LoginFailureStore
+from gateway.domain.ports.lookups import CurrentRevocations
 from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
@@ -31,6 +32,7 @@ from gateway.domain.secrets import Secret
 from gateway.policies.candidate import PasswordBlacklists
 from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
+from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
 from gateway.storage.event_journal import EventJournal
 from gateway.storage.password_blacklists import FilePasswordBlacklists
 from gateway.storage.redis.connection import create_client
@@ -54,6 +56,8 @@ class Services:
     database: Database
     directory: Directory
     invalidation: RedisInvalidation
+    follower: ChangeFollower
+    revocations: CurrentRevocations
     changes: Changes
     secrets: SecretsAtRest
     keys: KeyFactory
@@ -99,6 +103,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         stack.push_async_callback(events.close)
         invalidation = RedisInvalidation(redis_url(settings))
         stack.push_async_callback(invalidation.stop)
+        follower = ChangeFollower(database.changes, invalidation.deliver)
         passwords = PooledPasswordHasher(_PASSWORD_THREADS)
         stack.callback(passwords.close)
         redis = create_client(redis_url(settings))
@@ -108,6 +113,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             database=database,
             directory=RealmCache(database.lookups, keys, clock, invalidation, limits),
             invalidation=invalidation,
+            follower=follower,
+            revocations=FollowedRevocations(database.lookups, follower),
             changes=Changes(database, clock, invalidation),
             secrets=secrets,
             keys=keys,

@@ -162,10 +162,13 @@ class FieldTable:
 
     def answer(self, value: Any, kept: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON object, unknown fields last."""
-        written = ((entry.name, _written(entry, value, kept)) for entry in self._entries)
-        return without_none(dict(written)) | {
-            name: field for name, field in kept.items() if name not in self._kept
-        }
+        answer: dict[str, Any] = {}
+        for entry in self._entries:
+            written = _written(entry, value, kept)
+            if written is not None:
+                answer[entry.name] = written
+        answer |= {name: field for name, field in kept.items() if name not in self._kept}
+        return answer
 
     def _at_default(self, name: str, value: Any) -> bool:
         return name in self._kept and value == self._kept[name].default
@@ -182,8 +185,9 @@ def _check_unknown(name: str, value: Any, at: str) -> None:
 
 def _written(entry: Setting | StoredOnly, value: Any, kept: Mapping[str, Any]) -> Any:
     if isinstance(entry, StoredOnly):
+        field = kept.get(entry.name, entry.default)
         # A copy: the caller may change the answer, but not the default.
-        return deepcopy(kept.get(entry.name, entry.default))
+        return deepcopy(field) if isinstance(field, list | dict) else field
     group = value if entry.group is None else getattr(value, entry.group)
     field = getattr(group, entry.attribute)
     written = entry.shape.write(field)

@@ -5,15 +5,19 @@ change, so it also has changes whose publisher could not reach Redis, or died be
 Each worker reads new records every `POLL`: one range at the end of a primary key.
 An id may become visible after a higher one, since transactions commit in any order: so ids are
 read again for `REREAD` after they were first seen.
+Requests of the admin API do not wait for the next reading: each asks for new records in the query
+for the revocation of its token.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 
 from gateway.domain.errors import StoreUnavailable
+from gateway.domain.ports.invalidation import RecordedChange
+from gateway.domain.ports.lookups import Lookups
 from gateway.domain.ports.storage.change_log import ChangeLogReader
 
 POLL: Final = timedelta(seconds=2)
@@ -29,6 +33,7 @@ class ChangeFollower:
         self._log = log
         self._deliver = deliver
         self._settled: int | None = None
+        self._without_gap = 0
         self._seen: dict[int, float] = {}
 
     async def follow(self) -> None:
@@ -41,19 +46,50 @@ class ChangeFollower:
     async def read(self) -> None:
         """Deliver what is new since the last time; raises StoreUnavailable."""
         if self._settled is None:
+            newest = await self._log.newest()
             # No cached entry is older than the records before these.
-            self._settled = max(0, await self._log.newest() - _READ_AT_START)
+            self._settled, self._without_gap = max(0, newest - _READ_AT_START), newest
+        self.take(await self._log.after(self._settled))
+        self._settle(asyncio.get_running_loop().time() - REREAD.total_seconds())
+
+    async def last(self) -> int:
+        """Return the id up to which every record was delivered; raises StoreUnavailable.
+
+        After a gap, which a transaction in progress may fill, none counts.
+        """
+        if self._settled is None:
+            await self.read()
+        return self._without_gap
+
+    def take(self, changes: Iterable[RecordedChange]) -> None:
+        """Deliver the topics of those that were not delivered yet."""
         now = asyncio.get_running_loop().time()
-        for change in await self._log.after(self._settled):
-            if change.id not in self._seen:
+        for change in changes:
+            if change.id > (self._settled or 0) and change.id not in self._seen:
                 self._seen[change.id] = now
                 self._deliver(change.topics)
-        self._settle(now - REREAD.total_seconds())
+        while self._without_gap + 1 in self._seen:
+            self._without_gap += 1
 
     def _settle(self, before: float) -> None:
         """Drop the lowest ids that were seen before the instant: they are not read again."""
         for identity in sorted(self._seen):
             if self._seen[identity] > before:
-                return
+                break
             self._settled = identity
             del self._seen[identity]
+        self._without_gap = max(self._without_gap, self._settled or 0)
+        self.take(())
+
+
+class FollowedRevocations:
+    """CurrentRevocations: one query for the revocation and for new records."""
+
+    def __init__(self, lookups: Lookups, follower: ChangeFollower) -> None:
+        self._lookups = lookups
+        self._follower = follower
+
+    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
+        state = await self._lookups.token_state(realm_id, token_id, await self._follower.last())
+        self._follower.take(state.changes)
+        return state.revoked

@@ -17,7 +17,6 @@ from gateway.bootstrap.applications import build_applications
 from gateway.bootstrap.services import open_services
 from gateway.domain.errors import RealmgateError
 from gateway.http.management.lifecycle import Lifecycle
-from gateway.storage.change_follower import ChangeFollower
 from gateway.supervisor.housekeeping import run_housekeeping
 from gateway.supervisor.processes import CANNOT_START, Lifeline, WorkerPlan
 from gateway.supervisor.server import Serving, serve
@@ -53,7 +52,6 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
             (apps.management, plan.management, _DRAIN),
         ):
             group.create_task(serve(Serving(app, listener, ended.wait, grace)))
-        follower = ChangeFollower(services.database.changes, services.invalidation.deliver)
         endless = [
             group.create_task(
                 run_housekeeping(
@@ -64,7 +62,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
                 )
             ),
             group.create_task(services.events.run()),
-            group.create_task(follower.follow()),
+            group.create_task(services.follower.follow()),
         ]
         lifecycle.started = True
         os.write(lifeline.ready, b"1")

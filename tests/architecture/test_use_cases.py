@@ -25,7 +25,7 @@ def test_the_role_of_a_new_user_is_chosen_in_one_place() -> None:
     }
     assert naming == {
         "admin/access/role_index.py",
-        "admin/realms/listing.py",
+        "admin/realms/documents.py",
         "admin/roles/administration.py",
         "domain/realm/realm.py",
     }

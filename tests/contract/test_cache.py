@@ -12,7 +12,7 @@ from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.keys.key import RealmKey
 from gateway.domain.ports.directory import ClientEntry, UserEntry
-from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm
+from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm, TokenState
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
@@ -92,6 +92,10 @@ class WatchedDatabase:
     async def is_revoked(self, realm_id: str, token_id: str) -> bool:
         """Ask the real database."""
         return await self._lookups.is_revoked(realm_id, token_id)
+
+    async def token_state(self, realm_id: str, token_id: str, after: int) -> TokenState:
+        """Ask the real database."""
+        return await self._lookups.token_state(realm_id, token_id, after)
 
     async def realm(
         self, name: str, before: Found[StoredRealm] | None = None

@@ -4,9 +4,10 @@ import pytest
 
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
-from gateway.storage.change_follower import ChangeFollower
+from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.storage import StoredDatabase
+from tests.support.stored_values import NOW, store_realms
 
 
 class Delivered:
@@ -15,12 +16,18 @@ class Delivered:
     def __init__(self, database: SqlDatabase) -> None:
         self.topics: list[str] = []
         self.follower = ChangeFollower(database.changes, self.topics.extend)
+        self.revocations = FollowedRevocations(database.lookups, self.follower)
 
     async def read(self) -> list[str]:
         """Return the topics that are new."""
         self.topics.clear()
         await self.follower.read()
         return list(self.topics)
+
+    async def ask(self, token_id: str = "jti") -> tuple[bool, list[str]]:
+        """Return whether a token is revoked, and the topics that came with the answer."""
+        self.topics.clear()
+        return await self.revocations.is_revoked("demo-id", token_id), list(self.topics)
 
 
 async def _record(database: SqlDatabase, *topics: str) -> None:
@@ -65,6 +72,39 @@ async def test_a_change_that_commits_after_a_later_one_is_delivered(
         await _record(second, "realm:quick")
         assert await delivered.read() == ["realm:quick"]
     assert await delivered.read() == ["realm:slow"]
+    await first.dispose()
+    await second.dispose()
+
+
+async def test_the_query_for_a_revocation_brings_every_change_once(
+    database: SqlDatabase, other_gateway: SqlDatabase
+) -> None:
+    await store_realms(database, "demo")
+    delivered = Delivered(other_gateway)
+    await delivered.ask()
+    await _record(database, "user:one", "client:two")
+    async with database.write() as stores:
+        await stores.revocations.revoke("demo-id", "jti", NOW)
+    assert await delivered.ask() == (True, ["user:one", "client:two"])
+    assert await delivered.ask() == (True, [])
+    assert await delivered.read() == []
+    await _record(database, "realm:three")
+    assert await delivered.read() == ["realm:three"]
+    assert await delivered.ask("another\0") == (False, [])
+
+
+async def test_that_query_brings_a_change_that_commits_after_a_later_one(
+    postgres_database: StoredDatabase, secrets_at_rest: SecretsAtRest
+) -> None:
+    first, second = (SqlDatabase(postgres_database.url, secrets_at_rest) for _ in range(2))
+    delivered = Delivered(second)
+    await delivered.ask()
+    async with first.write() as stores:
+        await stores.change_log.record(["realm:slow"])
+        await _record(second, "realm:quick")
+        assert await delivered.ask() == (False, ["realm:quick"])
+        assert await delivered.ask() == (False, [])
+    assert await delivered.ask() == (False, ["realm:slow"])
     await first.dispose()
     await second.dispose()
 

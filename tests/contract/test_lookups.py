@@ -379,7 +379,7 @@ def test_no_question_walks_through_a_realm(sqlite_template: Path) -> None:
     steps = []
     with sqlite3.connect(sqlite_template) as connection:
         for question in astuple(LookupQueries.of(sqlite.dialect())):
-            arguments = question.arguments(realm_id="r", name="n", address="a")
+            arguments = question.arguments(realm_id="r", name="n", address="a", change=0)
             plan = connection.execute(f"EXPLAIN QUERY PLAN {question.text}", arguments)
             steps += [step for *_, step in plan]
     large = "users|clients|credentials|revocations|group_members|user_roles"

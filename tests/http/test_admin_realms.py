@@ -44,6 +44,29 @@ def test_each_role_shows_as_much_of_a_realm_as_it_needs(
             assert listed.json() == [{"realm": "acme"}]
 
 
+def test_a_realm_shows_each_change_of_its_settings_and_of_what_new_users_get(
+    administration: Administration, made_realm: str
+) -> None:
+    def change(method: str, path: str, document: object = None) -> None:
+        response = administration.ask(method, f"{made_realm}{path}", document=document)
+        assert response.is_success, response.text
+
+    role = shown(administration, made_realm)["defaultRole"]
+    change("PUT", f"/roles-by-id/{role['id']}", {**role, "description": "what users get"})
+    assert shown(administration, made_realm)["defaultRole"]["description"] == "what users get"
+    change("POST", "/groups", {"name": "everyone"})
+    (group,) = administration.ask("GET", f"{made_realm}/groups").json()
+    shown(administration, made_realm)
+    change("PUT", f"/default-groups/{group['id']}")
+    assert shown(administration, made_realm)["defaultGroups"] == ["/everyone"]
+    change("PUT", f"/groups/{group['id']}", {"name": "all"})
+    assert shown(administration, made_realm)["defaultGroups"] == ["/all"]
+    change("DELETE", f"/default-groups/{group['id']}")
+    assert "defaultGroups" not in shown(administration, made_realm)
+    change("PUT", "", {"displayName": "another name"})
+    assert shown(administration, made_realm)["displayName"] == "another name"
+
+
 def test_only_a_role_over_the_realm_lets_it_be_changed_or_removed(
     administration: Administration,
 ) -> None:

@@ -227,6 +227,28 @@ def test_a_change_at_a_gateway_without_redis_counts_there_at_once_and_elsewhere_
         until(lambda: apart.fast.issue("device").status_code == 401, "stale", 5.0 + SLACK)
 
 
+def test_a_right_taken_at_a_gateway_without_redis_is_gone_elsewhere_with_the_next_request(
+    apart: Apart,
+) -> None:
+    (manager,) = apart.one.administer("GET", "/clients?clientId=realm-management").json()
+    (device,) = apart.one.administer("GET", "/clients?clientId=svc").json()
+    account = apart.one.administer("GET", f"/clients/{device['id']}/service-account-user").json()
+    role = apart.one.administer("GET", f"/clients/{manager['id']}/roles/view-users").json()
+    mapping = f"/users/{account['id']}/role-mappings/clients/{manager['id']}"
+    headers = {"Authorization": f"Bearer {apart.fast.issue('svc').json()['access_token']}"}
+
+    def count() -> int:
+        return apart.fast.http.get("/admin/realms/r/users/count", headers=headers).status_code
+
+    with apart.one_without_redis():
+        for _ in range(3):
+            assert count() == 403
+            assert apart.one.administer("POST", mapping, [role]).status_code == 204
+            assert count() == 200
+            assert apart.one.administer("DELETE", mapping, [role]).status_code == 204
+    assert count() == 403
+
+
 @pytest.mark.parametrize("scope", ["openid", "offline_access"])
 def test_tokens_from_before_rotation_rotate_once_it_is_switched_on(
     apart: Apart, scope: str

@@ -9,6 +9,7 @@ from gateway.admin.access.access import (
     Rights,
     may_create_realms,
     operator,
+    rights_of,
     rights_over,
 )
 from gateway.admin.access.administration_roles import (
@@ -23,7 +24,7 @@ from gateway.admin.access.administrators import (
     administers_the_server,
     require_administrator,
 )
-from gateway.admin.access.entity_tags import entity_tag, require_match
+from gateway.admin.access.entity_tags import RenderedDocument, entity_tag, require_match
 from gateway.admin.access.errors import (
     AdminRefusal,
     Forbidden,

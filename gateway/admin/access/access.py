@@ -2,7 +2,8 @@
 
 Rights over a realm come from the realm `master`, by its client `<realm>-realm`, or from the realm
 itself, by `realm-management`; a token of any other realm gives none. They are the roles stored now,
-so a revoked role counts at once, limited to the scope of the token. Keycloak: 9
+so a revoked role counts at once, limited to the scope of the token: the admin API takes them from
+memory once every committed change is invalidated there. Keycloak: 9
 """
 
 from dataclasses import dataclass, field
@@ -52,13 +53,15 @@ class ControlledObject:
 class Caller:
     """A user, or a service account, of `realm`, with a token of `client`.
 
-    `scope` are the roles that such a token may carry, None if unlimited.
+    `scope` are the roles that such a token may carry, None if unlimited. `held` are the roles that
+    the user has in its realm; the caller acts with those in scope.
     """
 
     realm: Realm
     user: User
     client: Client
     scope: EffectiveRoles | None = None
+    held: EffectiveRoles = field(default_factory=EffectiveRoles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ class Rights:
             raise Forbidden(f"none of the roles {', '.join(sufficient)}")
 
 
+_ROLES: Final = {role.value: role for role in AdminRole}
 _EVERYTHING: Final = Rights(frozenset(AdminRole), held=None)
 
 
@@ -123,13 +127,18 @@ class AdminAccess:
         return held.within(caller.scope)
 
 
+def rights_of(caller: Caller, realm: Realm) -> Rights:
+    """Return what a caller whose roles are known may do to `realm`."""
+    return rights_over(caller, realm, caller.held.within(caller.scope))
+
+
 def rights_over(caller: Caller, realm: Realm, held: EffectiveRoles) -> Rights:
     """Return what a caller with these roles in its own realm may do to `realm`."""
     client = _holder(caller, realm)
     if client is None:
         return Rights(frozenset())
     names = _names(held, client)
-    return Rights(frozenset(role for role in AdminRole if role in names), held)
+    return Rights(frozenset(_ROLES[name] for name in names if name in _ROLES), held)
 
 
 def _holder(caller: Caller, realm: Realm) -> str | None:

@@ -1,10 +1,13 @@
 """ETags: a digest of an entity, with which a change names the state that it is based on.
 
+The digest is that of the JSON text of the answer, which is encoded once for both.
+
 Spec: RFC 9110 §8.8.3, §13.1.1 (strong comparison)
 """
 
 import hashlib
 import re
+from dataclasses import dataclass, field
 from typing import Final
 
 import orjson
@@ -15,9 +18,22 @@ _TAG: Final = re.compile(r'(W/)?"[\x21\x23-\x7e]*"')
 _ANY: Final = "*"
 
 
+@dataclass(frozen=True, slots=True)
+class RenderedDocument:
+    """The text of a JSON document, and its tag in its quotes."""
+
+    body: bytes = field(repr=False)
+    tag: str
+
+    @classmethod
+    def of(cls, document: object) -> "RenderedDocument":
+        body = orjson.dumps(document)
+        return cls(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+
+
 def entity_tag(document: object) -> str:
     """Return the tag of a JSON document, in its quotes."""
-    return f'"{hashlib.sha256(orjson.dumps(document)).hexdigest()[:32]}"'
+    return RenderedDocument.of(document).tag
 
 
 def require_match(if_match: str | None, document: object) -> None:

@@ -181,6 +181,7 @@ class DefaultGroups:
                 await require_may_join(acting, change.stores, [group_id])
             if group.is_default != is_default:
                 await change.stores.groups.replace(replace(group, is_default=is_default))
+                change.invalidate(realm_topic(change.realm.id))
             operation = OperationType.CREATE if is_default else OperationType.DELETE
             change.record(operation, ResourceType.GROUP, f"default-groups/{group_id}")
 

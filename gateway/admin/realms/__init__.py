@@ -10,7 +10,8 @@ from gateway.admin.realms.defaults import (
     ensure_defaults,
     ensure_realm_defaults,
 )
-from gateway.admin.realms.listing import VIEW_REALM, RealmListing, realm_document
+from gateway.admin.realms.documents import RealmDocuments, realm_document
+from gateway.admin.realms.listing import VIEW_REALM, RealmListing
 from gateway.admin.realms.localization import Localizations
 
 

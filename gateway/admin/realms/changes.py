@@ -21,7 +21,7 @@ from gateway.admin.events import require_known_listeners
 from gateway.admin.flows import require_bindable
 from gateway.admin.groups import GivenGroups, load_groups, read_realm_groups
 from gateway.admin.keys import ensure_keys
-from gateway.admin.realms.listing import realm_document
+from gateway.admin.realms.documents import realm_document
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists

@@ -9,16 +9,16 @@ from gateway.admin.access import (
     Acting,
     AdminRole,
     Forbidden,
+    RenderedDocument,
     Rights,
     rights_over,
 )
-from gateway.domain.ports.storage import Database, Stores
+from gateway.admin.realms.documents import RealmDocuments, realm_document
+from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from gateway.representations.realms import (
     brief_realm,
-    default_role,
-    full_realm,
     named_realm,
     reduced_realm,
 )
@@ -31,8 +31,9 @@ _SHOWS_NOTHING: Final = frozenset({AdminRole.IMPERSONATION})
 class RealmListing:
     """Reads realms for administrators. All methods raise Forbidden and StoreUnavailable."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, documents: RealmDocuments) -> None:
         self._database = database
+        self._documents = documents
 
     async def visible(self, acting: Acting, *, brief: bool) -> list[dict[str, Any]]:
         """Return the realms over which the caller has a role; only the name of restricted ones."""
@@ -58,34 +59,30 @@ class RealmListing:
             return [brief_realm(realm) for realm in await stores.realms.list()]
 
     async def one(self, acting: Acting) -> dict[str, Any]:
-        rights = acting.rights
-        if not rights.roles - _SHOWS_NOTHING:
-            raise Forbidden("no role that shows the realm")
-        if not rights.has(*VIEW_REALM):
-            return reduced_realm(acting.realm, sees_users=rights.has(*_VIEW_USERS))
+        """Return the realm as it is stored now."""
+        reduced = _reduced(acting)
+        if reduced is not None:
+            return reduced
         async with self._database.read() as stores:
             realm = await stores.realms.find_by_name(acting.realm.name)
             return await realm_document(stores, realm or acting.realm)
 
-
-async def realm_document(stores: Stores, realm: Realm) -> dict[str, Any]:
-    """Return the realm as GET answers a caller who may view all of it."""
-    groups = await _default_groups(stores, realm)
-    role = await stores.roles.find(realm.id, realm.default_role_name)
-    if role is None:
-        return full_realm(realm, None, groups)
-    held = await stores.roles.expanded(realm.id, [role.id])
-    composite = bool(held.clients) or len(held.realm) > 1
-    return full_realm(realm, default_role(role, composite=composite), groups)
+    async def rendered(self, acting: Acting) -> RenderedDocument:
+        """Return the same, rendered, of a realm of the directory."""
+        reduced = _reduced(acting)
+        if reduced is not None:
+            return RenderedDocument.of(reduced)
+        return await self._documents.full(acting.realm)
 
 
-async def _default_groups(stores: Stores, realm: Realm) -> list[str]:
-    """Return the paths; most realms have none and need no second query."""
-    default = await stores.groups.default(realm.id)
-    if not default:
-        return []
-    known = await stores.group_catalogue.with_parents(realm.id, default)
-    return [group.path for group in known if group.is_default]
+def _reduced(acting: Acting) -> dict[str, Any] | None:
+    """Return what a caller sees who may not view the settings, None for one who may."""
+    rights = acting.rights
+    if not rights.roles - _SHOWS_NOTHING:
+        raise Forbidden("no role that shows the realm")
+    if rights.has(*VIEW_REALM):
+        return None
+    return reduced_realm(acting.realm, sees_users=rights.has(*_VIEW_USERS))
 
 
 def _rights(acting: Acting, realm: Realm) -> Rights:

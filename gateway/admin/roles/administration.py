@@ -115,11 +115,12 @@ class RoleAdministration:
                 attributes=found.role.attributes if given.attributes is None else given.attributes,
             )
             await change.stores.role_catalogue.replace(role)
-            if role.name != found.role.name:
+            default = _is_default(change.realm, found.role)
+            if default or role.name != found.role.name:
                 change.invalidate(realm_topic(change.realm.id))
-                if _is_default(change.realm, found.role):
-                    realm = replace(change.realm, default_role=role.name)
-                    await change.stores.realms.replace(realm)
+            if role.name != found.role.name and default:
+                realm = replace(change.realm, default_role=role.name)
+                await change.stores.realms.replace(realm)
             change.record(OperationType.UPDATE, _kind(role), address.path, document)
 
     async def remove(self, acting: Acting, address: RoleAddress) -> None:

@@ -8,8 +8,9 @@ Spec: RFC 7515 §5; RFC 8725 §3.1, §3.10, §3.11
 """
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
 
 import jwt
 import orjson
@@ -35,7 +36,11 @@ from gateway.domain.keys import (
     signing_key,
     verifies,
 )
+from gateway.domain.limits.caches import SizedCache
 
+_NO_KEY: Final = "kid names no key of this realm that verifies"
+_BEGINNING: Final = datetime.min.replace(tzinfo=UTC)
+_END: Final = datetime.max.replace(tzinfo=UTC)
 _ACCEPTED_TYPES = frozenset({HeaderType.JWT, HeaderType.ACCESS_TOKEN})
 
 
@@ -126,7 +131,7 @@ class PyJwtKeyRing:
         return _signed(claims, self._secret_keys, signer, HeaderType.JWT)
 
     def verify(self, token: str, now: datetime) -> Mapping[str, Any]:
-        claims = _verified(token, self._every_key, now)
+        claims = _remembered(token, self._every_key, now)
         if _is_internal(claims):
             raise InvalidToken("an internal token")
         return claims
@@ -151,6 +156,16 @@ class PyJwtKeyRing:
     def public_key(self, now: datetime) -> str | None:
         signing = (key for key in self._published(now) if self._signs(key.record, now))
         return next((key.rsa_information for key in signing if key.rsa_information), None)
+
+    def same_keys(self, now: datetime) -> tuple[datetime, datetime]:
+        instants = {
+            instant
+            for record in self._records
+            for instant in (record.active_from, record.retire_at)
+            if instant is not None
+        }
+        begin = max((instant for instant in instants if instant <= now), default=_BEGINNING)
+        return begin, min((instant for instant in instants if instant > now), default=_END)
 
     def _published(self, now: datetime) -> list[ParsedKey]:
         published = [key for key in self._keys.values() if verifies(key.record, now)]
@@ -177,13 +192,48 @@ def _signed(
     return keys[signer.kid].sign(payload, header_type)
 
 
+@dataclass(frozen=True, slots=True)
+class _Proven:
+    """The payload of a token whose signature was verified with the key."""
+
+    key: ParsedKey | ParsedSecretKey
+    payload: bytes = field(repr=False)
+
+
+def _weigh(token: str, proven: _Proven) -> int:
+    return len(token) + len(proven.payload)
+
+
+_PROVEN: Final[SizedCache[str, _Proven]] = SizedCache(2 * 1024 * 1024, _weigh)
+"""Tokens that clients present again and again; what else makes a token valid is always checked."""
+
+
+def _remembered(token: str, keys: Keys, now: datetime) -> Mapping[str, Any]:
+    """Return the claims; the signature is verified once for each token and parsed key."""
+    proven = _PROVEN.get(token)
+    if proven is None or keys.get(proven.key.record.kid) is not proven.key:
+        proven = _proven(token, keys, now)
+        _PROVEN.put(token, proven)
+    elif not verifies(proven.key.record, now):
+        raise InvalidToken(_NO_KEY)
+    return _claims(proven)
+
+
 def _verified(token: str, keys: Keys, now: datetime) -> Mapping[str, Any]:
+    return _claims(_proven(token, keys, now))
+
+
+def _proven(token: str, keys: Keys, now: datetime) -> _Proven:
     parts = compact_jws.parse(token)
     key = _key_of(parts.header, keys, now)
     if not key.verifies(parts):
         raise InvalidToken("the signature is wrong")
+    return _Proven(key, compact_jws.decoded(parts.payload, "payload"))
+
+
+def _claims(proven: _Proven) -> Mapping[str, Any]:
     try:
-        claims = orjson.loads(compact_jws.decoded(parts.payload, "payload"))
+        claims = orjson.loads(proven.payload)
     except orjson.JSONDecodeError as error:
         raise InvalidToken("the payload is not JSON") from error
     if not isinstance(claims, dict):
@@ -195,7 +245,7 @@ def _key_of(header: dict[str, Any], keys: Keys, now: datetime) -> ParsedKey | Pa
     kid = header.get("kid")
     key = keys.get(kid) if isinstance(kid, str) else None
     if key is None or not verifies(key.record, now):
-        raise InvalidToken("kid names no key of this realm that verifies")
+        raise InvalidToken(_NO_KEY)
     if header.get("alg") != key.record.algorithm.value:
         raise InvalidToken("alg is not the algorithm of the key")
     if "crit" in header:

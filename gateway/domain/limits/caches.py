@@ -66,10 +66,10 @@ class SizedCache(Generic[K, V]):
         """Keep the value, unless it is too large to be kept."""
         weight = _ENTRY + self._weigh(key, value)
         if weight * _LARGEST_SHARE > self._half:
-            self._replace(key)
+            self.drop(key)
             return
         if key in self._young:
-            self._replace(key)
+            self.drop(key)
         if self._young_bytes + weight > self._half:
             self._older, self._older_bytes = self._young, self._young_bytes
             self._young, self._young_bytes = {}, 0
@@ -80,7 +80,7 @@ class SizedCache(Generic[K, V]):
         self._young, self._older = {}, {}
         self._young_bytes = self._older_bytes = 0
 
-    def _replace(self, key: K) -> None:
+    def drop(self, key: K) -> None:
         """Drop what is kept under the key: an older value must not come back."""
         self._older_bytes -= self._dropped(self._older, key)
         self._young_bytes -= self._dropped(self._young, key)

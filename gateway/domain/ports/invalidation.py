@@ -5,6 +5,7 @@ the commit. Messages are fast and may be lost; every worker also reads the recor
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 REALM_TOPIC: Final = "realm:"
@@ -27,6 +28,14 @@ def user_topic(realm_id: str, user_id: str) -> str:
 def client_topic(realm_id: str, client: str) -> str:
     """Return the topic of a change of the client with internal id `client`."""
     return f"{CLIENT_TOPIC}{realm_id}:{client}"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedChange:
+    """One change. Ids grow in the order of their assignment, not of the commits."""
+
+    id: int
+    topics: tuple[str, ...]
 
 
 class Topics:

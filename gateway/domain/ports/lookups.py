@@ -11,6 +11,7 @@ from gateway.domain.client_scopes import RoleBoundScope
 from gateway.domain.flows import STANDARD, SignInRules
 from gateway.domain.keys import RealmKey
 from gateway.domain.ports.directory import ClientEntry, UserEntry
+from gateway.domain.ports.invalidation import RecordedChange
 from gateway.domain.realm import Realm
 from gateway.domain.users import Credential, User
 
@@ -46,6 +47,24 @@ class SignInAccount:
     credentials: tuple[Credential, ...] = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class TokenState:
+    """Whether a token is revoked, and the changes after the one that was asked for, by id."""
+
+    revoked: bool
+    changes: tuple[RecordedChange, ...] = ()
+
+
+class CurrentRevocations(Protocol):
+    """Revocations for requests that must not see what a committed change has replaced."""
+
+    async def is_revoked(self, realm_id: str, token_id: str) -> bool:
+        """Return whether the jti was revoked; raises StoreUnavailable.
+
+        First, every change that any gateway has committed is invalidated in this process.
+        """
+
+
 class Lookups(Protocol):
     """Queries the database; all methods raise `StoreUnavailable("sql")` when it does not answer.
 
@@ -54,6 +73,9 @@ class Lookups(Protocol):
 
     async def is_revoked(self, realm_id: str, token_id: str) -> bool:
         """Return whether the jti was revoked."""
+
+    async def token_state(self, realm_id: str, token_id: str, after: int) -> TokenState:
+        """Return whether the jti was revoked, and the changes with higher ids than `after`."""
 
     async def realm(
         self, name: str, before: Found[StoredRealm] | None = None

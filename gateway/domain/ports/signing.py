@@ -46,6 +46,9 @@ class KeyRing(Protocol):
     def public_key(self, now: datetime) -> str | None:
         """Return base64 of the SubjectPublicKeyInfo of the RSA key that signs; None without one."""
 
+    def same_keys(self, now: datetime) -> tuple[datetime, datetime]:
+        """Return the period around `now`, without its end, in which the same keys do the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class PublicKeyData:

@@ -5,7 +5,8 @@ Keycloak: 9 (401 without WWW-Authenticate); Spec: RFC 6750 §2.1, RFC 8705 §3
 
 import base64
 import json
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 from urllib.parse import unquote
 
 from gateway.admin.access import (
@@ -14,6 +15,7 @@ from gateway.admin.access import (
 )
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.ports.lookups import CurrentRevocations
 from gateway.domain.roles import EffectiveRoles
 from gateway.http.exchange import Exchange
 from gateway.http.guarded_endpoint import LONGEST_REALM_NAME
@@ -21,6 +23,7 @@ from gateway.http.realm_endpoint import RealmContext
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.parameters import Parameters
+from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import scope_of, still_granted
 from gateway.protocol.tokens import AccessTokens, ActiveToken
 
@@ -28,22 +31,25 @@ _PARTS: Final = 2
 
 
 class AdminAuthentication:
-    """Finds the caller of a request by its token."""
+    """Finds the caller of a request by its token.
 
-    def __init__(self, context: RealmContext, access_tokens: AccessTokens) -> None:
+    User, client and roles come from memory, which is current once the token's revocation is known:
+    the same query brings the changes that other gateways have committed.
+    """
+
+    def __init__(
+        self, context: RealmContext, access_tokens: AccessTokens, revocations: CurrentRevocations
+    ) -> None:
         self._context = context
         self._access_tokens = access_tokens
+        self._revocations = revocations
 
     async def caller(self, exchange: Exchange) -> Caller:
         """Return the caller; raises NotAuthenticated, OriginRefused or StoreUnavailable."""
         token = _bearer(exchange.facts.headers.text(b"authorization"))
         issuer = _claimed_issuer(token)
-        entry = await self._realm(issuer)
-        if entry is None or not entry.realm.enabled:
-            raise NotAuthenticated("the issuer of the token is not an enabled realm")
-        request = self._context.request(entry, exchange.facts, Parameters())
         try:
-            active = await self._access_tokens.active(request, token)
+            request, active = await self._active(exchange, issuer, token)
             require_binding(active.claims, request.certificate)
         except (InvalidToken, OAuthError) as error:
             raise NotAuthenticated(str(error)) from error
@@ -51,7 +57,33 @@ class AdminAuthentication:
         exchange.log.client = active.client.client.client_id
         exchange.log.token_id = str(active.claims["jti"])
         exchange.log.user = active.user.user.id
-        return Caller(entry.realm, active.user.user, active.client.client, _scope(entry, active))
+        entry, user = request.realm, active.user
+        scope = _scope(entry, active)
+        return Caller(entry.realm, user.user, active.client.client, scope, user.roles)
+
+    async def _active(
+        self, exchange: Exchange, issuer: str, token: str
+    ) -> tuple[ProtocolRequest, ActiveToken]:
+        entry = await self._issuer(issuer)
+        request, claims = self._verified(entry, exchange, token)
+        if await self._revocations.is_revoked(entry.realm.id, str(claims["jti"])):
+            raise InvalidToken("it was revoked")
+        current = await self._issuer(issuer)
+        if current is not entry:  # by a change that came with the answer
+            request, claims = self._verified(current, exchange, token)
+        return request, await self._access_tokens.resolve(request, claims)
+
+    def _verified(
+        self, entry: RealmEntry, exchange: Exchange, token: str
+    ) -> tuple[ProtocolRequest, Mapping[str, Any]]:
+        request = self._context.request(entry, exchange.facts, Parameters())
+        return request, self._access_tokens.verify(request, token)
+
+    async def _issuer(self, issuer: str) -> RealmEntry:
+        entry = await self._realm(issuer)
+        if entry is None or not entry.realm.enabled:
+            raise NotAuthenticated("the issuer of the token is not an enabled realm")
+        return entry
 
     async def _realm(self, issuer: str) -> RealmEntry | None:
         base = self._context.issuer("")

@@ -16,7 +16,6 @@ from starlette.types import Receive, Scope
 from gateway.admin.access import (
     AccountControl,
     Acting,
-    AdminAccess,
     Caller,
     Forbidden,
     InvalidRequest,
@@ -24,6 +23,7 @@ from gateway.admin.access import (
     NotFound,
     Rights,
     UnknownPage,
+    rights_of,
 )
 from gateway.admin.path_objects import PathObjects
 from gateway.domain.errors import InvalidInput, UnusableSetting
@@ -69,7 +69,6 @@ class AdminServices:
 
     context: RealmContext
     authentication: AdminAuthentication
-    access: AdminAccess
     control: AccountControl
     path_objects: PathObjects
 
@@ -108,11 +107,11 @@ class AdminEndpoint(GuardedEndpoint):
     ) -> Reply:
         caller = await self._services.authentication.caller(exchange)
         self._require_https(caller.realm, exchange)
-        realm = self._realm(scope, entry, caller, exchange)
+        realm = await self._realm(scope, entry, caller, exchange)
         operation = self._operations.get(scope["method"])
         if operation is None:
             raise MethodNotAllowed(self.methods)
-        rights = await self._services.access.rights(caller, realm)
+        rights = rights_of(caller, realm)
         _require(operation, rights)
         headers = exchange.facts.headers
         acting = Acting(
@@ -141,15 +140,20 @@ class AdminEndpoint(GuardedEndpoint):
             await self._services.path_objects.require(realm, located)
             raise
 
-    def _realm(
+    async def _realm(
         self, scope: Scope, entry: RealmEntry | None, caller: Caller, exchange: Exchange
     ) -> Realm:
-        if entry is not None:
-            return entry.realm
-        if "realm" in scope["path_params"]:
+        name = scope["path_params"].get("realm")
+        if name is None:
+            exchange.security_headers = caller.realm.security_headers
+            return caller.realm
+        # Changes may have been read with the caller: it is looked up in memory a second time.
+        current = await self._find_realm(name, exchange)
+        if current is None:
             raise NotFound("Realm not found.")
-        exchange.security_headers = caller.realm.security_headers
-        return caller.realm
+        if current is not entry:
+            self._require_https(current.realm, exchange)
+        return current.realm
 
 
 async def _perform(

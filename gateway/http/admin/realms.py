@@ -11,7 +11,7 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import RealmCaches
 from gateway.admin.realm_files import PartialExport, RealmCreation, RealmFileUseCases
-from gateway.admin.realms import VIEW_REALM, Localizations, RealmUseCases
+from gateway.admin.realms import VIEW_REALM, Localizations, RealmListing, RealmUseCases
 from gateway.http.admin.operations import (
     BRIEF,
     MANAGE_REALM,
@@ -31,7 +31,7 @@ from gateway.http.admin.requests import (
     created_reply,
     document,
     done,
-    entity,
+    rendered_reply,
 )
 from gateway.http.replies import Reply
 
@@ -79,7 +79,7 @@ def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, 
         rows.get(
             one,
             "Get a realm; without its settings for callers that may not view them",
-            lambda r: entity(listing.one(r.acting)),
+            lambda r: _get_realm(listing, r),
             returns=_REALM,
             versioned=True,
         ),
@@ -97,6 +97,10 @@ def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, 
             versioned=True,
         ),
     )
+
+
+async def _get_realm(listing: RealmListing, request: AdminRequest) -> Reply:
+    return rendered_reply(await listing.rendered(request.acting))
 
 
 async def _create_realm(creation: RealmCreation, request: AdminRequest) -> Reply:

@@ -11,10 +11,10 @@ from urllib.parse import quote
 from gateway.admin.access import (
     Acting,
     InvalidRequest,
+    RenderedDocument,
     Rights,
     UnknownPage,
     WireFamily,
-    entity_tag,
 )
 from gateway.domain.limits.event_loop import free_in_slices
 from gateway.domain.limits.large_documents import LARGE_DOCUMENT
@@ -139,10 +139,19 @@ async def counted(number: Awaitable[int]) -> Reply:
 
 def entity_reply(value: object, response: object = None) -> Reply:
     """Return an entity with its ETag, or `response` in its place where it holds more."""
-    tag = (b"etag", entity_tag(value).encode("ascii"))
-    return json_reply(
-        value if response is None else response, headers=(tag,), content_type=JSON_UTF8
-    )
+    rendered = RenderedDocument.of(value)
+    if response is None:
+        return rendered_reply(rendered)
+    return json_reply(response, headers=(_tag(rendered),), content_type=JSON_UTF8)
+
+
+def rendered_reply(rendered: RenderedDocument) -> Reply:
+    """Return an entity that was rendered before."""
+    return Reply(HTTPStatus.OK, (JSON_UTF8, _tag(rendered)), rendered.body)
+
+
+def _tag(rendered: RenderedDocument) -> tuple[bytes, bytes]:
+    return b"etag", rendered.tag.encode("ascii")
 
 
 async def entity(value: Awaitable[object]) -> Reply:

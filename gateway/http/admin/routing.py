@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.http.path_segments import split_path
 
+_BEGINNING: Final = "/admin"
 _REST: Final = ":path}"
 
 
@@ -46,7 +47,8 @@ class AdminUrls(BaseRoute):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return the endpoint and the values of the placeholders, if there is one."""
         found = None
-        if scope["type"] == "http":
+        # Most requests are for other URLs; an escaped letter is plain in this path.
+        if scope["type"] == "http" and scope["path"].startswith(_BEGINNING):
             found = _find(self._root, split_path(scope), ())
         if found is None:
             return Match.NONE, {}

@@ -55,6 +55,16 @@ class AccessTokens:
 
     async def check(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> ActiveToken:
         """Return the token of verified claims; raises InvalidToken or StoreUnavailable."""
+        active = await self.resolve(request, claims)
+        if await self._database.lookups.is_revoked(request.realm.realm.id, str(claims["jti"])):
+            raise InvalidToken("it was revoked")
+        return active
+
+    async def resolve(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> ActiveToken:
+        """Return the token of verified claims that was not revoked by its id.
+
+        Raises InvalidToken or StoreUnavailable.
+        """
         realm = request.realm.realm
         client_id = claims.get("azp")
         entry = (
@@ -69,8 +79,6 @@ class AccessTokens:
         not_before = max(realm.not_before, entry.client.not_before, user.user.not_before)
         if _instant(claims, "iat") < not_before:
             raise InvalidToken("issued before the realm's, the client's or the user's notBefore")
-        if await self._database.lookups.is_revoked(realm.id, str(claims["jti"])):
-            raise InvalidToken("it was revoked")
         return ActiveToken(claims, context, entry, user, session)
 
     def verify(

@@ -5,7 +5,7 @@ from typing import Final
 
 from sqlalchemy import Dialect, bindparam, delete, func, insert, select
 
-from gateway.domain.ports.storage.change_log import RecordedChange
+from gateway.domain.ports.invalidation import RecordedChange
 from gateway.storage.sql.lookups import PreparedQuery, QueryExecutor
 from gateway.storage.sql.schema import change_log
 from gateway.storage.sql.transaction import Transaction

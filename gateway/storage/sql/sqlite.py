@@ -8,20 +8,20 @@ import asyncio
 import sqlite3
 from datetime import timedelta
 
-import aiosqlite
 from sqlalchemy import Connection, event
 
 from gateway.storage.sql.address import SqliteFile
 from gateway.storage.sql.asynchronous import AsyncEngine, create_async_engine
 from gateway.storage.sql.limits import Engines, Limits
 from gateway.storage.sql.lookups import SqliteExecutor
+from gateway.storage.sql.sqlite_connection import SqliteConnection
 
-_ROWS_AT_ONCE = 64
+_READ_ONLY = ("query_only = ON",)
 
 
 def create_engines(file: SqliteFile, limits: Limits) -> Engines:
     """Make the engines of a database file that exists."""
-    reading = ("query_only = ON",)
+    reading = _READ_ONLY
     writing = ("foreign_keys = ON",)
     return Engines(
         _engine(file, limits, limits.connections, begin="BEGIN", pragmas=reading),
@@ -39,22 +39,23 @@ def create_migration_engine(file: SqliteFile, limits: Limits) -> AsyncEngine:
 def _engine(
     file: SqliteFile, limits: Limits, connections: int, *, begin: str, pragmas: tuple[str, ...]
 ) -> AsyncEngine:
-    async def connect() -> aiosqlite.Connection:
-        connection = aiosqlite.Connection(lambda: _open(file, limits, pragmas), _ROWS_AT_ONCE)
+    async def connect() -> SqliteConnection:
+        connection = SqliteConnection(
+            lambda: _open(file, limits, pragmas), read_only=pragmas == _READ_ONLY
+        )
         thread = connection._thread  # noqa: SLF001 - as SQLAlchemy's own connect does
-        # The connection of a cancelled task must not keep the process from ending.
-        thread.daemon = True
         try:
-            return await connection
+            await connection
         except sqlite3.Error:
             # The thread still calls this event loop: let it end while the loop is open.
             await asyncio.to_thread(thread.join)
             raise
+        return connection
 
     engine = create_async_engine("sqlite+aiosqlite:///file", connect, **limits.pool(connections))
 
     def begin_transaction(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
+        connection.connection.driver_connection.begin_with(begin)  # type: ignore[union-attr] # ours
 
     event.listen(engine.sync_engine, "begin", begin_transaction)
     return engine

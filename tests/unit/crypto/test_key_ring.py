@@ -352,6 +352,37 @@ def test_a_disabled_key_neither_signs_nor_verifies_nor_is_published(
     assert ring.public_jwks(NOW) == ()
 
 
+def test_a_token_that_was_verified_before_needs_the_same_key_again(
+    key_factory: PyJwtKeyFactory,
+) -> None:
+    record = key_factory.generate("r1", "demo", SignatureAlgorithm.ES256, NOW)
+    ring = key_factory.ring((record,))
+    token = ring.sign(CLAIMS, SignatureAlgorithm.ES256, NOW)
+    claims = dict(ring.verify(token, NOW))
+    claims["aud"].append("changed by a reader")
+    assert ring.verify(token, NOW) == CLAIMS
+    successor = key_factory.generate("r1", "demo", SignatureAlgorithm.ES256, NOW)
+    for keys in ((successor,), (replace(successor, kid=record.kid),), ()):
+        with pytest.raises(InvalidToken):
+            key_factory.ring(keys).verify(token, NOW)
+
+
+def test_the_keys_stay_the_same_until_one_begins_or_retires(
+    key_factory: PyJwtKeyFactory,
+) -> None:
+    begins, retires = NOW + timedelta(minutes=2), NOW + timedelta(hours=1)
+    old = key_factory.generate("r1", "demo", SignatureAlgorithm.ES256, NOW)
+    new = replace(
+        key_factory.generate("r1", "demo", SignatureAlgorithm.ES256, NOW), active_from=begins
+    )
+    ring = key_factory.ring((replace(old, retire_at=retires), new))
+    assert ring.same_keys(NOW) == (NOW, begins)
+    assert ring.same_keys(begins) == (begins, retires)
+    begin, end = ring.same_keys(retires)
+    assert (begin, end > retires + timedelta(days=36_500)) == (retires, True)
+    assert ring.same_keys(NOW - timedelta(days=1))[1] == NOW
+
+
 def test_a_passive_key_verifies_and_is_published_until_it_retires(
     key_factory: PyJwtKeyFactory,
 ) -> None:

@@ -1,16 +1,9 @@
 """The changes, for workers that missed an invalidation message."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
-
-@dataclass(frozen=True, slots=True)
-class RecordedChange:
-    """One change. Ids grow in the order of their assignment, not of the commits."""
-
-    id: int
-    topics: tuple[str, ...]
+from gateway.domain.ports.invalidation import RecordedChange
 
 
 class ChangeLog(Protocol):

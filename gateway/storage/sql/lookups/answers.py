@@ -11,7 +11,8 @@ from typing import Any, Final, TypeVar
 from gateway.domain.client_scopes import RoleBoundScope
 from gateway.domain.flows import SignInRules
 from gateway.domain.ports.directory import ClientEntry, UserEntry
-from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm
+from gateway.domain.ports.invalidation import RecordedChange
+from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm, TokenState
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage.documents import DocumentKind
 from gateway.domain.realm import Realm
@@ -66,6 +67,17 @@ class SqlLookups:
         query = self._queries.revocation
         arguments = query.arguments(realm_id=realm_id, name=token_id)
         return bool(await self._executor.execute(query, arguments))
+
+    async def token_state(self, realm_id: str, token_id: str, after: int) -> TokenState:
+        query = self._queries.revocation_and_changes
+        name = token_id if is_name(token_id) else ""
+        arguments = query.arguments(realm_id=realm_id, name=name, change=after)
+        ((revoked, gathered),) = await self._executor.execute(query, arguments)
+        changes = (
+            RecordedChange(identity, tuple(json.loads(topics)))
+            for identity, topics in sorted(_items(gathered))
+        )
+        return TokenState(revoked is not None, tuple(changes))
 
     async def realm(
         self, name: str, before: Found[StoredRealm] | None = None

@@ -27,6 +27,7 @@ from gateway.storage.sql.column_types import Name
 from gateway.storage.sql.lookups.prepared_query import PreparedQuery
 from gateway.storage.sql.roles import names_in_client_scopes, names_in_scope_of, names_of_held
 from gateway.storage.sql.schema import (
+    change_log,
     client_scopes,
     clients,
     credentials,
@@ -56,6 +57,7 @@ _OF_SIGN_IN: Final = (
 _REALM: Final = bindparam("realm_id", type_=Name)
 _NAME: Final = bindparam("name", type_=Name)
 _ADDRESS: Final = bindparam("address", type_=Name)
+_CHANGE: Final = bindparam("change", type_=change_log.c.id.type)
 _ARRAYS: Final = {
     "sqlite": (func.json_group_array, func.json_array),
     "postgresql": (func.json_agg, func.json_build_array),
@@ -66,10 +68,12 @@ _ARRAYS: Final = {
 class LookupQueries:
     """The queries of one dialect.
 
-    Parameters are `realm_id` and `name`, and `address`, which may be null, for an account.
+    Parameters are `realm_id` and `name`, and `address`, which may be null, for an account; for
+    `revocation_and_changes` the id of a `change`.
     """
 
     revocation: PreparedQuery
+    revocation_and_changes: PreparedQuery
     realm: PreparedQuery
     client: PreparedQuery
     user: PreparedQuery
@@ -82,6 +86,7 @@ class LookupQueries:
         if kind not in _COMPILED:
             statements = (
                 _revocation(),
+                _revocation_and_changes(dialect.name),
                 _realm(dialect.name),
                 _client(dialect.name),
                 _user(dialect.name),
@@ -100,6 +105,13 @@ def _revocation() -> Select[Any]:
     return select(revocations.c.token_id).where(
         revocations.c.realm_id == _REALM, revocations.c.token_id == _NAME
     )
+
+
+def _revocation_and_changes(dialect: str) -> Select[Any]:
+    """Select one row: the id of the token where it is revoked, and the changes after one."""
+    changes = select(change_log.c.id, change_log.c.topics).where(change_log.c.id > _CHANGE)
+    revoked = _revocation().scalar_subquery()
+    return select(revoked.label("revoked"), _gathered("changes", changes, dialect))
 
 
 def _realm(dialect: str) -> Select[Any]:

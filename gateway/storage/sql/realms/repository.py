@@ -1,10 +1,22 @@
 """Realms: one JSON document each, the secrets of its mail server sealed beside it."""
 
+import json
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Table, delete, func, insert, select, update
+from sqlalchemy import (
+    Table,
+    Text,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    type_coerce,
+    update,
+)
 
+from gateway.domain.limits.caches import cached
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
@@ -14,8 +26,13 @@ from gateway.storage.sql.schema import admin_events, realms, user_events, users
 from gateway.storage.sql.transaction import Transaction
 
 _LARGE: Final = (user_events, admin_events, users)
+_PARSED_BYTES: Final = 16 * 1024 * 1024
 _AT_ONCE: Final = 10_000
 """Rows of one statement, which must end within seconds."""
+_TEXT: Final = type_coerce(realms.c.document, Text).label(realms.c.document.key)
+_AS_TEXT: Final = select(*(c for c in realms.c if c is not realms.c.document), _TEXT)
+"""Realms with their documents as text."""
+_BY_NAME: Final = _AS_TEXT.where(realms.c.name == bindparam("wanted", type_=realms.c.name.type))
 
 
 class SqlRealms:
@@ -28,9 +45,8 @@ class SqlRealms:
     async def find_by_name(self, name: str) -> Realm | None:
         if not is_name(name):
             return None
-        return await self._transaction.first(
-            select(realms).where(realms.c.name == name), self._read
-        )
+        row = (await self._transaction.execute(_BY_NAME, {"wanted": name})).first()
+        return None if row is None else self._read(row)
 
     async def get_for_update(self, name: str) -> Realm | None:
         if is_name(name):
@@ -43,7 +59,7 @@ class SqlRealms:
         return found.first() is not None
 
     async def list(self) -> tuple[Realm, ...]:
-        rows = await self._transaction.execute(select(realms).order_by(realms.c.name))
+        rows = await self._transaction.execute(_AS_TEXT.order_by(realms.c.name))
         return tuple(map(self._read, rows))
 
     async def add(self, realm: Realm) -> None:
@@ -72,7 +88,7 @@ class SqlRealms:
             last = end
 
     def _read(self, row: Any) -> Realm:
-        return read_realm_row(row, self._secrets)
+        return _with_secrets(_parsed(row.document), row, self._secrets)
 
     def _values(self, realm: Realm) -> dict[str, Any]:
         smtp = realm.smtp
@@ -90,9 +106,18 @@ class SqlRealms:
         return None if secret is None else self._secrets.seal(secret.reveal(), context)
 
 
+# Every change to a realm reads it again in its transaction.
+@cached(_PARSED_BYTES)
+def _parsed(text: str) -> Realm:
+    return parse_realm(json.loads(text), report_ineffective=True)
+
+
 def read_realm_row(row: Any, secrets: SecretsAtRest) -> Realm:
-    """Return the realm of a row."""
-    realm = parse_realm(row.document, report_ineffective=True)
+    """Return the realm of a row whose document is decoded."""
+    return _with_secrets(parse_realm(row.document, report_ineffective=True), row, secrets)
+
+
+def _with_secrets(realm: Realm, row: Any, secrets: SecretsAtRest) -> Realm:
     if row.smtp_password is None and row.smtp_token_secret is None:
         return realm
 
