@@ -168,10 +168,14 @@ def _most_alike(item: Any, others: list[Any]) -> Any:
     if not isinstance(item, dict):
         return item if item in others else None
     objects = [other for other in others if isinstance(other, dict)]
-    name = next((name for name in _NAMES if isinstance(item.get(name), str)), None)
+    name = next((name for name in _NAMES if _is_name(item.get(name))), None)
     if name is not None:
         objects = [other for other in objects if other.get(name) == item[name]]
     return max(objects, key=lambda other: _likeness(item, other), default=None)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and not _ID.fullmatch(value)
 
 
 def _likeness(item: dict[str, Any], other: dict[str, Any]) -> int:

@@ -42,6 +42,7 @@ _GENERATED: Final = frozenset(
         *("x5t#S256", "token", "registrationAccessToken", "registration_access_token", "x", "y"),
         *("secretData", "credentialData", "client_secret", "ETag", "saml.signing.certificate"),
         *("saml.encryption.certificate", "saml.signing.private.key", "jwt.credential.certificate"),
+        *("AES", "HS256", "HS512", "RS256", "RSA-OAEP"),  # the active keys
         *("saml.encryption.private.key", "at_hash", "sub", "hash", "ipAddress", "sessionId"),
     }
 )

@@ -23,6 +23,8 @@ from gateway.domain.realm import FlowBindings, Realm
 from gateway.representations.flows import parse_flow, parse_names, render_executions, render_flow
 
 _PATH: Final = "authentication/flows"
+_SAML_ECP: Final = "saml ecp"
+"""Files bring this flow; Keycloak does not list it either."""
 _RESERVED: Final = frozenset("/?#&\\;:[]!@$*()+,=")
 
 
@@ -43,7 +45,9 @@ class FlowAdministration:
     async def every(self, realm: Realm) -> list[dict[str, Any]]:
         """Return the top-level flows."""
         work = await self._open(realm)
-        return [_render(work, flow) for flow in work.flows if flow.top_level]
+        return [
+            _render(work, flow) for flow in work.flows if flow.top_level and flow.alias != _SAML_ECP
+        ]
 
     async def one(self, realm: Realm, flow_id: str) -> dict[str, Any]:
         work = await self._open(realm)

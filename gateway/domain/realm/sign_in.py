@@ -6,6 +6,7 @@ Keycloak: login settings, flow bindings, otpPolicy*, brute force detection; crea
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,10 @@ class OtpAlgorithm(StrEnum):
     HMAC_SHA512 = "HmacSHA512"
 
 
+_USUAL_DIGITS: Final = 6
+"""What authenticator apps expect unless they are told otherwise."""
+
+
 @dataclass(frozen=True, slots=True)
 class OtpPolicy:
     """How codes are made and how far off they may be.
@@ -89,6 +94,18 @@ class OtpPolicy:
     """`otpPolicyPeriod`: how long a time-based code lasts; seconds."""
     code_reusable: bool = False
     """`otpPolicyCodeReusable`: a code may be used twice within its window."""
+
+    @property
+    def supported_applications(self) -> tuple[str, ...]:
+        """`otpSupportedApplications`: apps that can make such codes. Keycloak: 8.1."""
+        timed, half_minute = self.type is OtpType.TOTP, self.period == timedelta(seconds=30)
+        usual = self.algorithm is OtpAlgorithm.HMAC_SHA1 and self.digits == _USUAL_DIGITS
+        supported = {
+            "totpAppFreeOTPName": True,
+            "totpAppGoogleName": half_minute or not timed,
+            "totpAppMicrosoftAuthenticatorName": timed and usual and half_minute,
+        }
+        return tuple(name for name, is_supported in supported.items() if is_supported)
 
 
 class BruteForceStrategy(StrEnum):

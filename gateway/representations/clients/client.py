@@ -177,7 +177,7 @@ def render_client(
     if client.secret is not None:
         beside["secret"] = MASK if masked else client.secret.reveal()
     if registration_token is not None:
-        beside |= {"registrationAccessToken": registration_token, "defaultRoles": []}
+        beside["registrationAccessToken"] = registration_token
     written: dict[str, Any] = {}
     for name, value in answer.items():
         written[name] = value

@@ -275,4 +275,5 @@ def _with_lasting_headers(given: Given, before: Realm) -> Given:
 
 
 def _answer(realm: Realm) -> dict[str, Any]:
-    return REALM_TABLE.answer(realm, realm.unmodelled)
+    answer = REALM_TABLE.answer(realm, realm.unmodelled)
+    return {**answer, "otpSupportedApplications": list(realm.otp_policy.supported_applications)}
