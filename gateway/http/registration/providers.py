@@ -97,7 +97,8 @@ def build_providers(registrations: RegistrationRequests, public_url: str) -> Map
 
 def _write_client(_: ProtocolRequest, seen: ClientView, __: int | None) -> dict[str, Any]:
     token = seen.token.reveal() if seen.token else None
-    return client_representation(seen.client, masked=seen.masked, registration_token=token)
+    shown = client_representation(seen.client, masked=seen.masked, registration_token=token)
+    return {**shown, "defaultRoles": []}
 
 
 def _write_openid(
