@@ -145,6 +145,23 @@ def test_fixed_addresses_are_never_given_to_another_container() -> None:
     assert not [address for address in fixed if address in ip_network(pool["ip_range"])]
 
 
+def test_one_service_builds_the_image_that_others_use() -> None:
+    built = [name for name, service in _SERVICES.items() if "build" in service]
+    assert built == ["setup"]
+    image = _SERVICES["setup"]["image"]
+    users = [name for name, service in _SERVICES.items() if service["image"] == image]
+    assert {*users} == {*_GATEWAYS, *_JOBS}
+    assert {_SERVICES[name]["pull_policy"] for name in users} == {"never"}
+
+
+@pytest.mark.parametrize("name", [*_GATEWAYS, *_JOBS])
+def test_a_service_leaves_no_unnamed_volume_behind(name: str) -> None:
+    """The image declares a volume; a container that mounts nothing there gets one of its own."""
+    (declared,) = _instructions("VOLUME")
+    mounts = [*_SERVICES[name]["volumes"], *_SERVICES[name]["tmpfs"]]
+    assert declared in {part for mount in mounts for part in str(mount).split(":")[:2]}
+
+
 @every_service
 def test_certificates_are_mounted_as_a_folder(name: str) -> None:
     """A single file that is mounted stays what it was when it is replaced by rename."""
