@@ -14,11 +14,14 @@ from gateway.bootstrap.client_certificates import read_client_certificates
 from gateway.bootstrap.encryption_keys import check_encryption_keys
 from gateway.bootstrap.realm_files import realm_import
 from gateway.bootstrap.services import Services, open_services
-from gateway.domain.errors import StoreUnavailable
+from gateway.domain.errors import AlreadyExists, StoreUnavailable
 from gateway.settings import Settings
 from gateway.storage.redis.connection import check_server, create_client
 from gateway.storage.sql.migrate import migrate
 from gateway.supervisor.administrator_warnings import warn_at_start
+
+_CONFLICTS = 3
+"""Each step of `_create_missing` can lose once to a gateway that starts at the same time."""
 
 
 def prepare(settings: Settings) -> None:
@@ -37,11 +40,26 @@ async def _prepare(settings: Settings) -> None:
         if await migrate(settings.database_url):
             log.info("the database was brought to this version's schema")
         await check_encryption_keys(services.database, settings)
-        await _import(settings, services)
-        for realm in await ensure_defaults(services.database):
-            log.info("default clients and roles added", realm=realm.name)
-        await _administrator(settings, services)
+        for _ in range(_CONFLICTS):
+            try:
+                await _create_missing(settings, services)
+                break
+            except AlreadyExists as conflict:
+                log.info("created by another gateway", reason=str(conflict))
+        else:
+            await _create_missing(settings, services)
         await warn_at_start(services.database, services.one_time_marks, services.clock)
+
+
+async def _create_missing(settings: Settings, services: Services) -> None:
+    """Create the realms, default clients, roles and the administrator that do not exist.
+
+    Safe to repeat. Raises AlreadyExists if another gateway commits one of them in between.
+    """
+    await _import(settings, services)
+    for realm in await ensure_defaults(services.database):
+        structlog.get_logger().info("default clients and roles added", realm=realm.name)
+    await _administrator(settings, services)
 
 
 async def _check_redis(settings: Settings) -> None:

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -104,8 +105,7 @@ def test_only_nginx_can_be_reached_from_outside() -> None:
 @pytest.mark.parametrize("name", _GATEWAYS)
 def test_gateways_believe_the_address_of_nginx_alone_and_its_secret(name: str) -> None:
     environment = _SERVICES[name]["environment"]
-    nginx = _SERVICES["nginx"]["networks"]["inside"]["ipv4_address"]
-    assert environment["REALMGATE_TRUSTED_PROXIES"] == nginx
+    assert environment["REALMGATE_TRUSTED_PROXIES"] == _inside_address("nginx")
     assert "REALMGATE_PROXY_SECRET_FILE" in environment
 
 
@@ -132,7 +132,34 @@ def test_the_settings_of_a_gateway_are_known_and_accepted(name: str, tmp_path: P
 def test_nginx_is_pointed_at_every_gateway() -> None:
     (script,) = _SERVICES["nginx-configuration"]["command"]
     port = _SERVICES["gateway-1"]["environment"]["REALMGATE_LISTEN"].rpartition(":")[2]
-    assert re.findall(r"--upstream (\S+)", script) == [f"{name}:{port}" for name in _GATEWAYS]
+    assert re.findall(r"--upstream (\S+)", script) == [
+        f"{_inside_address(name)}:{port}" for name in _GATEWAYS
+    ], "nginx neither starts nor reloads while one of its names cannot be resolved"
+
+
+def test_fixed_addresses_are_never_given_to_another_container() -> None:
+    (pool,) = _COMPOSE["networks"]["inside"]["ipam"]["config"]
+    fixed = [ip_address(_inside_address(name)) for name in (*_GATEWAYS, "nginx")]
+    assert len({*fixed}) == len(fixed)
+    assert all(address in ip_network(pool["subnet"]) for address in fixed)
+    assert not [address for address in fixed if address in ip_network(pool["ip_range"])]
+
+
+def test_one_service_builds_the_image_that_others_use() -> None:
+    built = [name for name, service in _SERVICES.items() if "build" in service]
+    assert built == ["setup"]
+    image = _SERVICES["setup"]["image"]
+    users = [name for name, service in _SERVICES.items() if service["image"] == image]
+    assert {*users} == {*_GATEWAYS, *_JOBS}
+    assert {_SERVICES[name]["pull_policy"] for name in users} == {"never"}
+
+
+@pytest.mark.parametrize("name", [*_GATEWAYS, *_JOBS])
+def test_a_service_leaves_no_unnamed_volume_behind(name: str) -> None:
+    """The image declares a volume; a container that mounts nothing there gets one of its own."""
+    (declared,) = _instructions("VOLUME")
+    mounts = [*_SERVICES[name]["volumes"], *_SERVICES[name]["tmpfs"]]
+    assert declared in {part for mount in mounts for part in str(mount).split(":")[:2]}
 
 
 @every_service
@@ -159,6 +186,10 @@ def test_redis_keeps_what_it_is_given_and_evicts_nothing() -> None:
 def test_no_secret_stands_in_the_files() -> None:
     texts = [str(value) for service in _SERVICES.values() for value in _settings_of(service)]
     assert [text for text in texts if "://" in text and "@" in text] == []
+
+
+def _inside_address(name: str) -> str:
+    return str(_SERVICES[name]["networks"]["inside"]["ipv4_address"])
 
 
 def _volumes(name: str) -> set[str]:
@@ -196,7 +227,7 @@ def test_what_is_copied_into_the_image_is_enough_to_run(tmp_path: Path) -> None:
     _run(script, program, volumes)
     state = volumes / "state"
     rendered = (state / "nginx" / "realmgate" / "site" / "upstream.conf").read_text()
-    assert "gateway-2:8081" in rendered
+    assert f"{_inside_address('gateway-2')}:8081" in rendered
     assert (state / "logs" / "access.log").is_symlink()
 
 
