@@ -18,9 +18,9 @@ from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.clock import Clock
 from gateway.domain.flows import REQUIRED_ACTIONS
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS, KeyProvider
-from gateway.http.admin.server_info.component_types import component_types
 from gateway.http.admin.operations import Decided, Operation, Query, Resource
 from gateway.http.admin.requests import AdminRequest, document, document_reply
+from gateway.http.admin.server_info.component_types import component_types
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.http.replies import Reply
 from gateway.protocol.claims import CLAIM_MAPPERS
