@@ -81,7 +81,7 @@ class ClientRegistration:
                 await require_allowed_scopes(change, _scopes(whole))
                 client = await self._registered(change, whole)
                 require_allowed_mappers(client, None)
-                token = await self.tokens.give(change, client)
+                token = await self.tokens.give(change, client, registrar.origins)
         return ClientView(client, token=Secret(token))
 
     async def _registered(self, change: Change, whole: Mapping[str, Any]) -> Client:
@@ -121,7 +121,9 @@ class ClientRegistration:
                 await require_may_widen_scope(acting, change.stores, before, after)
                 by_itself = registrar.is_client
                 after = await self.clients.store(change, before, after, by_itself=by_itself)
-                token = await self.tokens.give(change, after) if by_itself else None
+                token = (
+                    await self.tokens.give(change, after, registrar.origins) if by_itself else None
+                )
                 masked = bool(await clients_out_of_reach(acting, change.stores, [after]))
         return ClientView(after, masked=masked, token=Secret(token) if token else None)
 

@@ -55,11 +55,15 @@ class RegistrationRefused(AdminRefusal):
 
 @dataclass(frozen=True, slots=True)
 class Registrar:
-    """The caller. `token` is the one that was sent, `token_id` the id of one of our own `kind`."""
+    """The caller. `token` is the one that was sent, `token_id` the id of one of our own `kind`.
+
+    Pages of `origins` may call for it, also with the registration access tokens that it gets.
+    """
 
     acting: Acting
     kind: TokenKind | None = None
     token_id: str = ""
+    origins: tuple[str, ...] = ()
     token: str | None = field(default=None, repr=False)
 
     @property

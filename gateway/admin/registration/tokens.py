@@ -46,19 +46,20 @@ class RegistrationTokens:
         self._directory = directory
         self._issuer = issuer
 
-    async def give(self, change: Change, client: Client) -> str:
-        """Issue a registration access token; it is the only valid one of the client."""
+    async def give(self, change: Change, client: Client, origins: tuple[str, ...] = ()) -> str:
+        """Issue a registration access token; it is the only valid one of the client.
+
+        Pages of `origins` may use it.
+        """
         token_id = str(uuid4())
         await change.stores.clients.set_registration_token(client.realm_id, client.id, token_id)
         claims = self._claims(change.realm, change.now, TokenKind.REGISTRATION, token_id, 0)
-        return await self._signed(
-            change.realm, {**claims, "registration_auth": _AUTHENTICATED}, change.now
-        )
+        claims |= {"registration_auth": _AUTHENTICATED, **_for_pages(origins)}
+        return await self._signed(change.realm, claims, change.now)
 
     async def initial(self, realm: Realm, access: InitialAccess, now: datetime) -> str:
         claims = self._claims(realm, now, TokenKind.INITIAL, access.id, access.expires_at)
-        origins = {_ORIGINS: list(access.web_origins)} if access.web_origins else {}
-        return await self._signed(realm, claims | origins, now)
+        return await self._signed(realm, claims | _for_pages(access.web_origins), now)
 
     def read(self, realm: RealmEntry, token: str, now: datetime) -> RegistrationToken:
         """Return the content of a token; raises InvalidToken unless it is one of ours and valid."""
@@ -90,3 +91,7 @@ class RegistrationTokens:
         if entry is None:
             raise LookupError("the realm no longer exists")
         return entry.key_ring.sign_for_ourselves(claims, now)
+
+
+def _for_pages(origins: tuple[str, ...]) -> dict[str, list[str]]:
+    return {_ORIGINS: list(origins)} if origins else {}
