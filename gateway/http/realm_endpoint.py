@@ -120,6 +120,7 @@ class RealmEndpoint(GuardedEndpoint):
         if entry is None:
             raise RealmNotFound("the path names no realm")
         if scope["method"] not in self.methods:
+            exchange.page.withhold()
             raise MethodNotAllowed(self.methods)
         facts = exchange.facts
         parameters = await self._parameters(scope, receive, exchange)

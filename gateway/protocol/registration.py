@@ -120,11 +120,13 @@ class RegistrationRequests:
         try:
             ours = self.tokens.read(request.realm, token, request.now)
         except InvalidToken:
-            return Registrar(await self._bearer(request, token), token=token)
+            acting, origins = await self._bearer(request, token)
+            return Registrar(acting, token=token, origins=origins)
         request.page.require(ours.origins)
-        return Registrar(acting, ours.kind, ours.id, ours.anonymous, token)
+        return Registrar(acting, ours.kind, ours.id, ours.anonymous, ours.origins, token)
 
-    async def _bearer(self, request: ProtocolRequest, token: str) -> Acting:
+    async def _bearer(self, request: ProtocolRequest, token: str) -> tuple[Acting, tuple[str, ...]]:
+        """Return the administrator, and the web origins of the client in use."""
         realm = request.realm.realm
         try:
             active = await self.access_tokens.active(request, token)
@@ -134,13 +136,14 @@ class RegistrationRequests:
         finally:
             # The event does not name the bearer, as in Keycloak.
             request.event.user_id = None
-        request.page.require(active.client.client.allowed_origins)
+        origins = active.client.client.allowed_origins or ()
+        request.page.require(origins)
         names = str(active.claims.get("scope", "")).split()
         granted = still_granted(request.realm, active.client.client, names)
         scope = scope_of(active.client, granted.permitted_to(active.user.roles))
         caller = Caller(realm, active.user.user, active.client.client, scope)
         rights = await self.access.rights(caller, realm)
-        return Acting(caller, realm, rights, request.remote_address)
+        return Acting(caller, realm, rights, request.remote_address), origins
 
 
 @contextmanager

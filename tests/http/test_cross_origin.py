@@ -127,6 +127,8 @@ def test_errors_before_the_client_is_known_are_for_any_page(wire: Wire, origin: 
         assert (response.status_code, told(response)) == (401, readable(origin))
     disabled = wire.token_request(realm="off", Origin=origin)
     assert (disabled.status_code, told(disabled)) == (403, readable(origin))
+    wrong_method = wire.get(protocol("wire", "token"), Origin=origin)
+    assert (wrong_method.status_code, told(wrong_method)) == (405, {})
     for form in (AS_UPPER, AS_UPPER | {"grant_type": "x"}):
         response = wire.post("token", form, Origin=origin)
         assert (response.status_code, told(response)) == (400, {})
@@ -216,6 +218,14 @@ def test_a_page_registers_clients_with_a_token_for_its_origin(service: Registrat
             else:
                 assert (response.status_code, response.json()) == (403, INVALID_ORIGIN)
     bearer = service.bearer("maker")
-    assert register(bearer, PAGE).status_code == 201
+    made = register(bearer, PAGE)
+    assert made.status_code == 201
+    path, own = f"openid-connect/{made.json()['client_id']}", "registration_access_token"
+    seen = service.ask("GET", path, token=made.json()[own], Origin=PAGE)
+    assert (seen.status_code, told(seen)) == (200, readable(PAGE, None))
+    for origin, status in ((STRANGER, 403), (PAGE, 200)):
+        changed = CLIENT | {"client_id": made.json()["client_id"]}
+        answer = service.ask("PUT", path, changed, token=made.json()[own], Origin=origin)
+        assert answer.status_code == status
     for sent in (bearer, None):
         assert register(sent, STRANGER).json() == INVALID_ORIGIN

@@ -84,7 +84,9 @@ class ClientRegistration:
                 await policies.require_room(change.stores)
                 client = await self._registered(change, policies.completed(whole))
                 await policies.require(change.stores, client, scopes=_scopes(whole))
-                token = await self.tokens.give(change, client, anonymous=anonymous)
+                token = await self.tokens.give(
+                    change, client, anonymous=anonymous, origins=registrar.origins
+                )
         return ClientView(client, token=Secret(token))
 
     async def _require_sender(self, registrar: Registrar, *, anonymous: bool) -> None:
@@ -135,8 +137,10 @@ class ClientRegistration:
                 after = await self.clients.store(change, before, after, by_itself=by_itself)
                 token = None
                 if by_itself:
-                    anonymous = registrar.anonymous
-                    token = await self.tokens.give(change, after, anonymous=anonymous)
+                    anonymous, origins = registrar.anonymous, registrar.origins
+                    token = await self.tokens.give(
+                        change, after, anonymous=anonymous, origins=origins
+                    )
                 masked = bool(await clients_out_of_reach(acting, change.stores, [after]))
         return ClientView(after, masked=masked, token=Secret(token) if token else None)
 

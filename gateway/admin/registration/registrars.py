@@ -57,13 +57,15 @@ class RegistrationRefused(AdminRefusal):
 class Registrar:
     """The caller. `token` is the one that was sent, `token_id` the id of one of our own `kind`.
 
-    `anonymous` where its client was registered without a token.
+    `anonymous` where its client was registered without a token. Pages of `origins` may call for it,
+    also with the registration access tokens that it gets.
     """
 
     acting: Acting
     kind: TokenKind | None = None
     token_id: str = ""
     anonymous: bool = False
+    origins: tuple[str, ...] = ()
     token: str | None = field(default=None, repr=False)
 
     @property

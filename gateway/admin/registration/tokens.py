@@ -49,21 +49,28 @@ class RegistrationTokens:
         self._directory = directory
         self._issuer = issuer
 
-    async def give(self, change: Change, client: Client, *, anonymous: bool = False) -> str:
+    async def give(
+        self,
+        change: Change,
+        client: Client,
+        *,
+        anonymous: bool = False,
+        origins: tuple[str, ...] = (),
+    ) -> str:
         """Issue a registration access token; it is the only valid one of the client.
 
-        `anonymous`: the client was registered without a token.
+        `anonymous`: the client was registered without a token. Pages of `origins` may use it.
         """
         token_id = str(uuid4())
         await change.stores.clients.set_registration_token(client.realm_id, client.id, token_id)
         claims = self._claims(change.realm, change.now, TokenKind.REGISTRATION, token_id, 0)
-        claims["registration_auth"] = ANONYMOUS if anonymous else AUTHENTICATED
+        registered = ANONYMOUS if anonymous else AUTHENTICATED
+        claims |= {"registration_auth": registered, **_for_pages(origins)}
         return await self._signed(change.realm, claims, change.now)
 
     async def initial(self, realm: Realm, access: InitialAccess, now: datetime) -> str:
         claims = self._claims(realm, now, TokenKind.INITIAL, access.id, access.expires_at)
-        origins = {_ORIGINS: list(access.web_origins)} if access.web_origins else {}
-        return await self._signed(realm, claims | origins, now)
+        return await self._signed(realm, claims | _for_pages(access.web_origins), now)
 
     def read(self, realm: RealmEntry, token: str, now: datetime) -> RegistrationToken:
         """Return the content of a token; raises InvalidToken unless it is one of ours and valid."""
@@ -97,3 +104,7 @@ class RegistrationTokens:
         if entry is None:
             raise LookupError("the realm no longer exists")
         return entry.key_ring.sign_for_ourselves(claims, now)
+
+
+def _for_pages(origins: tuple[str, ...]) -> dict[str, list[str]]:
+    return {_ORIGINS: list(origins)} if origins else {}
