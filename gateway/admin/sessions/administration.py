@@ -152,6 +152,22 @@ class UserSessions:
             offline = await stores.offline_sessions.of_user(realm.id, user_id)
         return (*await self._online.of_user(realm.id, user_id), *offline)
 
+    async def revoke_consent(self, acting: Acting, user_id: str, client_id: str) -> None:
+        """Revoke the offline tokens of a client, by its public name; there are no consents yet."""
+        async with self._changes.begin(acting) as change:
+            stores, realm_id = change.stores, change.realm.id
+            user = await get_user_for_update(stores, realm_id, user_id)
+            found = await stores.clients.find_by_client_id(realm_id, client_id)
+            client = existing(found, "Client not found")
+            sessions = await stores.offline_sessions.of_user(realm_id, user.id)
+            joined = [session for session in sessions if client.id in session.clients]
+            if not joined:
+                raise NotFound("Consent nor offline token not found")
+            for session in joined:
+                await stores.offline_sessions.leave(realm_id, session.id, client.id)
+            path = f"users/{user.id}/consents/{client_id}"
+            change.record(OperationType.ACTION, ResourceType.USER, path)
+
     async def log_out(self, acting: Acting, user_id: str) -> None:
         """End the online sessions, and reject all tokens issued so far."""
         async with self._changes.begin(acting) as change:

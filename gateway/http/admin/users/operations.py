@@ -319,6 +319,12 @@ def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
             lambda r: document(sessions.offline(r.realm, r.path["user_id"], r.path["client"])),
             returns="[UserSessionRepresentation]",
         ),
+        rows.delete(
+            "/consents/{client}",
+            "Revoke the offline tokens that a client has for a user",
+            lambda r: done(sessions.revoke_consent(r.acting, r.path["user_id"], r.path["client"])),
+            harmless="revoking tokens gives no access: the user signs in again",
+        ),
         rows.post(
             "/logout",
             "End the online sessions of a user and reject its earlier tokens",
