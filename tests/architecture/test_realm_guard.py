@@ -11,6 +11,12 @@ PUBLIC_OF_A_DISABLED_REALM = {
     "/realms/{realm}/protocol/openid-connect/certs",
 }
 
+OTHERS_OF_A_DISABLED_REALM = {
+    "/realms/{realm}/protocol/openid-connect/logout",
+    "/realms/{realm}/protocol/openid-connect/userinfo",
+}
+"""Userinfo rejects every token of a disabled realm itself; logout gives no access."""
+
 
 def test_every_route_is_a_guarded_endpoint() -> None:
     outside = [one.path for one in served() if not isinstance(one.endpoint, GuardedEndpoint)]
@@ -39,6 +45,7 @@ def test_no_endpoint_replaces_the_check() -> None:
 def test_exemptions_are_few_and_have_a_reason() -> None:
     for one in served():
         checks = {exemption.check for exemption in one.guarded.exempt}
-        is_exempt = one.path.startswith("/admin/") or one.path in PUBLIC_OF_A_DISABLED_REALM
+        exempt = PUBLIC_OF_A_DISABLED_REALM | OTHERS_OF_A_DISABLED_REALM
+        is_exempt = one.path.startswith("/admin/") or one.path in exempt
         assert checks == ({RealmCheck.ENABLED} if is_exempt else set()), one.path
         assert all(len(exemption.reason) > 40 for exemption in one.guarded.exempt)
