@@ -67,6 +67,8 @@ def _path(row: Operation) -> str:
 def _who(row: Operation) -> str:
     if row.allowed is Decided.ANY_ROLE:
         return "any role"
+    if row.allowed is Decided.ANY_BUT_IMPERSONATION:
+        return "any role but `impersonation`"
     if isinstance(row.allowed, Decided):
         return "depends on the request"
     return " *and* ".join(

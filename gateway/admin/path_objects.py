@@ -23,8 +23,8 @@ class PathObjectKind(Enum):
     GROUP = auto()
     CLIENT = auto()
     CLIENT_SCOPE = auto()
-    CLIENT_WITH_ROLES = auto()
-    """The client whose roles are mapped: its refusal has another text."""
+    ROLE_OWNER = auto()
+    """The client whose roles a user or group has: its refusal has another text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,5 +60,5 @@ async def _require(stores: Stores, realm: Realm, one: PathObject) -> None:
             await get_client(stores, realm.id, one.id)
         case PathObjectKind.CLIENT_SCOPE:
             await get_client_scope(stores, realm, one.id)
-        case PathObjectKind.CLIENT_WITH_ROLES:
+        case PathObjectKind.ROLE_OWNER:
             existing(await stores.clients.find_by_id(realm.id, one.id), "Client not found")

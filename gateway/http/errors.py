@@ -24,6 +24,7 @@ from gateway.admin.access import (
     TooMany,
     UnknownPage,
     WireFamily,
+    WrongClient,
 )
 from gateway.domain.errors import (
     AlreadyExists,
@@ -160,6 +161,7 @@ def _explained(status: HTTPStatus, text: str) -> Reply:
 _REFUSALS: Final = (
     (NotAuthenticated, prose_error, HTTPStatus.UNAUTHORIZED, "HTTP 401 Unauthorized"),
     (Forbidden, prose_error, HTTPStatus.FORBIDDEN, "HTTP 403 Forbidden"),
+    (WrongClient, prose_error, HTTPStatus.FORBIDDEN, None),
     (UnknownPage, prose_error, HTTPStatus.NOT_FOUND, "HTTP 404 Not Found"),
     (NotFound, prose_error, HTTPStatus.NOT_FOUND, None),
     (NotAcceptable, prose_error, HTTPStatus.NOT_ACCEPTABLE, None),

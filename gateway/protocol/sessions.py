@@ -13,7 +13,7 @@ from datetime import datetime
 
 from gateway.domain.clients import Client
 from gateway.domain.clock import CLOCK_LEEWAY
-from gateway.domain.ports.sessions import SessionStore
+from gateway.domain.ports.sessions import OnlineSessionStore, SessionStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import (
@@ -36,7 +36,7 @@ class Joined:
 class Sessions:
     """Online sessions in Redis, offline ones in SQL."""
 
-    def __init__(self, online: SessionStore, database: Database) -> None:
+    def __init__(self, online: OnlineSessionStore, database: Database) -> None:
         self._online = online
         self._database = database
 
@@ -112,6 +112,13 @@ class Sessions:
         """Take the client out of the session: its tokens are at an end."""
         async with self.store(offline=session.offline) as store:
             await store.leave(session.realm_id, session.id, client.id)
+
+    async def detach(self, session: UserSession, client: Client) -> None:
+        """End the client's tokens; an online session lasts without the client, as in Keycloak."""
+        if session.offline:
+            await self.leave(session, client)
+        else:
+            await self._online.detach(session.realm_id, session.id, client.id)
 
     async def end(self, realm_id: str, session_id: str) -> bool:
         """End the session, online or offline; tell whether there was one."""

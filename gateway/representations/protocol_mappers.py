@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
 from gateway.domain.errors import FieldError
-from gateway.representations.field_table import FieldTable, Setting
+from gateway.representations.field_table import FieldTable, Setting, parse_fields
 from gateway.representations.names import UrlName
 from gateway.representations.refusals import (
     attempt,
@@ -22,7 +22,7 @@ from gateway.representations.refusals import (
     refused_items,
 )
 from gateway.representations.repetitions import repeated
-from gateway.representations.shapes import Flag, OneOf, Text, TextMap
+from gateway.representations.shapes import Flag, OneOf, Shape, Text, TextMap
 
 
 class MapperConfig(TextMap):
@@ -45,6 +45,10 @@ MAPPER_TABLE = FieldTable(
 )
 _PAIRWISE: Final = "oidc-sha256-pairwise-sub-mapper"
 _SAME_SUBJECT: Final = "a mapper without subjects that differ from client to client"
+_TYPES: Final[Mapping[str, Shape]] = {
+    **dict.fromkeys(("name", "protocol", "protocolMapper"), Text()),
+    "config": TextMap(),
+}
 _KNOWN = "a field of a protocol mapper"
 _OF_ACCESS_TOKENS: Final = frozenset(
     {"oidc-allowed-origins-mapper", "oidc-audience-resolve-mapper"}
@@ -141,9 +145,12 @@ def _with_options(mapper: ProtocolMapper, options: Mapping[str, str | None]) -> 
     return replace(mapper, config={**mapper.config, **added}) if added else mapper
 
 
-def require_known_fields(document: Mapping[str, Any], path: str = "") -> None:
-    """Raise UnknownField for a field that Keycloak's representation has not."""
+def require_mapper_fields(document: Mapping[str, Any], path: str = "") -> None:
+    """Raise UnknownField or InvalidInput for what Keycloak's representation does not hold."""
     MAPPER_TABLE.require_known(document, _REPRESENTATION, path)
+    errors: list[FieldError] = []
+    parse_fields(document, _TYPES, path, errors)
+    raise_all(errors)
 
 
 def parse_mapper(value: Any, path: str) -> ProtocolMapper:

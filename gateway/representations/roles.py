@@ -22,7 +22,14 @@ from gateway.representations.refusals import (
     require_known,
 )
 from gateway.representations.repetitions import repeated_names
-from gateway.representations.shapes import Shape, Text, TextList, TextLists, without_empty
+from gateway.representations.shapes import (
+    Flag,
+    Shape,
+    Text,
+    TextList,
+    TextLists,
+    without_empty,
+)
 from gateway.representations.spelling import Names
 
 ROLE_FIELDS: Final = frozenset(
@@ -34,6 +41,12 @@ ROLE_FIELDS: Final = frozenset(
 _NAMES: Final = Names(ROLE_FIELDS)
 _REPRESENTATION: Final = "RoleRepresentation"
 _TEXTS: Final[Mapping[str, Shape]] = {"description": Text(most=255), "attributes": TextLists()}
+_REFERENCE: Final[Mapping[str, Shape]] = {
+    **dict.fromkeys(("id", "name", "containerId"), Text()),
+    **dict.fromkeys(("composite", "clientRole"), Flag()),
+    **_TEXTS,
+}
+"""Of a list of roles only `id` and `name` are read, but all is judged."""
 _ROLE_NAME: Final = PrintableName()
 _MOST: Final = 10_000
 
@@ -183,9 +196,11 @@ def parse_role(document: Mapping[str, Any]) -> RoleRequest | None:
     Raises UnknownField, and InvalidInput with every wrong field.
     """
     require_known(document, ROLE_FIELDS, _REPRESENTATION)
-    if not document.get("name"):
-        return None
     errors: list[FieldError] = []
+    if document.get("name") in (None, ""):
+        parse_fields(document, _TEXTS, "", errors)
+        raise_all(errors)
+        return None
     name = attempt(errors, "", _ROLE_NAME.read, document["name"], "name")
     texts = parse_fields(document, _TEXTS, "", errors)
     parts = document.get("composites")
@@ -248,9 +263,9 @@ def _read(value: Any, path: str, client: str | None) -> RoleInput:
 
 def _reference(item: Any, path: str) -> RoleReference:
     if not isinstance(item, Mapping):
-        raise refused(path, item, "a role")
+        raise mistyped(path, item, "a role")
     require_known(item, ROLE_FIELDS, _REPRESENTATION, path)
-    identity, name = (item.get(field) for field in ("id", "name"))
-    return RoleReference(
-        identity if isinstance(identity, str) else "", name if isinstance(name, str) else ""
-    )
+    errors: list[FieldError] = []
+    given = parse_fields(item, _REFERENCE, path, errors)
+    raise_all(errors)
+    return RoleReference(given.get("id", ""), given.get("name", ""))

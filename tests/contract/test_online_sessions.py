@@ -64,6 +64,17 @@ async def test_joining_prolongs_a_session(sessions: RedisSessions, clock: SetClo
     assert await sessions.purge("demo-id") == 0
 
 
+async def test_a_session_lasts_without_the_client_that_is_detached(sessions: RedisSessions) -> None:
+    await sessions.add(session("one", "device"), LATER)
+    await sessions.detach("demo-id", "one-session", "device-uuid")
+    found = await sessions.find("demo-id", "one-session")
+    assert found is not None
+    assert not found.clients
+    assert await sessions.count_of_client("demo-id", "device-uuid") == 0
+    assert not await sessions.refresh("demo-id", "one-session", part("device"), LATER)
+    assert await sessions.end("demo-id", "one-session")
+
+
 async def test_every_key_ends_by_itself_after_its_last_session(
     sessions: RedisSessions, redis_server: RedisServer
 ) -> None:

@@ -27,7 +27,7 @@ BY_USE_CASE: dict[tuple[str, str], frozenset[str]] = {
     ("POST", "/admin/realms"): frozenset(),
     ("GET", REALM): SHOWN,
     ("GET", "/admin/serverinfo"): frozenset(AdminRole),
-    WHO_ASKS: frozenset(NAMES),
+    WHO_ASKS: frozenset(),
 }
 """Rows that do not name roles: who may all the same, of those who have one role over one realm."""
 ENDING = ("DELETE", REALM)
@@ -105,6 +105,8 @@ def allowed(operation: Operation) -> frozenset[str]:
         return BY_USE_CASE[operation.method, operation.path]
     if operation.allowed is Decided.ANY_ROLE:
         return frozenset(AdminRole)
+    if operation.allowed is Decided.ANY_BUT_IMPERSONATION:
+        return SHOWN
     named = operation.allowed
     assert isinstance(named, tuple)
     return frozenset(named) & frozenset(operation.also or AdminRole)

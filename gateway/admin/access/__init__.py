@@ -39,6 +39,7 @@ from gateway.admin.access.errors import (
     TooMany,
     UnknownPage,
     WireFamily,
+    WrongClient,
 )
 from gateway.admin.access.escalation import (
     has_every_right,

@@ -1,15 +1,17 @@
 """Who an administrator is, and over which realms. Keycloak: console/whoami, serverinfo."""
 
-from typing import Any
+from typing import Any, Final
 
 from gateway.admin.access.access import Acting, AdminAccess, Caller, may_create_realms
 from gateway.admin.access.administration_roles import REALM_MANAGEMENT, AdminRole
-from gateway.admin.access.errors import Forbidden, NotAuthenticated
+from gateway.admin.access.errors import Forbidden, NotAuthenticated, WrongClient
 from gateway.admin.access.role_index import ADMIN, CREATE_REALM
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import MASTER
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
+
+_CONSOLE: Final = "security-admin-console"
 
 
 class Administrators:
@@ -23,11 +25,15 @@ class Administrators:
         """Return the caller with its rights over its own realm, and over the one named `current`.
 
         Only a caller of `master` has rights over another realm. Raises NotAuthenticated for a
-        caller of another realm than that of the URL.
+        caller of another realm than that of the URL, WrongClient for a token that was not issued
+        for the admin console.
         """
         caller = acting.caller
         if caller is None or caller.realm.id != acting.realm.id:
             raise NotAuthenticated("the token is one of another realm")
+        if caller.client.client_id != _CONSOLE:
+            text = "Token issued for an application that is not the admin console"
+            raise WrongClient(f"{text}: {caller.client.client_id}")
         access = {caller.realm.name: sorted(acting.rights.roles)}
         if caller.realm.name == MASTER and current not in {None, MASTER}:
             access |= await self._access_to(caller, str(current))

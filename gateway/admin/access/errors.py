@@ -3,6 +3,7 @@
 AdminRefusal
 ├── NotAuthenticated    no token, or an invalid one; the text is for logs only
 ├── Forbidden           the caller lacks a role; the text names it, for logs only
+├── WrongClient         the token was issued for another client than the endpoint's; public
 ├── NotFound            the URL names what does not exist; the text is Keycloak's, public
 ├── MissingPart         a document names what does not exist; the text is Keycloak's, public
 ├── UnknownPage         `first` or `max` is no number: Keycloak answers 404; for logs only
@@ -29,6 +30,10 @@ class NotAuthenticated(AdminRefusal):
 
 class Forbidden(AdminRefusal):
     """The caller may not do this."""
+
+
+class WrongClient(AdminRefusal):
+    """The token was issued for another client than the one that the endpoint serves."""
 
 
 class NotFound(AdminRefusal):

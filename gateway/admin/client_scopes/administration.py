@@ -29,6 +29,7 @@ from gateway.representations.client_scopes import (
     render_client_scope,
     render_reference,
 )
+from gateway.representations.refusals import mistyped
 
 VIEW_CLIENTS: Final = (AdminRole.VIEW_CLIENTS, AdminRole.MANAGE_CLIENTS)
 LIST_CLIENTS: Final = (*VIEW_CLIENTS, AdminRole.QUERY_CLIENTS)
@@ -133,8 +134,11 @@ async def get_client_scope(
 
 def _validate(document: Mapping[str, Any]) -> None:
     """Raise InvalidRequest for a name or a protocol that Keycloak refuses."""
-    if "name" in document and not is_scope_name(document["name"]):
-        shown = "null" if document["name"] is None else document["name"]
+    name = document.get("name")
+    if isinstance(name, dict | list):
+        raise mistyped("name", name, "text")
+    if "name" in document and not is_scope_name(name):
+        shown = "null" if name is None else name
         raise InvalidRequest(f'Unexpected name "{shown}" for ClientScope')
     if "protocol" in document and document["protocol"] not in SCOPE_PROTOCOLS:
         raise InvalidRequest("Unexpected protocol")

@@ -34,6 +34,7 @@ from gateway.admin.clients.preparation import (
     with_rotation_applied,
 )
 from gateway.admin.clients.protocol_mappers import CheckMapper
+from gateway.admin.clients.session_limits import require_within_session
 from gateway.admin.flows import require_usable_overrides
 from gateway.admin.keys import ensure_keys_of_client
 from gateway.domain.client_scopes import ClientScope
@@ -117,6 +118,8 @@ class ClientAdministration:
         )
         require_changeable_clients(change.acting, client.client_id)
         _require_valid(wrong_addresses(client))
+        if not report_ineffective:
+            require_within_session(client.session_limits, realm.session_limits)
         self._require_mappers(client, ())
         await require_usable_overrides(stores, realm, client)
         client = prepared_client(chosen_from(scopes, client), self.clock)
@@ -167,6 +170,8 @@ class ClientAdministration:
         after = with_rotation_applied(change.realm, after, self.clock, by_itself=by_itself)
         if after == before:
             return after
+        if after.session_limits != before.session_limits:
+            require_within_session(after.session_limits, change.realm.session_limits)
         await require_usable_overrides(change.stores, change.realm, after, before)
         try:
             await change.stores.clients.replace(after)

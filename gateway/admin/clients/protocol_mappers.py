@@ -12,7 +12,6 @@ from uuid import uuid4
 from gateway.admin.access import (
     Acting,
     InvalidRequest,
-    MalformedBody,
     NotFound,
     WireFamily,
 )
@@ -30,7 +29,7 @@ from gateway.representations.protocol_mappers import (
     MOST_MAPPERS,
     parse_mapper,
     render_mapper,
-    require_known_fields,
+    require_mapper_fields,
     with_all_options,
 )
 
@@ -93,9 +92,7 @@ class ProtocolMapperAdministration:
         return mapper.id
 
     async def add_all(self, acting: Acting, owner: MapperOwner, documents: Sequence[Any]) -> None:
-        """Add mappers, all or none; raises InvalidInput, MalformedBody and InvalidRequest."""
-        if not all(isinstance(document, Mapping) for document in documents):
-            raise MalformedBody("not a list of objects", shape=True)
+        """Add mappers, all or none; raises InvalidInput and InvalidRequest."""
         _require_room(len(documents))
         added = [self._read(document, f"[{place}]") for place, document in enumerate(documents)]
         async with self.changes.begin(acting) as change:
@@ -113,6 +110,7 @@ class ProtocolMapperAdministration:
         self, acting: Acting, owner: MapperOwner, mapper_id: str, document: Mapping[str, Any]
     ) -> None:
         """Change the type and the configuration of a mapper; raises InvalidInput."""
+        require_mapper_fields(document)
         async with self.changes.begin(acting) as change:
             holder = await _get_owner_for_update(change, owner)
             mappers = _mappers(holder)
@@ -136,7 +134,7 @@ class ProtocolMapperAdministration:
             _note(change, owner, OperationType.DELETE, f"{owner.path}/models/{removed.id}")
 
     def _read(self, document: Mapping[str, Any], path: str = "") -> ProtocolMapper:
-        require_known_fields(document, path)
+        require_mapper_fields(document, path)
         kind = document.get("protocolMapper")
         if not isinstance(kind, str) or not kind:
             raise NotFound("ProtocolMapper provider not found")

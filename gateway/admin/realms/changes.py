@@ -31,7 +31,7 @@ from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
-from gateway.domain.realm import MASTER, Realm
+from gateway.domain.realm import MASTER, Realm, SessionLimits
 from gateway.representations.realms import require_known_realm_fields, update_realm
 
 _KEYS: Final = ("privateKey", "publicKey", "certificate", "codeSecret")
@@ -61,6 +61,8 @@ class RealmChanges:
             before = change.realm
             change.require_match(await realm_document(change.stores, before))
             realm = update_realm(document, before)
+            if realm.session_limits != before.session_limits:
+                _require_within_session(realm.session_limits)
             require_known_listeners(realm.events, before.events, self.listeners)
             await require_bindable(change.stores, before, realm.flows)
             if realm.name != before.name:
@@ -110,6 +112,16 @@ def _validate(document: Mapping[str, Any]) -> None:
         raise InvalidRequest(
             f"Keys are not changed with the realm ({', '.join(sent)}): add a component"
         )
+
+
+def _require_within_session(limits: SessionLimits) -> None:
+    """Raise InvalidRequest where clients' parts last longer than sessions, as Keycloak (26.7)."""
+    if limits.client_idle > limits.idle:
+        text = "Client Session Idle Timeout cannot be greater than Realm SSO Idle Timeout."
+        raise InvalidRequest(text)
+    if limits.client_max_lifespan > limits.max_lifespan:
+        text = "Client session max lifespan cannot exceed realm SSO session max lifespan."
+        raise InvalidRequest(text)
 
 
 async def _rename(change: Change, realm: Realm) -> None:

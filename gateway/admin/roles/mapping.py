@@ -19,6 +19,8 @@ from gateway.admin.access import (
 from gateway.admin.changes import Change, Changes
 from gateway.admin.groups import VIEW_GROUPS, GroupShape, get_group, shown_groups
 from gateway.admin.roles.administration import (
+    VIEW_CLIENT_ROLES,
+    VIEW_REALM_ROLES,
     RoleAddress,
     require_client,
     viewed,
@@ -31,7 +33,7 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
-from gateway.representations.roles import RoleName, role_answer
+from gateway.representations.roles import RoleName, mappings_answer, role_answer
 
 _FIRST_PAGE: Final = Page()
 
@@ -58,18 +60,24 @@ class RoleMapping:
         self._database = database
         self._changes = changes
 
-    async def everything(self, realm: Realm, holder: RoleHolder) -> dict[str, Any]:
-        """Return all roles granted to the holder directly."""
+    async def everything(self, acting: Acting, holder: RoleHolder) -> dict[str, Any]:
+        """Return the roles granted to the holder directly, of those that the caller may view."""
         async with self._database.read() as stores:
-            await _require_holder(stores, realm, holder)
-            return await RoleListing(stores, realm).mappings(holder)
+            await _require_holder(stores, acting.realm, holder)
+            found = await stores.role_catalogue.list(acting.realm.id, RoleQuery(holder))
+        return mappings_answer(role for role in found if _may_view(acting, role.role))
 
     async def share(
         self, acting: Acting, mapping: MappedRoles, share: Share, *, brief: bool = True
     ) -> list[dict[str, Any]]:
-        """Return a share of the roles; of the missing ones those that the caller may grant."""
+        """Return a share of the roles; of the missing ones those that the caller may grant.
+
+        A caller that may not manage users may grant none, as in Keycloak (26.7).
+        """
         async with self._database.read() as stores:
             await _require_both(stores, acting.realm, mapping)
+            if share is Share.MISSING and not acting.rights.has(AdminRole.MANAGE_USERS):
+                return []
             query = RoleQuery(mapping.holder, share, container=mapping.client or "")
             found = await stores.role_catalogue.list(acting.realm.id, query)
             hidden = await roles_out_of_reach(acting, stores) if share is Share.MISSING else ()
@@ -126,6 +134,10 @@ class RoleMapping:
                     own = [role for role in roles if role.client == client]
                     sent = [{"id": role.id, "name": role.name} for role in own]
                     await _store(change, operation, MappedRoles(holder, client), own, sent)
+
+
+def _may_view(acting: Acting, role: Role) -> bool:
+    return acting.rights.has(*(VIEW_REALM_ROLES if role.client is None else VIEW_CLIENT_ROLES))
 
 
 async def _store(

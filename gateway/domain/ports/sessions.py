@@ -63,5 +63,8 @@ class SessionStore(Protocol):
 class OnlineSessionStore(SessionStore, Protocol):
     """Sessions of signed-in browsers and apps."""
 
+    async def detach(self, realm_id: str, session_id: str, client: str) -> None:
+        """Remove one client's part; the session lasts without it."""
+
     async def purge(self, realm_id: str) -> int:
         """Remove the realm's expired sessions; return how many."""

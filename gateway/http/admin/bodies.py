@@ -71,7 +71,9 @@ def _json(body: bytes, media: Media) -> Any:
     try:
         value = parse_json(body, "the body")
     except InvalidInput as error:
-        raise MalformedBody(str(error)) from error
+        # Keycloak reads no further than the first sign of another kind.
+        other = media is Media.LIST and not body.lstrip().startswith(b"[")
+        raise MalformedBody(str(error), shape=other) from error
     if not _is_of(media, value):
         raise MalformedBody(f"not {media}", shape=True)
     return value

@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope
 from gateway.admin.access import (
     AccountControl,
     Acting,
+    AdminRole,
     Caller,
     Forbidden,
     InvalidRequest,
@@ -177,9 +178,10 @@ async def _perform(
 def _require(operation: Operation, rights: Rights) -> None:
     if operation.allowed is Decided.BY_USE_CASE:
         return
-    if operation.allowed is Decided.ANY_ROLE:
-        if not rights.roles:
-            raise Forbidden("no role over the realm")
+    if isinstance(operation.allowed, Decided):
+        other = {AdminRole.IMPERSONATION} if operation.allowed is not Decided.ANY_ROLE else set()
+        if not rights.roles - other:
+            raise Forbidden(f"not {operation.allowed.value}")
         return
     rights.require(*operation.allowed)
     if operation.also:

@@ -16,7 +16,10 @@ _KINDS: Final[Mapping[tuple[str, ...], PathObjectKind]] = {
     ("clients", "{client_id}"): PathObjectKind.CLIENT,
     ("client-scopes", "{scope_id}"): PathObjectKind.CLIENT_SCOPE,
 }
-_ROLE_LISTS: Final = (("role-mappings", "clients"), ("scope-mappings", "clients"))
+_OWNERS: Final[Mapping[tuple[str, ...], PathObjectKind]] = {
+    ("role-mappings", "clients"): PathObjectKind.ROLE_OWNER,
+    ("scope-mappings", "clients"): PathObjectKind.CLIENT,
+}
 """What stands before the client whose roles are mapped."""
 
 
@@ -33,8 +36,8 @@ class LocatedObjects:
         found = []
         if segments[:2] in _KINDS:
             found.append((_KINDS[segments[:2]], segments[1]))
-        if segments[2:4] in _ROLE_LISTS and segments[4:]:
-            found.append((PathObjectKind.CLIENT_WITH_ROLES, segments[4]))
+        if segments[2:4] in _OWNERS and segments[4:]:
+            found.append((_OWNERS[segments[2:4]], segments[4]))
         return cls(tuple((kind, name.strip("{}")) for kind, name in found))
 
     def objects(self, path: Mapping[str, str]) -> tuple[PathObject, ...]:

@@ -40,6 +40,7 @@ class Decided(Enum):
     """Who may call an operation that no list of roles decides."""
 
     ANY_ROLE = "any role over the realm"
+    ANY_BUT_IMPERSONATION = "any role over the realm but impersonation"
     BY_USE_CASE = "decided by the use case"
 
 

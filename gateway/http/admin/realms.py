@@ -153,7 +153,7 @@ def _caches(caches: RealmCaches) -> tuple[Operation, ...]:
 
 def _texts(texts: Localizations) -> tuple[Operation, ...]:
     path = f"{REALM}/localization"
-    rows = Resource(path, "Realms", Decided.ANY_ROLE, MANAGE_REALM, State.STORED_ONLY)
+    rows = Resource(path, "Realms", Decided.ANY_BUT_IMPERSONATION, MANAGE_REALM, State.STORED_ONLY)
     one, text = "/{locale}", "/{locale}/{key}"
     return (
         rows.get(

@@ -2,11 +2,12 @@
 
 from http import HTTPStatus
 
+from gateway.admin.access import InvalidRequest, WireFamily
 from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS
 from gateway.admin.realms import VIEW_REALM
 from gateway.admin.registration import InitialAccesses, RegistrationUseCases
 from gateway.http.admin.operations import REALM, Body, Media, Operation, Resource
-from gateway.http.admin.requests import AdminRequest, constant, document, done
+from gateway.http.admin.requests import AdminRequest, document, document_reply, done
 from gateway.http.replies import NO_STORE, Reply, json_reply
 from gateway.representations.registration import convert_description
 
@@ -27,7 +28,7 @@ def registration_operations(registration: RegistrationUseCases) -> tuple[Operati
         rows.post(
             "/client-description-converter",
             "Convert a description of a client: metadata of RFC 7591, or this representation",
-            lambda r: constant(convert_description(r.body)),
+            _convert,
             body=Body(media=Media.TEXT),
             returns="ClientRepresentation",
             status=200,
@@ -58,6 +59,13 @@ def registration_operations(registration: RegistrationUseCases) -> tuple[Operati
             lambda r: done(accesses.remove(r.acting, r.path["access_id"])),
         ),
     )
+
+
+async def _convert(request: AdminRequest) -> Reply:
+    client = convert_description(request.body)
+    if client is None:
+        raise InvalidRequest("Unsupported format", WireFamily.PROSE)
+    return document_reply(client)
 
 
 async def _create_access(accesses: InitialAccesses, request: AdminRequest) -> Reply:

@@ -209,8 +209,8 @@ def _holder(mapping: RoleMapping, holder: str, whom: str) -> tuple[Operation, ..
     return (
         rows.get(
             "",
-            f"List the roles assigned to {whom}",
-            lambda r: document(mapping.everything(r.realm, _holder_of(r))),
+            f"List the roles assigned to {whom}, of those that the caller may view",
+            lambda r: document(mapping.everything(r.acting, _holder_of(r))),
             returns="MappingsRepresentation",
         ),
         *_mappings(mapping, rows, "/realm", "realm roles", whom, ()),

@@ -79,7 +79,7 @@ class RefreshToken:
         successor = str(uuid.uuid4())
         rotation, family = await self._refresh_tokens.rotate(request, session, token, successor)
         if rotation is not Rotation.ACCEPTED:
-            await self._sessions.leave(session, client)
+            await self._sessions.detach(session, client)
             text = _ROTATION_TEXTS[rotation]
             raise refused("invalid_grant", text, EventError.INVALID_TOKEN)
         return family, successor

@@ -114,8 +114,9 @@ class RefreshTokens:
         self, request: ProtocolRequest, client: Client, token: PresentedToken
     ) -> ActiveRefreshToken:
         """Return the token's session and user; raises OAuthError or StoreUnavailable."""
+        _require_issued_since(token, request.realm.realm.not_before, client.not_before)
         session = await self.session(request, client, token)
-        user = await self._user(request, client, session, token)
+        user = await self._user(request, session, token)
         return ActiveRefreshToken(token, session, user)
 
     async def is_next(self, request: ProtocolRequest, token: PresentedToken) -> bool:
@@ -185,7 +186,6 @@ class RefreshTokens:
     async def _user(
         self,
         request: ProtocolRequest,
-        client: Client,
         session: UserSession,
         token: PresentedToken,
     ) -> UserEntry:
@@ -195,9 +195,7 @@ class RefreshTokens:
             raise _refused("Unknown user")
         if not entry.user.enabled:
             raise _refused("User disabled")
-        not_before = max(realm.not_before, client.not_before, entry.user.not_before)
-        if token.claims["iat"] < not_before:
-            raise _refused("Stale token")
+        _require_issued_since(token, entry.user.not_before)
         if token.offline and OFFLINE_ACCESS not in entry.roles.realm:
             raise _refused("Offline session invalid because offline access not granted anymore")
         return entry
@@ -208,10 +206,20 @@ def session_is_over(token: PresentedToken) -> OAuthError:
     return _refused("Offline user session not found" if token.offline else "Session not active")
 
 
-def _require_younger(session: UserSession, client: Client, token: PresentedToken) -> None:
+def _issued_at(token: PresentedToken) -> int:
     issued_at = token.claims.get("iat")
     if not isinstance(issued_at, int):
         raise _refused("Invalid refresh token")
+    return issued_at
+
+
+def _require_issued_since(token: PresentedToken, *not_before: int) -> None:
+    if _issued_at(token) < max(not_before):
+        raise _refused("Stale token")
+
+
+def _require_younger(session: UserSession, client: Client, token: PresentedToken) -> None:
+    issued_at = _issued_at(token)
     # Another gateway may have begun the session, by a clock that is ahead of the issuer's.
     issued_at += int(CLOCK_LEEWAY.total_seconds())
     if issued_at < int(session.started_at.timestamp()):

@@ -3,26 +3,47 @@
 Keycloak: client registration, client-description-converter (keycloak, openid-connect)
 """
 
-import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
-from gateway.domain.errors import FieldError, InvalidInput
-from gateway.representations.clients import new_client_document
+from gateway.domain.clients import OPENID_CONNECT
+from gateway.domain.errors import InvalidInput
+from gateway.representations.clients import new_client_document, parse_client
 from gateway.representations.field_table import without_none
 from gateway.representations.json_input import parse_json
 from gateway.representations.registration.openid import client_of_metadata, parse_metadata
 
+_CLIENT: Final[Mapping[str, Any]] = {
+    "clientAuthenticatorType": "client-secret",
+    "standardFlowEnabled": True,
+    "implicitFlowEnabled": False,
+    "directAccessGrantsEnabled": False,
+    "publicClient": False,
+    "frontchannelLogout": False,
+    "protocol": OPENID_CONNECT,
+}
+_ATTRIBUTES: Final[Mapping[str, str]] = {
+    "backchannel.logout.session.required": "true",
+    "backchannel.logout.revoke.offline.tokens": "false",
+    "frontchannel.logout.session.required": "false",
+}
+"""What metadata means that says nothing else. Keycloak 26.7 as measured."""
 
-def convert_description(text: str) -> dict[str, Any]:
-    """Return the client that a description describes; raises InvalidInput and UnknownField.
+
+def convert_description(text: str) -> dict[str, Any] | None:
+    """Return the client that a description describes; None for another format.
 
     It is the metadata of RFC 7591 where it names `redirect_uris`, else Keycloak's representation.
+    Raises InvalidInput and UnknownField.
     """
-    document = parse_json(text.encode(), "the description")
+    try:
+        document = parse_json(text.encode(), "the description")
+    except InvalidInput:
+        return None
     if isinstance(document, dict) and "redirect_uris" in document:
-        return client_of_metadata(parse_metadata(document), new=True)
+        client = client_of_metadata(parse_metadata(document), new=True)
+        return {**_CLIENT, **client, "attributes": {**_ATTRIBUTES, **client["attributes"]}}
     if isinstance(document, dict) and "clientId" in document:
-        new_client_document(document)
+        parse_client(new_client_document(document), "", report_ineffective=True)
         return without_none(document)
-    given = json.dumps(text[:20])
-    raise InvalidInput((FieldError("the description", given, "an object with clientId"),))
+    return None

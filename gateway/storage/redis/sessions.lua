@@ -167,13 +167,11 @@ function operations.refresh(id, refreshed, lasts, client, part)
   return operations.join(id, refreshed, lasts, client, part)
 end
 
-function operations.leave(id, client)
+-- The session lasts, though it may be without clients.
+function operations.detach(id, client)
   local session = find_active(id)
   if not session or not session.parts[client] then
     return 0
-  end
-  if #session.clients == 1 then
-    return remove(id)
   end
   redis.call('ZREM', OF_CLIENT .. client, id)
   for place, name in ipairs(session.clients) do
@@ -184,6 +182,14 @@ function operations.leave(id, client)
   end
   redis.call('SET', SESSION .. id, write(session), 'KEEPTTL')
   return 1
+end
+
+function operations.leave(id, client)
+  local session = find_active(id)
+  if session and session.parts[client] and #session.clients == 1 then
+    return remove(id)
+  end
+  return operations.detach(id, client)
 end
 
 -- Up to `most` sessions at once; removes entries without a session.

@@ -62,6 +62,9 @@ class RedisSessions:
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
         await self._run("leave", realm_id, session_id, client)
 
+    async def detach(self, realm_id: str, session_id: str, client: str) -> None:
+        await self._run("detach", realm_id, session_id, client)
+
     async def leave_all(self, realm_id: str, client: str) -> None:
         while await self._run("leave_all", realm_id, _ENDED_AT_ONCE, client) == _ENDED_AT_ONCE:
             pass

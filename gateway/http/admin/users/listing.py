@@ -46,8 +46,12 @@ def _query(request: AdminRequest) -> UserQuery:
     own = {name: attributes.pop(name, None) for name in _OWN}
     texts = {name: own[name] if sent.get(name) is None else sent.get(name) for name in _OWN}
     since, until = request.instant("createdAfter"), request.instant("createdBefore")
+    search = sent.get("search")
+    if search is not None:
+        # Keycloak does not look at the filters by attribute beside a search.
+        attributes, texts = {}, dict.fromkeys(_OWN)
     return UserQuery(
-        search=(sent.get("search") or "").strip() or None,
+        search=(search or "").strip() or None,
         username=texts["username"],
         email=texts["email"],
         first_name=texts["firstName"],
@@ -63,7 +67,8 @@ def _query(request: AdminRequest) -> UserQuery:
 
 def _asks_for_linked_users(sent: Parameters) -> bool:
     """Tell whether only users of an identity provider are meant: there are none yet."""
-    return sent.get("idpAlias") is not None or sent.get("idpUserId") is not None
+    linked = sent.get("idpAlias") is not None or sent.get("idpUserId") is not None
+    return linked and sent.get("search") is None
 
 
 def _flag(sent: Parameters, name: str) -> bool | None:
