@@ -16,7 +16,7 @@ from h11._receivebuffer import ReceiveBuffer
 from hypercorn.asyncio.worker_context import EventWrapper
 from hypercorn.events import Closed, Event
 from hypercorn.protocol import ProtocolWrapper
-from hypercorn.protocol.h11 import H11Protocol
+from hypercorn.protocol.h11 import H11Protocol, H11SendableEvent
 
 from gateway.supervisor.server.peer_timeout import PeerTimeout
 from gateway.supervisor.server.responses import REASONS, REFUSAL, REFUSAL_HEADERS
@@ -115,7 +115,7 @@ class Http11(H11Protocol):
             )
         await super()._create_stream(request)
 
-    async def _send_h11_event(self, event: h11.Event) -> None:
+    async def _send_h11_event(self, event: H11SendableEvent) -> None:
         if isinstance(event, h11.Response):
             event = h11.Response(
                 status_code=event.status_code,
