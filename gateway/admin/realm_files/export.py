@@ -75,9 +75,8 @@ class PartialExport:
             document |= await parts.scope_mappings(clients=clients)
             if clients:
                 document["clients"] = await parts.clients()
-                document["users"] = [
-                    account async for account in parts.users(service_accounts_only=True)
-                ]
+                accounts = [account async for account in parts.users(service_accounts_only=True)]
+                document |= {"users": accounts} if accounts else {}
             document |= await parts.components()
             document |= await parts.sign_in()
         return document | {"identityProviders": [], "identityProviderMappers": []}
