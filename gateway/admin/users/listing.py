@@ -151,12 +151,6 @@ class UserListing:
             document = await profile_document(stores, realm)
         return render_metadata(document, rules_in(realm, document), realm.login, known=True)
 
-    async def consents(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
-        """Return what the user has consented to; raises NotFound."""
-        async with self._database.read() as stores:
-            await get_user(stores, realm.id, user_id)
-        return []
-
     async def unmanaged(self, realm: Realm, user_id: str) -> dict[str, list[str]]:
         """Return the attributes that the profile does not name but shows."""
         async with self._database.read() as stores:

@@ -78,9 +78,6 @@ UNSUPPORTED: Final = (
         "Users", _BROKERING, _USER, {"federated-identity/{provider}": "POST DELETE"}
     ),
     UnsupportedFeature(
-        "Users", f"User consent {_LATER}", _USER, {"consents/{client}": "DELETE"}
-    ),
-    UnsupportedFeature(
         "Users",
         f"Sending email with an action link {_LATER}",
         _USER,

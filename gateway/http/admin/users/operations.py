@@ -107,13 +107,6 @@ def _accounts(users: UserUseCases) -> tuple[Operation, ...]:
             allowed=VIEW_USERS,
             returns="UnmanagedAttributes",
         ),
-        rows.get(
-            "/{user_id}/consents",
-            "List the consents of a user: there are none before there are pages to ask for them",
-            lambda r: document(listing.consents(r.realm, r.path["user_id"])),
-            allowed=VIEW_USERS,
-            returns="[object]",
-        ),
         rows.post(
             "",
             "Create a user",
@@ -318,6 +311,17 @@ def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
             "List the offline sessions of a user with a client",
             lambda r: document(sessions.offline(r.realm, r.path["user_id"], r.path["client"])),
             returns="[UserSessionRepresentation]",
+        ),
+        rows.get(
+            "/consents",
+            "List the clients with offline tokens of a user",
+            lambda r: document(sessions.consents(r.realm, r.path["user_id"])),
+            returns="[object]",
+        ),
+        rows.delete(
+            "/consents/{client}",
+            "Revoke the offline tokens of a user for a client",
+            lambda r: done(sessions.revoke_consent(r.acting, r.path["user_id"], r.path["client"])),
         ),
         rows.post(
             "/logout",
