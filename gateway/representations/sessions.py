@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from gateway.domain.clients import Client
 from gateway.domain.sessions import UserSession
 
 
@@ -21,6 +22,15 @@ def render_session(session: UserSession, client_ids: Mapping[str, str]) -> dict[
             client: client_ids[client] for client in session.clients if client in client_ids
         },
         "transientUser": False,
+    }
+
+
+def render_offline_grant(client: Client) -> dict[str, Any]:
+    """Return a client with offline tokens of a user. Keycloak: GET users/{id}/consents."""
+    return {
+        "clientId": client.client_id,
+        "grantedClientScopes": [],
+        "additionalGrants": [{"client": client.id, "key": "Offline Token"}],
     }
 
 

@@ -7,7 +7,9 @@ import pytest
 from keycloak import KeycloakAdmin
 from keycloak.exceptions import KeycloakError
 
-from tests.support.python_keycloak import NAMES_CERTIFICATES_BY_PATH
+from tests.support.administered_server import AdministeredServer
+from tests.support.python_keycloak import NAMES_CERTIFICATES_BY_PATH, client_of
+from tests.support.wire import PASSWORD
 
 pytestmark = NAMES_CERTIFICATES_BY_PATH
 
@@ -70,7 +72,7 @@ def test_an_unknown_object_is_not_found(admin: KeycloakAdmin, name: str) -> None
     with pytest.raises(KeycloakError) as missing:
         call(admin)
     assert missing.value.response_code == 404
-    assert text.encode() in missing.value.response_body
+    assert text.encode() in (missing.value.response_body or b"")
 
 
 @pytest.mark.parametrize(
@@ -92,6 +94,29 @@ def test_an_unknown_field_is_named(
         call(admin)
     assert refused.value.response_code == 400
     assert representation in str(refused.value)
+
+
+def test_offline_tokens_of_a_client_are_listed_and_revoked(
+    administered: AdministeredServer, own_admin: KeycloakAdmin, own_realm: str
+) -> None:
+    ada, app = str(own_admin.get_user_id("ada")), own_admin.get_client_id("app")
+    for user, client, text in (
+        (NO, "app", USER),
+        (ada, NO, "Client not found"),
+        (ada, "app", "Consent nor offline token not found"),
+    ):
+        with pytest.raises(KeycloakError, match=text):
+            own_admin.revoke_consent(user, client)
+    login = client_of(administered, own_realm, "app", secret=None)
+    token = login.token("ada", PASSWORD, scope="offline_access")["refresh_token"]
+    grant = {"client": app, "key": "Offline Token"}
+    assert own_admin.user_consents(ada) == [
+        {"clientId": "app", "grantedClientScopes": [], "additionalGrants": [grant]}
+    ]
+    own_admin.revoke_consent(ada, "app")
+    assert own_admin.user_consents(ada) == []
+    with pytest.raises(KeycloakError):
+        login.refresh_token(token)
 
 
 def test_all_users_are_disabled_and_enabled(own_admin: KeycloakAdmin) -> None:

@@ -42,19 +42,21 @@ async def written(imports: Imports) -> dict[str, Any]:
     return found
 
 
-async def test_a_new_realm_has_the_scopes_of_its_file_and_no_others(
+async def test_a_new_realm_has_the_scopes_of_its_file_and_offline_access(
     imports_everywhere: Imports,
 ) -> None:
     await imports_everywhere.run(REALM)
     found = await written(imports_everywhere)
     scopes = {scope["name"]: scope for scope in found["clientScopes"]}
-    assert scopes.keys() == {"teams", "extra"}
+    assert scopes.keys() == {"teams", "extra", "offline_access"}
     assert (scopes["teams"]["description"], scopes["teams"]["attributes"]) == ("d", {"a": "b"})
     (mapper,) = scopes["teams"]["protocolMappers"]
     assert mapper["config"] == MAPPER["config"]
     assert found["defaultDefaultClientScopes"] == ["teams"]
-    assert found["defaultOptionalClientScopes"] == ["extra"]
-    assert found["scopeMappings"] == [{"clientScope": "teams", "roles": ["boss"]}]
+    assert set(found["defaultOptionalClientScopes"]) == {"extra", "offline_access"}
+    offline = {"clientScope": "offline_access", "roles": ["offline_access"]}
+    teams = {"clientScope": "teams", "roles": ["boss"]}
+    assert sorted(found["scopeMappings"], key=str) == [offline, teams]
     assert found["clientScopeMappings"]["shop"] == [{"client": "till", "roles": ["seller"]}]
 
 
@@ -85,10 +87,10 @@ async def test_a_client_that_names_no_scopes_has_those_that_the_file_gives_to_ne
     document["defaultDefaultClientScopes"] = ["teams", "old"]
     await imports.run(document)
     found = await written(imports)
-    assert scopes_of(found, "till") == ({"teams"}, {"extra"})
+    assert scopes_of(found, "till") == ({"teams"}, {"extra", "offline_access"})
     assert scopes_of(found, "own") == ({"extra"}, set())
     await imports.run({"realm": "acme", "clients": [{"clientId": "later"}]})
-    assert scopes_of(await written(imports), "later") == ({"teams"}, {"extra"})
+    assert scopes_of(await written(imports), "later") == ({"teams"}, {"extra", "offline_access"})
 
 
 async def test_lists_of_a_file_without_scopes_say_which_of_the_built_in_ones_clients_have(

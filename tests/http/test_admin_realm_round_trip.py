@@ -247,3 +247,12 @@ def test_a_new_saml_client_of_a_file_has_the_saml_scopes(administration: Adminis
     (client,) = (one for one in realm["clients"] if one["clientId"] == "saml")
     assert {"role_list", "AuthnContextClassRef"} <= set(client["defaultClientScopes"])
     assert client["optionalClientScopes"] == []
+
+
+def test_an_exported_realm_names_the_role_of_new_users_with_its_id(
+    administration: Administration, realm: str
+) -> None:
+    found = exported(administration, realm)
+    name = f"default-roles-{realm}"
+    (role,) = (role for role in found["roles"]["realm"] if role["name"] == name)
+    assert (found["defaultRole"]["id"], found["defaultRole"]["name"]) == (role["id"], name)

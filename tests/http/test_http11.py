@@ -76,3 +76,12 @@ def test_an_unreadable_request_is_refused_in_words(wire: Wire, request_text: str
     assert head.startswith(b"HTTP/1.1 400 ")
     assert b"content-type: application/json" in head.lower()
     assert json.loads(body)["error"] == "invalid_request"
+
+
+@pytest.mark.parametrize("declared", ["", "Transfer-Encoding: chunked\r\n"], ids=["whole", "h11"])
+def test_a_status_has_its_reason_phrase(wire: Wire, declared: str) -> None:
+    """Clients quote it: gocloak's errors are `404 Not Found: Could not find client`."""
+    body = "0\r\n\r\n" if declared else ""
+    close = f"Connection: close\r\n{declared}\r\n{body}"
+    answer = raw(wire, f"GET /realms/nowhere HTTP/1.1\r\nHost: gateway\r\n{close}".encode())
+    assert answer.startswith(b"HTTP/1.1 404 Not Found\r\n")

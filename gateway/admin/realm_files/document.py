@@ -25,7 +25,7 @@ from gateway.representations.component_files import render_components
 from gateway.representations.flows import actions_in, configs_in, flows_in
 from gateway.representations.groups import render_groups
 from gateway.representations.keys import key_component
-from gateway.representations.realms import render_realm, render_sign_in
+from gateway.representations.realms import default_role, render_realm, render_sign_in
 from gateway.representations.roles import render_role
 from gateway.representations.users import full_user, render_credential
 
@@ -60,6 +60,7 @@ class RealmDocument:
         """Return every part that does not grow with the number of users."""
         return {
             **self.settings(),
+            **self.default_role(),
             "roles": await self.roles(),
             "groups": await self.groups(),
             "defaultGroups": self.default_groups(),
@@ -72,6 +73,14 @@ class RealmDocument:
 
     def settings(self) -> dict[str, Any]:
         return render_realm(self._realm, masked=self._masked)
+
+    def default_role(self) -> dict[str, Any]:
+        """Return the role of new users as the setting that names it."""
+        name = self._realm.default_role_name
+        for role in self._roles.values():
+            if role.client is None and role.name == name:
+                return {"defaultRole": default_role(role, composite=bool(role.composites))}
+        return {}
 
     async def roles(self, *, clients: bool = True) -> dict[str, Any]:
         """Return the roles of the realm, and where `clients`, those of each client."""

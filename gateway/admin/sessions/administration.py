@@ -1,8 +1,8 @@
 """The sessions of a realm, of a user and with a client.
 
 Keycloak: 7.1 (logout-all, push-revocation, sessions, client-session-stats), 7.2 (sessions,
-offline-sessions, logout): a logout does not end offline sessions; clients/{id}/user-sessions,
-session-count
+offline-sessions, logout, consents): a logout does not end offline sessions;
+clients/{id}/user-sessions, session-count
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import UserSession
-from gateway.representations.sessions import render_session
+from gateway.representations.sessions import render_offline_grant, render_session
 
 
 class RealmSessions:
@@ -145,6 +145,31 @@ class UserSessions:
             taken = [session for session in sessions if client in session.clients]
             return await written_sessions(stores, realm, taken)
 
+    async def consents(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
+        """Return the clients that have offline tokens of the user."""
+        async with self._database.read() as stores:
+            await get_user(stores, realm.id, user_id)
+            sessions = await stores.offline_sessions.of_user(realm.id, user_id)
+            granted = dict.fromkeys(client for session in sessions for client in session.clients)
+            found = [await stores.clients.find_by_id(realm.id, client) for client in granted]
+        return [render_offline_grant(client) for client in found if client is not None]
+
+    async def revoke_consent(self, acting: Acting, user_id: str, client_id: str) -> None:
+        """Revoke the offline tokens of the client with that public name."""
+        async with self._changes.begin(acting) as change:
+            stores, realm_id = change.stores, change.realm.id
+            user = await get_user_for_update(stores, realm_id, user_id)
+            found = await stores.clients.find_by_client_id(realm_id, client_id)
+            client = existing(found, "Client not found")
+            sessions = await stores.offline_sessions.of_user(realm_id, user.id)
+            taken = [session for session in sessions if client.id in session.clients]
+            if not taken:
+                raise NotFound("Consent nor offline token not found")
+            for session in taken:
+                await stores.offline_sessions.leave(realm_id, session.id, client.id)
+            path = f"users/{user_id}/consents/{client_id}"
+            change.record(OperationType.ACTION, ResourceType.USER, path)
+
     async def of_both_kinds(self, realm: Realm, user_id: str) -> tuple[UserSession, ...]:
         """Return the online sessions, then the offline ones."""
         async with self._database.read() as stores:
@@ -170,42 +195,6 @@ class UserSessions:
                 await stores.refresh_tokens.end_of_session(realm_id, session.id)
             offline = await stores.offline_sessions.end_of_user(realm_id, user_id)
         return offline + await self._online.end_of_user(realm_id, user_id)
-
-    async def consents(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
-        """Return the clients that have offline tokens of the user, as Keycloak's consents.
-
-        Keycloak: GET users/{id}/consents
-        """
-        async with self._database.read() as stores:
-            await get_user(stores, realm.id, user_id)
-            sessions = await stores.offline_sessions.of_user(realm.id, user_id)
-            taking_part = dict.fromkeys(one for session in sessions for one in session.clients)
-            clients = [await stores.clients.find_by_id(realm.id, one) for one in taking_part]
-        return [
-            {
-                "clientId": client.client_id,
-                "grantedClientScopes": [],
-                "additionalGrants": [{"client": client.id, "key": "Offline Token"}],
-            }
-            for client in clients
-            if client is not None
-        ]
-
-    async def revoke_consent(self, acting: Acting, user_id: str, client_id: str) -> None:
-        """End the client's part of the user's offline sessions; raises NotFound without one."""
-        async with self._changes.begin(acting) as change:
-            stores, realm_id = change.stores, change.realm.id
-            await get_user_for_update(stores, realm_id, user_id)
-            found = await stores.clients.find_by_client_id(realm_id, client_id)
-            client = existing(found, "Client not found")
-            sessions = await stores.offline_sessions.of_user(realm_id, user_id)
-            granted = [session for session in sessions if client.id in session.clients]
-            if not granted:
-                raise NotFound("Consent nor offline token not found")
-            for session in granted:
-                await stores.offline_sessions.leave(realm_id, session.id, client.id)
-            path = f"users/{user_id}/consents/{client_id}"
-            change.record(OperationType.ACTION, ResourceType.USER, path)
 
 
 async def _reject_tokens_of_user(change: Change, user_id: str) -> None:

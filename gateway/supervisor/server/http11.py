@@ -16,10 +16,10 @@ from h11._receivebuffer import ReceiveBuffer
 from hypercorn.asyncio.worker_context import EventWrapper
 from hypercorn.events import Closed, Event
 from hypercorn.protocol import ProtocolWrapper
-from hypercorn.protocol.h11 import H11Protocol
+from hypercorn.protocol.h11 import H11Protocol, H11SendableEvent
 
 from gateway.supervisor.server.peer_timeout import PeerTimeout
-from gateway.supervisor.server.responses import REFUSAL, REFUSAL_HEADERS
+from gateway.supervisor.server.responses import REASONS, REFUSAL, REFUSAL_HEADERS
 
 _UPGRADE: Final = b"upgrade"
 
@@ -114,6 +114,16 @@ class Http11(H11Protocol):
                 http_version=request.http_version,
             )
         await super()._create_stream(request)
+
+    async def _send_h11_event(self, event: H11SendableEvent) -> None:
+        if isinstance(event, h11.Response):
+            event = h11.Response(
+                status_code=event.status_code,
+                headers=event.headers,
+                http_version=event.http_version,
+                reason=REASONS.get(event.status_code, b""),
+            )
+        await super()._send_h11_event(event)
 
     async def _send_error_response(self, status_code: int) -> None:
         headers = [*REFUSAL_HEADERS, *self.config.response_headers("h11")]

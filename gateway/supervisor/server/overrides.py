@@ -26,7 +26,7 @@ OVERRIDES: Final = {
     "hypercorn.protocol.h11.H11Protocol._check_protocol": "no upgrade, no HTTP/2",
     "hypercorn.protocol.h11.H11Protocol._create_stream": "refuses two lengths and large heads",
     "hypercorn.protocol.h11.H11Protocol._send_error_response": "gives a refusal a JSON body",
-    "hypercorn.protocol.h11.H11Protocol._send_h11_event": "called to send that body",
+    "hypercorn.protocol.h11.H11Protocol._send_h11_event": "sends that body; adds reason phrases",
     "h11._connection.Connection._receive_buffer": "a buffer that refuses folded lines",
     "h11._receivebuffer.ReceiveBuffer.maybe_extract_lines": "refuses folded lines",
 }

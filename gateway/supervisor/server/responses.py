@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from email.utils import formatdate
 from functools import lru_cache
+from http import HTTPStatus
 from time import time
 from typing import Any, Final
 
@@ -15,7 +16,13 @@ from gateway.supervisor.server.whole_requests import WholeRequest
 
 _NOT_IN_A_LINE: Final = b"\r\n\0\v\f"
 _WITHOUT_BODY: Final = frozenset({204, 304})
-_FAILED: Final = b"HTTP/1.1 500 \r\ncontent-length: 0\r\nconnection: close\r\ndate: %b\r\n\r\n"
+REASONS: Final = {status.value: status.phrase.encode("ascii") for status in HTTPStatus}
+"""Reason phrases by status; some clients quote them in their errors."""
+_STATUS_LINES: Final = {status: b"HTTP/1.1 %d %b" % (status, REASONS[status]) for status in REASONS}
+_FAILED: Final = (
+    b"HTTP/1.1 500 Internal Server Error\r\n"
+    b"content-length: 0\r\nconnection: close\r\ndate: %b\r\n\r\n"
+)
 
 REFUSAL: Final = (
     b'{"error":"invalid_request","error_description":"The request is not well-formed HTTP/1.1"}'
@@ -85,7 +92,7 @@ class ResponseWriter:
                 await self._write(_FAILED % date_line(int(time())))
 
     def _start(self, status: int, headers: Any) -> None:
-        lines = [b"HTTP/1.1 %d " % status]
+        lines = [_STATUS_LINES.get(status) or b"HTTP/1.1 %d " % status]
         length = None
         for name, value in headers:
             lines.append(b"%b: %b" % (name, value))

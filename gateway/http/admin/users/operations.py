@@ -312,23 +312,22 @@ def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
             lambda r: document(sessions.offline(r.realm, r.path["user_id"], r.path["client"])),
             returns="[UserSessionRepresentation]",
         ),
-        rows.post(
-            "/logout",
-            "End the online sessions of a user and reject its earlier tokens",
-            lambda r: done(sessions.log_out(r.acting, r.path["user_id"])),
-            status=204,
-            harmless="ending sessions gives no access: the user signs in again",
-        ),
         rows.get(
             "/consents",
-            "List the clients that have offline tokens of a user; there are no other consents yet",
+            "List the clients with offline tokens of a user",
             lambda r: document(sessions.consents(r.realm, r.path["user_id"])),
             returns="[object]",
         ),
         rows.delete(
             "/consents/{client}",
-            "Revoke the offline tokens that a client has of a user",
+            "Revoke the offline tokens of a user for a client",
             lambda r: done(sessions.revoke_consent(r.acting, r.path["user_id"], r.path["client"])),
+        ),
+        rows.post(
+            "/logout",
+            "End the online sessions of a user and reject its earlier tokens",
+            lambda r: done(sessions.log_out(r.acting, r.path["user_id"])),
+            status=204,
             harmless="ending sessions gives no access: the user signs in again",
         ),
     )
