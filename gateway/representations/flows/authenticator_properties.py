@@ -1,6 +1,6 @@
 """What may be set of an authenticator, by its id.
 
-Keycloak keeps any other property as well. Keycloak: config-description, 26.7.3
+Keycloak keeps any other property as well. Keycloak: 15
 """
 
 from collections.abc import Mapping
