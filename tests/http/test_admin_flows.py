@@ -437,6 +437,29 @@ def test_a_step_is_configured_with_what_means_something_to_it(realm: OwnRealm) -
     assert realm.told("GET", f"authentication/config/{config}")[0] == 404
 
 
+def test_a_sub_flow_of_two_flows_is_removed_with_the_last_of_them(realm: OwnRealm) -> None:
+    shared_part = _flow(
+        "shared", _step("deny-access-authenticator", "REQUIRED", 1), top_level=False
+    )
+    flows = [_flow(name, _part("shared", "REQUIRED", 1)) for name in ("first", "second")]
+    file = [{**flow, "builtIn": False} for flow in (shared_part, *flows)]
+    made = realm.ask(
+        "POST", "/admin/realms", {"realm": "sharing", "enabled": True, "authenticationFlows": file}
+    )
+    assert made.status_code == 201, made.text
+    realm.administration.tokens.pop(("root", "master"), None)
+    try:
+        sharing = OwnRealm(realm.administration, "sharing")
+        assert outline(sharing, "first") == outline(sharing, "second")
+        step = steps(sharing, "first")[0]
+        sharing.done("DELETE", f"authentication/executions/{step['id']}")
+        assert outline(sharing, "second") == ["shared", "-Deny access"]
+        sharing.done("DELETE", f"{FLOWS}/{named(sharing, 'second')['id']}")
+        assert sharing.told("GET", of("shared", "executions"))[0] == 404
+    finally:
+        realm.done("DELETE", "/admin/realms/sharing")
+
+
 def test_the_flow_of_saml_clients_is_there_and_not_listed(realm: OwnRealm) -> None:
     assert "saml ecp" not in {flow["alias"] for flow in realm.get(FLOWS)}
     assert outline(realm, "saml ecp") == ["HTTP Basic Authentication"]

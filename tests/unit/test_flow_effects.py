@@ -163,6 +163,7 @@ def test_a_certificate_identifies_the_user_by_what_is_set() -> None:
         ("keyusage", "digitalSignature"),
         ("extendedkeyusage", "1.2.3"),
         ("certificate-policy", "1.2.3"),
+        ("regular-expression", "CN=("),
     ],
 )
 def test_a_demand_on_certificates_that_cannot_act_makes_a_flow_unusable(
