@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from gateway.authentication.direct_grant import STEPS
 from gateway.crypto.passwords.schemes import ALGORITHMS
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
+from gateway.domain.flows.direct_grant import CONDITIONS, LATER
 from gateway.domain.limits.password_hashing import HASH_SCHEMES
 from gateway.domain.user_profile.validators import VALIDATORS
 from gateway.http.edge.certificate_lookup import LOOKUPS
@@ -153,6 +155,28 @@ REGISTRIES = {
             ),
         },
     ),
+    "steps of the password grant": Registry(
+        "gateway.authentication.direct_grant",
+        STEPS,
+        {
+            kind: f"tests/http/test_direct_grant_flows.py::{test}"
+            for kind, test in {
+                "direct-grant-validate-otp": "test_a_required_code_is_asked_of_all_users",
+                "allow-access-authenticator": "test_allow_access_allows_it_after_the_password"
+                "_alone",
+                "deny-access-authenticator": "test_deny_access_says_what_is_set",
+                "user-session-limits": "test_session_limits_refuse_one_session_too_many",
+                "conditional-user-configured": "test_a_sub_flow_of_skipped_sub_flows_fails",
+                "conditional-user-role": "test_a_condition_asks_for_a_role_that_the_user_has",
+                "conditional-user-attribute": "test_a_condition_asks_for_the_value_of_an_attribute",
+                "conditional-client-scope": "test_a_condition_asks_for_a_client_scope_of_the"
+                "_request",
+                "conditional-sub-flow-executed": "test_a_condition_asks_whether_another_sub_flow"
+                "_succeeded",
+            }.items()
+        },
+        frozenset({"sign_in", "runner", "client_certificate"}),
+    ),
     "event listeners": Registry(
         "gateway.listeners",
         LISTENERS,
@@ -241,6 +265,10 @@ def test_the_settings_offer_every_certificate_lookup_with_its_header(name: str) 
 def test_every_client_authentication_method_is_a_client_authenticator() -> None:
     known = {each.id: each.methods for each in CLIENT_AUTHENTICATORS}
     assert {name: method.names for name, method in METHODS.items()}.items() <= known.items()
+
+
+def test_every_step_of_the_password_grant_that_a_flow_may_contain_is_run() -> None:
+    assert set(STEPS) == LATER | CONDITIONS
 
 
 def _absent(names: Iterable[str], files: Iterable[Path]) -> set[str]:

@@ -437,6 +437,102 @@ def test_a_step_is_configured_with_what_means_something_to_it(realm: OwnRealm) -
     assert realm.told("GET", f"authentication/config/{config}")[0] == 404
 
 
+def test_a_sub_flow_of_two_flows_is_removed_with_the_last_of_them(realm: OwnRealm) -> None:
+    shared_part = _flow(
+        "shared", _step("deny-access-authenticator", "REQUIRED", 1), top_level=False
+    )
+    flows = [_flow(name, _part("shared", "REQUIRED", 1)) for name in ("first", "second")]
+    file = [{**flow, "builtIn": False} for flow in (shared_part, *flows)]
+    made = realm.ask(
+        "POST", "/admin/realms", {"realm": "sharing", "enabled": True, "authenticationFlows": file}
+    )
+    assert made.status_code == 201, made.text
+    realm.administration.tokens.pop(("root", "master"), None)
+    try:
+        sharing = OwnRealm(realm.administration, "sharing")
+        assert outline(sharing, "first") == outline(sharing, "second")
+        step = steps(sharing, "first")[0]
+        sharing.done("DELETE", f"authentication/executions/{step['id']}")
+        assert outline(sharing, "second") == ["shared", "-Deny access"]
+        sharing.done("DELETE", f"{FLOWS}/{named(sharing, 'second')['id']}")
+        assert sharing.told("GET", of("shared", "executions"))[0] == 404
+    finally:
+        realm.done("DELETE", "/admin/realms/sharing")
+
+
+def test_the_flow_of_saml_clients_is_there_and_not_listed(realm: OwnRealm) -> None:
+    assert "saml ecp" not in {flow["alias"] for flow in realm.get(FLOWS)}
+    assert outline(realm, "saml ecp") == ["HTTP Basic Authentication"]
+
+
+OLD_LINKING = "first broker login - Alternatives - 0"
+OLD_CODES = "direct grant - direct-grant-validate-otp - Conditional"
+
+
+def _step(authenticator: str, requirement: str, priority: int) -> dict[str, Any]:
+    return {"authenticator": authenticator, "requirement": requirement, "priority": priority}
+
+
+def _part(alias: str, requirement: str, priority: int) -> dict[str, Any]:
+    return {"flowAlias": alias, "requirement": requirement, "priority": priority}
+
+
+def _flow(alias: str, *steps: dict[str, Any], top_level: bool = True) -> dict[str, Any]:
+    return {
+        "alias": alias,
+        "providerId": "basic-flow",
+        "topLevel": top_level,
+        "builtIn": True,
+        "authenticationExecutions": list(steps),
+    }
+
+
+OLD_FILE = [
+    _flow("Handle Existing Account", _step("idp-confirm-link", "REQUIRED", 10), top_level=False),
+    _flow(
+        OLD_LINKING,
+        _step("idp-create-user-if-unique", "ALTERNATIVE", 10),
+        _part("Handle Existing Account", "ALTERNATIVE", 20),
+        top_level=False,
+    ),
+    _flow("first broker login", _part(OLD_LINKING, "REQUIRED", 20)),
+    _flow(
+        OLD_CODES,
+        _step("conditional-user-configured", "REQUIRED", 10),
+        _step("direct-grant-validate-otp", "REQUIRED", 20),
+        top_level=False,
+    ),
+    _flow(
+        "direct grant",
+        _step("direct-grant-validate-username", "REQUIRED", 10),
+        _step("direct-grant-validate-password", "REQUIRED", 20),
+        _part(OLD_CODES, "CONDITIONAL", 30),
+    ),
+]
+"""Flows with the names of Keycloak before version 24."""
+
+
+def test_a_file_with_the_flow_names_of_old_versions_makes_a_realm(realm: OwnRealm) -> None:
+    actions = [{"alias": "VERIFY_EMAIL", "providerId": "VERIFY_EMAIL", "enabled": True}]
+    sent = {"authenticationFlows": OLD_FILE, "requiredActions": actions}
+    made = realm.ask("POST", "/admin/realms", {"realm": "old-names", "enabled": True, **sent})
+    assert made.status_code == 201, made.text
+    realm.administration.tokens.pop(("root", "master"), None)
+    try:
+        old = OwnRealm(realm.administration, "old-names")
+        assert outline(old, "first broker login") == [
+            *(OLD_LINKING, "-Create User If Unique", "-Handle Existing Account"),
+            "--Confirm link existing account",
+        ]
+        assert outline(old, "direct grant")[2] == OLD_CODES
+        missing = (404, "Flow not found")
+        assert old.told("GET", of("User creation or linking", "executions")) == missing
+        found = old.get("authentication/required-actions")
+        assert [action["alias"] for action in found] == ["VERIFY_EMAIL", "delete_account"]
+    finally:
+        realm.done("DELETE", "/admin/realms/old-names")
+
+
 def test_what_is_no_property_of_an_authenticator_is_kept_and_masked(realm: OwnRealm) -> None:
     copied(realm, "first broker login", "mine")
     step = steps(realm, "mine")[2]

@@ -286,6 +286,14 @@ def test_a_condition_asks_whether_another_sub_flow_succeeded(
     assert admitted(realm, "plain", "boss") == names
 
 
+def test_a_sub_flow_that_does_not_exist_was_not_executed(realm: OwnRealm) -> None:
+    nowhere = {"flow_to_check": "nowhere", "check_result": "not-executed"}
+    bound(realm, denied_if(EXECUTED, **nowhere))
+    assert signed_in(realm) == DENIED
+    bound(realm, denied_if(EXECUTED, **{**nowhere, "check_result": "executed"}))
+    assert signed_in(realm) == RIGHT
+
+
 def test_session_limits_refuse_one_session_too_many(realm: OwnRealm) -> None:
     config = {"behavior": "Deny new session", "userRealmLimit": "2", "userClientLimit": "0"}
     bound(realm, Step(LIMITS, config=config))

@@ -63,11 +63,13 @@ PLAIN = flow("plain", *FIRST)
 
 
 def grant(
-    *named: tuple[str, Requirement], part: Flow | None = None, **config: str
+    *named: tuple[str, Requirement],
+    part: Flow | None = None,
+    config: dict[str, str] | None = None,
 ) -> DirectGrantFlow:
     """Return what a flow of these steps comes to; `config` is that of the first."""
     made = flow("made", *named)
-    own = AuthenticatorConfig(f"config of {named[0][0]}", "own", tuple(config.items()))
+    own = AuthenticatorConfig(f"config of {named[0][0]}", "own", tuple((config or {}).items()))
     flows = Flows((made, *(() if part is None else (part,))), {own.id: own})
     return direct_grant_flow(flows, made)
 
@@ -144,7 +146,7 @@ def test_what_cannot_act_may_be_disabled() -> None:
 def test_a_certificate_identifies_the_user_by_what_is_set() -> None:
     assert grant((CERTIFICATE, REQUIRED)).certificate == CertificateOptions()
     named = {"x509-cert-auth.mapping-source-selection": "Subject's Common Name"}
-    found = grant((CERTIFICATE, REQUIRED), (CODE, REQUIRED), **named)
+    found = grant((CERTIFICATE, REQUIRED), (CODE, REQUIRED), config=named)
     assert found.certificate == CertificateOptions(IdentitySource.COMMON_NAME)
     assert found.steps == (FlowStep(REQUIRED, CODE),)
 
@@ -161,13 +163,14 @@ def test_a_certificate_identifies_the_user_by_what_is_set() -> None:
         ("keyusage", "digitalSignature"),
         ("extendedkeyusage", "1.2.3"),
         ("certificate-policy", "1.2.3"),
+        ("regular-expression", "CN=("),
     ],
 )
 def test_a_demand_on_certificates_that_cannot_act_makes_a_flow_unusable(
     name: str, value: str
 ) -> None:
     with pytest.raises(UnusableSetting, match=name):
-        grant((CERTIFICATE, REQUIRED), **{f"x509-cert-auth.{name}": value})
+        grant((CERTIFICATE, REQUIRED), config={f"x509-cert-auth.{name}": value})
 
 
 def test_sub_flows_that_contain_one_another_deeply_make_a_flow_unusable() -> None:

@@ -23,8 +23,7 @@ from gateway.domain.realm import FlowBindings, Realm
 from gateway.representations.flows import parse_flow, parse_names, render_executions, render_flow
 
 _PATH: Final = "authentication/flows"
-_SAML_ECP: Final = "saml ecp"
-"""Files bring this flow; Keycloak does not list it either."""
+_FLOW_OF_SAML: Final = "saml ecp"
 _RESERVED: Final = frozenset("/?#&\\;:[]!@$*()+,=")
 
 
@@ -43,10 +42,12 @@ class FlowAdministration:
             return await FlowUnitOfWork.open(stores, realm)
 
     async def every(self, realm: Realm) -> list[dict[str, Any]]:
-        """Return the top-level flows."""
+        """Return the top-level flows; like Keycloak, not the one of SAML clients."""
         work = await self._open(realm)
         return [
-            _render(work, flow) for flow in work.flows if flow.top_level and flow.alias != _SAML_ECP
+            _render(work, flow)
+            for flow in work.flows
+            if flow.top_level and flow.alias != _FLOW_OF_SAML
         ]
 
     async def one(self, realm: Realm, flow_id: str) -> dict[str, Any]:

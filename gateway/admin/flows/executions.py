@@ -131,11 +131,11 @@ class ExecutionAdministration:
             parent, step = work.get_execution(execution_id)
             change.require_match(render_execution(parent, step))
             _require_open(parent, "It is illegal to remove execution from a built in flow")
-            if step.flow is not None:
-                work.remove(step.flow)
             work.configs.pop(step.config or "", None)
             others = (each for each in parent.executions if each.id != execution_id)
             work.put(parent.with_executions(others))
+            if step.flow is not None and not work.flows.is_part(step.flow):
+                work.remove(step.flow)
             change.record(OperationType.DELETE, _STEP, f"{_EXECUTIONS}/{execution_id}")
 
     async def move(self, acting: Acting, execution_id: str, *, up: bool) -> None:

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from gateway.authentication.direct_grant.sign_in import Config, SignIn
-from gateway.domain.flows.direct_grant import ALLOW
+from gateway.domain.flows import ALLOW
 
 
 class AllowAccess:

@@ -3,8 +3,7 @@
 from typing import ClassVar
 
 from gateway.authentication.direct_grant.sign_in import Config, SignIn, is_set
-from gateway.domain.flows import SignInFlow
-from gateway.domain.flows.direct_grant import CLIENT_SCOPE
+from gateway.domain.flows import CLIENT_SCOPE, SignInFlow
 
 
 class RequestedClientScope:

@@ -5,7 +5,7 @@ from typing import ClassVar, Final
 from gateway.authentication.direct_grant.sign_in import Config, SignIn
 from gateway.authentication.errors import AccessDenied
 from gateway.domain.events import EventError
-from gateway.domain.flows.direct_grant import DENY
+from gateway.domain.flows import DENY
 
 _MESSAGE: Final = "Access denied"
 

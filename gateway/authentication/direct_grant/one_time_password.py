@@ -5,7 +5,7 @@ from typing import ClassVar
 from gateway.authentication.direct_grant.sign_in import Config, SignIn
 from gateway.authentication.errors import AccountNotSetUp, WrongCode
 from gateway.authentication.one_time_password import OneTimePasswordCheck
-from gateway.domain.flows.direct_grant import CODE
+from gateway.domain.flows import CODE
 
 
 class ValidateOneTimePassword:

@@ -2,7 +2,7 @@
 
 All required steps must succeed; a conditional sub-flow is skipped unless all its conditions match.
 Of alternatives the first that succeeds is enough; one that the user has not set up is passed over.
-A flow in which nothing succeeds fails. Keycloak: DefaultAuthenticationFlow (26.7)
+A flow in which nothing succeeds fails. Keycloak: 15
 """
 
 from collections.abc import Iterable, Mapping

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from gateway.authentication.direct_grant.sign_in import Config, SignIn
 from gateway.authentication.errors import SessionLimitExceeded
-from gateway.domain.flows.direct_grant import SESSION_LIMITS
+from gateway.domain.flows import SESSION_LIMITS
 from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.sessions import UserSession
 

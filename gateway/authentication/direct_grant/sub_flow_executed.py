@@ -3,8 +3,7 @@
 from typing import ClassVar
 
 from gateway.authentication.direct_grant.sign_in import Config, SignIn
-from gateway.domain.flows import SignInFlow
-from gateway.domain.flows.direct_grant import SUB_FLOW_EXECUTED
+from gateway.domain.flows import SUB_FLOW_EXECUTED, SignInFlow
 
 
 class SubFlowExecuted:
@@ -15,8 +14,5 @@ class SubFlowExecuted:
     async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
         """Return whether it has."""
         del flow
-        alias = config.get("flow_to_check")
-        if not alias:
-            return False
-        wanted = config.get("check_result", "executed") == "executed"
-        return (alias in sign_in.completed) == wanted
+        succeeded = config.get("flow_to_check") in sign_in.completed
+        return succeeded != (config.get("check_result") == "not-executed")

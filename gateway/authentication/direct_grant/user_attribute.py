@@ -6,8 +6,7 @@ from typing import ClassVar
 from gateway.authentication.direct_grant.sign_in import Config, SignIn, is_set
 from gateway.authentication.errors import InvalidUserCredentials
 from gateway.domain.events import EventError
-from gateway.domain.flows import SignInFlow
-from gateway.domain.flows.direct_grant import USER_ATTRIBUTE
+from gateway.domain.flows import USER_ATTRIBUTE, SignInFlow
 from gateway.domain.limits.patterns import Verdict, evaluate
 from gateway.domain.ports.directory import Directory
 from gateway.domain.user_profile.merging import values_of

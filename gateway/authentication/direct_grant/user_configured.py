@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from gateway.authentication.direct_grant.sign_in import Authenticator, Config, SignIn
-from gateway.domain.flows import Requirement, SignInFlow
-from gateway.domain.flows.direct_grant import USER_CONFIGURED
+from gateway.domain.flows import USER_CONFIGURED, Requirement, SignInFlow
 
 
 class UserConfigured:

@@ -3,8 +3,7 @@
 from typing import ClassVar
 
 from gateway.authentication.direct_grant.sign_in import Config, SignIn, is_set
-from gateway.domain.flows import SignInFlow
-from gateway.domain.flows.direct_grant import USER_ROLE
+from gateway.domain.flows import USER_ROLE, SignInFlow
 from gateway.domain.ports.directory import Directory
 from gateway.domain.roles import EffectiveRoles
 

@@ -3,7 +3,16 @@
 from gateway.domain.flows.certificate_options import CertificateOptions, IdentitySource
 from gateway.domain.flows.direct_grant import (
     ACTING,
+    ALLOW,
+    CLIENT_SCOPE,
+    CODE,
+    DENY,
+    SESSION_LIMITS,
     STANDARD_GRANT,
+    SUB_FLOW_EXECUTED,
+    USER_ATTRIBUTE,
+    USER_CONFIGURED,
+    USER_ROLE,
     DirectGrantFlow,
     FlowStep,
     SignInFlow,

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from gateway.domain.errors import UnusableSetting
+from gateway.domain.limits.patterns import pattern_problem
 
 _PREFIX: Final = "x509-cert-auth."
 _SOURCE: Final = f"{_PREFIX}mapping-source-selection"
@@ -61,13 +62,14 @@ def certificate_options(config: Mapping[str, str]) -> CertificateOptions:
     if config.get(_MAPPER, _BY_NAME) != _BY_NAME:
         raise UnusableSetting(f"'{_MAPPER}' must be '{_BY_NAME}'")
     for name in _REFUSED_FLAGS:
-        if config.get(_PREFIX + name) == "true":
+        if config.get(_PREFIX + name, "").lower() == "true":
             raise UnusableSetting(f"'{_PREFIX}{name}' cannot act: it must be off")
     for name in _REFUSED_TEXTS:
         if config.get(_PREFIX + name):
             raise UnusableSetting(f"'{_PREFIX}{name}' cannot act: it must be empty")
-    return CertificateOptions(
-        IdentitySource(source),
-        config.get(_PATTERN) or _EVERYTHING,
-        hexadecimal=config.get(_HEXADECIMAL) == "true",
-    )
+    pattern = config.get(_PATTERN) or _EVERYTHING
+    problem = pattern_problem(pattern)
+    if problem is not None:
+        raise UnusableSetting(f"'{_PATTERN}' cannot act: {problem}")
+    hexadecimal = config.get(_HEXADECIMAL, "").lower() == "true"
+    return CertificateOptions(IdentitySource(source), pattern, hexadecimal=hexadecimal)

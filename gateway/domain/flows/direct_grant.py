@@ -3,7 +3,7 @@
 A flow identifies the user first: by user name and password, or by a certificate. Authenticators
 that need a page cannot act here; a flow with an enabled one is refused, with the reason.
 Where no step of a sub-flow is enabled, it takes no part; Keycloak answers such a sign-in with 500.
-Keycloak: DefaultAuthenticationFlow (26.7)
+Keycloak: 15
 """
 
 import re

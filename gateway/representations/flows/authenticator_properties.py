@@ -1,6 +1,6 @@
 """What may be set of an authenticator, by its id.
 
-Keycloak keeps any other property as well. Keycloak: config-description, 26.7.3
+Keycloak keeps any other property as well. Keycloak: 15
 """
 
 from collections.abc import Mapping
@@ -218,7 +218,12 @@ PROPERTIES: Final[Mapping[str, tuple[Property, ...]]] = {
     ),
     "direct-grant-auth-x509-username": _CERTIFICATE,
     "identity-provider-redirector": (
-        _text("defaultProvider", "Default Identity Provider", "The provider's alias"),
+        _text(
+            "defaultProvider",
+            "Default Identity Provider",
+            "To automatically redirect to an identity provider set to the alias of the identity"
+            " provider",
+        ),
     ),
     "idp-create-user-if-unique": (
         _flag(

@@ -119,6 +119,9 @@ authenticator that adds organization members is to be used
 10 REQUIRED conditional-user-configured
 20 REQUIRED idp-add-organization-member
 
+saml ecp | basic-flow | SAML ECP Profile Authentication Flow
+10 REQUIRED http-basic-authenticator
+
 docker auth | basic-flow | Used by Docker clients to authenticate against the IDP
 10 REQUIRED docker-http-basic-authenticator
 """

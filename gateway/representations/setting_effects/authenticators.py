@@ -1,4 +1,4 @@
-"""Authenticators of users: which of them act in a sign-in of this version. Keycloak: 26.7."""
+"""Authenticators of users: which of them act in a sign-in of this version. Keycloak: 15."""
 
 from typing import Final
 

@@ -1,0 +1,121 @@
+"""Users who sign in by a certificate alone, through nginx. Keycloak: 11.2, 15."""
+
+import ssl
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import httpx2
+import pytest
+
+from tests.support.administered_server import AdministeredServer
+from tests.support.wire import app, user
+
+FLOW = "authentication/flows"
+X509 = "x509-cert-auth"
+NAMED = {
+    "alias": "by name",
+    "config": {
+        f"{X509}.mapping-source-selection": "Subject's Common Name",
+        f"{X509}.mapper-selection": "Username or Email",
+    },
+}
+REALM = "by-certificate"
+
+
+@pytest.fixture(scope="module")
+def server(administered: AdministeredServer) -> Iterator[AdministeredServer]:
+    """Return the server with a realm whose password grant asks for a certificate."""
+    fields = {
+        "enabled": True,
+        "clients": [app("app")],
+        "users": [user("alice"), user("device-1", enabled=False)],
+        "authenticationFlows": [
+            {
+                "alias": "certificate",
+                "providerId": "basic-flow",
+                "topLevel": True,
+                "authenticationExecutions": [
+                    {
+                        "authenticator": "direct-grant-auth-x509-username",
+                        "requirement": "REQUIRED",
+                        "authenticatorConfig": "by name",
+                    }
+                ],
+            }
+        ],
+        "authenticatorConfig": [NAMED],
+        "directGrantFlow": "certificate",
+    }
+    with administered.realm(REALM, fields):
+        yield administered
+
+
+def signed_in(
+    server: AdministeredServer, certificate: str | None, **form: str
+) -> tuple[int, dict[str, str]]:
+    """Sign in over TLS with a certificate, or without one."""
+    assert server.certificates is not None
+    context = ssl.create_default_context(cafile=str(server.authority))
+    if certificate is not None:
+        pair = server.certificates.pair(certificate)
+        context.load_cert_chain(f"{pair}.crt", f"{pair}.key")
+    sent = {"grant_type": "password", "client_id": "app", **form}
+    with httpx2.Client(verify=context) as http:
+        url = f"{server.url}/realms/{REALM}/protocol/openid-connect/token"
+        response = http.post(url, data=sent)
+    return response.status_code, response.json()
+
+
+def configured(server: AdministeredServer, **config: str) -> httpx2.Response:
+    """Change the configuration of the step."""
+    path = f"/{REALM}/{FLOW}/{quote('certificate')}/executions"
+    step = server.get(path)[0]
+    changed = {f"{X509}.{name.replace('_', '-')}": value for name, value in config.items()}
+    document = {"alias": "by name", "config": {**NAMED["config"], **changed}}  # type: ignore[dict-item] # a dictionary of texts
+    return server.ask(
+        "PUT", f"/{REALM}/authentication/config/{step['authenticationConfig']}", document
+    )
+
+
+def test_the_common_name_of_a_certificate_is_the_user_name(server: AdministeredServer) -> None:
+    status, answer = signed_in(server, "user")
+    assert status == 200, answer
+    status, answer = signed_in(server, "user", username="device-1", password="wrong")
+    assert status == 200, answer
+
+
+@pytest.mark.parametrize(
+    ("certificate", "status", "error", "text"),
+    [
+        (None, 401, "invalid_request", "X509 client certificate is missing."),
+        ("device-1", 400, "invalid_grant", "Account disabled"),
+        ("device-2", 400, "invalid_grant", "Invalid user credentials"),
+    ],
+)
+def test_whoever_has_no_certificate_of_a_user_does_not_sign_in(
+    server: AdministeredServer, certificate: str | None, status: int, error: str, text: str
+) -> None:
+    expected = {"error": error, "error_description": text}
+    assert signed_in(server, certificate) == (status, expected)
+    assert signed_in(server, certificate, username="alice", password="x") == (status, expected)
+
+
+def test_the_first_group_of_a_pattern_is_the_user_name(server: AdministeredServer) -> None:
+    source = "Match SubjectDN using regular expression"
+    for pattern, status in (("cn=(.*?)(?:,|$)", 200), ("OU=(.*?)(?:,|$)", 400), ("CN=", 401)):
+        done = configured(server, mapping_source_selection=source, regular_expression=pattern)
+        assert done.status_code == 204
+        assert signed_in(server, "user")[0] == status, pattern
+    assert configured(server).status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("crl_checking_enabled", "true"), ("ocsp_checking_enabled", "true"), ("keyusage", "x")],
+)
+def test_what_cannot_be_checked_of_a_certificate_is_refused_with_its_reason(
+    server: AdministeredServer, name: str, value: str
+) -> None:
+    refused = configured(server, **{name: value})
+    assert (refused.status_code, "cannot act" in refused.text) == (400, True)
+    assert signed_in(server, "user")[0] == 200
