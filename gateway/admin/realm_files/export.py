@@ -87,7 +87,8 @@ class PartialExport:
             document |= await parts.sign_in(whole=True)
         return {
             **{name: part for name, part in document.items() if part or name not in _IF_ANY},
-            "identityProviders": [], "identityProviderMappers": [],
+            "identityProviders": [],
+            "identityProviderMappers": [],
             "keycloakVersion": COMPATIBLE_WITH,
         }
 
