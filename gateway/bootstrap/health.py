@@ -10,7 +10,7 @@ from gateway.bootstrap.client_certificates import ClientCertificates
 from gateway.bootstrap.services import Services
 from gateway.domain.clock import CLOCK_LEEWAY, LARGEST_SKEW
 from gateway.domain.errors import InvalidInput, StoreUnavailable
-from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
+from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm, SigningAlgorithm
 from gateway.domain.realm import MASTER
 from gateway.http.management.checks import Check, CheckFailed, Data
 from gateway.observability.metrics import Gauge
@@ -31,7 +31,8 @@ def health_checks(services: Services, certificates: ClientCertificates) -> tuple
         async with services.database.read() as stores:
             realm = await stores.realms.find_by_name(MASTER)
             found = () if realm is None else await stores.keys.list(realm.id)
-        signing = sum(_signs(key, services.clock.now()) for key in found)
+        default = None if realm is None else realm.default_signature_algorithm
+        signing = sum(_signs(key, default, services.clock.now()) for key in found)
         if realm is not None and not signing:
             raise CheckFailed("the realm master has no key that signs: realmgate keys rotate")
         return {MASTER: signing}
@@ -126,9 +127,10 @@ class _RedisServerCheck:
         return {}
 
 
-def _signs(key: RealmKey, now: datetime) -> bool:
+def _signs(key: RealmKey, default: SigningAlgorithm | None, now: datetime) -> bool:
+    """Return whether the key signs for clients: refresh tokens alone take an HMAC key too."""
     usable = key.status is KeyStatus.ACTIVE and key.active_from <= now
-    return usable and isinstance(key.algorithm, SignatureAlgorithm)
+    return usable and (isinstance(key.algorithm, SignatureAlgorithm) or key.algorithm is default)
 
 
 def _revocation(certificates: ClientCertificates, now: datetime) -> Data:

@@ -204,7 +204,7 @@ def _is_kept(name: str, config: Config) -> bool:
 
 
 def _config(key: RealmKey) -> dict[str, str]:
-    standard = key.provider is None  # Nobody has set anything.
+    standard = key.provider is None  # No settings were given.
     shown = standard_config(key.algorithm, key.priority) if standard else dict(key.config)
     if standard and key.algorithm is SignatureAlgorithm.RS256:
         del shown["algorithm"]  # Keycloak leaves unsaid what is usual

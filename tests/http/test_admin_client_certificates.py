@@ -177,6 +177,10 @@ def test_a_key_is_made_into_a_key_store(realm: AdministeredRealm) -> None:
     assert opened.key.key_size == 2048
     assert opened.key.public_key() == opened.cert.certificate.public_key()
     assert [one.friendly_name for one in opened.additional_certs] == [b"the-realm"]
+    keys = realm.get("keys")
+    (signing,) = (key for key in keys["keys"] if key["kid"] == keys["active"]["ES256"])
+    packed = opened.additional_certs[0].certificate.public_bytes(Encoding.DER)
+    assert base64_of(packed) == signing["certificate"]
     valid = opened.cert.certificate.not_valid_after_utc - datetime.now(UTC)
     assert 360 < valid.days < 366
     kept = base64_of(opened.cert.certificate.public_bytes(Encoding.DER))

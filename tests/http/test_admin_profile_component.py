@@ -55,6 +55,8 @@ def named(realm: OwnRealm) -> list[str]:
 
 def test_a_realm_with_the_standard_profile_has_no_component(realm: OwnRealm) -> None:
     assert realm.get(LISTED) == []
+    realm.done("PUT", "users/profile", realm.get("users/profile"))
+    assert realm.get(LISTED) == []
 
 
 def test_a_profile_is_declared_and_its_text_given_back(realm: OwnRealm) -> None:

@@ -237,7 +237,7 @@ def test_a_policy_disables_new_clients(service: Registration) -> None:
     service.realm.change("DELETE", f"clients/{made['id']}")
 
 
-def test_without_trusted_hosts_anybody_registers_what_the_other_policies_permit(
+def test_without_trusted_hosts_the_other_policies_decide_alone(
     administration: Administration,
 ) -> None:
     with administered_realm(administration, "open-to-all", {}) as realm:

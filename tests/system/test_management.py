@@ -9,7 +9,9 @@ from typing import Any
 
 import httpx2
 import pytest
+from click.testing import CliRunner
 
+from gateway.cli import main
 from tests.support.gateway_process import Gateway, start_gateway, until
 from tests.support.ports import free_port
 
@@ -98,6 +100,19 @@ def test_without_a_key_that_signs_the_gateway_is_not_ready(
         assert (status, found["keys"]["status"]) == (503, "DOWN")
         assert "no key that signs" in found["keys"]["data"]["reason"]
         assert found["sql"]["status"] == "UP"
+
+
+def test_a_master_realm_that_signs_by_hmac_is_ready(tmp_path: Path, seed: Path) -> None:
+    with start_gateway(tmp_path, seed=seed) as gateway:
+        environment = {"REALMGATE_STATE_DIR": str(gateway.state_dir)}
+        chosen = ("--set", "defaultSignatureAlgorithm=HS512")
+        done = CliRunner(env=environment).invoke(main, ("realm", "update", "master", *chosen))
+        assert done.exit_code == 0, done.output
+        with sqlite3.connect(gateway.state_dir / "realmgate.db") as connection:
+            connection.execute("DELETE FROM realm_keys WHERE algorithm NOT LIKE 'HS%'")
+        connection.close()
+        status, found = checks(gateway)
+        assert (status, found["keys"]["data"]) == (200, {"master": 1})
 
 
 def test_without_redis_the_check_is_down_and_the_gateway_stays_ready(

@@ -25,7 +25,7 @@ from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import UnusableSetting
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.keys import KeyStatus, RealmKey
+from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.ports.client_keys import (
     ClientKey,
     ClientKeys,
@@ -188,7 +188,8 @@ def _password(request: KeyStoreRequest) -> Secret:
 
 
 def _certificate(key: RealmKey) -> str | None:
-    if key.certificate is None or key.status is not KeyStatus.ACTIVE:
+    signs = key.status is KeyStatus.ACTIVE and isinstance(key.algorithm, SignatureAlgorithm)
+    if key.certificate is None or not signs:
         return None
     lines = key.certificate.strip().splitlines()
     return "".join(line for line in lines if not line.startswith("-----"))

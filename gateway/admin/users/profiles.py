@@ -74,9 +74,11 @@ class UserProfiles:
             kept = await asyncio.to_thread(parse_user_profile, document, None)
         async with self._changes.begin(acting, alone=True) as change:
             stores, realm = change.stores, change.realm
-            change.require_match(await profile_document(stores, realm))
+            current = await profile_document(stores, realm)
+            change.require_match(current)
             before = await stored_profile(stores, realm.id)
-            after = None if kept is None else StoredProfile(str(uuid4()), kept)
+            unchanged = before is None and kept == current
+            after = None if kept is None or unchanged else StoredProfile(str(uuid4()), kept)
             if after is not None and before is not None:
                 after = replace(after, id=before.id, name=before.name)
             elif after is not None and after.document == await profile_document(stores, realm):

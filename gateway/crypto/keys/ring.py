@@ -72,13 +72,22 @@ class ParsedKey:
 
 
 class PublishedKey:
-    """A key of which only the public part is used: senders encrypt with it."""
+    """A key of which only the public part is used: senders encrypt with it.
 
-    __slots__ = ("jwk", "record")
+    It is parsed when the JWKS is first read: tokens are issued without it.
+    """
+
+    __slots__ = ("_jwk", "record")
 
     def __init__(self, record: RealmKey) -> None:
         self.record = record
-        self.jwk = public_jwk(record, load_private_key(record).public_key())
+        self._jwk: Mapping[str, Any] | None = None
+
+    @property
+    def jwk(self) -> Mapping[str, Any]:
+        if self._jwk is None:
+            self._jwk = public_jwk(self.record, load_private_key(self.record).public_key())
+        return self._jwk
 
 
 class PyJwtKeyRing:
