@@ -14,6 +14,7 @@ from gateway.admin.access import (
     Acting,
     AdminRole,
     NotFound,
+    has_every_right,
     is_above,
     is_administrative_client,
     require_changeable_clients,
@@ -75,7 +76,7 @@ async def clients_out_of_reach(
     acting: Acting, stores: Stores, clients: Iterable[Client]
 ) -> frozenset[str]:
     """Return the ids of those whose service account has more rights than the caller."""
-    if acting.rights.held is None:
+    if has_every_right(acting):
         return frozenset()
     held = await stores.clients.account_roles(acting.realm.id, [client.id for client in clients])
     return frozenset(owner for owner, roles in held.items() if is_above(acting, roles))

@@ -71,6 +71,8 @@ def _seen(rules: UserProfile, user: User) -> User:
 
     The reason of a permanent lock-out is shown whatever the profile says, as in Keycloak.
     """
+    if not user.attributes:
+        return user
     shown = dict(rules.shown(user.attributes, Viewer.ADMIN))
     reason = user.attributes.get(REASON_ATTRIBUTE)
     return replace(
@@ -183,6 +185,10 @@ async def _matching(
     if query.search is not None and query.search.startswith(_BY_ID):
         return (await _by_id(stores, realm, query.search))[first : first + maximum]
     # The exact name sorts before all longer names that contain it.
+    if query.username and query == UserQuery(username=query.username, exact=True):
+        # No other user has the name, be it a service account or not.
+        user = await stores.users.find_by_username(realm.id, sought_name(query.username))
+        return () if user is None else (user,)[first : first + maximum]
     account = await _service_account(stores, realm, query)
     shown = account[first : first + maximum]
     rest = max(first - len(account), 0)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import Dialect, bindparam, delete, func, insert, select
+from sqlalchemy import Dialect, bindparam, delete, func, select
 
 from gateway.domain.ports.invalidation import RecordedChange
-from gateway.storage.sql.lookups import PreparedQuery, QueryExecutor
+from gateway.storage.sql.prepared_query import PreparedQuery, QueryExecutor
 from gateway.storage.sql.schema import change_log
 from gateway.storage.sql.transaction import Transaction
 
@@ -23,7 +23,7 @@ class SqlChangeLog:
     async def record(self, topics: Sequence[str]) -> None:
         if topics:
             values = {"topics": tuple(dict.fromkeys(topics))}
-            await self._transaction.execute(insert(change_log), values)
+            await self._transaction.insert(change_log, [values])
 
     async def purge(self) -> int:
         newest = select(func.max(change_log.c.id)).scalar_subquery()

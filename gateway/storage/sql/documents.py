@@ -1,14 +1,28 @@
 """JSON documents that belong to a realm, by kind and name."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, delete, select
+from sqlalchemy import ColumnElement, and_, bindparam, delete, select
 
 from gateway.domain.ports.storage.documents import DocumentKind
-from gateway.storage.sql.column_types import is_name
+from gateway.storage.sql.column_types import Name, is_name
+from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.schema import realm_documents
 from gateway.storage.sql.transaction import Transaction, insert_into
+
+_COLUMNS: Final = realm_documents.c
+_OF_KIND: Final = FixedQuery(
+    select(_COLUMNS.name, _COLUMNS.document)
+    .where(*(_COLUMNS[name] == bindparam(name, type_=Name) for name in ("realm_id", "kind")))
+    .order_by(_COLUMNS.name)
+)
+_KEY: Final = ("realm_id", "kind", "name")
+_ONE: Final = FixedQuery(
+    select(_COLUMNS.document).where(
+        *(_COLUMNS[name] == bindparam(name, type_=Name) for name in _KEY)
+    )
+)
 
 
 class SqlDocuments:
@@ -20,16 +34,12 @@ class SqlDocuments:
     async def find(self, realm_id: str, kind: DocumentKind, name: str) -> Mapping[str, Any] | None:
         if not is_name(name):
             return None
-        one = select(realm_documents.c.document).where(_is(realm_id, kind, name))
-        return await self._transaction.first(one, lambda row: row.document)
+        rows = await self._transaction.fetch(_ONE, realm_id=realm_id, kind=kind, name=name)
+        return rows[0].document if rows else None
 
     async def list(self, realm_id: str, kind: DocumentKind) -> Mapping[str, Mapping[str, Any]]:
-        statement = (
-            select(realm_documents.c.name, realm_documents.c.document)
-            .where(realm_documents.c.realm_id == realm_id, realm_documents.c.kind == kind)
-            .order_by(realm_documents.c.name)
-        )
-        return dict(await self._transaction.read(statement, tuple))
+        rows = await self._transaction.fetch(_OF_KIND, realm_id=realm_id, kind=kind)
+        return dict(rows)
 
     async def put(
         self, realm_id: str, kind: DocumentKind, name: str, document: Mapping[str, Any]

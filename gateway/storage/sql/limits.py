@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from gateway.storage.sql.asynchronous import AsyncEngine
-from gateway.storage.sql.lookups import QueryExecutor
+from gateway.storage.sql.prepared_query import QueryExecutor
 
 _GRACE = timedelta(seconds=1)
 

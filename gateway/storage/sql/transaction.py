@@ -5,12 +5,25 @@ silent rollback, while SQLite would commit the remainder. So the transaction kee
 and raises it again when it ends, even where the caller swallowed it.
 """
 
+import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Column, ColumnElement, CursorResult, Executable, Table, and_, delete, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    CursorResult,
+    Dialect,
+    Executable,
+    Insert,
+    Table,
+    and_,
+    bindparam,
+    delete,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError, StatementError
 
@@ -23,7 +36,8 @@ from gateway.domain.errors import (
 )
 from gateway.domain.limits.event_loop import in_slices
 from gateway.storage.sql.asynchronous import AsyncConnection
-from gateway.storage.sql.column_types import is_name
+from gateway.storage.sql.column_types import Name, is_name
+from gateway.storage.sql.prepared_query import FixedQuery, PreparedStatement
 
 T = TypeVar("T")
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -59,6 +73,16 @@ class Transaction:
             self._failure = failure
             raise
 
+    async def fetch(self, query: FixedQuery, **given: Any) -> Sequence[Any]:
+        """Return the rows of a query that is compiled once."""
+        self.check()
+        try:
+            with named_failures():
+                return await self._connection.fetch(query, given)
+        except RealmgateError as failure:
+            self._failure = failure
+            raise
+
     async def first(self, statement: Executable, read: Callable[[Any], T]) -> T | None:
         """Return what `read` makes of the first row, None without rows."""
         row = (await self.execute(statement)).first()
@@ -87,10 +111,11 @@ class Transaction:
         """
         if not is_name(identity):
             return None
+        if not for_update or self.dialect == "sqlite":
+            rows = await self.fetch(_row_of(table), realm_id=realm_id, identity=identity)
+            return read(rows[0]) if rows else None
         statement = select(table).where(is_row(table, realm_id, identity))
-        if for_update:
-            statement = statement.with_for_update(key_share=key_share)
-        return await self.first(statement, read)
+        return await self.first(statement.with_for_update(key_share=key_share), read)
 
     async def remove(self, table: Table, realm_id: str, identity: str) -> bool:
         """Delete the row with that id; return whether it existed."""
@@ -104,9 +129,38 @@ class Transaction:
 
     async def insert_missing(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert the rows whose key is not there yet."""
-        if rows:
-            statement = insert_into(table, self.dialect)
-            await self.execute(statement.on_conflict_do_nothing(), rows)
+        await self._insert(table, rows, missing=True)
+
+    async def insert(
+        self, table: Table, rows: Sequence[Mapping[str, Any]], *, taken: str = ""
+    ) -> None:
+        """Insert rows with the same columns; `taken` as for `execute`."""
+        await self._insert(table, rows, taken=taken)
+
+    async def _insert(
+        self,
+        table: Table,
+        rows: Sequence[Mapping[str, Any]],
+        *,
+        missing: bool = False,
+        taken: str = "",
+    ) -> None:
+        if not rows:
+            return
+        self.check()
+        insert = insert_into(table, self.dialect)
+        statement: Insert = insert.on_conflict_do_nothing() if missing else insert
+        dialect = self._connection.dialect
+
+        def prepared() -> PreparedStatement:
+            return _prepared_insert(table, tuple(rows[0]), statement, dialect, missing=missing)
+
+        try:
+            with named_failures(taken):
+                await self._connection.insert(statement, prepared, rows)
+        except RealmgateError as failure:
+            self._failure = failure
+            raise
 
     async def change(
         self, statement: Executable, parameters: Parameters | None = None, *, taken: str = ""
@@ -121,6 +175,33 @@ class Transaction:
         """Raise the first failure of this transaction, if any."""
         if self._failure is not None:
             raise self._failure
+
+
+_INSERTS: Final[dict[tuple[str, tuple[str, ...], bool], PreparedStatement]] = {}
+"""On SQLite, by table, columns and whether existing rows stay; code decides about all three."""
+
+
+def _prepared_insert(
+    table: Table, columns: tuple[str, ...], statement: Insert, dialect: Dialect, *, missing: bool
+) -> PreparedStatement:
+    key = (table.name, columns, missing)
+    found = _INSERTS.get(key)
+    if found is None:
+        found = _INSERTS[key] = PreparedStatement(statement, dialect, columns)
+    return found
+
+
+_ROWS: Final[dict[str, FixedQuery]] = {}
+"""The query for one row, by the name of the table."""
+
+
+def _row_of(table: Table) -> FixedQuery:
+    found = _ROWS.get(table.name)
+    if found is None:
+        realm_id, identity = (bindparam(name, type_=Name) for name in ("realm_id", "identity"))
+        by_id = select(table).where(table.c.realm_id == realm_id, table.c.id == identity)
+        found = _ROWS[table.name] = FixedQuery(by_id)
+    return found
 
 
 def is_row(table: Table, realm_id: str, identity: str) -> ColumnElement[bool]:
@@ -166,14 +247,14 @@ def named_failures(taken: str = "") -> Iterator[None]:
     """Turn exceptions of drivers into those of the gateway."""
     try:
         yield
-    except (SQLAlchemyError, OSError) as error:
+    except (SQLAlchemyError, sqlite3.Error, UnicodeEncodeError, OSError) as error:
         raise _named(error, taken) from error
 
 
 def _named(error: Exception, taken: str) -> RealmgateError:
-    if isinstance(error, IntegrityError):
-        return AlreadyExists(taken) if _is_unique_violation(error) else _missing_reference()
-    original = error.orig if isinstance(error, StatementError) else None
+    original = error.orig if isinstance(error, StatementError) else error
+    if isinstance(error, IntegrityError | sqlite3.IntegrityError):
+        return AlreadyExists(taken) if _is_unique_violation(original) else _missing_reference()
     if isinstance(original, RealmgateError):
         return original
     if isinstance(original, UnicodeEncodeError) or getattr(original, "sqlstate", "") == "22021":
@@ -185,7 +266,7 @@ def _named(error: Exception, taken: str) -> RealmgateError:
 
 def _is_foreign(error: Exception) -> bool:
     """Return whether the database lacks a table or a column that this version knows."""
-    original = error.orig if isinstance(error, StatementError) else None
+    original = error.orig if isinstance(error, StatementError) else error
     if getattr(original, "sqlstate", "") in _UNKNOWN_NAMES:
         return True
     return any(text in str(original) for text in _UNKNOWN_TO_SQLITE)
@@ -196,6 +277,6 @@ def _missing_reference() -> InvalidInput:
     return InvalidInput((FieldError("id", given, allowed),))
 
 
-def _is_unique_violation(error: IntegrityError) -> bool:
-    code = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", "")
+def _is_unique_violation(error: BaseException | None) -> bool:
+    code = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", "")
     return code in {_UNIQUE_VIOLATION, "SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}

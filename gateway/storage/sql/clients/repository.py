@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Select, delete, insert, select, update
+from sqlalchemy import Select, bindparam, delete, select, update
 
 from gateway.domain.clients import Client
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
@@ -19,10 +19,17 @@ from gateway.representations.clients import (
     with_sealed_rotated_secret,
 )
 from gateway.storage.sql.clients.search import matches
-from gateway.storage.sql.column_types import is_name
+from gateway.storage.sql.column_types import Name, is_name
+from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.roles import effective, names_of_accounts
 from gateway.storage.sql.schema import clients, users
 from gateway.storage.sql.transaction import Transaction, is_row, portions
+
+_BY_NAME: Final = FixedQuery(
+    select(clients).where(
+        *(clients.c[name] == bindparam(name, type_=Name) for name in ("realm_id", "client_id"))
+    )
+)
 
 
 class SqlClients:
@@ -35,9 +42,8 @@ class SqlClients:
     async def find_by_client_id(self, realm_id: str, client_id: str) -> Client | None:
         if not is_name(client_id):
             return None
-        of_realm = select(clients).where(clients.c.realm_id == realm_id)
-        one = of_realm.where(clients.c.client_id == client_id)
-        return await self._transaction.first(one, self._read)
+        rows = await self._transaction.fetch(_BY_NAME, realm_id=realm_id, client_id=client_id)
+        return self._read(rows[0]) if rows else None
 
     async def find_by_id(self, realm_id: str, client: str) -> Client | None:
         return await self._transaction.get(clients, realm_id, client, self._read)
@@ -78,7 +84,7 @@ class SqlClients:
         return dict(await self._transaction.read(statement, tuple))
 
     async def add(self, client: Client) -> None:
-        await self._transaction.execute(insert(clients), self._values(client), taken=_taken(client))
+        await self._transaction.insert(clients, [self._values(client)], taken=_taken(client))
 
     async def replace(self, client: Client) -> None:
         one = update(clients).where(is_row(clients, client.realm_id, client.id))

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, insert
+from sqlalchemy import Row
 
 from gateway.domain.events import (
     AdminEvent,
@@ -26,22 +26,24 @@ class SqlAdminEvents:
         self._transaction = transaction
 
     async def add(self, event: AdminEvent) -> None:
-        await self._transaction.execute(
-            insert(admin_events),
-            {
-                "realm_id": event.realm_id,
-                "id": event.id,
-                "time": event.time,
-                "operation_type": event.operation,
-                "resource_type": event.resource,
-                "resource_path": event.resource_path,
-                "auth_realm_id": event.auth.realm_id,
-                "auth_client": event.auth.client,
-                "auth_user_id": event.auth.user_id,
-                "ip_address": event.auth.ip_address,
-                "representation": event.representation,
-                "details": event.details,
-            },
+        await self._transaction.insert(
+            admin_events,
+            [
+                {
+                    "realm_id": event.realm_id,
+                    "id": event.id,
+                    "time": event.time,
+                    "operation_type": event.operation,
+                    "resource_type": event.resource,
+                    "resource_path": event.resource_path,
+                    "auth_realm_id": event.auth.realm_id,
+                    "auth_client": event.auth.client,
+                    "auth_user_id": event.auth.user_id,
+                    "ip_address": event.auth.ip_address,
+                    "representation": event.representation,
+                    "details": event.details,
+                }
+            ],
         )
 
     async def page(

@@ -4,16 +4,22 @@ Keycloak: GroupRepresentation
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
+from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, select, update
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.groups import Group
 from gateway.domain.limits.event_loop import in_slices
+from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.schema import group_members, group_roles, groups
 from gateway.storage.sql.transaction import Transaction, is_row, links_by_owner
 from gateway.storage.sql.users import groups_of
+
+_REALM_ID: Final = bindparam("realm_id", type_=groups.c.realm_id.type)
+_DEFAULT: Final = FixedQuery(
+    select(groups.c.id).where(groups.c.realm_id == _REALM_ID, groups.c.is_default)
+)
 
 
 class SqlGroups:
@@ -30,9 +36,8 @@ class SqlGroups:
             error = FieldError("parent", "the group itself", "another group")
             raise InvalidInput((error,))
         key = {"realm_id": group.realm_id, "id": group.id, "parent": group.parent}
-        await self._transaction.execute(
-            insert(groups), key | _values(group), taken=name_taken(group.parent, group.name)
-        )
+        taken = name_taken(group.parent, group.name)
+        await self._transaction.insert(groups, [key | _values(group)], taken=taken)
 
     async def replace(self, group: Group) -> None:
         one = update(groups).where(is_row(groups, group.realm_id, group.id))
@@ -56,9 +61,7 @@ class SqlGroups:
         )
 
     async def default(self, realm_id: str) -> tuple[str, ...]:
-        rows = await self._transaction.execute(
-            select(groups.c.id).where(groups.c.realm_id == realm_id, groups.c.is_default)
-        )
+        rows = await self._transaction.fetch(_DEFAULT, realm_id=realm_id)
         return tuple(sorted(row.id for row in rows))
 
     async def members(self, realm_id: str) -> Mapping[str, frozenset[str]]:

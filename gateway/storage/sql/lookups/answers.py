@@ -24,7 +24,6 @@ from gateway.storage.sql.clients import read_client_row
 from gateway.storage.sql.column_types import instant_of, is_name
 from gateway.storage.sql.groups import path_of
 from gateway.storage.sql.keys import read_key_row
-from gateway.storage.sql.lookups.prepared_query import PreparedQuery, QueryExecutor, row_digest
 from gateway.storage.sql.lookups.statements import (
     CREDENTIAL_COLUMNS,
     GROUP_COLUMNS,
@@ -32,6 +31,7 @@ from gateway.storage.sql.lookups.statements import (
     SCOPE_COLUMNS,
     LookupQueries,
 )
+from gateway.storage.sql.prepared_query import PreparedQuery, QueryExecutor, row_digest
 from gateway.storage.sql.realms import read_realm_row
 from gateway.storage.sql.roles import effective
 from gateway.storage.sql.schema import users

@@ -15,7 +15,7 @@ from datetime import timedelta
 from queue import SimpleQueue
 
 from gateway.domain.errors import StoreUnavailable
-from gateway.storage.sql.lookups.prepared_query import PreparedQuery, Values
+from gateway.storage.sql.prepared_query import PreparedQuery, Values
 
 Rows = Sequence[Values]
 FAILURES = (sqlite3.Error, ValueError, ArithmeticError, TypeError, MemoryError)

@@ -24,7 +24,7 @@ from sqlalchemy import (
 
 from gateway.domain.ports.storage.documents import DocumentKind
 from gateway.storage.sql.column_types import Name
-from gateway.storage.sql.lookups.prepared_query import PreparedQuery
+from gateway.storage.sql.prepared_query import PreparedQuery
 from gateway.storage.sql.roles import names_in_client_scopes, names_in_scope_of, names_of_held
 from gateway.storage.sql.schema import (
     change_log,

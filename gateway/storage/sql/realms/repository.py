@@ -22,6 +22,7 @@ from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
 from gateway.representations.realms import parse_realm, render_realm
 from gateway.storage.sql.column_types import is_name
+from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.schema import admin_events, realms, user_events, users
 from gateway.storage.sql.transaction import Transaction
 
@@ -32,7 +33,9 @@ _AT_ONCE: Final = 10_000
 _TEXT: Final = type_coerce(realms.c.document, Text).label(realms.c.document.key)
 _AS_TEXT: Final = select(*(c for c in realms.c if c is not realms.c.document), _TEXT)
 """Realms with their documents as text."""
-_BY_NAME: Final = _AS_TEXT.where(realms.c.name == bindparam("wanted", type_=realms.c.name.type))
+_BY_NAME: Final = FixedQuery(
+    _AS_TEXT.where(realms.c.name == bindparam("wanted", type_=realms.c.name.type))
+)
 
 
 class SqlRealms:
@@ -45,8 +48,8 @@ class SqlRealms:
     async def find_by_name(self, name: str) -> Realm | None:
         if not is_name(name):
             return None
-        row = (await self._transaction.execute(_BY_NAME, {"wanted": name})).first()
-        return None if row is None else self._read(row)
+        rows = await self._transaction.fetch(_BY_NAME, wanted=name)
+        return self._read(rows[0]) if rows else None
 
     async def get_for_update(self, name: str) -> Realm | None:
         if is_name(name):

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from sqlalchemy import bindparam, delete, insert, select
+from sqlalchemy import bindparam, delete, select
 
 from gateway.domain.ports.storage.role_catalogue import HolderKind
 from gateway.domain.roles import EffectiveRoles, Role
 from gateway.storage.sql.column_types import Name
+from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.roles.catalogue import LINKS, read_role, role_values
 from gateway.storage.sql.roles.statements import (
     effective,
@@ -21,7 +22,14 @@ from gateway.storage.sql.transaction import Transaction, links_by_owner
 
 # Built once: they take a millisecond to build, and leave cycles to the garbage collector.
 _REALM: Final = bindparam("realm", type_=Name())
-_HELD: Final = names_of_held(_REALM, bindparam("holder", type_=Name()))
+_HELD: Final = FixedQuery(names_of_held(_REALM, bindparam("holder", type_=Name())))
+_OF_REALM: Final = FixedQuery(
+    select(roles).where(
+        roles.c.realm_id == _REALM,
+        roles.c.client.is_(None),
+        roles.c.name == bindparam("name", type_=Name()),
+    )
+)
 _EXPANDED: Final = names_of_expanded(_REALM, bindparam("role_ids", type_=Name(), expanding=True))
 
 
@@ -42,11 +50,11 @@ class SqlRoles:
     async def add(self, role: Role) -> None:
         key = {"realm_id": role.realm_id, "id": role.id, "client": role.client}
         taken = f"Role with name {role.name} already exists"
-        await self._transaction.execute(insert(roles), key | role_values(role), taken=taken)
+        await self._transaction.insert(roles, [key | role_values(role)], taken=taken)
 
     async def find(self, realm_id: str, name: str) -> Role | None:
-        of_realm = select(roles).where(roles.c.realm_id == realm_id, roles.c.client.is_(None))
-        return await self._transaction.first(of_realm.where(roles.c.name == name), read_role)
+        rows = await self._transaction.fetch(_OF_REALM, realm=realm_id, name=name)
+        return read_role(rows[0]) if rows else None
 
     async def add_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
         key = {"realm_id": realm_id, "role_id": role_id}
@@ -76,8 +84,7 @@ class SqlRoles:
         return frozenset(row.role_id for row in rows)
 
     async def effective(self, realm_id: str, user_id: str) -> EffectiveRoles:
-        given = {"realm": realm_id, "holder": user_id}
-        return effective(await self._transaction.execute(_HELD, given))
+        return effective(await self._transaction.fetch(_HELD, realm=realm_id, holder=user_id))
 
     async def expanded(self, realm_id: str, role_ids: Sequence[str]) -> EffectiveRoles:
         given = {"realm": realm_id, "role_ids": [*role_ids]}

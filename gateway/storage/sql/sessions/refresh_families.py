@@ -20,7 +20,7 @@ from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
 from gateway.domain.sessions import RefreshFamily, Rotation
 from gateway.storage.sql.column_types import is_name
-from gateway.storage.sql.lookups import PreparedQuery, QueryExecutor
+from gateway.storage.sql.prepared_query import PreparedQuery, QueryExecutor
 from gateway.storage.sql.schema import refresh_families
 from gateway.storage.sql.transaction import insert_into
 

@@ -6,6 +6,7 @@ The cost still grows with the users before the page, with those that are counted
 matches that are all late in the order.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -19,6 +20,7 @@ from sqlalchemy import (
     Table,
     Text,
     and_,
+    bindparam,
     cast,
     column,
     func,
@@ -32,6 +34,7 @@ from sqlalchemy.dialects.postgresql import TSQUERY
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.users import UserQuery
 from gateway.storage.sql.column_types import Name
+from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.schema import users
 from gateway.storage.sql.transaction import Transaction
 from gateway.storage.sql.users.search import flags_as_terms, requirements
@@ -62,6 +65,26 @@ _sqlite_people = Table(
 _sqlite_terms = table("user_search_terms", column("rowid", Integer))
 
 
+def _page(names: Select[tuple[str]], realm_id: Any, first: Any, maximum: Any) -> Select[Any]:
+    """Select whole rows; rows before the page are skipped by name alone."""
+    name = names.selected_columns[0]
+    page = names.order_by(name).offset(first).limit(maximum).subquery()
+    of_page = and_(users.c.realm_id == realm_id, users.c.username == page.c.username)
+    return select(users).join_from(page, users, of_page).order_by(page.c.username)
+
+
+_REALM_ID: Final = bindparam("realm_id", type_=Name)
+_EVERYONE: Final = FixedQuery(
+    _page(
+        select(_sqlite_people.c.username).where(_sqlite_people.c.realm_id == _REALM_ID),
+        _REALM_ID,
+        bindparam("first", type_=Integer),
+        bindparam("maximum", type_=Integer),
+    )
+)
+"""A page of all users of a realm, on SQLite."""
+
+
 class UserPages:
     """Finds the users of a realm, without service accounts."""
 
@@ -74,12 +97,12 @@ class UserPages:
         self._is_sqlite = transaction.dialect == "sqlite"
         self._people: FromClause = _sqlite_people if self._is_sqlite else users
 
-    async def page(self, first: int, maximum: int) -> list[Row[Any]]:
+    async def page(self, first: int, maximum: int) -> Sequence[Any]:
         """Return the rows of `users` on the page, by username."""
         if self._required is None or maximum == 0:
             return []
         if not self._required:
-            return await self._rows(self._walk(), first, maximum)
+            return await self._everyone(first, maximum)
         rows = None if self._few else await self._walked(first, maximum)
         return await self._rows(self._found(), first, maximum) if rows is None else rows
 
@@ -87,6 +110,13 @@ class UserPages:
         if self._required is None:
             return 0
         return await self._number(self._found() if self._required else self._walk())
+
+    async def _everyone(self, first: int, maximum: int) -> Sequence[Any]:
+        if not self._is_sqlite:
+            return await self._rows(self._walk(), first, maximum)
+        return await self._transaction.fetch(
+            _EVERYONE, realm_id=self._realm_id, first=first, maximum=maximum
+        )
 
     async def _walked(self, first: int, maximum: int) -> list[Row[Any]] | None:
         """Return the page by reading along the names, None where that takes too long."""
@@ -179,13 +209,7 @@ class UserPages:
         return and_(users.c.realm_id == self._realm_id, of_user.bool_op("@@")(asked_for))
 
     async def _rows(self, names: Select[tuple[str]], first: int, maximum: int) -> list[Row[Any]]:
-        """Return whole rows; rows before the page are skipped by name alone."""
-        name = names.selected_columns[0]
-        page = names.order_by(name).offset(first).limit(maximum).subquery()
-        of_page = and_(users.c.realm_id == self._realm_id, users.c.username == page.c.username)
-        rows = await self._transaction.execute(
-            select(users).join_from(page, users, of_page).order_by(page.c.username)
-        )
+        rows = await self._transaction.execute(_page(names, self._realm_id, first, maximum))
         return [row async for row in in_slices(rows)]
 
     async def _number(self, names: Select[tuple[str]]) -> int:

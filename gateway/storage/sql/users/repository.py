@@ -6,14 +6,26 @@ Keycloak: UserRepresentation, CredentialRepresentation.
 """
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Column, Table, and_, delete, func, insert, select, update
+from sqlalchemy import (
+    Column,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    delete,
+    func,
+    literal_column,
+    select,
+    update,
+)
 
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.users import Credential, User, UserQuery
-from gateway.storage.sql.column_types import is_name
+from gateway.storage.sql.column_types import Name, Names, is_name
+from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.schema import credentials, user_attributes, users
 from gateway.storage.sql.transaction import Transaction, insert_into, is_row
 from gateway.storage.sql.users.attribute_index import index_terms
@@ -26,6 +38,31 @@ _FIELDS = (
     *("id", "realm_id", "username", "enabled", "created_at", "email", "email_verified"),
     *("first_name", "last_name", "service_account_client"),
 )
+
+
+def _found_by(column: Column[Any]) -> FixedQuery:
+    realm_id, value = (bindparam(name, type_=Name) for name in ("realm_id", "value"))
+    # An expression: SQLite would walk along the names to find an address.
+    by_name = users.c.username.op("||")(literal_column("''"))
+    found = select(users).where(users.c.realm_id == realm_id, column == value)
+    one = found.order_by(by_name).limit(literal_column("1")).offset(literal_column("0"))
+    return FixedQuery(one)
+
+
+def _of_type() -> Select[tuple[str]]:
+    names = ("realm_id", "type")
+    return select(credentials.c.user_id).where(
+        *(credentials.c[name] == bindparam(name, type_=Name) for name in names)
+    )
+
+
+_IDS: Final = func.json_each(bindparam("user_ids", type_=Names)).table_valued("value")
+_HAVING: Final = FixedQuery(_of_type().where(credentials.c.user_id.in_(select(_IDS.c.value))))
+"""On SQLite, whose list of ids is a table."""
+_BY: Final = {
+    column.key: _found_by(column)
+    for column in (users.c.username, users.c.email, users.c.service_account_client)
+}
 
 
 class SqlUsers:
@@ -70,10 +107,8 @@ class SqlUsers:
     async def _find(self, realm_id: str, column: Column[Any], value: str) -> User | None:
         if not is_name(value):
             return None
-        # An expression: SQLite would walk along the names to find an address.
-        by_name = users.c.username.concat("")
-        found = select(users).where(users.c.realm_id == realm_id, column == value)
-        return await self._transaction.first(found.order_by(by_name).limit(1), read_user)
+        rows = await self._transaction.fetch(_BY[column.key], realm_id=realm_id, value=value)
+        return read_user(rows[0]) if rows else None
 
     async def list(self, realm_id: str) -> tuple[User, ...]:
         of_realm = select(users).where(users.c.realm_id == realm_id)
@@ -90,7 +125,7 @@ class SqlUsers:
         )
         for table, values, taken in rows:
             if values:
-                await self._transaction.execute(insert(table), values, taken=taken)
+                await self._transaction.insert(table, values, taken=taken)
 
     async def replace(self, user: User) -> None:
         one = update(users).where(is_row(users, user.realm_id, user.id))
@@ -101,8 +136,7 @@ class SqlUsers:
         )
         await self._transaction.execute(delete(user_attributes).where(*of_user))
         terms = _terms(user)
-        if terms:
-            await self._transaction.execute(insert(user_attributes), terms)
+        await self._transaction.insert(user_attributes, terms)
 
     async def remove(self, realm_id: str, user_id: str) -> bool:
         return await self._transaction.remove(users, realm_id, user_id)
@@ -121,14 +155,14 @@ class SqlUsers:
     async def having_credential(
         self, realm_id: str, user_ids: Sequence[str], type_: str
     ) -> frozenset[str]:
-        columns = credentials.c
-        rows = await self._transaction.execute(
-            select(columns.user_id).where(
-                columns.realm_id == realm_id,
-                columns.user_id.in_(user_ids),
-                columns.type == type_,
+        if self._transaction.dialect == "sqlite":
+            rows = await self._transaction.fetch(
+                _HAVING, realm_id=realm_id, user_ids=user_ids, type=type_
             )
-        )
+        else:
+            found = _of_type().where(credentials.c.user_id.in_(user_ids))
+            given = {"realm_id": realm_id, "type": type_}
+            rows = (await self._transaction.execute(found, given)).all()
         return frozenset(row.user_id for row in rows)
 
     async def set_credential(self, realm_id: str, credential: Credential) -> None:

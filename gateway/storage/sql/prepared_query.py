@@ -8,32 +8,27 @@ from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from sqlalchemy import Dialect, Select
+from sqlalchemy import ClauseElement, Dialect, Select
 from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
 Values = tuple[Any, ...]
 
 
-class PreparedQuery:
-    """A statement with named parameters and rows, for a dialect whose parameters have positions."""
+class PreparedStatement:
+    """A statement with named parameters, for a dialect whose parameters have positions."""
 
     def __init__(
-        self,
-        statement: Select[Any] | ReturningUpdate[Any] | ReturningInsert[Any],
-        dialect: Dialect,
+        self, statement: ClauseElement, dialect: Dialect, columns: Sequence[str] | None = None
     ) -> None:
-        compiled = statement.compile(dialect=dialect)
+        """Take the columns whose values an INSERT is given."""
+        keys = None if columns is None else list(columns)
+        compiled: Any = statement.compile(dialect=dialect, column_keys=keys)
         self.text = str(compiled)
         self._names = tuple(compiled.positiontup or ())
         self._writers = {
             name: parameter.type.dialect_impl(dialect).bind_processor(dialect)
             for name, parameter in compiled.binds.items()
         }
-        columns = statement.exported_columns
-        self._row: Any = namedtuple("Row", [column.key for column in columns])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the statement
-        self._readers = [
-            column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns
-        ]
 
     def arguments(self, **given: Any) -> Values:
         """Return the parameters in the order of the statement, as the driver takes them."""
@@ -43,12 +38,42 @@ class PreparedQuery:
         }
         return tuple(written[name] for name in self._names)
 
+
+class PreparedQuery(PreparedStatement):
+    """A statement with rows."""
+
+    def __init__(
+        self,
+        statement: Select[Any] | ReturningUpdate[Any] | ReturningInsert[Any],
+        dialect: Dialect,
+    ) -> None:
+        super().__init__(statement, dialect)
+        columns = statement.exported_columns
+        self._row: Any = namedtuple("Row", [column.key for column in columns])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the statement
+        self._readers = [
+            column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns
+        ]
+
     def read(self, values: Values) -> Any:
         """Return a row with the names and types of the statement's columns."""
         return self._row._make(
             value if reader is None else reader(value)
             for reader, value in zip(self._readers, values, strict=True)
         )
+
+
+class FixedQuery:
+    """A query of transactions that differs in its parameters alone: compiled once for a dialect."""
+
+    def __init__(self, statement: Select[Any]) -> None:
+        self.statement = statement
+        self._prepared: dict[str, PreparedQuery] = {}
+
+    def prepared(self, dialect: Dialect) -> PreparedQuery:
+        found = self._prepared.get(dialect.name)
+        if found is None:
+            found = self._prepared[dialect.name] = PreparedQuery(self.statement, dialect)
+        return found
 
 
 class QueryExecutor(Protocol):
