@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Any, Final, Self
 
+from gateway.admin.access import default_role
 from gateway.admin.registration import realm_policies
 from gateway.admin.users import profile_components
 from gateway.authentication.one_time_password import OTP
@@ -25,7 +26,8 @@ from gateway.representations.component_files import render_components
 from gateway.representations.flows import actions_in, configs_in, flows_in
 from gateway.representations.groups import render_groups
 from gateway.representations.keys import key_component
-from gateway.representations.realms import default_role, render_realm, render_sign_in
+from gateway.representations.realms import default_role as render_default_role
+from gateway.representations.realms import render_realm, render_sign_in
 from gateway.representations.roles import render_role
 from gateway.representations.users import full_user, render_credential
 
@@ -76,10 +78,10 @@ class RealmDocument:
 
     def default_role(self) -> dict[str, Any]:
         """Return the role of new users as the setting that names it."""
-        name = self._realm.default_role_name
+        name = default_role(self._realm).name
         for role in self._roles.values():
             if role.client is None and role.name == name:
-                return {"defaultRole": default_role(role, composite=bool(role.composites))}
+                return {"defaultRole": render_default_role(role, composite=bool(role.composites))}
         return {}
 
     async def roles(self, *, clients: bool = True) -> dict[str, Any]:
@@ -138,20 +140,17 @@ class RealmDocument:
 
     async def _holders(self, *, clients: bool) -> list[tuple[dict[str, str], frozenset[str]]]:
         realm_id, mappings = self._realm.id, self._stores.role_scopes
+        of_clients = await mappings.list(realm_id, HolderKind.CLIENT) if clients else {}
         of_scopes = await mappings.list(realm_id, HolderKind.CLIENT_SCOPE)
-        found = [
+        return [
+            ({"client": client.client_id}, of_clients[client.id])
+            for client in self._clients.values()
+            if client.id in of_clients
+        ] + [
             ({"clientScope": scope.name}, of_scopes[scope.id])
             for scope in await self._stores.client_scopes.list(realm_id)
             if scope.id in of_scopes
         ]
-        if clients:
-            of_clients = await mappings.list(realm_id, HolderKind.CLIENT)
-            found += [
-                ({"client": client.client_id}, of_clients[client.id])
-                for client in self._clients.values()
-                if client.id in of_clients
-            ]
-        return found
 
     async def components(self) -> dict[str, Any]:
         """Return registration policies, the user profile where the realm has its own, and keys."""

@@ -81,8 +81,6 @@ class UserProfiles:
             after = None if kept is None or unchanged else StoredProfile(str(uuid4()), kept)
             if after is not None and before is not None:
                 after = replace(after, id=before.id, name=before.name)
-            elif after is not None and after.document == await profile_document(stores, realm):
-                after = None  # the standard one, sent back as it is
             await exchange_profile(change, after)
             stored = await profile_document(stores, realm)
             change.record(OperationType.UPDATE, ResourceType.USER_PROFILE, "users/profile", stored)

@@ -1,6 +1,6 @@
 """The authenticators that flows may consist of: names, descriptions, requirements.
 
-Names and descriptions are Keycloak's, for clients find an execution by them.
+Names are Keycloak's, for clients find an execution by them.
 Keycloak: authenticator-providers, client-authenticator-providers, form-action-providers
 """
 
@@ -81,107 +81,91 @@ _CHOICES: Final[Mapping[str, tuple[Requirement, ...]]] = {
 
 
 _TABLE: Final = """
-auth-cookie | user | usual | Cookie | Validates the SSO cookie set by the auth server.
-auth-spnego | user | usual | Kerberos | Initiates the SPNEGO protocol.  Most often used with \
-Kerberos.
-identity-provider-redirector | user | usual | Identity Provider Redirector | Redirects to default \
-Identity Provider or Identity Provider specified with kc_idp_hint query parameter
-organization | user | usual | Organization Identity-First Login | If organizations are enabled, \
-automatically redirects users to the corresponding identity provider.
-auth-username-password-form | user | always | Username Password Form | Validates a username and \
-password from login form.
-auth-otp-form | user | usual | OTP Form | Validates a OTP on a separate OTP form.
-webauthn-authenticator | user | usual | WebAuthn Authenticator | Authenticator for WebAuthn. \
-Usually used for WebAuthn two-factor authentication
-auth-recovery-authn-code-form | user | usual | Recovery Authentication Code Form | Validates a \
-Recovery Authentication Code
-conditional-user-configured | user | either | Condition - user configured | Executes the current \
-flow only if authenticators are configured
-conditional-credential | user | either | Condition - credential | Condition to evaluate if a \
-specific credential type has been used (or not used) by the user during the authentication \
-process
-direct-grant-validate-username | user | always | Username Validation | Validates the username \
-supplied as a 'username' form parameter in direct grant request
-direct-grant-validate-password | user | usual | Password | Validates the password supplied as a \
-'password' form parameter in direct grant request
-direct-grant-validate-otp | user | usual | OTP | Validates the one time password supplied as a \
-'totp' form parameter in direct grant request
-reset-credentials-choose-user | user | always | Choose User | Choose a user to reset credentials \
-for
-reset-credential-email | user | always | Send Reset Email | Send email to user and wait for \
-response.
-reset-password | user | usual | Reset Password | Sets the Update Password required action if \
-execution is REQUIRED.  Will also set it if execution is OPTIONAL and the password is currently \
-configured for it.
-reset-otp | user | usual | Reset OTP | Removes existing OTP configurations (if chosen) and sets \
-the 'Configure OTP' required action.
-idp-review-profile | user | usual | Review Profile | User reviews and updates profile data \
-retrieved from Identity Provider in the displayed form
-idp-create-user-if-unique | user | usual | Create User If Unique | Detect if there is existing \
-Keycloak account with same email like identity provider. If no, create new user
-idp-confirm-link | user | usual | Confirm link existing account | Show the form where user \
-confirms if he wants to link identity provider with existing account or rather edit user profile \
-data retrieved from identity provider to avoid conflict
-idp-email-verification | user | usual | Verify existing account by Email | Email verification of \
-existing Keycloak user, that wants to link his user account with identity provider
+auth-cookie | user | usual | Cookie | Signs in a user who has a session in this browser
+auth-spnego | user | usual | Kerberos | Signs in by a Kerberos ticket
+identity-provider-redirector | user | usual | Identity Provider Redirector | Sends the user to \
+another identity provider
+organization | user | usual | Organization Identity-First Login | Sends members of an \
+organization to its identity provider
+auth-username-password-form | user | always | Username Password Form | Asks for user name and \
+password on one page
+auth-otp-form | user | usual | OTP Form | Asks for a one-time password on a page
+webauthn-authenticator | user | usual | WebAuthn Authenticator | Asks for a security key as \
+second factor
+auth-recovery-authn-code-form | user | usual | Recovery Authentication Code Form | Asks for a \
+recovery code on a page
+conditional-user-configured | user | either | Condition - user configured | Holds where the user \
+has set up the other steps of the flow
+conditional-credential | user | either | Condition - credential | Holds for a user who has, or \
+has not, signed in with certain credentials
+direct-grant-validate-username | user | always | Username Validation | Finds the user by the \
+parameter `username` of the password grant
+direct-grant-validate-password | user | usual | Password | Checks the parameter `password` of the \
+password grant
+direct-grant-validate-otp | user | usual | OTP | Checks the parameter `totp` or `otp` of the \
+password grant
+reset-credentials-choose-user | user | always | Choose User | Asks for the user whose credentials \
+are reset
+reset-credential-email | user | always | Send Reset Email | Sends a link by e-mail and waits for \
+it to be opened
+reset-password | user | usual | Reset Password | Asks for a new password
+reset-otp | user | usual | Reset OTP | Removes one-time passwords and asks to set up a new one
+idp-review-profile | user | usual | Review Profile | Shows the profile that another provider \
+sent, to be completed
+idp-create-user-if-unique | user | usual | Create User If Unique | Creates a user where none has \
+the address that the provider sent
+idp-confirm-link | user | usual | Confirm link existing account | Asks before linking an existing \
+account
+idp-email-verification | user | usual | Verify existing account by Email | Verifies the owner of \
+an existing account by e-mail
 idp-username-password-form | user | always | Username Password Form for identity provider \
-reauthentication | Validates a password from login form. Username may be already known from \
-identity provider authentication
-idp-add-organization-member | user | usual | Organization Member Onboard | Adds a federated user \
-as a member of an organization
-docker-http-basic-authenticator | user | always | Docker Authenticator | Uses HTTP Basic \
-authentication to validate docker users, returning a docker error token on auth failure
-conditional-client-scope | user | either | Condition - client scope | Condition to evaluate if a \
-configured client scope is present as a client scope of the client requesting authentication
-idp-confirm-override-link | user | either | Confirm override existing link | Confirm override the \
-link if there is an existing broker user linked to the account.
-direct-grant-auth-x509-username | user | always | X509/Validate Username | Validates username and \
-password from X509 client certificate received as a part of mutual SSL handshake.
-auth-password-form | user | usual | Password Form | Validates a password from login form.
-allow-access-authenticator | user | either | Allow access | Authenticator will always \
-successfully authenticate. Useful for example in the conditional flows to be used after \
-satisfying the previous conditions
-idp-auto-link | user | usual | Automatically set existing user | Automatically set existing user \
-to authentication context without any verification
-auth-x509-client-username-form | user | usual | X509/Validate Username Form | Validates username \
-and password from X509 client certificate received as a part of mutual SSL handshake.
-conditional-sub-flow-executed | user | either | Condition - sub-flow executed | Condition to \
-evaluate if a sub-flow was executed successfully during the authentication process
-conditional-user-role | user | either | Condition - user role | Flow is executed only if user has \
-the given role.
-deny-access-authenticator | user | either | Deny access | Access will be always denied. Useful \
-for example in the conditional flows to be used after satisfying the previous conditions
-webauthn-authenticator-passwordless | user | usual | WebAuthn Passwordless Authenticator | \
-Authenticator for Passwordless WebAuthn authentication
-auth-conditional-otp-form | user | usual | Conditional OTP Form | Validates a OTP on a separate \
-OTP form. Only shown if required based on the configured conditions.
-user-session-limits | user | either | User session count limiter | Configures how many concurrent \
-sessions a single user is allowed to create for this realm and/or client
-conditional-user-attribute | user | either | Condition - user attribute | Flow is executed only \
-if the user attribute exists and has the expected value
-auth-username-form | user | always | Username Form | Selects a user from his username.
-idp-detect-existing-broker-user | user | either | Detect existing broker user | Detect if there \
-is an existing Keycloak account with same email like identity provider. If no, throw an error.
-http-basic-authenticator | user | any | HTTP Basic Authentication | Validates username and \
-password from Authorization HTTP header
-conditional-level-of-authentication | user | either | Condition - Level of Authentication | Flow \
-is executed only if the configured LOA or a higher one has been requested but not yet satisfied. \
-After the flow is successfully finished, the LOA in the session will be updated to value \
-prescribed by this condition.
-registration-page-form | form | either | Registration Page | This is the controller for the \
-registration page
-registration-user-creation | form action | either | Registration User Profile Creation | This \
-action must always be first! Validates the username and user profile of the user in validation \
-phase. In success phase, this will create the user in the database including his user profile.
-registration-password-action | form action | either | Password Validation | Validates that \
-password matches password confirmation field. It also will store password in user's credential \
-store.
-registration-recaptcha-action | form action | either | reCAPTCHA | Adds Google reCAPTCHA to the \
-form.
-registration-terms-and-conditions | form action | either | Terms and conditions | Asks the user \
-to accept terms and conditions before submitting its registration form.
-registration-recaptcha-enterprise | form action | either | reCAPTCHA Enterprise | Adds Google \
-reCAPTCHA Enterprise to the form.
+reauthentication | Verifies the owner of an existing account by password
+idp-add-organization-member | user | usual | Organization Member Onboard | Adds a user of another \
+provider to an organization
+docker-http-basic-authenticator | user | always | Docker Authenticator | Checks the HTTP Basic \
+credentials of a Docker client
+conditional-client-scope | user | either | Condition - client scope | Holds where the client has \
+a certain client scope
+idp-confirm-override-link | user | either | Confirm override existing link | Asks before \
+replacing the link of an account
+direct-grant-auth-x509-username | user | always | X509/Validate Username | Finds the user of the \
+password grant by the client certificate
+auth-password-form | user | usual | Password Form | Asks for the password on a page of its own
+allow-access-authenticator | user | either | Allow access | Always succeeds
+idp-auto-link | user | usual | Automatically set existing user | Links an existing account \
+without asking
+auth-x509-client-username-form | user | usual | X509/Validate Username Form | Finds the user by \
+the client certificate, and asks for consent
+conditional-sub-flow-executed | user | either | Condition - sub-flow executed | Holds where a \
+sub-flow has, or has not, succeeded before
+conditional-user-role | user | either | Condition - user role | Holds for users with a certain role
+deny-access-authenticator | user | either | Deny access | Always refuses
+webauthn-authenticator-passwordless | user | usual | WebAuthn Passwordless Authenticator | Asks \
+for a passkey instead of a password
+auth-conditional-otp-form | user | usual | Conditional OTP Form | Asks for a one-time password \
+where its conditions require one
+user-session-limits | user | either | User session count limiter | Limits the sessions of one \
+user, in the realm and with a client
+conditional-user-attribute | user | either | Condition - user attribute | Holds for users with a \
+certain value of an attribute
+auth-username-form | user | always | Username Form | Asks for the user name on a page of its own
+idp-detect-existing-broker-user | user | either | Detect existing broker user | Finds the user \
+whose address the provider sent, and fails without one
+http-basic-authenticator | user | any | HTTP Basic Authentication | Checks the user name and \
+password of an Authorization header
+conditional-level-of-authentication | user | either | Condition - Level of Authentication | Holds \
+where a level of authentication is requested that is not reached yet
+registration-page-form | form | either | Registration Page | Shows the registration page
+registration-user-creation | form action | either | Registration User Profile Creation | Checks \
+the profile and creates the user; must come first
+registration-password-action | form action | either | Password Validation | Checks and stores the \
+password of a new user
+registration-recaptcha-action | form action | either | reCAPTCHA | Checks by Google reCAPTCHA \
+that a person registers
+registration-terms-and-conditions | form action | either | Terms and conditions | Asks to accept \
+the terms before registering
+registration-recaptcha-enterprise | form action | either | reCAPTCHA Enterprise | Checks by \
+Google reCAPTCHA Enterprise that a person registers
 """
 """An authenticator: id, role, the choices of its requirement, name, and what it does.
 
