@@ -10,6 +10,7 @@ import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from gateway.authentication.brute_force_guard import Attempt, BruteForceGuard
 from gateway.authentication.direct_grant import FlowRunner, SignIn, identity_in
@@ -41,6 +42,9 @@ from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential, User, sought_name
 from gateway.representations.users import PASSWORD
+
+_CERTIFICATE: Final = "cert"
+"""Keycloak's name of the kind of credential."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,8 @@ class PasswordLogin:
             if not user.enabled:
                 raise AccountDisabled(user.id)
             client, scopes = caller.client, caller.scopes
-            sign_in = SignIn(realm, client, scopes, user, account.device, given.code, now)
+            used = {PASSWORD if by_password else _CERTIFICATE}
+            sign_in = SignIn(realm, client, scopes, user, account.device, given.code, now, used)
             try:
                 await self._flows.run(demands.flow.steps, sign_in)
             except WrongCode as wrong:

@@ -173,6 +173,8 @@ REGISTRIES = {
                 "_request",
                 "conditional-sub-flow-executed": "test_a_condition_asks_whether_another_sub_flow"
                 "_succeeded",
+                "conditional-credential": "test_a_condition_asks_for_the_credentials"
+                "_that_were_used",
             }.items()
         },
         frozenset({"sign_in", "runner", "client_certificate"}),

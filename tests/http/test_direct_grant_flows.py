@@ -24,7 +24,7 @@ CODE, ALLOW, DENY = (
 LIMITS = "user-session-limits"
 CONFIGURED, ROLE = "conditional-user-configured", "conditional-user-role"
 ATTRIBUTE, SCOPE = "conditional-user-attribute", "conditional-client-scope"
-EXECUTED = "conditional-sub-flow-executed"
+EXECUTED, USED = "conditional-sub-flow-executed", "conditional-credential"
 RIGHT, WRONG = (200, ""), (400, "Invalid user credentials")
 DENIED, NOT_SET_UP = (401, "Access denied"), (400, "Account is not fully set up")
 NUMBERS = count(1)
@@ -294,6 +294,23 @@ def test_a_sub_flow_that_does_not_exist_was_not_executed(realm: OwnRealm) -> Non
     assert signed_in(realm) == RIGHT
 
 
+@pytest.mark.parametrize(
+    ("config", "names"),
+    [
+        ({"credentials": "otp", "included": "true"}, ["plain"]),
+        ({"credentials": "otp"}, ["coded"]),
+        ({"credentials": "webauthn##password", "included": "true"}, []),
+        ({"credentials": "webauthn##password"}, ["plain", "coded"]),
+        ({"included": "true"}, ["plain", "coded"]),
+    ],
+)
+def test_a_condition_asks_for_the_credentials_that_were_used(
+    realm: OwnRealm, config: dict[str, str], names: list[str]
+) -> None:
+    bound(realm, sub_flow("CONDITIONAL", Step(CONFIGURED), Step(CODE)), denied_if(USED, **config))
+    assert admitted(realm, "plain", "coded", **code()) == names
+
+
 def test_session_limits_refuse_one_session_too_many(realm: OwnRealm) -> None:
     config = {"behavior": "Deny new session", "userRealmLimit": "2", "userClientLimit": "0"}
     bound(realm, Step(LIMITS, config=config))
@@ -357,7 +374,6 @@ def test_a_flow_with_a_step_that_cannot_decide_is_not_bound_and_says_why(
         Step("webauthn-authenticator-passwordless"),
         sub_flow("REQUIRED", Step("auth-conditional-otp-form", "ALTERNATIVE")),
         sub_flow("CONDITIONAL", Step("conditional-level-of-authentication"), Step(DENY)),
-        sub_flow("CONDITIONAL", Step("conditional-credential"), Step(DENY)),
     ],
 )
 def test_a_flow_with_what_cannot_act_is_not_bound_and_says_why(realm: OwnRealm, step: Step) -> None:
@@ -380,6 +396,6 @@ def test_the_server_says_which_authenticators_cannot_act(realm: OwnRealm) -> Non
     silent = {name for name, one in found.items() if "operationalInfo" not in one}
     assert silent == {
         *(USERNAME, PASSWORD_STEP, CODE, ALLOW, DENY, LIMITS, "direct-grant-auth-x509-username"),
-        *(CONFIGURED, ROLE, ATTRIBUTE, SCOPE, EXECUTED),
+        *(CONFIGURED, ROLE, ATTRIBUTE, SCOPE, EXECUTED, USED),
     }
     assert "cannot act" in found["auth-cookie"]["operationalInfo"]["limitation"]

@@ -6,6 +6,7 @@ from typing import Final
 from gateway.authentication.direct_grant.allow_access import AllowAccess
 from gateway.authentication.direct_grant.client_certificate import identity_in
 from gateway.authentication.direct_grant.client_scope import RequestedClientScope
+from gateway.authentication.direct_grant.credential_used import CredentialUsed
 from gateway.authentication.direct_grant.deny_access import DenyAccess
 from gateway.authentication.direct_grant.one_time_password import ValidateOneTimePassword
 from gateway.authentication.direct_grant.runner import FlowRunner
@@ -24,6 +25,7 @@ STEPS: Final[Mapping[str, type]] = {
     for each in (
         *(ValidateOneTimePassword, AllowAccess, DenyAccess, SessionLimits),
         *(UserConfigured, UserRole, UserAttribute, RequestedClientScope, SubFlowExecuted),
+        CredentialUsed,
     )
 }
 """What a flow may consist of after the user was identified, by Keycloak's id."""
@@ -45,6 +47,7 @@ def flow_runner(
         UserRole(directory),
         UserAttribute(directory),
         RequestedClientScope(),
+        CredentialUsed(),
         SubFlowExecuted(),
     )
     return FlowRunner(by_id, {each.id: each for each in conditions})

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from gateway.authentication.direct_grant.sign_in import Config, SignIn
 from gateway.authentication.errors import AccountNotSetUp, WrongCode
-from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.one_time_password import OTP, OneTimePasswordCheck
 from gateway.domain.flows import CODE
 
 
@@ -28,3 +28,4 @@ class ValidateOneTimePassword:
             raise AccountNotSetUp
         if not await self._codes.is_right(sign_in.realm, device, sign_in.code, sign_in.now):
             raise WrongCode(sign_in.user.id)
+        sign_in.used.add(OTP)

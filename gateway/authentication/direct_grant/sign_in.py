@@ -29,6 +29,8 @@ class SignIn:
     device: Credential | None
     code: Secret | None
     now: datetime
+    used: set[str]
+    """The kinds of credentials that were used so far: `password`, `cert`, `otp`."""
     completed: set[str] = field(default_factory=set)
     """Aliases of the sub-flows that succeeded so far."""
 

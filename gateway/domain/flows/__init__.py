@@ -6,6 +6,7 @@ from gateway.domain.flows.direct_grant import (
     ALLOW,
     CLIENT_SCOPE,
     CODE,
+    CREDENTIAL_USED,
     DENY,
     SESSION_LIMITS,
     STANDARD_GRANT,

@@ -28,11 +28,15 @@ USER_ROLE: Final = "conditional-user-role"
 USER_ATTRIBUTE: Final = "conditional-user-attribute"
 CLIENT_SCOPE: Final = "conditional-client-scope"
 SUB_FLOW_EXECUTED: Final = "conditional-sub-flow-executed"
+CREDENTIAL_USED: Final = "conditional-credential"
 _IDENTIFYING: Final = ((USERNAME, PASSWORD), (CERTIFICATE,))
 """The authenticators that a flow begins with."""
 LATER: Final = frozenset({CODE, ALLOW, DENY, SESSION_LIMITS})
 CONDITIONS: Final = frozenset(
-    {USER_CONFIGURED, USER_ROLE, USER_ATTRIBUTE, CLIENT_SCOPE, SUB_FLOW_EXECUTED}
+    {
+        *(USER_CONFIGURED, USER_ROLE, USER_ATTRIBUTE),
+        *(CLIENT_SCOPE, SUB_FLOW_EXECUTED, CREDENTIAL_USED),
+    }
 )
 ACTING: Final = frozenset({USERNAME, PASSWORD, CERTIFICATE}) | LATER | CONDITIONS
 """The authenticators that act in the password grant."""
