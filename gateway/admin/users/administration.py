@@ -75,8 +75,8 @@ class UserCreation:
                 prepared.require_current(change.realm, user, ())
             await _store(change, user, given, prepared)
             path = f"users/{user.id}"
+            # Nothing is to be invalidated: that an id is unknown is remembered nowhere.
             change.record(OperationType.CREATE, ResourceType.USER, path, document)
-            invalidate_user(change, user)
         return user.id
 
     async def _prepared(
